@@ -1,0 +1,77 @@
+# A machine with make and Python 3.11 or newer is enough; everything else goes into .venv, pinned by requirements/dev.txt.
+
+SHELL := /bin/sh
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+TYPESCRIPT := tests/interop/typescript
+CODE := src tests $(wildcard benchmarks examples)
+
+# PYTHON=/path/to/python chooses the interpreter that .venv is made with.
+PYTHON ?= $(firstword $(foreach name,python3 python3.14 python3.13 python3.12 python3.11,\
+	$(shell $(name) -c 'import sys; sys.version_info >= (3, 11) and print("$(name)")' 2>/dev/null)))
+
+.DEFAULT_GOAL := help
+.PHONY: help install run test check format format-check lint types layers bench interop requirements lock clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+install: $(STAMP) ## make .venv with the pinned tools and the package itself
+
+$(STAMP): requirements/dev.txt pyproject.toml
+	@test -n "$(PYTHON)" && "$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "accord needs Python 3.11 or newer: install one, or name it: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@test -x $(BIN)/python || "$(PYTHON)" -m venv $(VENV) || { \
+		rm -rf $(VENV); echo "could not make $(VENV); on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+run: $(STAMP) ## show a conversation between an example agent and an example client over stdio
+	$(BIN)/python examples/conversation.py
+
+test: $(STAMP) ## run the tests, without those that need a peer from outside Python
+	$(BIN)/python -m pytest -m "not interop"
+
+check: format-check lint types layers test ## everything a change has to pass: format, lint, types, layers, tests
+
+format: $(STAMP) ## rewrite the code in the project's format
+	$(BIN)/ruff format $(CODE)
+	$(BIN)/ruff check --fix $(CODE)
+
+format-check: $(STAMP) ## is the code in the project's format?
+	$(BIN)/ruff format --check $(CODE)
+
+lint: $(STAMP) ## ruff
+	$(BIN)/ruff check $(CODE)
+
+types: $(STAMP) ## pyright, strict for the library
+	$(BIN)/pyright --warnings
+
+layers: $(STAMP) ## import-linter: who may import whom
+	$(BIN)/lint-imports
+
+bench: $(STAMP) ## measure against the official SDK and a bare pipe
+	$(BIN)/python -m benchmarks
+
+interop: $(STAMP) $(TYPESCRIPT)/node_modules/.installed ## test against the official TypeScript SDK (needs node and npm)
+	ACCORD_SCHEMAS="$${ACCORD_SCHEMAS:-$(CURDIR)/$(TYPESCRIPT)/node_modules/@agentclientprotocol/sdk/schema}" \
+		$(BIN)/python -m pytest -m interop
+
+$(TYPESCRIPT)/node_modules/.installed: $(TYPESCRIPT)/package-lock.json
+	@command -v node >/dev/null && command -v npm >/dev/null || { echo "this needs node (20 or newer) and npm" >&2; exit 1; }
+	cd $(TYPESCRIPT) && npm ci --no-audit --no-fund
+	@touch $@
+
+requirements: $(STAMP) ## write the tests found by their marks into requirements.toml
+	$(BIN)/python -m tests.requirements_index
+
+lock: $(STAMP) ## pin the newest versions of all tools in requirements/dev.txt
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --upgrade \
+		--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \
+		--group dev pyproject.toml --output-file requirements/dev.txt
+
+clean: ## remove what make made
+	rm -rf $(VENV) $(TYPESCRIPT)/node_modules .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist
+	find src tests $(wildcard benchmarks examples) -name __pycache__ -type d -prune -exec rm -rf {} +

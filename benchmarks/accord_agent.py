@@ -1,0 +1,84 @@
+"""accord's agent, at the level of the peer: stdio, a dialect and a transcript, with a handler for what the cases need."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Coroutine
+from typing import Any
+
+from accord.dialects.v1 import V1
+from accord.jsonrpc.events import NotificationReceived, RequestReceived
+from accord.peer import Peer
+from accord.session.capabilities import AgentCapabilities, Implementation
+from accord.session.content import Text
+from accord.session.requests import (
+    Asked,
+    Done,
+    Initialize,
+    Initialized,
+    NewSession,
+    Prompt,
+    PromptAnswer,
+    SessionOpened,
+    SetMode,
+)
+from accord.session.transcript import Transcript
+from accord.session.updates import MessagePiece
+from accord.session.word import UNSET, Word
+from accord.transports.framing import FRAME_LIMIT
+from accord.transports.stdio import Stdio
+from benchmarks.loops import run
+from benchmarks.payloads import AGENT_NAME, PROTOCOL_VERSION, SESSION_ID, read_order, text_of
+
+
+class BenchAgent:
+    """Answers, and sends as many updates as the prompt orders."""
+
+    def __init__(self, frame_limit: int) -> None:
+        self.dialect = V1()
+        self.transcript = Transcript()
+        self.peer = Peer(Stdio(frame_limit=frame_limit), self.receive)
+
+    def receive(self, event: RequestReceived | NotificationReceived) -> Coroutine[Any, Any, Any] | None:
+        if isinstance(event, NotificationReceived):
+            return None
+        incoming = event.incoming
+        assert incoming.params is not UNSET
+        return self.answer(self.dialect.request_from_wire(incoming.method, incoming.params, "client"))
+
+    async def answer(self, asked: Asked) -> Any:
+        return self.dialect.answer_to_wire(asked, await self.answer_in_words(asked))
+
+    async def answer_in_words(self, asked: Asked) -> Word:
+        match asked:
+            case SetMode():
+                return Done()
+            case Prompt(session_id=session_id, content=[Text(text=order)]):
+                await self.take_turn(session_id, *read_order(order))
+                return PromptAnswer(stop_reason="end_turn")
+            case Initialize():
+                info = Implementation(name=AGENT_NAME, version=str(os.getpid()))
+                return Initialized(version=PROTOCOL_VERSION, info=info, capabilities=AgentCapabilities())
+            case NewSession():
+                return SessionOpened(session_id=SESSION_ID)
+            case _:
+                raise TypeError(asked)
+
+    async def take_turn(self, session_id: str, count: int, size: int) -> None:
+        text = text_of(size)
+        for _ in range(count):
+            change = self.transcript.apply(MessagePiece(role="agent", id=None, content=Text(text=text)))
+            for params in self.dialect.update_to_wire(session_id, change):
+                await self.peer.notify("session/update", params)
+
+
+async def serve(frame_limit: int) -> None:
+    agent = BenchAgent(frame_limit)
+    async with agent.peer:
+        await agent.peer.wait_closed()
+
+
+if __name__ == "__main__":
+    caps = [int(argument.partition("=")[2]) for argument in sys.argv if argument.startswith("--frame-cap=")]
+    run(serve(caps[0] if caps else FRAME_LIMIT), uvloop="--uvloop" in sys.argv)

@@ -1,0 +1,47 @@
+"""The official SDK's agent."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any, cast
+
+import acp
+from acp.schema import AgentCapabilities, Implementation, SetSessionModeResponse, TextContentBlock
+
+from benchmarks.loops import run
+from benchmarks.payloads import AGENT_NAME, PROTOCOL_VERSION, SESSION_ID, read_order, text_of
+
+
+class BenchAgent:
+    """Answers, and sends as many updates as the prompt orders."""
+
+    def on_connect(self, conn: acp.Client) -> None:
+        self.connection = conn
+
+    async def initialize(self, **_: Any) -> acp.InitializeResponse:
+        return acp.InitializeResponse(
+            protocol_version=PROTOCOL_VERSION,
+            agent_capabilities=AgentCapabilities(),
+            agent_info=Implementation(name=AGENT_NAME, version=str(os.getpid())),
+        )
+
+    async def new_session(self, **_: Any) -> acp.NewSessionResponse:
+        return acp.NewSessionResponse(session_id=SESSION_ID)
+
+    async def set_session_mode(self, **_: Any) -> SetSessionModeResponse:
+        return SetSessionModeResponse()
+
+    async def prompt(self, session_id: str, prompt: list[Any], **_: Any) -> acp.PromptResponse:
+        block = prompt[0]
+        assert isinstance(block, TextContentBlock)
+        count, size = read_order(block.text)
+        text = text_of(size)
+        for _number in range(count):
+            await self.connection.session_update(session_id, acp.update_agent_message_text(text))
+        return acp.PromptResponse(stop_reason="end_turn")
+
+
+if __name__ == "__main__":
+    # The SDK looks methods up by name; its Protocol would want all fifteen.
+    run(acp.run_agent(cast("Any", BenchAgent())), uvloop="--uvloop" in sys.argv)

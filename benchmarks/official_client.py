@@ -1,0 +1,66 @@
+"""The official SDK's client."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, cast
+
+import acp
+from acp.core import ClientSideConnection
+from acp.schema import AgentMessageChunk, TextContentBlock
+
+from benchmarks.loops import run
+from benchmarks.payloads import MODE_ID, PROTOCOL_VERSION, write_order
+from benchmarks.program import Options, measure, read_options, report
+
+
+class BenchClient:
+    """Counts the characters it receives; when `stalled` its handler never finishes with an update."""
+
+    def __init__(self) -> None:
+        self.received = 0
+        self.stalled = False
+
+    def stall(self) -> None:
+        self.stalled = True
+
+    async def session_update(self, update: Any, **_: Any) -> None:
+        if self.stalled:
+            await asyncio.get_running_loop().create_future()
+        assert isinstance(update, AgentMessageChunk)
+        assert isinstance(update.content, TextContentBlock)
+        self.received += len(update.content.text)
+
+
+class Connected:
+    def __init__(self, client: BenchClient, connection: ClientSideConnection, agent_pid: int, session_id: str) -> None:
+        self.client = client
+        self.connection = connection
+        self.agent_pid = agent_pid
+        self.session_id = session_id
+
+    async def prompt(self, count: int, size: int) -> int:
+        self.client.received = 0
+        await self.connection.prompt(self.session_id, [acp.text_block(write_order(count, size))])
+        return self.client.received
+
+    async def set_mode(self) -> None:
+        await self.connection.set_session_mode(self.session_id, MODE_ID)
+
+    async def in_flight(self, count: int) -> None:
+        await asyncio.gather(*(self.set_mode() for _ in range(count)))
+
+
+async def converse(options: Options) -> dict[str, float]:
+    client = BenchClient()
+    async with acp.spawn_agent_process(cast("Any", client), *options.agent_command) as (connection, _):
+        answer = await connection.initialize(PROTOCOL_VERSION)
+        assert answer.agent_info
+        session = await connection.new_session("/")
+        connected = Connected(client, connection, int(answer.agent_info.version), session.session_id)
+        return await measure(options, connected, client.stall)
+
+
+if __name__ == "__main__":
+    given = read_options("official_agent")
+    report(run(converse(given), uvloop=given.uvloop))

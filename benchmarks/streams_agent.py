@@ -1,0 +1,57 @@
+"""The asyncio floor's agent: asyncio streams, and dicts instead of types."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from typing import Any
+
+import msgspec
+
+from benchmarks.loops import run
+from benchmarks.payloads import AGENT_NAME, PROTOCOL_VERSION, SESSION_ID, read_order, text_of
+
+
+async def open_stdio() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    transport, protocol = await loop.connect_write_pipe(asyncio.streams.FlowControlMixin, sys.stdout)
+    return reader, asyncio.StreamWriter(transport, protocol, None, loop)
+
+
+async def send(writer: asyncio.StreamWriter, message: dict[str, Any]) -> None:
+    writer.write(msgspec.json.encode(message) + b"\n")
+    await writer.drain()
+
+
+async def take_turn(writer: asyncio.StreamWriter, params: dict[str, Any]) -> dict[str, Any]:
+    count, size = read_order(params["prompt"][0]["text"])
+    text = text_of(size)
+    for _ in range(count):
+        update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}
+        params = {"sessionId": SESSION_ID, "update": update}
+        await send(writer, {"jsonrpc": "2.0", "method": "session/update", "params": params})
+    return {"stopReason": "end_turn"}
+
+
+async def serve() -> None:
+    reader, writer = await open_stdio()
+    while line := await reader.readline():
+        request = msgspec.json.decode(line)
+        match request["method"]:
+            case "session/set_mode":
+                result = {}
+            case "session/prompt":
+                result = await take_turn(writer, request["params"])
+            case "initialize":
+                info = {"name": AGENT_NAME, "version": str(os.getpid())}
+                result = {"protocolVersion": PROTOCOL_VERSION, "agentInfo": info}
+            case _:
+                result = {"sessionId": SESSION_ID}
+        await send(writer, {"jsonrpc": "2.0", "id": request["id"], "result": result})
+
+
+if __name__ == "__main__":
+    run(serve(), uvloop="--uvloop" in sys.argv)

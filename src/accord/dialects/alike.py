@@ -1,0 +1,142 @@
+"""Updates that v1 and v2 spell alike: usage, the session's description, notices, compactions, and unknown ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from accord.dialects.absent import known, meta_whole, told
+from accord.dialects.content import ContentMapping
+from accord.dialects.dialect import Dialect
+from accord.schema.values import UNSET, Unknown
+from accord.session.entities import Cost, Notice
+from accord.session.updates import (
+    CompactionChanged,
+    CompactionPatch,
+    CompactionPiece,
+    InfoChanged,
+    InfoPatch,
+    NoticeReport,
+    NoticeShown,
+    Report,
+    UnknownReport,
+    UnknownUpdate,
+    Upsert,
+    UsageChanged,
+    UsageReport,
+)
+from accord.session.word import Word
+
+__all__ = ["AlikeUpdates"]
+
+
+class AlikeUpdates:
+    """Bound to the schema of one version. `meta_replaces`: an entity's `_meta` is told whole, as before v2."""
+
+    def __init__(self, schema: Any, content: ContentMapping, meta_replaces: bool = False) -> None:
+        self._schema = schema
+        self._content = content
+        self._meta_replaces = meta_replaces
+        self.to_wire: dict[type[Any], Any] = {
+            InfoChanged: self.info_changed,
+            UsageChanged: self.usage_changed,
+            NoticeShown: self.notice_shown,
+            CompactionChanged: self.compaction_changed,
+            UnknownUpdate: self.unknown_update,
+        }
+        self.from_wire: dict[type[Any], Any] = {
+            schema.SessionInfoUpdate: self.info,
+            schema.UsageUpdate: self.usage,
+            schema.Notice: self.notice,
+            schema.CompactionUpdate: self.compaction,
+            schema.CompactionSummaryChunk: self.compaction_piece,
+            Unknown: self.unknown,
+        }
+
+    def info_changed(self, dialect: Dialect, session_id: str, change: InfoChanged) -> list[Any]:
+        patch = change.patch
+        meta = self._meta(patch, change.info)
+        return [self._schema.SessionInfoUpdate(title=patch.title, updated_at=patch.updated_at, meta=meta)]
+
+    def info(self, dialect: Dialect, update: Any) -> list[Report]:
+        return [
+            InfoPatch(
+                title=update.title,
+                updated_at=update.updated_at,
+                meta=update.meta,
+                meta_replaces=self._meta_replaces,
+            )
+        ]
+
+    def usage_changed(self, dialect: Dialect, session_id: str, change: UsageChanged) -> list[Any]:
+        """The cost is told each time: some take one that is left out for none."""
+        usage = change.usage
+        cost: Any = change.patch.cost
+        if usage.cost is not None:
+            cost = self._schema.Cost(amount=usage.cost.amount, currency=usage.cost.currency, meta=told(usage.cost.meta))
+        return [self._schema.UsageUpdate(used=usage.used, size=usage.size, cost=cost, meta=change.patch.meta)]
+
+    def usage(self, dialect: Dialect, update: Any) -> list[Report]:
+        cost = update.cost
+        if cost is not UNSET and cost is not None:
+            cost = Cost(amount=cost.amount, currency=cost.currency, meta=known(cost.meta))
+        return [UsageReport(used=update.used, size=update.size, cost=cost, meta=update.meta)]
+
+    def notice_shown(self, dialect: Dialect, session_id: str, change: NoticeShown) -> list[Any]:
+        notice = change.notice
+        meta = told(notice.meta) if change.patch.meta is UNSET else change.patch.meta
+        return [
+            self._schema.Notice(
+                severity=notice.severity, title=notice.title, description=told(notice.description), meta=meta
+            )
+        ]
+
+    def notice(self, dialect: Dialect, update: Any) -> list[Report]:
+        word = Notice(
+            severity=update.severity,
+            title=update.title,
+            description=known(update.description),
+            meta=known(update.meta),
+        )
+        return [NoticeReport(notice=word, meta=update.meta)]
+
+    def compaction_changed(self, dialect: Dialect, session_id: str, change: CompactionChanged) -> list[Any]:
+        patch = change.patch
+        if isinstance(patch, CompactionPiece):
+            content = self._content.to_wire(patch.content)
+            return [self._schema.CompactionSummaryChunk(compaction_id=patch.id, content=content, meta=patch.meta)]
+        summary = patch.summary
+        return [
+            self._schema.CompactionUpdate(
+                compaction_id=patch.id,
+                status=patch.status,
+                summary=self._content.all_to_wire(summary) if summary else summary,
+                error=patch.error,
+                meta=self._meta(patch, change.compaction),
+            )
+        ]
+
+    def compaction(self, dialect: Dialect, update: Any) -> list[Report]:
+        summary = update.summary
+        return [
+            CompactionPatch(
+                id=update.compaction_id,
+                status=update.status,
+                summary=self._content.all_from_wire(summary) if summary else summary,
+                error=update.error,
+                meta=update.meta,
+                meta_replaces=self._meta_replaces,
+            )
+        ]
+
+    def compaction_piece(self, dialect: Dialect, update: Any) -> list[Report]:
+        content = self._content.from_wire(update.content)
+        return [CompactionPiece(id=update.compaction_id, content=content, meta=update.meta)]
+
+    def _meta(self, patch: Upsert, entity: Word) -> Any:
+        return meta_whole(patch, entity) if self._meta_replaces else patch.meta
+
+    def unknown_update(self, dialect: Dialect, session_id: str, change: UnknownUpdate) -> list[Any]:
+        return [Unknown(change.patch.tag, change.patch.raw)]
+
+    def unknown(self, dialect: Dialect, update: Unknown) -> list[Report]:
+        return [UnknownReport(tag=update.tag, raw=update.raw)]

@@ -1,0 +1,170 @@
+"""The questions each protocol version answers, and the machinery that turns its tables into answers.
+
+Law: above the dialects nobody asks "which version?". What differs is an attribute or a table here; what a version
+cannot express is a row of `losses` that is noted each time, never a silent drop.
+
+A dialect belongs to one connection. It is pure: bytes and session words in, session words and wire objects out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Literal
+
+import msgspec
+from msgspec import Raw
+
+from accord.dialects.losses import Loss
+from accord.errors import InvalidParams, Malformed, MethodNotFound
+from accord.schema.method import Method
+from accord.schema.reading import Reader
+from accord.session.capabilities import ClientCapabilities
+from accord.session.requests import Asked, Told
+from accord.session.updates import Change, Report
+from accord.session.word import Word
+
+__all__ = ["Dialect", "Exchange", "Side", "Telling"]
+
+Side = Literal["client", "agent"]
+
+
+class Exchange(msgspec.Struct, frozen=True, gc=False):
+    """How one request word and its answer look in one version; the functions get the dialect first.
+
+    `reads` decides between words that share a method (v2's resume is both LoadSession and ResumeSession): the
+    exchange that lists the method first reads it and may return either word.
+    """
+
+    word: type[Asked]
+    method: str
+    to_wire: Callable[[Any, Any], Any]
+    from_wire: Callable[[Any, Any], Any]
+    answer_to_wire: Callable[[Any, Any, Any], Any]
+    answer_from_wire: Callable[[Any, Any, Any], Any]
+
+
+class Telling(msgspec.Struct, frozen=True, gc=False):
+    """How one notification word looks in one version."""
+
+    word: type[Told]
+    method: str
+    to_wire: Callable[[Any, Any], Any]
+    from_wire: Callable[[Any, Any], Any]
+
+
+class Dialect:
+    """One protocol version, spoken on one connection."""
+
+    name: ClassVar[str]
+    version: ClassVar[int]
+    answer_ends_turn: ClassVar[bool]
+    """The prompt's answer carries the stop reason; otherwise the turn ends with a state report."""
+    tells_state: ClassVar[bool]
+    """Running, idle and requires_action are reported."""
+    echoes_prompt: ClassVar[bool]
+    """The agent must tell the user's message back."""
+    has_client_resources: ClassVar[bool]
+    """The client's files and terminals can be asked for, where it offers them."""
+    has_modes: ClassVar[bool]
+    """Modes exist beside the mode option."""
+    odd_ids_allowed: ClassVar[bool]
+    """Requests may carry a null or fractional id."""
+    batches_allowed: ClassVar[bool]
+    """A batch may be sent, when explicitly asked for."""
+
+    METHODS: ClassVar[Mapping[str, Method]]
+    EXCHANGES: ClassVar[Mapping[type[Asked], Exchange]]
+    TELLINGS: ClassVar[Mapping[type[Told], Telling]]
+    UPDATES_TO_WIRE: ClassVar[Mapping[type[Any], Callable[[Any, str, Any], list[Any]]]]
+    """By type of change: the `update` objects that tell it to a session's listener; often one, sometimes none."""
+    UPDATES_FROM_WIRE: ClassVar[Mapping[type[Any], Callable[[Any, Any], list[Report]]]]
+    """By type of wire update: what it reports."""
+    UPDATE_PARAMS: ClassVar[type[Any]]
+    """The params of `session/update`: has `session_id`, `update` and `meta`."""
+
+    def __init__(self, *, strict: bool = False, client: ClientCapabilities | None = None) -> None:
+        self.strict = strict
+        self.client = client or ClientCapabilities()
+        self.losses: list[Loss] = []
+        self.notes: list[str] = []
+        self._exchange_of_method: dict[str, Exchange] = {}
+        for exchange in self.EXCHANGES.values():
+            self._exchange_of_method.setdefault(exchange.method, exchange)
+        self._telling_of_method = {telling.method: telling for telling in self.TELLINGS.values()}
+        self._readers: dict[Any, Reader[Any]] = {}
+        self._update_reader: Reader[Any] = Reader(self.UPDATE_PARAMS, strict=strict)
+
+    def lose(self, row: str, what: str) -> None:
+        """Note that something could not be said in this version; `row` is an id of the loss table."""
+        self.losses.append(Loss(row=row, what=what))
+
+    def request_to_wire(self, asked: Asked) -> tuple[str, Any]:
+        """The method and params of a request; MethodNotFound when this version has no such method."""
+        exchange = self._exchange(asked)
+        return exchange.method, exchange.to_wire(self, asked)
+
+    def request_from_wire(self, method: str, params: Raw, sender: Side) -> Asked:
+        """What a request asks; MethodNotFound or InvalidParams is what it should be answered with."""
+        exchange = self._exchange_of_method.get(method)
+        known = self.METHODS.get(method)
+        if exchange is None or known is None or known.sender not in (sender, "either"):
+            raise MethodNotFound(method)
+        try:
+            return exchange.from_wire(self, self._reader(known.params).decode(params, self.notes))
+        except Malformed as error:
+            raise InvalidParams(error.reason, field=error.path.lstrip("$.") or None) from error
+
+    def answer_to_wire(self, asked: Asked, answer: Word) -> Any:
+        """The result that answers a request."""
+        return self._exchange(asked).answer_to_wire(self, asked, answer)
+
+    def answer_from_wire(self, asked: Asked, result: Raw) -> Any:
+        """The answer to a request of ours, as `asked.answer`; Malformed when it is not one."""
+        exchange = self._exchange(asked)
+        method = self.METHODS[exchange.method]
+        if bytes(memoryview(result)[:5]) == b"null" and method.takes_null_result and not self.strict:
+            result = Raw(b"{}")  # AMB-01..05
+        return exchange.answer_from_wire(self, asked, self._reader(method.result).decode(result, self.notes))
+
+    def notification_to_wire(self, told: Told) -> tuple[str, Any]:
+        """The method and params of a notification."""
+        telling = self.TELLINGS.get(type(told))
+        if telling is None:
+            raise MethodNotFound(type(told).__name__)
+        return telling.method, telling.to_wire(self, told)
+
+    def notification_from_wire(self, method: str, params: Raw, sender: Side) -> Told | None:
+        """What a notification tells; None when this version has no such one (EXT-11: it is ignored)."""
+        telling = self._telling_of_method.get(method)
+        known = self.METHODS.get(method)
+        if telling is None or known is None or known.sender not in (sender, "either"):
+            return None
+        return telling.from_wire(self, self._reader(known.params).decode(params, self.notes))
+
+    def update_to_wire(self, session_id: str, change: Change) -> list[Any]:
+        """The params of the `session/update` notifications that tell a change."""
+        return [
+            self.UPDATE_PARAMS(session_id=session_id, update=update)
+            for update in self.UPDATES_TO_WIRE[type(change)](self, session_id, change)
+        ]
+
+    def update_from_wire(self, params: Raw) -> tuple[str, list[Report]]:
+        """The session and the reports of a `session/update`; Malformed when it can't be read even with tolerance."""
+        read = self._update_reader.decode(params, self.notes)
+        update = read.update
+        return read.session_id, self.UPDATES_FROM_WIRE[type(update)](self, update)
+
+    def forget_session(self, session_id: str) -> None:
+        """Drop what is remembered of a session in order to tell it; for sessions that were closed."""
+
+    def _exchange(self, asked: Asked) -> Exchange:
+        exchange = self.EXCHANGES.get(type(asked))
+        if exchange is None:
+            raise MethodNotFound(type(asked).__name__)
+        return exchange
+
+    def _reader(self, wire_type: Any) -> Reader[Any]:
+        reader = self._readers.get(wire_type)
+        if reader is None:
+            reader = self._readers[wire_type] = Reader(wire_type, strict=self.strict)
+        return reader

@@ -1,0 +1,96 @@
+"""What a version cannot express: each row is what is lost, and what is said instead. The docs' table is this one."""
+
+from __future__ import annotations
+
+import msgspec
+
+__all__ = ["LOSSES", "Loss", "LossRow"]
+
+
+class Loss(msgspec.Struct, frozen=True, gc=False):
+    """One thing that could not be said: the row of the table, and what it was about (an id, never content)."""
+
+    row: str
+    what: str
+
+
+class LossRow(msgspec.Struct, frozen=True, gc=False):
+    """A row of the table."""
+
+    id: str
+    dialects: tuple[str, ...]
+    lost: str
+    instead: str
+
+
+_V1 = ("v1",)
+_BOTH = ("v1", "v2 draft")
+
+LOSSES: dict[str, LossRow] = {
+    row.id: row
+    for row in (
+        LossRow(
+            "message-patch",
+            _V1,
+            "a message changed, cleared, or given `_meta` later",
+            "nothing; what is added at its end is told",
+        ),
+        LossRow("tool-call-cancelled", _V1, "the tool call status `cancelled`", "`failed`"),
+        LossRow("tool-call-status", _V1, "the status `paused`, or one that is not known", "`in_progress`"),
+        LossRow("tool-kind", _V1, "a tool kind that v1 does not list", "`other`"),
+        LossRow(
+            "raw-cleared", _V1, "the name, `rawInput` or `rawOutput` of a tool call cleared", "nothing: the old one stays"
+        ),
+        LossRow("meta-cleared", _V1, "`_meta` of a tool call cleared", "nothing: the old value stays"),
+        LossRow("cancellable", _V1, "that one tool call or terminal can be cancelled", "nothing"),
+        LossRow(
+            "display-terminal",
+            _BOTH,
+            "a terminal that the agent shows",
+            "the end of its output as text in the tool call",
+        ),
+        LossRow("diff-partial", _BOTH, "a diff known only as a patch", "the lines that the patch shows"),
+        LossRow("diff-operation", _BOTH, "a diff that moves, copies, or has no text", "a line of text that says so"),
+        LossRow("diff-delete", _BOTH, "that a file is deleted and not emptied", "the file with an empty text"),
+        LossRow("diff-details", _BOTH, "the file type and media type of a changed file", "nothing"),
+        LossRow("plan-type", _BOTH, "a plan of a type that is not known", "nothing"),
+        LossRow("several-plans", _V1, "several plans side by side", "one plan with the entries of all"),
+        LossRow("plan-entry", _BOTH, "a plan entry that is cancelled, or of unknown status", "the entry is left out"),
+        LossRow("plan-priority", _V1, "a plan priority that v1 does not list", "`medium`"),
+        LossRow("icons", _V1, "the icons of a resource link", "nothing"),
+        LossRow(
+            "opened-commands",
+            _V1,
+            "the commands in the answer that opens a session",
+            "nothing: an update tells them",
+        ),
+        LossRow("command-type", _V1, "a command of a type that is not known", "nothing"),
+        LossRow("option-kind", _V1, "an option of a type that is not known", "nothing"),
+        LossRow("boolean-option", _V1, "a switch, for a client that cannot show one", "nothing"),
+        LossRow("notice", _BOTH, "a notice, for a client that cannot show one", "nothing"),
+        LossRow("compaction", _BOTH, "a compaction, for a client that cannot show one", "nothing"),
+        LossRow(
+            "state",
+            _BOTH,
+            "that the session waits for the user, or an unknown state",
+            "nothing: the open prompt says that it is busy",
+        ),
+        LossRow("background", _BOTH, "the list of work in the background", "nothing"),
+        LossRow("stop-reason", _V1, "a stop reason that v1 does not list", "`end_turn`, with the reason in `_meta`"),
+        LossRow(
+            "permission-subject",
+            _BOTH,
+            "permission for something that is not a tool call",
+            "a tool call made for the question",
+        ),
+        LossRow(
+            "permission-text",
+            _V1,
+            "title and description of a question about a tool call",
+            "the tool call's title",
+        ),
+        LossRow("permission-kind", _V1, "a kind of permission option that v1 does not list", "`reject_once`"),
+        LossRow("terminal-login", _BOTH, "a login in a terminal, for a client that cannot open one", "nothing"),
+        LossRow("auth-method", _V1, "an authentication method of an unknown type", "nothing"),
+    )
+}

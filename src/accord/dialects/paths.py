@@ -1,0 +1,31 @@
+"""Paths and line numbers as the protocol wants them: absolute, and counted from 1 (RPC-18, RPC-19)."""
+
+from __future__ import annotations
+
+import re
+
+from accord.errors import InvalidParams
+
+__all__ = ["absolute", "is_absolute", "line_number"]
+
+# POSIX, a drive letter, or UNC: the other side's system need not be ours (AMB-46).
+_ABSOLUTE = re.compile(r"/|[A-Za-z]:[\\/]|\\\\")
+
+
+def is_absolute(path: str) -> bool:
+    """Whether a path is absolute on some system."""
+    return _ABSOLUTE.match(path) is not None
+
+
+def absolute(path: str, field: str) -> str:
+    """The path, if it is absolute; InvalidParams otherwise."""
+    if not is_absolute(path):
+        raise InvalidParams("must be an absolute path", field=field)
+    return path
+
+
+def line_number(line: int | None, field: str) -> int | None:
+    """The line, if it counts from 1; InvalidParams otherwise."""
+    if line is not None and line < 1:
+        raise InvalidParams("lines count from 1", field=field)
+    return line

@@ -1,0 +1,10 @@
+"""Content blocks of v2, and the updates that v1 spells alike."""
+
+from accord.dialects.alike import AlikeUpdates
+from accord.dialects.content import ContentMapping
+from accord.schema import v2 as wire
+
+__all__ = ["ALIKE", "CONTENT"]
+
+CONTENT = ContentMapping(wire)
+ALIKE = AlikeUpdates(wire, CONTENT)

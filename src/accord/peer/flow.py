@@ -1,0 +1,108 @@
+"""When to stop reading, and when writers wait: the part of a peer that keeps memory bounded.
+
+Law: reading pauses only while nobody on our side awaits an answer, because the answer could not arrive then. So
+back-pressure cannot deadlock; where it would have to, a hard limit ends the connection instead, saying why.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from accord.errors import Overloaded
+from accord.peer.limits import Limits
+from accord.transports.transport import Transport
+
+__all__ = ["Flow"]
+
+
+class Flow:
+    """Counts what one connection makes us hold, and acts on it."""
+
+    def __init__(self, transport: Transport, limits: Limits, fail: Callable[[Overloaded], None]) -> None:
+        self._transport = transport
+        self._limits = limits
+        self._fail = fail
+        self._is_reading = True
+        self._is_over = False
+        self._awaiting = 0
+        self._pressing = 0
+        self._open_requests = 0
+        self._room: asyncio.Future[None] | None = None
+
+    def awaiting(self, change: int) -> None:
+        """Somebody on our side began (1) or ceased (-1) to await an answer."""
+        self._awaiting += change
+        if self._pressing or not self._is_reading or self._awaiting == 0:
+            self._regulate()
+
+    def open_requests(self, count: int) -> None:
+        """So many requests of the other side are unanswered now."""
+        self._open_requests = count
+        if count > self._limits.open_requests:
+            if count > self._limits.open_requests_hard:
+                self._fail(Overloaded("unanswered requests", self._limits.open_requests_hard))
+            self._regulate()
+        elif not self._is_reading:
+            self._regulate()
+
+    def inbox_pressed(self, presses: bool) -> None:
+        """An inbox went over its limit, or came back from there."""
+        self._pressing += 1 if presses else -1
+        self._regulate()
+
+    def inbox_overflowed(self, size: int) -> None:
+        """An inbox holds more than it ever may."""
+        self._fail(Overloaded("bytes of updates that nobody consumes", self._limits.inbox_hard))
+
+    def sent(self) -> None:
+        """Something was handed to the transport."""
+        unsent = self._transport.unsent
+        if unsent > self._limits.unsent:
+            if unsent > self._limits.unsent_hard:
+                self._fail(Overloaded("bytes that the other side does not read", self._limits.unsent_hard))
+            self._regulate()
+
+    def send_paused(self) -> None:
+        """The transport holds enough."""
+        if self._room is None and not self._is_over:
+            self._room = asyncio.get_running_loop().create_future()
+
+    def send_resumed(self) -> None:
+        """The transport has room again."""
+        if self._room is not None:
+            self._room.set_result(None)
+            self._room = None
+        if not self._is_reading:
+            self._regulate()
+
+    @property
+    def has_room(self) -> bool:
+        """Whether a writer need not wait."""
+        return self._room is None
+
+    async def room(self) -> None:
+        """Wait until there is room to write, or the connection is over."""
+        while self._room is not None:
+            await asyncio.shield(self._room)
+
+    def end(self) -> None:
+        """The connection is over: nobody waits for room any more."""
+        self._is_over = True
+        self.send_resumed()
+
+    def _regulate(self) -> None:
+        if self._is_over:
+            return
+        is_full = (
+            self._pressing > 0
+            or self._open_requests > self._limits.open_requests
+            or self._transport.unsent > self._limits.unsent
+        )
+        reads = not is_full or self._awaiting > 0
+        if reads is not self._is_reading:
+            self._is_reading = reads
+            if reads:
+                self._transport.resume_receiving()
+            else:
+                self._transport.pause_receiving()

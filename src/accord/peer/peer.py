@@ -1,0 +1,409 @@
+"""A Conversation that is alive: reader, answers, deadlines, limits.
+
+Laws:
+
+- The reader never runs user code. Each message is handed, in wire order, to one function that decodes, applies and
+  enqueues without waiting. What it returns for a request runs as a task of its own, so a handler may ask the other
+  side anything, at any time.
+- Every request received is answered exactly once; every request sent ends: with its answer, its deadline, or the end
+  of the connection and the reason for that.
+- What is sent leaves in the order of the calls.
+- Whoever calls `aclose`, the transport is opened and closed by one and the same task.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Callable, Coroutine, Generator, Sequence
+from typing import Any, Literal, Self, TypeAlias, TypeVar
+
+from msgspec import UNSET, Raw
+
+from accord.errors import AccordError, ConnectionClosed, DeadlineExceeded, FrameRejected, RequestFailed
+from accord.jsonrpc.conversation import (
+    Answered,
+    Ask,
+    CancelRequested,
+    Conversation,
+    Event,
+    Failed,
+    Ignored,
+    NotificationReceived,
+    Reply,
+    RequestReceived,
+)
+from accord.jsonrpc.messages import Notification
+from accord.peer.answering import Answering
+from accord.peer.flow import Flow
+from accord.peer.inbox import Inbox, Merging
+from accord.peer.limits import Limits
+from accord.transports.transport import Transport
+
+__all__ = ["Call", "FrameObserver", "Peer", "Receive"]
+
+log = logging.getLogger("accord.peer")
+
+T = TypeVar("T")
+
+Receive: TypeAlias = Callable[[RequestReceived | NotificationReceived], Coroutine[Any, Any, Any] | None]
+"""Called by the reader for each message, in wire order; must not wait. For a request it returns what will answer it:
+a coroutine, whose result is the answer. It may raise a RequestFailed instead."""
+
+OnAnswer: TypeAlias = Callable[[Raw | AccordError], None]
+"""Called by the reader with a result, or with what the request failed with; must not wait."""
+
+FrameObserver: TypeAlias = Callable[[Literal["sent", "received"], bytes], None]
+
+
+class Call:
+    """A request under way. Await it for the result; it raises what the request failed with."""
+
+    __slots__ = ("_peer", "future", "id", "method", "on_answer")
+
+    def __init__(self, peer: Peer, id: int, method: str, on_answer: OnAnswer | None = None) -> None:
+        self._peer = peer
+        self.id = id
+        self.method = method
+        self.on_answer = on_answer
+        self.future: asyncio.Future[Raw] = asyncio.get_running_loop().create_future()
+        self.future.add_done_callback(_retrieve)
+
+    def cancel(self) -> None:
+        """Send `$/cancel_request`. The answer still comes: a result, perhaps partial, or RequestCancelled."""
+        self._peer.cancel(self)
+
+    def __await__(self) -> Generator[Any, None, Raw]:
+        return self.future.__await__()
+
+
+class Peer:
+    """One side of a connection."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        receive: Receive,
+        *,
+        limits: Limits | None = None,
+        on_frame: FrameObserver | None = None,
+        on_closed: Callable[[ConnectionClosed], None] | None = None,
+    ) -> None:
+        self.limits = limits or Limits()
+        self.batches_allowed = True
+        self._transport = transport
+        self._receive = receive
+        self._on_frame = on_frame
+        self._on_closed = on_closed
+        self._conversation = Conversation(correlation_ids=iter(lambda: secrets.token_hex(8), ""))
+        self._flow = Flow(transport, self.limits, self._fail)
+        self._answering = Answering(self._conversation, self._flow, self._send)
+        self._calls: dict[int, Call] = {}
+        self._inboxes: list[Inbox[Any]] = []
+        self._closed: ConnectionClosed | None = None
+        self._close_requested = asyncio.Event()
+        self._owner: asyncio.Task[None] | None = None
+
+    def agree(self, *, odd_ids_allowed: bool, batches_allowed: bool) -> None:
+        """What the agreed version allows; until then, everything JSON-RPC does."""
+        self._conversation.null_ids_allowed = odd_ids_allowed
+        self.batches_allowed = batches_allowed
+
+    async def open(self) -> None:
+        """Open the transport and begin to read."""
+        opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._owner = asyncio.create_task(self._own(opened), name="accord connection")
+        try:
+            await opened
+        except asyncio.CancelledError:
+            await self.aclose()
+            raise
+
+    async def _own(self, opened: asyncio.Future[None]) -> None:
+        opening = asyncio.ensure_future(self._transport.open(self))
+        closing = asyncio.ensure_future(self._close_requested.wait())
+        try:
+            await asyncio.wait((opening, closing), return_when=asyncio.FIRST_COMPLETED)
+            if not opening.done():
+                opening.cancel()
+                await asyncio.wait((opening,))
+            error = ConnectionClosed("closed before it was open") if opening.cancelled() else opening.exception()
+            if error is not None:
+                if not opened.done():
+                    opened.set_exception(error)
+                return
+            if not opened.done():
+                opened.set_result(None)
+            await closing
+        finally:
+            closing.cancel()
+            opening.cancel()
+            self._answering.cancel_all()
+            await self._answering.ended(self.limits.close_grace_seconds)
+            try:
+                await self._transport.aclose()
+            except Exception:
+                log.exception("closing the transport failed")
+            self.connection_lost(ConnectionClosed("closed by this side"))
+
+    async def aclose(self) -> None:
+        """Close the connection. Safe to call twice, and from any task; a handler that calls it is itself ended."""
+        self._close_requested.set()
+        owner = self._owner
+        if owner is not None and not self._answering.includes(asyncio.current_task()):
+            await asyncio.wait((owner,))
+
+    async def wait_closed(self) -> ConnectionClosed:
+        """Wait until the connection has ended, by either side; tells why."""
+        if self._owner is not None:
+            await asyncio.wait((self._owner,))
+        return self._closed or ConnectionClosed("it was never opened")
+
+    async def __aenter__(self) -> Self:
+        await self.open()
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        await self.aclose()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether messages can still be sent."""
+        return self._closed is None and not self._close_requested.is_set()
+
+    def call(self, method: str, params: Any = UNSET, on_answer: OnAnswer | None = None) -> Call:
+        """Send a request without waiting. `on_answer` is called in wire order, before whoever awaits the call wakes.
+
+        Awaiting a call does not keep the connection reading while an inbox is full: consume the inbox, or use
+        `request`.
+        """
+        self._check_open()
+        id, frame = self._conversation.request(method, params)
+        call = self._calls[id] = Call(self, id, method, on_answer)
+        self._send(frame)
+        return call
+
+    async def request(self, method: str, params: Any = UNSET, *, deadline: float | None = None) -> Raw:
+        """Send a request and wait for its result.
+
+        Raises what it was answered with, DeadlineExceeded, or ConnectionClosed. When the waiting is cancelled, or
+        the deadline passes, the other side is told by `$/cancel_request` and its late answer is dropped.
+        """
+        call = self.call(method, params)
+        (result,) = await self._await_all([call], method, deadline)
+        if isinstance(result, AccordError):
+            raise result
+        return result
+
+    async def batch(self, *entries: Ask | Notification, deadline: float | None = None) -> list[Raw | AccordError]:
+        """Send requests and notifications as one array; the outcomes of the requests, in their order.
+
+        Only for peers of v1 and the v2 draft; the methods that change what may come next are refused (RPC-63).
+        """
+        self._check_open()
+        if not self.batches_allowed:
+            raise ValueError("the version agreed on has no batches: send the messages one by one")
+        ids, frame = self._conversation.batch(entries)
+        methods = [entry.method for entry in entries if isinstance(entry, Ask)]
+        calls = [Call(self, id, method) for id, method in zip(ids, methods, strict=True)]
+        self._calls.update((call.id, call) for call in calls)
+        self._send(frame)
+        return await self._await_all(calls, "a batch", deadline)
+
+    async def _await_all(self, calls: list[Call], what: str, deadline: float | None) -> list[Raw | AccordError]:
+        self._flow.awaiting(1)
+        try:
+            if deadline is None:
+                return [await _outcome(call.future) for call in calls]
+            async with asyncio.timeout(deadline):
+                return [await _outcome(call.future) for call in calls]
+        except TimeoutError:
+            raise DeadlineExceeded(what, deadline or 0.0) from None
+        finally:
+            self._flow.awaiting(-1)
+            for call in calls:
+                if not call.future.done() or call.future.cancelled():
+                    self._give_up(call)
+
+    def post(self, method: str, params: Any = UNSET) -> None:
+        """Send a notification without waiting for room."""
+        self._check_open()
+        self._send(self._conversation.notify(method, params))
+
+    async def notify(self, method: str, params: Any = UNSET) -> None:
+        """Send a notification; returns when there is room for the next one."""
+        self._check_open()
+        self._send(self._conversation.notify(method, params))
+        if not self._flow.has_room:
+            await self.drain()
+
+    async def drain(self) -> None:
+        """Wait until the other side has taken enough of what was sent; raises if it is gone."""
+        await self._flow.room()
+        self._check_open()
+
+    def cancel(self, call: Call) -> None:
+        """As `Call.cancel`."""
+        if call.id in self._calls:
+            frame = self._conversation.cancel(call.id)
+            if frame is not None:
+                self._send(frame)
+
+    def _give_up(self, call: Call) -> None:
+        self.cancel(call)
+        if self._calls.pop(call.id, None) is not None:
+            self._conversation.forget(call.id)
+
+    def inbox(self, merging: Merging[T] | None = None) -> Inbox[T]:
+        """A queue for the reader to put things in: it slows this connection down when it is full, and ends with it."""
+        inbox: Inbox[T] = Inbox(
+            limit=self.limits.inbox,
+            hard_limit=self.limits.inbox_hard,
+            merging=merging,
+            pressed=self._flow.inbox_pressed,
+            overflowed=self._flow.inbox_overflowed,
+        )
+        if self._closed is not None:
+            inbox.close(self._closed_again())
+        self._inboxes.append(inbox)
+        return inbox
+
+    def discard(self, inbox: Inbox[Any]) -> None:
+        """Close an inbox that nobody will read any more, so that it no longer slows the connection."""
+        if inbox in self._inboxes:
+            self._inboxes.remove(inbox)
+            inbox.discard()
+
+    def frames_received(self, frames: Sequence[bytes]) -> None:
+        """Called by the transport, with frames in wire order."""
+        receive = self._conversation.receive
+        on_frame = self._on_frame
+        for frame in frames:
+            if on_frame is not None:
+                self._observe("received", frame)
+            for event in receive(frame):
+                if type(event) is NotificationReceived:
+                    try:
+                        self._receive(event)
+                    except Exception:
+                        log.exception("%s could not be taken in", event.method)
+                else:
+                    self._received(event)
+
+    def _received(self, event: Event) -> None:
+        match event:
+            case RequestReceived(incoming=incoming):
+                try:
+                    work = self._receive(event)
+                except Exception as error:  # noqa: BLE001  # whatever it is, the request gets its answer
+                    self._answering.failed(incoming, error)
+                else:
+                    self._answering.begin(incoming, work)
+            case Answered(id=id, result=result):
+                self._settle(id, result)
+            case Failed(id=id, error=error):
+                if isinstance(error, RequestFailed):
+                    error.was_received = True
+                self._settle(id, error)
+            case CancelRequested(incoming=incoming):
+                self._answering.cancel(incoming)
+            case Reply(frame=frame, reason=reason):
+                log.warning("refused: %s", reason)
+                self._send(frame)
+            case Ignored(reason=reason, is_normal=is_normal):
+                log.log(logging.DEBUG if is_normal else logging.WARNING, "ignored: %s", reason)
+            case Notification():
+                self._receive(event)
+
+    def _settle(self, id: int, outcome: Raw | AccordError) -> None:
+        call = self._calls.pop(id, None)
+        if call is None:
+            return
+        if call.on_answer is not None:
+            try:
+                call.on_answer(outcome)
+            except Exception:
+                log.exception("the answer to %s could not be taken in", call.method)
+        if not call.future.done():
+            if isinstance(outcome, AccordError):
+                call.future.set_exception(outcome)
+            else:
+                call.future.set_result(outcome)
+
+    def frame_refused(self, error: FrameRejected) -> None:
+        """Called by the transport: the sender learns why its frame was not taken, the connection lives (FN-33)."""
+        log.warning("refused: %s", error)
+        self._send(self._conversation.refuse(error))
+
+    def connection_lost(self, reason: ConnectionClosed) -> None:
+        """Called by the transport, last: every wait ends now, with the reason (FN-10)."""
+        if self._closed is not None:
+            return
+        self._closed = reason
+        self._conversation.hang_up()
+        for id in list(self._calls):
+            self._settle(id, self._closed_again())
+        for inbox in self._inboxes:
+            inbox.close(self._closed_again())
+        self._flow.end()
+        self._answering.cancel_all()
+        self._close_requested.set()
+        if self._on_closed is not None:
+            self._on_closed(reason)
+
+    def send_paused(self) -> None:
+        """Called by the transport when it holds enough unsent bytes."""
+        self._flow.send_paused()
+
+    def send_resumed(self) -> None:
+        """Called by the transport when it has room again."""
+        self._flow.send_resumed()
+
+    def _send(self, frame: bytes) -> None:
+        if self._closed is not None:
+            return
+        if self._on_frame is not None:
+            self._observe("sent", frame)
+        self._transport.send(frame)
+        self._flow.sent()
+
+    def _fail(self, error: AccordError) -> None:
+        log.error("the connection is given up: %s", error)
+        reason = ConnectionClosed(str(error))
+        reason.__cause__ = error
+        self.connection_lost(reason)
+
+    def _check_open(self) -> None:
+        if self._closed is not None:
+            raise self._closed_again()
+        if self._close_requested.is_set():
+            raise ConnectionClosed("closed by this side")
+
+    def _closed_again(self) -> ConnectionClosed:
+        # A fresh one for each who waits: a raised exception collects the frames of everybody who raised it.
+        known = self._closed
+        assert known is not None
+        error = ConnectionClosed(known.reason, known.exit_code, known.stderr_tail)
+        error.__cause__ = known.__cause__
+        return error
+
+    def _observe(self, direction: Literal["sent", "received"], frame: bytes) -> None:
+        assert self._on_frame is not None
+        try:
+            self._on_frame(direction, frame)
+        except Exception:
+            log.exception("the frame observer failed")
+
+
+async def _outcome(future: asyncio.Future[Raw]) -> Raw | AccordError:
+    try:
+        return await future
+    except AccordError as error:
+        return error
+
+
+def _retrieve(future: asyncio.Future[Raw]) -> None:
+    # An answer that nobody awaits (the caller gave up, or has an on_answer) is nothing to warn about.
+    if not future.cancelled():
+        future.exception()

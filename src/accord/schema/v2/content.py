@@ -1,0 +1,106 @@
+"""What messages are made of: text, pictures, sound and resources."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias, Union
+
+from msgspec import Meta
+
+from accord.schema.values import UNSET, Defaulted, Known, Lenient, LenientItems, Open, UInt64, Wire
+
+__all__ = [
+    "Annotations",
+    "AudioContent",
+    "ContentBlock",
+    "EmbeddedResource",
+    "EmbeddedResourceResource",
+    "Icon",
+    "IconTheme",
+    "ImageContent",
+    "MediaType",
+    "ResourceLink",
+    "Role",
+    "TextContent",
+]
+
+MediaType: TypeAlias = str
+
+Role: TypeAlias = Annotated[str, Known("assistant", "user")]
+IconTheme: TypeAlias = Annotated[str, Known("light", "dark")]
+
+
+class Annotations(Wire):
+    """For whom a block is meant and how much it matters; nothing depends on it."""
+
+    audience: LenientItems[Role] = UNSET
+    last_modified: Lenient[str] = UNSET
+    priority: Lenient[Annotated[float, Meta(ge=0, le=1)]] = UNSET
+
+
+class TextContent(Wire, tag_field="type", tag="text"):
+    """Text, to be shown as Markdown."""
+
+    text: str
+    annotations: Lenient[Annotations] = UNSET
+
+
+class ImageContent(Wire, tag_field="type", tag="image"):
+    """A picture, in base64; `uri` says where it came from."""
+
+    data: str
+    mime_type: MediaType
+    uri: Lenient[str] = UNSET
+    annotations: Lenient[Annotations] = UNSET
+
+
+class AudioContent(Wire, tag_field="type", tag="audio"):
+    """Sound, in base64."""
+
+    data: str
+    mime_type: MediaType
+    annotations: Lenient[Annotations] = UNSET
+
+
+class Icon(Wire):
+    """A picture to show beside a name; never fetched with credentials."""
+
+    src: str
+    mime_type: Lenient[MediaType] = UNSET
+    sizes: LenientItems[str] = UNSET
+    theme: Lenient[IconTheme] = UNSET
+
+
+class ResourceLink(Wire, tag_field="type", tag="resource_link"):
+    """A resource by address; whoever gets the link may be unable to read it."""
+
+    name: str
+    uri: str
+    title: Lenient[str] = UNSET
+    description: Lenient[str] = UNSET
+    icons: LenientItems[Icon] = UNSET
+    mime_type: Lenient[MediaType] = UNSET
+    size: Lenient[UInt64] = UNSET
+    annotations: Lenient[Annotations] = UNSET
+
+
+class EmbeddedResourceResource(Wire):
+    """A resource with what is in it: `text`, or `blob` in base64."""
+
+    uri: str
+    text: Defaulted[str] = UNSET
+    blob: Defaulted[str] = UNSET
+    mime_type: Lenient[MediaType] = UNSET
+
+    def __post_init__(self) -> None:
+        if self.text is UNSET and self.blob is UNSET:
+            raise ValueError("a resource needs `text` or `blob`")
+
+
+class EmbeddedResource(Wire, tag_field="type", tag="resource"):
+    """A resource that travels inside the message."""
+
+    resource: EmbeddedResourceResource
+    annotations: Lenient[Annotations] = UNSET
+
+
+ContentBlock: TypeAlias = Open[Union[TextContent, ImageContent, AudioContent, ResourceLink, EmbeddedResource]]

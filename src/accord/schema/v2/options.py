@@ -1,0 +1,130 @@
+"""Options of a session: what can be chosen, and choosing."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeAlias, Union
+
+from msgspec import Meta
+
+from accord.schema.v2.identifiers import SessionConfigGroupId, SessionConfigId, SessionConfigValueId, SessionId
+from accord.schema.values import (
+    DEFAULT_ON_ERROR,
+    SKIP_INVALID_ITEMS,
+    UNSET,
+    Alias,
+    Defaulted,
+    Known,
+    Lenient,
+    Open,
+    UnsetType,
+    ValidItems,
+    Wire,
+)
+
+__all__ = [
+    "ConfigOption",
+    "ConfigOptionUpdate",
+    "SessionConfigBoolean",
+    "SessionConfigOption",
+    "SessionConfigOptionCategory",
+    "SessionConfigSelect",
+    "SessionConfigSelectChoice",
+    "SessionConfigSelectOption",
+    "SessionConfigSelectOptions",
+    "SessionConfigValueType",
+    "SetSessionConfigOptionRequest",
+    "SetSessionConfigOptionResponse",
+]
+
+SessionConfigValueType: TypeAlias = Annotated[str, Known("id", "boolean")]
+SessionConfigOptionCategory: TypeAlias = Annotated[str, Known("mode", "model", "model_config", "thought_level")]
+
+
+class SessionConfigSelectOption(Wire):
+    """One value to choose."""
+
+    value: SessionConfigValueId
+    name: str
+    description: Lenient[str] = UNSET
+
+
+class SessionConfigSelectChoice(Wire):
+    """An entry of a select: a value (`value`), or a named group of values (`groupId` and `options`)."""
+
+    name: str
+    value: Defaulted[SessionConfigValueId] = UNSET
+    description: Lenient[str] = UNSET
+    group_id: Annotated[Defaulted[SessionConfigGroupId], Alias("group")] = UNSET
+    options: Annotated[
+        Union[Annotated[list[SessionConfigSelectOption], Meta(min_length=1)], UnsetType],
+        DEFAULT_ON_ERROR,
+        SKIP_INVALID_ITEMS,
+    ] = UNSET
+
+    def __post_init__(self) -> None:
+        if self.is_group and (self.group_id is UNSET or self.options is UNSET):
+            raise ValueError("`value`, or `groupId` and `options`, is required")
+
+    @property
+    def is_group(self) -> bool:
+        """Whether this is a group; otherwise it is a value."""
+        return self.value is UNSET
+
+
+SessionConfigSelectOptions: TypeAlias = Annotated[list[SessionConfigSelectChoice], Meta(min_length=1)]
+
+
+class ConfigOption(Wire, kw_only=True):
+    """What every kind of option has."""
+
+    config_id: Annotated[SessionConfigId, Alias("id")]
+    name: str
+    description: Lenient[str] = UNSET
+    category: Lenient[SessionConfigOptionCategory] = UNSET
+
+
+class SessionConfigSelect(ConfigOption, tag_field="type", tag="select"):
+    """One of several values, all of them in groups or none."""
+
+    current_value: SessionConfigValueId
+    options: SessionConfigSelectOptions
+
+    def __post_init__(self) -> None:
+        if len({choice.is_group for choice in self.options}) > 1:
+            raise ValueError("`options` mixes values and groups")
+
+
+class SessionConfigBoolean(ConfigOption, tag_field="type", tag="boolean"):
+    """On or off."""
+
+    current_value: bool
+
+
+SessionConfigOption: TypeAlias = Open[Union[SessionConfigSelect, SessionConfigBoolean]]
+
+
+class ConfigOptionUpdate(Wire, tag_field="sessionUpdate", tag="config_option_update"):
+    """All options as they are now."""
+
+    config_options: ValidItems[SessionConfigOption]
+
+
+class SetSessionConfigOptionRequest(Wire):
+    """Choose a value: an `id` of a select, a `boolean`, or what the agent's own kind of option takes."""
+
+    session_id: SessionId
+    config_id: SessionConfigId
+    type: SessionConfigValueType
+    value: Any
+
+    def __post_init__(self) -> None:
+        if self.type == "id" and not isinstance(self.value, str):
+            raise ValueError("the value of type `id` is a string")
+        if self.type == "boolean" and not isinstance(self.value, bool):
+            raise ValueError("the value of type `boolean` is a boolean")
+
+
+class SetSessionConfigOptionResponse(Wire):
+    """All options after the change, which may have changed others too."""
+
+    config_options: ValidItems[SessionConfigOption]

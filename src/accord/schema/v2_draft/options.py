@@ -1,0 +1,107 @@
+"""Options under `id` or `configId`, groups under `group` or `groupId`."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias, Union
+
+from accord.schema import v2
+from accord.schema.v2_draft.spellings import EITHER, Spelled, spelled
+from accord.schema.values import UNSET, Defaulted, DefaultedItems, Items, Lenient, Open, Wire
+
+__all__ = [
+    "ConfigOption",
+    "ConfigOptionUpdate",
+    "SessionConfigBoolean",
+    "SessionConfigOption",
+    "SessionConfigSelect",
+    "SessionConfigSelectChoice",
+    "SessionConfigSelectOptions",
+    "SetSessionConfigOptionRequest",
+    "SetSessionConfigOptionResponse",
+]
+
+
+class SessionConfigSelectChoice(Wire):
+    """An entry of a select: a value, or a named group of values with both of its keys."""
+
+    name: str
+    value: Defaulted[v2.SessionConfigValueId] = UNSET
+    description: Lenient[str] = UNSET
+    group_id: Defaulted[v2.SessionConfigGroupId] = UNSET
+    group: Defaulted[v2.SessionConfigGroupId] = UNSET
+    options: DefaultedItems[v2.SessionConfigSelectOption] = UNSET
+
+    def __post_init__(self) -> None:
+        if self.is_group:
+            self.group_id = self.group = spelled("groupId", self.group_id, self.group)
+            if self.options is UNSET:
+                raise ValueError("a group needs `options`")
+
+    @property
+    def is_group(self) -> bool:
+        """Whether this is a group; otherwise it is a value."""
+        return self.value is UNSET
+
+
+SessionConfigSelectOptions: TypeAlias = list[SessionConfigSelectChoice]
+
+
+class ConfigOption(Wire, kw_only=True):
+    """What every kind of option has."""
+
+    name: str
+    config_id: Spelled[v2.SessionConfigId] = EITHER
+    id: Spelled[v2.SessionConfigId] = EITHER
+    description: Lenient[str] = UNSET
+    category: Lenient[v2.SessionConfigOptionCategory] = UNSET
+
+    def __post_init__(self) -> None:
+        self.config_id = self.id = spelled("configId", self.config_id, self.id)
+
+
+class SessionConfigSelect(ConfigOption, tag_field="type", tag="select"):
+    """One of several values, all of them in groups or none."""
+
+    current_value: v2.SessionConfigValueId
+    options: SessionConfigSelectOptions
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len({choice.is_group for choice in self.options}) > 1:
+            raise ValueError("`options` mixes values and groups")
+
+
+class SessionConfigBoolean(ConfigOption, tag_field="type", tag="boolean"):
+    """On or off."""
+
+    current_value: bool
+
+
+SessionConfigOption: TypeAlias = Open[Union[SessionConfigSelect, SessionConfigBoolean]]
+
+
+class ConfigOptionUpdate(Wire, tag_field="sessionUpdate", tag="config_option_update"):
+    """All options as they are now."""
+
+    config_options: Items[SessionConfigOption]
+
+
+class SetSessionConfigOptionRequest(Wire):
+    """Choose a value; without a type it is a string, as in v1."""
+
+    session_id: v2.SessionId
+    config_id: v2.SessionConfigId
+    value: Any
+    type: Defaulted[v2.SessionConfigValueType] = UNSET
+
+    def __post_init__(self) -> None:
+        if self.type in {UNSET, "id"} and not isinstance(self.value, str):
+            raise ValueError("the value is a string, unless `type` says otherwise")
+        if self.type == "boolean" and not isinstance(self.value, bool):
+            raise ValueError("the value of type `boolean` is a boolean")
+
+
+class SetSessionConfigOptionResponse(Wire):
+    """All options after the change."""
+
+    config_options: Items[SessionConfigOption]

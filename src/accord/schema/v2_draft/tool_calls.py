@@ -1,0 +1,72 @@
+"""Tool calls: v1's report and v2's patch in one shape, and diffs of both kinds."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeAlias, Union
+
+from accord.schema import v2
+from accord.schema.values import (
+    SKIP_INVALID_ITEMS,
+    UNSET,
+    Lenient,
+    LenientItems,
+    Open,
+    UnsetType,
+    Wire,
+)
+
+__all__ = [
+    "Diff",
+    "ToolCall",
+    "ToolCallContent",
+    "ToolCallContentChunk",
+    "ToolCallUpdate",
+    "ToolCallUpdateVariant",
+]
+
+
+class Diff(Wire, tag_field="type", tag="diff"):
+    """A file before and after (`path`, `oldText`, `newText`), or v2's list of `changes`; of both, the changes count."""
+
+    path: Union[v2.AbsolutePath, UnsetType] = UNSET
+    old_text: Lenient[str] = UNSET
+    new_text: Union[str, UnsetType] = UNSET
+    changes: Annotated[Union[list[v2.DiffChange], UnsetType], SKIP_INVALID_ITEMS] = UNSET
+    patch: Lenient[v2.DiffPatch] = UNSET
+
+    def __post_init__(self) -> None:
+        if self.changes is UNSET and (self.path is UNSET or self.new_text is UNSET):
+            raise ValueError("a diff needs `path` and `newText`, or `changes`")
+
+
+ToolCallContent: TypeAlias = Open[Union[v2.Content, Diff, v2.Terminal]]
+
+
+class ToolCallUpdate(Wire):
+    """A tool call is new or has changed. What null says depends on the peer: unchanged as in v1, or cleared."""
+
+    tool_call_id: v2.ToolCallId
+    name: Lenient[str] = UNSET
+    title: Lenient[str] = UNSET
+    kind: Lenient[v2.ToolKind] = UNSET
+    status: Lenient[v2.ToolCallStatus] = UNSET
+    content: LenientItems[ToolCallContent] = UNSET
+    locations: LenientItems[v2.ToolCallLocation] = UNSET
+    raw_input: Lenient[Any] = UNSET
+    raw_output: Lenient[Any] = UNSET
+    capabilities: Lenient[v2.ToolCallCapabilities] = UNSET
+
+
+class ToolCallUpdateVariant(ToolCallUpdate, tag_field="sessionUpdate", tag="tool_call_update"):
+    """A `ToolCallUpdate` as a session update."""
+
+
+class ToolCall(ToolCallUpdate, tag_field="sessionUpdate", tag="tool_call"):
+    """v1's first report; here it says the same as an update (AMB-19)."""
+
+
+class ToolCallContentChunk(Wire, tag_field="sessionUpdate", tag="tool_call_content_chunk"):
+    """One more item of content, after those the call has."""
+
+    tool_call_id: v2.ToolCallId
+    content: ToolCallContent

@@ -1,0 +1,171 @@
+"""How a wire type is written down: struct options, the three states of a field, what is open, what is forgiven.
+
+A wire type is a msgspec struct whose annotations carry markers. msgspec ignores the markers and decodes well-formed
+input at full speed; `reading` looks at them only when that failed. So the markers are the single place that says
+what happens to input that is not as it should be:
+
+- an unknown tag of an open union is kept as `Unknown`, an unknown value of an enum is kept as the string it is;
+- a malformed value is an error, unless the field that holds it says otherwise.
+
+Optional fields default to `UNSET`, never to the protocol's default, so that what was received is written back.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar, Union
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+__all__ = [
+    "DEFAULT_ON_ERROR",
+    "DEFAULT_ON_NULL",
+    "OPEN",
+    "SKIP_INVALID_ITEMS",
+    "UNSET",
+    "Alias",
+    "DefaultTag",
+    "Defaulted",
+    "DefaultedItems",
+    "Int64",
+    "Items",
+    "Known",
+    "Lenient",
+    "LenientItems",
+    "Marker",
+    "NullIsEmpty",
+    "Nullable",
+    "Open",
+    "UInt16",
+    "UInt32",
+    "UInt64",
+    "Unknown",
+    "UnsetType",
+    "ValidItems",
+    "Wire",
+]
+
+
+class Unknown:
+    """A variant this version of accord has no type for, kept whole: it is written back exactly as it was read."""
+
+    __slots__ = ("raw", "tag")
+    __match_args__ = ("tag", "raw")
+
+    def __init__(self, tag: str, raw: dict[str, Any]) -> None:
+        self.tag = tag
+        self.raw = raw
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Unknown) and (self.tag, self.raw) == (other.tag, other.raw)
+
+    __hash__ = None  # type: ignore[assignment]  # it holds a dict
+
+    def __repr__(self) -> str:
+        return f"Unknown({self.tag!r}, {self.raw!r})"
+
+    def __wire__(self) -> dict[str, Any]:
+        return self.raw
+
+
+class Marker:
+    """What an annotation says beyond the type; found by `reading`, ignored by msgspec."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+DEFAULT_ON_ERROR = Marker("DEFAULT_ON_ERROR")
+"""A malformed value counts as absent; of a required array, as the empty array."""
+
+SKIP_INVALID_ITEMS = Marker("SKIP_INVALID_ITEMS")
+"""Elements that do not parse leave the array, the others stay."""
+
+DEFAULT_ON_NULL = Marker("DEFAULT_ON_NULL")
+"""`null` counts as the empty array or map; a required key must still be there."""
+
+OPEN = Marker("OPEN")
+"""The union admits tags that are not listed."""
+
+
+class Known(Marker):
+    """The listed values of a string enum. Others are kept as they are, and are an error only in strict mode.
+
+    `closed` enums take nothing else in strict mode; the others still take an implementer's `_value`.
+    """
+
+    __slots__ = ("closed", "values")
+
+    def __init__(self, *values: str, closed: bool = False) -> None:
+        super().__init__("Known")
+        self.values = values
+        self.closed = closed
+
+
+class Alias(Marker):
+    """An older spelling of a required key, read when the right one is missing; never written."""
+
+    __slots__ = ("key",)
+
+    def __init__(self, key: str) -> None:
+        super().__init__("Alias")
+        self.key = key
+
+
+class DefaultTag(Marker):
+    """The tag that a tagged object without one is taken to have; outside strict mode only."""
+
+    __slots__ = ("tag",)
+
+    def __init__(self, tag: str) -> None:
+        super().__init__("DefaultTag")
+        self.tag = tag
+
+
+T = TypeVar("T")
+
+Nullable: TypeAlias = Union[T, None, UnsetType]
+"""Optional, may be null, strict: a malformed value is an error."""
+
+Lenient: TypeAlias = Annotated[Union[T, None, UnsetType], DEFAULT_ON_ERROR]
+"""Optional, may be null; a malformed value counts as absent."""
+
+Defaulted: TypeAlias = Annotated[Union[T, UnsetType], DEFAULT_ON_ERROR]
+"""Optional; null and malformed values count as absent."""
+
+LenientItems: TypeAlias = Annotated[Union[list[T], None, UnsetType], DEFAULT_ON_ERROR, SKIP_INVALID_ITEMS]
+"""Optional array, may be null; bad elements leave it, a non-array counts as absent."""
+
+DefaultedItems: TypeAlias = Annotated[Union[list[T], UnsetType], DEFAULT_ON_ERROR, SKIP_INVALID_ITEMS]
+"""Optional array; bad elements leave it, null and non-arrays count as absent."""
+
+Items: TypeAlias = Annotated[list[T], DEFAULT_ON_ERROR, SKIP_INVALID_ITEMS]
+"""Required array; bad elements leave it, a non-array counts as empty."""
+
+ValidItems: TypeAlias = Annotated[list[T], SKIP_INVALID_ITEMS]
+"""Required array; bad elements leave it, a non-array is an error."""
+
+NullIsEmpty: TypeAlias = Annotated[Union[T, UnsetType], DEFAULT_ON_NULL]
+"""Optional array or map; null counts as empty, anything else malformed is an error."""
+
+if TYPE_CHECKING:
+    Open: TypeAlias = Union[T, Unknown]
+else:
+    # msgspec cannot have Unknown in a union: the fast decoder refuses an unknown tag, `reading` then makes the Unknown.
+    Open = Annotated[T, OPEN]
+
+UInt16: TypeAlias = Annotated[int, Meta(ge=0, le=2**16 - 1)]
+UInt32: TypeAlias = Annotated[int, Meta(ge=0, le=2**32 - 1)]
+UInt64: TypeAlias = Annotated[int, Meta(ge=0)]  # msgspec's bounds are 64-bit signed, so the upper one can't be said
+Int64: TypeAlias = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+
+
+class Wire(msgspec.Struct, kw_only=True, rename="camel", gc=False):
+    """An object of the protocol. Members are spelled as the protocol spells them, in snake case."""
+
+    meta: Lenient[dict[str, Any]] = msgspec.field(default=UNSET, name="_meta")

@@ -1,0 +1,381 @@
+"""The tolerant reading of a parsed JSON value, marker by marker.
+
+A type is compiled once into closures `walk(value, path, notes)`. The law: a walk returns a value of its type or raises
+`Malformed`, and only the field that holds a malformed value may forgive it. What was forgiven is told in `notes`.
+Neither errors nor notes quote values that the peer sent.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable, Iterable, Iterator
+from typing import Annotated, Any, Literal, NamedTuple, NoReturn, TypeAlias, TypeVar, Union, get_args, get_origin
+
+import msgspec
+from msgspec import NODEFAULT, Meta, UnsetType
+from msgspec.structs import FieldInfo
+
+from accord.errors import Malformed
+from accord.schema.values import (
+    DEFAULT_ON_ERROR,
+    DEFAULT_ON_NULL,
+    OPEN,
+    SKIP_INVALID_ITEMS,
+    Alias,
+    DefaultTag,
+    Known,
+    Unknown,
+)
+
+__all__ = ["Path", "Walk", "walk_for"]
+
+Path: TypeAlias = "tuple[Path, str | int] | None"
+"""From the inside out; put into words only when something is wrong."""
+
+Notes: TypeAlias = "list[str] | None"
+Walk: TypeAlias = Callable[[Any, Path, Notes], Any]
+Metadata: TypeAlias = tuple[Any, ...]
+Kind = TypeVar("Kind")
+
+_MISSING = object()
+_NAMES = {str: "str", bool: "bool", int: "int", float: "float", list: "array", dict: "object", type(None): "null"}
+
+
+def walk_for(expected: Any, *, strict: bool, hopeful: bool = False) -> Walk:
+    """The walk of a type. In strict mode nothing is forgiven and nothing unknown is let through.
+
+    A hopeful walk lets msgspec try each object first: right for the elements of an array, most of which are good.
+    """
+    found = list(_members(expected, ()))
+    if any(member is Any for member, _ in found):
+        return _as_it_is
+    nullable = any(member is types.NoneType for member, _ in found)
+    found = [(member, metadata) for member, metadata in found if member not in {types.NoneType, UnsetType}]
+    by_kind: dict[type, Walk] = {}
+    scalars: list[tuple[Any, Metadata]] = []
+    structs = [(member, metadata) for member, metadata in found if _is_struct(member)]
+    if structs:
+        by_kind[dict] = _object([member for member, _ in structs], structs[0][1], strict, hopeful)
+    for member, metadata in found:
+        kind = get_origin(member) or member
+        if kind is list:
+            by_kind[list] = _array(member, metadata, strict)
+        elif kind is dict:
+            by_kind[dict] = _map(member, metadata, strict)
+        elif not _is_struct(member):
+            scalars.append((member, metadata))
+    otherwise = _scalar(scalars, strict) if scalars else _refusal(by_kind)
+    if not nullable and len(by_kind) + bool(scalars) == 1:
+        return next(iter(by_kind.values()), otherwise)
+    if nullable:
+        by_kind[types.NoneType] = _as_it_is
+
+    def walk(value: Any, path: Path, notes: Notes) -> Any:
+        return by_kind.get(value.__class__, otherwise)(value, path, notes)
+
+    return walk
+
+
+def _members(expected: Any, metadata: Metadata) -> Iterator[tuple[Any, Metadata]]:
+    """The types a union admits, each with all that is said about it on the way there."""
+    origin = get_origin(expected)
+    if origin is Annotated:
+        yield from _members(expected.__origin__, metadata + expected.__metadata__)
+    elif origin is Union or origin is types.UnionType:
+        for member in get_args(expected):
+            yield from _members(member, metadata)
+    else:
+        yield expected, metadata
+
+
+def _is_struct(expected: Any) -> bool:
+    return isinstance(expected, type) and issubclass(expected, msgspec.Struct)
+
+
+def _first(metadata: Iterable[Any], kind: type[Kind]) -> Kind | None:
+    return next((entry for entry in metadata if isinstance(entry, kind)), None)
+
+
+def _as_it_is(value: Any, path: Path, notes: Notes) -> Any:  # noqa: ARG001
+    return value
+
+
+def _spell(path: Path) -> str:
+    parts: list[str] = []
+    while path is not None:
+        path, key = path
+        if isinstance(key, int):
+            parts.append(f"[{key}]")
+        else:
+            # A key is the peer's choice too: only what looks like a name is repeated.
+            parts.append(f".{key}" if len(key) <= 40 and key.isidentifier() and key.isascii() else "[...]")
+    return "$" + "".join(reversed(parts))
+
+
+def _refuse(path: Path, reason: str) -> NoReturn:
+    raise Malformed(_spell(path), reason)
+
+
+def _wrong_kind(value: Any, path: Path, expected: str) -> NoReturn:
+    _refuse(path, f"expected `{expected}`, got `{_NAMES.get(value.__class__, 'something else')}`")
+
+
+def _refusal(kinds: Iterable[type]) -> Walk:
+    expected = " | ".join(_NAMES[kind] for kind in kinds)
+    return lambda value, path, notes: _wrong_kind(value, path, expected)  # noqa: ARG005
+
+
+def _forgive(notes: Notes, path: Path, done: str, error: Malformed) -> None:
+    if notes is not None:
+        place = _spell(path)
+        inside = "" if error.path == place else f" at {error.path}"
+        notes.append(f"{place}: {done}, {error.reason}{inside}")
+
+
+def _scalar(admitted: list[tuple[Any, Metadata]], strict: bool) -> Walk:
+    members = tuple(_bounded(member, metadata) for member, metadata in admitted)
+    expected: Any = Union[members]
+    plain = _plain(admitted, strict)
+    literals = [str(value) for member, _ in admitted if get_origin(member) is Literal for value in get_args(member)]
+    known = next((entry for _, about in admitted for entry in about if strict and isinstance(entry, Known)), None)
+
+    def walk(value: Any, path: Path, notes: Notes) -> Any:  # noqa: ARG001
+        if type(value) in plain:
+            return value
+        try:
+            value = msgspec.convert(value, expected, strict=True)
+        except msgspec.ValidationError as error:
+            _refuse(path, _own_words(error, literals))
+        except OverflowError:
+            _refuse(path, "number out of range")
+        if known is not None and isinstance(value, str):
+            own = value.startswith("_") and not known.closed
+            if value not in known.values and not own:
+                _refuse(path, f"expected one of {', '.join(known.values)}")
+        return value
+
+    return walk
+
+
+def _bounded(member: Any, metadata: Metadata) -> Any:
+    bounds = tuple(entry for entry in metadata if isinstance(entry, Meta))
+    return Annotated[(member, *bounds)] if bounds else member
+
+
+def _plain(admitted: Iterable[tuple[Any, Metadata]], strict: bool) -> frozenset[type]:
+    """The types whose every instance is right as it is, so that most values need no call."""
+    wanting = (Meta, Known) if strict else (Meta,)
+    return frozenset(
+        member
+        for member, metadata in admitted
+        if member in {str, bool, int} and not any(isinstance(entry, wanting) for entry in metadata)
+    )
+
+
+def _own_words(error: msgspec.ValidationError, literals: list[str]) -> str:
+    message = str(error).partition(" - at `")[0]
+    if message.startswith(("Expected", "Integer", "Number")):
+        return message[0].lower() + message[1:]
+    return f"expected one of {', '.join(literals)}"  # msgspec would quote the value (FN-41)
+
+
+def _array(expected: Any, metadata: Metadata, strict: bool) -> Walk:
+    item = (get_args(expected) or (Any,))[0]
+    read = walk_for(item, strict=strict, hopeful=not strict)
+    skip = SKIP_INVALID_ITEMS in metadata and not strict
+    check = _length_check(metadata)
+
+    def walk(value: Any, path: Path, notes: Notes) -> list[Any]:
+        elements: list[Any] = value
+        if type(value) is not list:
+            _wrong_kind(value, path, "array")
+        items: list[Any] = []
+        for index, element in enumerate(elements):
+            place = (path, index)
+            try:
+                items.append(read(element, place, notes))
+            except Malformed as error:
+                if not skip:
+                    raise
+                _forgive(notes, place, "dropped", error)
+        check(items, path)
+        return items
+
+    return walk
+
+
+def _map(expected: Any, metadata: Metadata, strict: bool) -> Walk:
+    member = (get_args(expected) or (str, Any))[1]
+    read = walk_for(member, strict=strict)
+    check = _length_check(metadata)
+
+    def walk(value: Any, path: Path, notes: Notes) -> dict[str, Any]:
+        members: dict[str, Any] = value
+        if type(value) is not dict:
+            _wrong_kind(value, path, "object")
+        check(members, path)
+        if read is _as_it_is:
+            return members
+        return {key: read(element, (path, key), notes) for key, element in members.items()}
+
+    return walk
+
+
+def _length_check(metadata: Metadata) -> Callable[[list[Any] | dict[str, Any], Path], None]:
+    metas = [entry for entry in metadata if isinstance(entry, Meta)]
+    least = max((meta.min_length or 0 for meta in metas), default=0)
+    most = min((meta.max_length for meta in metas if meta.max_length is not None), default=None)
+
+    def check(items: list[Any] | dict[str, Any], path: Path) -> None:
+        if len(items) < least:
+            _refuse(path, f"expected at least {least} of them")
+        if most is not None and len(items) > most:
+            _refuse(path, f"expected at most {most} of them")
+
+    return check
+
+
+def _object(structs: list[type[msgspec.Struct]], metadata: Metadata, strict: bool, hopeful: bool) -> Walk:
+    is_open = OPEN in metadata
+    walks = [_hopeful(struct) if hopeful else _struct(struct, strict) for struct in structs]
+    tagged = {struct.__struct_config__.tag: walk for struct, walk in zip(structs, walks, strict=True)}
+    tag_field = structs[0].__struct_config__.tag_field
+    if tag_field is None:
+        return walks[0]
+    default_tag = _first(metadata, DefaultTag)
+    assumed = default_tag.tag if default_tag is not None else None
+    # msgspec lets the tag be left out where the type is that one struct, in no union
+    if assumed is None and len(structs) == 1 and not is_open:
+        assumed = structs[0].__struct_config__.tag
+
+    def walk(value: Any, path: Path, notes: Notes) -> Any:
+        members: dict[str, Any] = value
+        if type(value) is not dict:
+            _wrong_kind(value, path, "object")
+        tag = members.get(tag_field, _MISSING)
+        if tag is _MISSING:
+            if assumed is None or strict:
+                _refuse((path, tag_field), "required")
+            tag = assumed
+            if default_tag is not None and notes is not None:
+                notes.append(f"{_spell((path, tag_field))}: missing, taken to be {assumed}")
+        if type(tag) is not str:
+            _wrong_kind(tag, (path, tag_field), "str")
+        variant = tagged.get(tag)
+        if variant is not None:
+            return variant(members, path, notes)
+        if is_open and not strict:
+            return Unknown(tag, members)
+        return _refuse((path, tag_field), f"expected one of {', '.join(map(str, tagged))}")
+
+    return walk
+
+
+def _hopeful(struct: type[msgspec.Struct]) -> Walk:
+    careful = _struct(struct, False)
+
+    def walk(value: Any, path: Path, notes: Notes) -> Any:
+        try:
+            return msgspec.convert(value, struct)
+        except (msgspec.ValidationError, OverflowError):
+            return careful(value, path, notes)
+
+    return walk
+
+
+class _Field(NamedTuple):
+    name: str
+    plain: frozenset[type]
+    read: Walk
+    key: str
+    older: str | None
+    required: bool
+
+
+@functools.cache
+def _struct(struct: type[msgspec.Struct], strict: bool) -> Walk:
+    fields: dict[str, _Field] = {}
+    awaited: list[_Field] = []
+    tag_field = struct.__struct_config__.tag_field
+
+    def prepare() -> None:  # late, because a type may hold itself
+        fields.update((field.key, field) for field in _fields(struct, strict))
+        awaited.extend(field for field in fields.values() if field.required or field.older is not None)
+
+    def walk(value: Any, path: Path, notes: Notes) -> Any:
+        members: dict[str, Any] = value
+        if type(value) is not dict:
+            _wrong_kind(value, path, "object")
+        if not fields:
+            prepare()
+        arguments: dict[str, Any] = {}
+        for key, found in members.items():
+            field = fields.get(key)
+            if field is not None:
+                arguments[field[0]] = found if type(found) in field[1] else field[2](found, (path, key), notes)
+            elif strict and key != tag_field:
+                _refuse((path, key), "unknown member")
+        for field in awaited:
+            if field.key not in members:
+                _read_older(field, members, arguments, path, notes)
+        try:
+            return struct(**arguments)
+        except (ValueError, TypeError) as error:  # what the struct's own check says of its members together
+            _refuse(path, str(error))
+
+    return walk
+
+
+def _fields(struct: type[msgspec.Struct], strict: bool) -> Iterator[_Field]:
+    for field in msgspec.structs.fields(struct):
+        members = list(_members(field.type, ()))
+        metadata = [entry for _, about in members for entry in about]
+        alias = _first(metadata, Alias)
+        older = alias.key if alias is not None and not strict else None
+        read = _field(field, metadata, strict)
+        yield _Field(field.name, _plain(members, strict), read, field.encode_name, older, field.required)
+
+
+def _read_older(field: _Field, members: dict[str, Any], arguments: dict[str, Any], path: Path, notes: Notes) -> None:
+    if field.older is not None and field.older in members:
+        arguments[field.name] = field.read(members[field.older], (path, field.older), notes)
+        if notes is not None:
+            notes.append(f"{_spell((path, field.older))}: read as {field.key}")
+    elif field.required:
+        _refuse((path, field.key), "required")
+
+
+def _field(field: FieldInfo, metadata: list[Any], strict: bool) -> Walk:
+    """The walk of what a field holds, with what the field forgives."""
+    read = walk_for(field.type, strict=strict)
+    if strict:
+        return read
+    is_array = any(get_origin(member) is list for member, _ in _members(field.type, ()))
+    empty: Callable[[], Any] = list[Any] if is_array else dict[str, Any]
+    fallback: Callable[[], Any] | None = None
+    if DEFAULT_ON_ERROR in metadata:
+        if field.default is not NODEFAULT:
+            fallback = functools.partial(_as_it_is, field.default, None, None)
+        elif field.default_factory is not NODEFAULT:
+            fallback = field.default_factory
+        elif is_array:
+            fallback = list[Any]
+    on_null = DEFAULT_ON_NULL in metadata
+    if fallback is None and not on_null:
+        return read
+
+    def walk(value: Any, path: Path, notes: Notes) -> Any:
+        if value is None and on_null:
+            if notes is not None:
+                notes.append(f"{_spell(path)}: null, taken as empty")
+            return empty()
+        try:
+            return read(value, path, notes)
+        except Malformed as error:
+            if fallback is None:
+                raise
+            _forgive(notes, path, "ignored", error)
+            return fallback()
+
+    return walk

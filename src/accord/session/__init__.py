@@ -1,0 +1,103 @@
+"""What happened in a session, in words that outlive a protocol version.
+
+Here are the words for reading a session. Those for reporting (`updates`), asking (`requests`) and describing what a
+side can do (`capabilities`, `servers`) are in their modules, as are `diffs`.
+"""
+
+from __future__ import annotations
+
+from accord.session.content import Audio, Content, Image, Resource, ResourceLink, Text
+from accord.session.entities import (
+    Command,
+    Compaction,
+    ContentItem,
+    Cost,
+    Diff,
+    FileChange,
+    Info,
+    Location,
+    Message,
+    Mode,
+    Modes,
+    Notice,
+    Option,
+    Plan,
+    PlanEntry,
+    State,
+    Terminal,
+    TerminalItem,
+    ToolCall,
+    Usage,
+)
+from accord.session.replay import replay
+from accord.session.transcript import Transcript
+from accord.session.updates import (
+    Change,
+    CommandsChanged,
+    CompactionChanged,
+    InfoChanged,
+    MessageChanged,
+    MessageChunk,
+    ModeChanged,
+    NoticeShown,
+    OptionsChanged,
+    PlanChanged,
+    Report,
+    StateChanged,
+    TerminalChanged,
+    TerminalOutput,
+    ToolCallChanged,
+    UnknownUpdate,
+    UsageChanged,
+)
+from accord.session.word import UNSET, Unknown
+
+__all__ = [
+    "UNSET",
+    "Audio",
+    "Change",
+    "Command",
+    "CommandsChanged",
+    "Compaction",
+    "CompactionChanged",
+    "Content",
+    "ContentItem",
+    "Cost",
+    "Diff",
+    "FileChange",
+    "Image",
+    "Info",
+    "InfoChanged",
+    "Location",
+    "Message",
+    "MessageChanged",
+    "MessageChunk",
+    "Mode",
+    "ModeChanged",
+    "Modes",
+    "Notice",
+    "NoticeShown",
+    "Option",
+    "OptionsChanged",
+    "Plan",
+    "PlanChanged",
+    "PlanEntry",
+    "Report",
+    "Resource",
+    "ResourceLink",
+    "State",
+    "StateChanged",
+    "Terminal",
+    "TerminalChanged",
+    "TerminalItem",
+    "TerminalOutput",
+    "Text",
+    "ToolCall",
+    "ToolCallChanged",
+    "Transcript",
+    "Unknown",
+    "UnknownUpdate",
+    "Usage",
+    "UsageChanged",
+    "replay",
+]

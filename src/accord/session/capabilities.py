@@ -1,0 +1,92 @@
+"""What each side can do, in words that outlive a protocol version.
+
+`meta` of the groups keeps what implementers advertise there (EXT-12). A capability that was not mentioned is off.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from accord.session.word import Unknown, Word
+
+__all__ = [
+    "AgentCapabilities",
+    "AgentLogin",
+    "AuthMethod",
+    "ClientCapabilities",
+    "Implementation",
+    "TerminalLogin",
+]
+
+
+class Implementation(Word):
+    """Which program this is. Nothing may be decided by it."""
+
+    name: str
+    version: str
+    title: str | None = None
+
+
+class ClientCapabilities(Word):
+    """What the client offers; everything defaults to off.
+
+    `boolean_options`, `notices` and `compaction` are asked for in v1 and always on in v2.
+    `group_meta` holds the `_meta` of nested capability objects by their dotted wire path.
+    """
+
+    read_files: bool = False
+    write_files: bool = False
+    terminals: bool = False
+    terminal_login: bool = False
+    form_elicitation: bool = False
+    url_elicitation: bool = False
+    boolean_options: bool = False
+    notices: bool = False
+    compaction: bool = False
+    group_meta: dict[str, dict[str, Any]] = {}
+
+
+class AgentCapabilities(Word):
+    """What the agent offers; everything defaults to off.
+
+    In v2 `sessions` brings list, resume, replay and close with it.
+    `group_meta` holds the `_meta` of nested capability objects by their dotted wire path.
+    """
+
+    sessions: bool = True
+    load: bool = False
+    resume: bool = False
+    list: bool = False
+    close: bool = False
+    delete: bool = False
+    fork: bool = False
+    additional_directories: bool = False
+    image: bool = False
+    audio: bool = False
+    embedded_context: bool = False
+    mcp_stdio: bool = True
+    mcp_http: bool = False
+    mcp_sse: bool = False
+    logout: bool = False
+    group_meta: dict[str, dict[str, Any]] = {}
+
+
+class AgentLogin(Word, tag_field="type", tag="agent"):
+    """A login that the agent carries out itself when it is asked to."""
+
+    id: str
+    name: str
+    description: str | None = None
+
+
+class TerminalLogin(Word, tag_field="type", tag="terminal"):
+    """A login that the client runs as a separate, interactive start of the same program."""
+
+    id: str
+    name: str
+    description: str | None = None
+    args: list[str] = []
+    env: dict[str, str] = {}
+
+
+AuthMethod: TypeAlias = AgentLogin | TerminalLogin | Unknown

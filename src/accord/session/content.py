@@ -1,0 +1,102 @@
+"""The five kinds of content that prompts, messages and tool calls are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeAlias, TypeGuard
+
+from accord.session.word import Unknown, Word
+
+__all__ = [
+    "Annotations",
+    "Audio",
+    "Content",
+    "Icon",
+    "Image",
+    "Resource",
+    "ResourceLink",
+    "Text",
+    "is_plain",
+    "text_of",
+]
+
+
+class Annotations(Word):
+    """Hints on who a block is for and how much it matters."""
+
+    audience: list[str] | None = None
+    priority: float | None = None
+    last_modified: str | None = None
+
+
+class Text(Word, tag_field="type", tag="text"):
+    """Markdown text."""
+
+    text: str
+    annotations: Annotations | None = None
+
+
+class Image(Word, tag_field="type", tag="image"):
+    """A picture, its bytes in base64."""
+
+    data: str
+    mime_type: str
+    uri: str | None = None
+    annotations: Annotations | None = None
+
+
+class Audio(Word, tag_field="type", tag="audio"):
+    """A sound, its bytes in base64."""
+
+    data: str
+    mime_type: str
+    annotations: Annotations | None = None
+
+
+class Icon(Word):
+    """A picture that stands for a linked resource."""
+
+    src: str
+    mime_type: str | None = None
+    sizes: list[str] | None = None
+    theme: str | None = None
+
+
+class ResourceLink(Word, tag_field="type", tag="resource_link"):
+    """A resource named but not included; whoever receives it may be unable to read it."""
+
+    uri: str
+    name: str
+    title: str | None = None
+    description: str | None = None
+    mime_type: str | None = None
+    size: int | None = None
+    icons: list[Icon] | None = None
+    annotations: Annotations | None = None
+
+
+class Resource(Word, tag_field="type", tag="resource"):
+    """A resource included whole: exactly one of `text` and `blob` (base64) is set.
+
+    `meta` belongs to the block, `contents_meta` to the resource inside it.
+    """
+
+    uri: str
+    text: str | None = None
+    blob: str | None = None
+    mime_type: str | None = None
+    annotations: Annotations | None = None
+    contents_meta: dict[str, object] | None = None
+
+
+Content: TypeAlias = Text | Image | Audio | ResourceLink | Resource | Unknown
+
+
+def text_of(blocks: Iterable[Content]) -> str:
+    """The text of the text blocks, joined as it was sent."""
+    return "".join([block.text for block in blocks if type(block) is Text])
+
+
+def is_plain(block: Content) -> TypeGuard[Text]:
+    """Whether the block is text and nothing more is said about it, so that it can be joined with its like."""
+    return type(block) is Text and block.annotations is None and block.meta is None

@@ -1,0 +1,232 @@
+"""Changed files as a Git patch and back.
+
+The patch is what `git diff -p` writes, except that paths are absolute and have no `a/` and `b/` before them. Reading
+takes what it understands and never fails: a patch only illustrates the list of changes it comes with.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from accord.session.entities import FileChange, Patch
+from accord.session.matching import LineMatcher
+
+__all__ = ["GIT_PATCH", "git_patch", "read_git_patch", "texts_of_patch"]
+
+GIT_PATCH = "git_patch"
+
+CONTEXT = 3
+
+_NOWHERE = "/dev/null"
+_NO_NEWLINE = "\\ No newline at end of file\n"
+_ESCAPES = {7: "a", 8: "b", 9: "t", 10: "n", 11: "v", 12: "f", 13: "r", 34: '"', 92: "\\"}
+_UNESCAPES = {letter: code for code, letter in _ESCAPES.items()}
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_ESCAPED = re.compile(r"\\([0-7]{3}|.)")
+_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+
+
+def git_patch(path: str, old_text: str | None, new_text: str | None) -> str:
+    """The section of a patch that tells how a file changed; None is a file that is not there. No change, no section."""
+    if old_text == new_text:
+        return ""
+    name = _quoted(path)
+    section = [f"diff --git {name} {name}\n"]
+    if old_text is None:
+        section.append("new file mode 100644\n")
+    elif new_text is None:
+        section.append("deleted file mode 100644\n")
+    hunks = list(_hunks(_lines(old_text or ""), _lines(new_text or "")))
+    if hunks:
+        label = f"{name}\t" if " " in name else name
+        section.append(f"--- {_NOWHERE if old_text is None else label}\n")
+        section.append(f"+++ {_NOWHERE if new_text is None else label}\n")
+    return "".join([*section, *hunks])
+
+
+def texts_of_patch(patch: Patch) -> dict[str, tuple[str | None, str | None]]:
+    """By path, the old and new text of the files of which a patch shows some: only the lines that it shows."""
+    if patch.format != GIT_PATCH:
+        return {}
+    changes = read_git_patch(patch.text)
+    return {
+        each.path: (each.old_text, each.new_text) for each in changes if (each.old_text, each.new_text) != (None, None)
+    }
+
+
+def read_git_patch(text: str) -> list[FileChange]:
+    """The files that a patch changes. The texts hold the lines that it shows, so they are partial; None where it shows none."""
+    lines = _lines(text)
+    sections: list[_Section] = []
+    place = 0
+    while place < len(lines):
+        line = lines[place].rstrip("\r\n")
+        place += 1
+        if line.startswith("diff --git "):
+            sections.append(_Section(*_names_of_header(line[11:])))
+        elif line.startswith("--- ") and place < len(lines) and lines[place].startswith("+++ "):
+            if not sections or sections[-1].labelled:
+                sections.append(_Section(None, None))
+            sections[-1].label(_name(line[4:]), _name(lines[place].rstrip("\r\n")[4:]))
+            place += 1
+        elif sections and (hunk := _HUNK.match(line)):
+            place = sections[-1].read_hunk(lines, place, int(hunk[1] or 1), int(hunk[2] or 1))
+        elif sections:
+            sections[-1].read_header(line)
+    changes = [section.change() for section in sections]
+    return [change for change in changes if change is not None]
+
+
+class _Section:
+    """What is known of one file while its part of a patch is read."""
+
+    def __init__(self, old_path: str | None, path: str | None) -> None:
+        self.old_path = old_path
+        self.path = path
+        self.operation = "modify"
+        self.file_type: str | None = None
+        self.labelled = False
+        self.old: list[str] = []
+        self.new: list[str] = []
+
+    def label(self, old_path: str | None, path: str | None) -> None:
+        self.labelled = True
+        if (old_path is None or old_path.startswith("a/")) and (path is None or path.startswith("b/")):
+            old_path, path = old_path and old_path[2:], path and path[2:]
+        if old_path is None:
+            self.operation = "add"
+        elif path is None:
+            self.operation = "delete"
+        self.old_path, self.path = old_path or path, path or old_path
+
+    def read_header(self, line: str) -> None:
+        for start, operation in (("new file mode ", "add"), ("deleted file mode ", "delete")):
+            if line.startswith(start):
+                self.operation = operation
+                self.file_type = "symlink" if line.endswith(" 120000") else None
+        for start, operation in (("rename ", "move"), ("copy ", "copy")):
+            if line.startswith(f"{start}from "):
+                self.operation, self.old_path = operation, _name(line[len(start) + 5 :])
+            elif line.startswith(f"{start}to "):
+                self.operation, self.path = operation, _name(line[len(start) + 3 :])
+        if line.startswith(("Binary files ", "GIT binary patch")):
+            self.file_type = "binary"
+
+    def read_hunk(self, lines: list[str], place: int, old_left: int, new_left: int) -> int:
+        """Take the lines of one hunk; the place of the line after it is returned."""
+        sides: list[list[str]] = []
+        while place < len(lines):
+            line = lines[place]
+            if line.startswith("\\"):
+                for side in sides:
+                    side[-1] = side[-1].removesuffix("\n")
+            elif line.startswith("-") and old_left > 0:
+                sides = [self.old]
+                old_left -= 1
+            elif line.startswith("+") and new_left > 0:
+                sides = [self.new]
+                new_left -= 1
+            elif line.startswith((" ", "\n")) and old_left > 0 and new_left > 0:
+                sides = [self.old, self.new]
+                old_left, new_left = old_left - 1, new_left - 1
+            else:
+                break
+            if not line.startswith("\\"):
+                for side in sides:
+                    side.append(line[1:] or line)  # an editor may strip the blank of an empty context line
+            place += 1
+        return place
+
+    def change(self) -> FileChange | None:
+        if not self.path:
+            return None
+        shown = bool(self.old or self.new) or (self.operation in ("add", "delete") and self.file_type != "binary")
+        return FileChange(
+            operation=self.operation,
+            path=self.path,
+            old_path=self.old_path if self.operation in ("move", "copy") else None,
+            file_type=self.file_type,
+            old_text="".join(self.old) if shown and self.operation != "add" else None,
+            new_text="".join(self.new) if shown and self.operation != "delete" else None,
+        )
+
+
+def _lines(text: str) -> list[str]:
+    """Lines as Git sees them: only a line feed ends one."""
+    parts = text.split("\n")
+    last = parts.pop()
+    lines = [f"{part}\n" for part in parts]
+    return [*lines, last] if last else lines
+
+
+def _hunks(old: list[str], new: list[str]) -> Iterator[str]:
+    for group in LineMatcher(old, new).get_grouped_opcodes(CONTEXT):
+        (_, old_start, _, new_start, _), (_, _, old_end, _, new_end) = group[0], group[-1]
+        yield f"@@ -{_range(old_start, old_end)} +{_range(new_start, new_end)} @@\n"
+        for what, old_from, old_to, new_from, new_to in group:
+            if what == "equal":
+                yield from _marked(" ", old[old_from:old_to])
+            else:
+                yield from _marked("-", old[old_from:old_to])
+                yield from _marked("+", new[new_from:new_to])
+
+
+def _range(start: int, end: int) -> str:
+    length = end - start
+    if length == 1:
+        return str(end)
+    return f"{start + 1 if length else start},{length}"
+
+
+def _marked(mark: str, lines: list[str]) -> Iterator[str]:
+    for line in lines:
+        yield f"{mark}{line}" if line.endswith("\n") else f"{mark}{line}\n{_NO_NEWLINE}"
+
+
+def _quoted(path: str) -> str:
+    raw = b"".join(
+        bytes([ord(letter) - 0xDC00]) if "\udc80" <= letter <= "\udcff" else letter.encode("utf-8", "surrogatepass")
+        for letter in path  # a byte of a file name that is no UTF-8 is such a letter
+    )
+    if all(0x20 <= byte < 0x7F and byte not in _ESCAPES for byte in raw):
+        return path
+    return f'"{"".join(_escaped(byte) for byte in raw)}"'
+
+
+def _escaped(byte: int) -> str:
+    if byte in _ESCAPES:
+        return f"\\{_ESCAPES[byte]}"
+    return chr(byte) if 0x20 <= byte < 0x7F else f"\\{byte:03o}"
+
+
+def _unquoted(body: str) -> str:
+    raw = bytearray()
+    place = 0
+    for escape in _ESCAPED.finditer(body):
+        raw += body[place : escape.start()].encode("utf-8", "surrogatepass")
+        code = escape[1]
+        raw.append(_UNESCAPES.get(code, ord(code) & 0xFF) if len(code) == 1 else int(code, 8) & 0xFF)
+        place = escape.end()
+    raw += body[place:].encode("utf-8", "surrogatepass")
+    return raw.decode("utf-8", "surrogateescape")
+
+
+def _name(label: str) -> str | None:
+    """The path that a line names, or None for the file that is not there."""
+    if quoted := _QUOTED.match(label):
+        return _unquoted(quoted[1])
+    path = label.partition("\t")[0]
+    return None if path == _NOWHERE else path
+
+
+def _names_of_header(names: str) -> tuple[str | None, str | None]:
+    """The two paths of a `diff --git` line; unquoted ones that differ can't be told apart, other lines will name them."""
+    if quoted := _QUOTED.match(names):
+        return _unquoted(quoted[1]), _name(names[quoted.end() + 1 :])
+    first, second = names[: len(names) // 2], names[len(names) // 2 + 1 :]
+    if first == second:
+        return first, second
+    if first.startswith("a/") and second.startswith("b/") and first[2:] == second[2:]:
+        return first[2:], second[2:]
+    return None, None

@@ -1,0 +1,285 @@
+"""The things a session is made of. A `Transcript` owns them; everybody else reads them.
+
+A change makes a new entity and leaves the old one as it was; only `Message`, which grows by many small pieces, is
+changed in place.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import msgspec
+
+from accord.session.content import Content
+from accord.session.growing import Items, Output
+from accord.session.message import AGENT, THOUGHT, USER, Message
+from accord.session.word import Unknown, Word
+
+__all__ = [
+    "AGENT",
+    "OTHER",
+    "PENDING",
+    "THOUGHT",
+    "USER",
+    "Choice",
+    "Command",
+    "Compaction",
+    "ContentItem",
+    "Cost",
+    "Diff",
+    "Exit",
+    "FileChange",
+    "Info",
+    "Location",
+    "Message",
+    "Mode",
+    "Modes",
+    "Notice",
+    "Option",
+    "Patch",
+    "Plan",
+    "PlanEntry",
+    "State",
+    "Terminal",
+    "TerminalItem",
+    "TerminalSize",
+    "ToolCall",
+    "ToolCallItem",
+    "Usage",
+    "Work",
+]
+
+OTHER, PENDING = "other", "pending"
+
+
+class ContentItem(Word, tag_field="type", tag="content"):
+    """A content block that a tool produced."""
+
+    content: Content
+
+
+class FileChange(Word):
+    """One file of a diff. The texts are known when the diff came with them (v1), else None: see the diff's patch."""
+
+    operation: str
+    path: str
+    old_path: str | None = None
+    file_type: str | None = None
+    mime_type: str | None = None
+    old_text: str | None = None
+    new_text: str | None = None
+    raw: dict[str, Any] | None = None  # an operation that accord has no word for, whole
+
+
+class Patch(Word):
+    """The change as text, in a format such as `git_patch`."""
+
+    format: str
+    text: str
+
+
+class Diff(Word, tag_field="type", tag="diff"):
+    """Files changed by a tool."""
+
+    changes: list[FileChange]
+    patch: Patch | None = None
+
+
+class TerminalItem(Word, tag_field="type", tag="terminal"):
+    """A terminal shown inside a tool call."""
+
+    terminal_id: str
+
+
+ToolCallItem: TypeAlias = ContentItem | Diff | TerminalItem | Unknown
+
+
+class Location(Word):
+    """A place in a file, its line counted from 1."""
+
+    path: str
+    line: int | None = None
+
+
+class ToolCall(Word, kw_only=True):
+    """Something the model asked the agent to do.
+
+    `content` is a sequence that shares its storage with what came before and after it: each tool call in the queue of
+    a slow reader still shows exactly the items it had, and a piece costs the same however many there were before it.
+    `dropped` tells that the transcript's limit has cost it its content and raw fields.
+    """
+
+    id: str
+    title: str | None = None
+    name: str | None = None
+    kind: str = OTHER
+    status: str = PENDING
+    content: Sequence[ToolCallItem] = msgspec.field(default_factory=Items[ToolCallItem])
+    locations: list[Location] = []
+    raw_input: Any = None
+    raw_output: Any = None
+    cancellable: bool = False
+    dropped: bool = False
+
+    @property
+    def finished(self) -> bool:
+        """Whether the status is one of the three that end a tool call."""
+        return self.status in ("completed", "failed", "cancelled")
+
+
+class PlanEntry(Word):
+    """One step of a plan."""
+
+    content: str
+    priority: str = "medium"
+    status: str = PENDING
+
+
+class Plan(Word, kw_only=True):
+    """A plan, replaced whole by each report. `raw` holds a plan of a type that accord has no word for."""
+
+    id: str
+    entries: list[PlanEntry] = []
+    type: str = "items"
+    raw: dict[str, Any] | None = None
+    dropped: bool = False
+
+
+class Exit(Word):
+    """How a process ended; both are None when that is not known."""
+
+    code: int | None = None
+    signal: str | None = None
+
+
+class TerminalSize(Word):
+    """Columns and rows."""
+
+    columns: int
+    rows: int
+
+
+class Terminal(Word, kw_only=True):
+    """A terminal that the agent shows. `output` is bytes, cut anywhere: even inside a character."""
+
+    id: str
+    command: str | None = None
+    cwd: str | None = None
+    output: Output = msgspec.field(default_factory=Output)
+    exit: Exit | None = None
+    size: TerminalSize | None = None
+    cancellable: bool = False
+    dropped: bool = False
+
+    @property
+    def text(self) -> str:
+        """The output decoded so far; a character that may still be completed is left out."""
+        return codecs.utf_8_decode(bytes(self.output), "replace", self.exit is not None)[0]
+
+
+class Choice(Word):
+    """One value of a select option, with the group it stands in."""
+
+    value: str
+    name: str
+    description: str | None = None
+    group: str | None = None
+    group_name: str | None = None
+    group_meta: dict[str, Any] | None = None
+
+
+class Option(Word, kw_only=True):
+    """A setting of the session: `kind` is select or boolean. `raw` holds one of a kind that accord has no word for."""
+
+    id: str
+    name: str
+    kind: str = "select"
+    value: str | bool | None = None
+    choices: list[Choice] = []
+    description: str | None = None
+    category: str | None = None
+    raw: dict[str, Any] | None = None
+
+
+class Mode(Word):
+    """A way the agent can work in."""
+
+    id: str
+    name: str
+    description: str | None = None
+
+
+class Modes(Word):
+    """The modes there are, and the one in force."""
+
+    current: str
+    available: list[Mode]
+
+
+class Command(Word):
+    """A slash command, its name without the slash. `raw` holds one of a type that accord has no word for."""
+
+    name: str
+    description: str
+    hint: str | None = None
+    input_meta: dict[str, Any] | None = None
+    raw: dict[str, Any] | None = None
+
+
+class Cost(Word):
+    """What the session has cost so far."""
+
+    amount: float
+    currency: str
+
+
+class Usage(Word):
+    """Tokens in context, and how many fit."""
+
+    used: int
+    size: int
+    cost: Cost | None = None
+
+
+class Info(Word):
+    """The session's title and when it last changed."""
+
+    title: str | None = None
+    updated_at: str | None = None
+
+
+class Notice(Word):
+    """Something the user should see that is not part of the conversation. It is never replayed."""
+
+    severity: str
+    title: str
+    description: str | None = None
+
+
+class Compaction(Word, kw_only=True):
+    """The agent shortening its memory of the session."""
+
+    id: str
+    status: str
+    summary: Sequence[Content] = msgspec.field(default_factory=Items[Content])
+    error: str | None = None
+    dropped: bool = False
+
+
+class Work(Word):
+    """Something that runs beside the foreground: a terminal or a tool call by id, or `raw` of another type."""
+
+    type: str
+    id: str
+    raw: dict[str, Any] | None = None
+
+
+class State(Word):
+    """What the session's foreground does: running, idle, requires_action, or a value to be shown as busy."""
+
+    state: str = "idle"
+    stop_reason: str | None = None
+    error: dict[str, Any] | None = None
+    background: list[Work] | None = None

@@ -1,0 +1,145 @@
+"""A transcript told again, for a listener that was not there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+from accord.session.entities import Compaction, Info, Message, Plan, Terminal, TerminalItem, ToolCall
+from accord.session.transcript import Place, Transcript
+from accord.session.updates import (
+    Change,
+    CommandsChanged,
+    CommandsReport,
+    CompactionChanged,
+    CompactionPatch,
+    InfoChanged,
+    InfoPatch,
+    MessageChanged,
+    MessagePatch,
+    ModeChanged,
+    ModesReport,
+    OptionsChanged,
+    OptionsReport,
+    PlanChanged,
+    PlanReport,
+    StateChanged,
+    StateReport,
+    TerminalChanged,
+    TerminalPatch,
+    ToolCallChanged,
+    ToolCallPatch,
+    UnknownUpdate,
+    UsageChanged,
+    UsageReport,
+)
+from accord.session.word import UNSET
+
+__all__ = ["replay"]
+
+
+def replay(transcript: Transcript) -> Iterator[Change]:
+    """All that is retained, each thing whole and as it is at the moment of the call, whatever is applied meanwhile.
+
+    The timeline comes first, a terminal before the tool call that shows it; then the lists and figures; then, last,
+    the state. A listener that applies the patches ends up with an equal transcript. Notices are not told again.
+    """
+    places = [place.snapshot() if isinstance(place, Message) else place for place in transcript.timeline]
+    settings = list(_settings(transcript))
+    return chain(_timeline(places, dict(transcript.terminals)), settings)
+
+
+def _timeline(places: list[Place], terminals: dict[str, Terminal]) -> Iterator[Change]:
+    for place in places:
+        match place:
+            case Message():
+                yield _message(place)
+            case ToolCall():
+                for item in place.content:
+                    if type(item) is TerminalItem and item.terminal_id in terminals:
+                        yield _terminal(terminals.pop(item.terminal_id))
+                yield _tool_call(place)
+            case Plan():
+                yield PlanChanged(plan=place, patch=PlanReport(plan=place), created=True)
+            case Compaction():
+                yield _compaction(place)
+            case _:
+                yield UnknownUpdate(patch=place, created=True)
+    for terminal in terminals.values():
+        yield _terminal(terminal)
+
+
+def _settings(transcript: Transcript) -> Iterator[Change]:
+    commands, options, modes = transcript.commands, transcript.options, transcript.modes
+    if commands:
+        yield CommandsChanged(commands=commands, patch=CommandsReport(commands=commands), created=True)
+    if options:
+        yield OptionsChanged(options=options, patch=OptionsReport(options=options), created=True)
+    if modes is not None:
+        yield ModeChanged(mode_id=modes.current, modes=modes, patch=ModesReport(modes=modes), created=True)
+    info, usage, state = transcript.info, transcript.usage, transcript.state
+    if info != Info():
+        patch = InfoPatch(title=_told(info.title), updated_at=_told(info.updated_at), **_meta(info.meta))
+        yield InfoChanged(info=info, patch=patch, created=True)
+    if usage is not None:
+        report = UsageReport(used=usage.used, size=usage.size, cost=_told(usage.cost), meta=_told(usage.meta))
+        yield UsageChanged(usage=usage, patch=report, created=True)
+    yield StateChanged(state=state, patch=StateReport(state=state), created=True)
+
+
+def _message(message: Message) -> Change:
+    content = message.content
+    patch = MessagePatch(role=message.role, id=message.id, content=content, **_meta(message.meta))
+    return MessageChanged(message=message, patch=patch, created=True, added=content)
+
+
+def _tool_call(call: ToolCall) -> Change:
+    patch = ToolCallPatch(
+        id=call.id,
+        title=_told(call.title),
+        name=_told(call.name),
+        kind=call.kind,
+        status=call.status,
+        content=list(call.content),
+        locations=call.locations,
+        raw_input=_told(call.raw_input),
+        raw_output=_told(call.raw_output),
+        cancellable=call.cancellable or UNSET,
+        creates=True,
+        **_meta(call.meta),
+    )
+    return ToolCallChanged(call=call, patch=patch, created=True)
+
+
+def _terminal(terminal: Terminal) -> Change:
+    patch = TerminalPatch(
+        id=terminal.id,
+        command=_told(terminal.command),
+        cwd=_told(terminal.cwd),
+        output=bytes(terminal.output),
+        exit=_told(terminal.exit),
+        size=_told(terminal.size),
+        cancellable=terminal.cancellable or UNSET,
+        **_meta(terminal.meta),
+    )
+    return TerminalChanged(terminal=terminal, patch=patch, created=True)
+
+
+def _compaction(compaction: Compaction) -> Change:
+    patch = CompactionPatch(
+        id=compaction.id,
+        status=compaction.status,
+        summary=list(compaction.summary),
+        error=_told(compaction.error),
+        **_meta(compaction.meta),
+    )
+    return CompactionChanged(compaction=compaction, patch=patch, created=True)
+
+
+def _told(value: Any) -> Any:
+    return UNSET if value is None else value
+
+
+def _meta(meta: dict[str, Any] | None) -> dict[str, Any]:
+    return {"meta": _told(meta), "meta_replaces": True}

@@ -1,0 +1,360 @@
+"""The state of a session. Law: it changes in `Transcript.apply`, and nowhere else.
+
+What the fields of a patch do is told in `patching`. A list takes the place of the whole list that was there, pieces
+that were added to it included; an empty one and None clear it. Pieces go to the end. An id that was not seen before
+creates its entity, also when it comes with a piece (AMB-54). Order of receipt is all that counts.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, TypeAlias, TypeVar
+
+from msgspec.structs import replace
+
+from accord.session import updates
+from accord.session.content import Content
+from accord.session.entities import (
+    AGENT,
+    OTHER,
+    PENDING,
+    THOUGHT,
+    USER,
+    Command,
+    Compaction,
+    Info,
+    Message,
+    Modes,
+    Option,
+    Plan,
+    State,
+    Terminal,
+    ToolCall,
+    Usage,
+)
+from accord.session.growing import Items, Output
+from accord.session.patching import added_by, lay, meta_after, plus
+from accord.session.updates import Change, MessageChunk, MessagePiece, Report, UnknownReport
+from accord.session.weight import weigh, weigh_piece
+from accord.session.word import UNSET
+
+__all__ = ["Place", "Transcript"]
+
+Place: TypeAlias = Message | ToolCall | Plan | Compaction | UnknownReport
+"""What can stand in a transcript's timeline."""
+
+_Entity = TypeVar("_Entity", ToolCall, Terminal, Compaction)
+_Key: TypeAlias = tuple[str, Any]  # the name of a table, and the key in it
+
+_CALL = {"title": None, "name": None, "kind": OTHER, "status": PENDING, "cancellable": False}  # AMB-50
+_TERMINAL = {"command": None, "cwd": None, "exit": None, "size": None, "cancellable": False}
+_INFO = {"title": None, "updated_at": None}
+
+# What the byte limit counts, and what remains of it when it is dropped.
+_CONTENT: Mapping[str, Mapping[str, Any]] = {
+    "tool_calls": {"content": Items[Any](), "raw_input": None, "raw_output": None},
+    "terminals": {"output": Output()},
+    "plans": {"entries": [], "raw": None},
+    "compactions": {"summary": Items[Any]()},
+}
+
+
+class Transcript:
+    """All that was told in a session, brought up to date in place.
+
+    Past `byte_limit` it forgets: the content that has been left alone for longest goes first, and its entity stays,
+    marked as `dropped`. The limit counts content, not entities; see `weight`.
+    """
+
+    def __init__(self, byte_limit: int = 256 * 1024 * 1024) -> None:
+        self.byte_limit = byte_limit
+        self.messages: dict[tuple[str, str], Message] = {}
+        """By role and id, since ids are unique only among the messages of a role (AMB-52)."""
+        self.tool_calls: dict[str, ToolCall] = {}
+        self.terminals: dict[str, Terminal] = {}
+        self.plans: dict[str, Plan] = {}
+        self.compactions: dict[str, Compaction] = {}
+        self.commands: list[Command] = []
+        self.options: list[Option] = []
+        self.modes: Modes | None = None
+        self.info = Info()
+        self.usage: Usage | None = None
+        self.state = State()
+        self._unknown: dict[int, UnknownReport] = {}
+        self._tables: dict[str, dict[Any, Any]] = {
+            "messages": self.messages,
+            "tool_calls": self.tool_calls,
+            "terminals": self.terminals,
+            "plans": self.plans,
+            "compactions": self.compactions,
+            "unknown": self._unknown,
+        }
+        self._order: list[_Key] = []
+        self._telling: Message | None = None
+        self._made_up = 0
+        self._weight = 0
+        self._holding: OrderedDict[_Key, None] = OrderedDict()  # the last one changed comes last
+        self._changed_last: object = None  # the message itself if it was one, else its place in `_holding`
+
+    @property
+    def timeline(self) -> list[Place]:
+        """Messages, tool calls, plans, compactions and unknown updates, in the order in which they first appeared."""
+        return [self._tables[table][key] for table, key in self._order if key in self._tables[table]]
+
+    def apply(self, report: Report) -> Change:
+        """Take in what was reported. The change carries the report, and what it concerns as it is now."""
+        return self._rules[type(report)](self, report)
+
+    def begin_turn(self) -> None:
+        """From now on a message without an id is a new one (AMB-72)."""
+        self._telling = None
+
+    def _message_piece(self, report: MessagePiece) -> Change:
+        message, created = self._telling, False
+        if message is None or message.role != report.role or (report.id is not None and report.id != message.id):
+            message, created = self._message(report.role, report.id)
+        if message is not self._changed_last:
+            self._hold(("messages", (message.role, message.id)), message)
+        content = report.content
+        self._weight += message.append(content)
+        if self._weight > self.byte_limit:
+            self._drop()
+        return MessageChunk(message=message, content=content, patch=report, created=created)
+
+    def _message_patch(self, report: updates.MessagePatch) -> Change:
+        message, created = self._message(report.role, report.id)
+        message.meta = meta_after(message.meta, report)
+        added: list[Content] | None = []
+        growth = 0
+        if report.content is not UNSET:
+            content = report.content or []
+            added = added_by(message.content, content)
+            growth = message.replace(content)
+            message.dropped = False
+        change = updates.MessageChanged(message=message.snapshot(), patch=report, created=created, added=added)
+        self._grow(growth, "messages", (message.role, message.id))
+        return change
+
+    def _message(self, role: str, identifier: str | None) -> tuple[Message, bool]:
+        if identifier is None and self._telling is not None and self._telling.role == role:
+            return self._telling, False
+        key = (role, self._unused_id() if identifier is None else identifier)
+        message = self.messages.get(key)
+        created = message is None
+        if message is None:
+            message = self.messages[key] = Message(role=role, id=key[1])
+            self._order.append(("messages", key))
+        self._telling = message
+        return message, created
+
+    def _unused_id(self) -> str:
+        while True:
+            self._made_up += 1
+            identifier = f"accord-{self._made_up}"
+            if not any((role, identifier) in self.messages for role in (USER, AGENT, THOUGHT)):
+                return identifier
+
+    def _tool_call_patch(self, report: updates.ToolCallPatch) -> Change:
+        self._telling = None
+        call, created = self._renewed("tool_calls", report.id, ToolCall)
+        call.meta = meta_after(call.meta, report)
+        lay(report, call, _CALL)
+        if report.locations is not UNSET:
+            call.locations = [*(report.locations or ())]
+        growth = 0
+        if report.content is not UNSET:
+            growth = -weigh(call.content)
+            call.content = Items(report.content or ())
+            growth += weigh(call.content)
+        if report.raw_input is not UNSET:
+            growth += weigh(report.raw_input) - weigh(call.raw_input)
+            call.raw_input = report.raw_input
+        if report.raw_output is not UNSET:
+            growth += weigh(report.raw_output) - weigh(call.raw_output)
+            call.raw_output = report.raw_output
+        self._grow(growth, "tool_calls", call.id)
+        return updates.ToolCallChanged(call=call, patch=report, created=created)
+
+    def _tool_call_piece(self, report: updates.ToolCallPiece) -> Change:
+        self._telling = None
+        call, created = self._renewed("tool_calls", report.id, ToolCall)
+        call.content = plus(call.content, report.item)
+        self._grow(weigh_piece(report.item), "tool_calls", call.id)
+        return updates.ToolCallChanged(call=call, patch=report, created=created)
+
+    def _terminal_patch(self, report: updates.TerminalPatch) -> Change:
+        terminal, created = self._renewed("terminals", report.id, Terminal)
+        terminal.meta = meta_after(terminal.meta, report)
+        lay(report, terminal, _TERMINAL)
+        growth = 0
+        if report.output is not UNSET:
+            growth = -len(terminal.output)
+            terminal.output = Output(report.output or b"")
+            terminal.dropped = False
+            growth += len(terminal.output)
+        self._grow(growth, "terminals", terminal.id)
+        return updates.TerminalChanged(terminal=terminal, patch=report, created=created)
+
+    def _terminal_piece(self, report: updates.TerminalPiece) -> Change:
+        terminal, created = self._renewed("terminals", report.id, Terminal)
+        terminal.output = terminal.output.plus(report.data)
+        self._grow(len(report.data), "terminals", terminal.id)
+        return updates.TerminalOutput(terminal=terminal, data=report.data, patch=report, created=created)
+
+    def _plan_report(self, report: updates.PlanReport) -> Change:
+        self._telling = None
+        plan = report.plan
+        before = self.plans.get(plan.id)
+        self.plans[plan.id] = plan
+        growth = _content_weight("plans", plan)
+        if before is None:
+            self._order.append(("plans", plan.id))
+        else:
+            growth -= _content_weight("plans", before)
+        self._grow(growth, "plans", plan.id)
+        return updates.PlanChanged(plan=plan, patch=report, created=before is None)
+
+    def _compaction_patch(self, report: updates.CompactionPatch) -> Change:
+        compaction, created = self._renewed("compactions", report.id, Compaction, status=report.status)
+        compaction.status = report.status
+        compaction.meta = meta_after(compaction.meta, report)
+        growth = 0
+        if report.error is not UNSET:
+            compaction.error = report.error
+        if report.summary is not UNSET:
+            growth = -weigh(compaction.summary)
+            compaction.summary = Items(report.summary or ())
+            compaction.dropped = False
+            growth += weigh(compaction.summary)
+        self._grow(growth, "compactions", compaction.id)
+        return updates.CompactionChanged(compaction=compaction, patch=report, created=created)
+
+    def _compaction_piece(self, report: updates.CompactionPiece) -> Change:
+        compaction, created = self._renewed("compactions", report.id, Compaction, status="in_progress")
+        compaction.summary = plus(compaction.summary, report.content)
+        self._grow(weigh_piece(report.content), "compactions", compaction.id)
+        return updates.CompactionChanged(compaction=compaction, patch=report, created=created)
+
+    def _renewed(self, table: str, key: str, kind: type[_Entity], **required: Any) -> tuple[_Entity, bool]:
+        """A copy of the stored entity, or a new one, put in its place: older changes keep the one they have."""
+        before: _Entity | None = self._tables[table].get(key)
+        if before is not None:
+            entity = self._tables[table][key] = replace(before)
+            return entity, False
+        entity = self._tables[table][key] = kind(id=key, **required)
+        if kind is not Terminal:
+            self._order.append((table, key))
+            self._telling = None
+        return entity, True
+
+    def _commands_report(self, report: updates.CommandsReport) -> Change:
+        self.commands = report.commands
+        return updates.CommandsChanged(commands=report.commands, patch=report)
+
+    def _options_report(self, report: updates.OptionsReport) -> Change:
+        self.options = report.options
+        option = _mode_option(self.options)
+        if option is not None and self.modes is not None and option.value != self.modes.current:
+            self.modes = replace(self.modes, current=option.value)
+        return updates.OptionsChanged(options=report.options, patch=report)
+
+    def _modes_report(self, report: updates.ModesReport) -> Change:
+        self.modes = report.modes
+        self._set_mode_option(report.modes.current)
+        return updates.ModeChanged(mode_id=report.modes.current, modes=report.modes, patch=report)
+
+    def _mode_report(self, report: updates.ModeReport) -> Change:
+        if self.modes is not None:
+            self.modes = replace(self.modes, current=report.mode_id)
+        self._set_mode_option(report.mode_id)
+        return updates.ModeChanged(mode_id=report.mode_id, modes=self.modes, patch=report)
+
+    def _set_mode_option(self, mode_id: str) -> None:
+        chosen = _mode_option(self.options)
+        if chosen is not None and chosen.value != mode_id:
+            self.options = [replace(each, value=mode_id) if each is chosen else each for each in self.options]
+
+    def _info_patch(self, report: updates.InfoPatch) -> Change:
+        info = self.info = replace(self.info, meta=meta_after(self.info.meta, report))
+        lay(report, info, _INFO)
+        return updates.InfoChanged(info=info, patch=report)
+
+    def _usage_report(self, report: updates.UsageReport) -> Change:
+        cost = report.cost
+        if cost is UNSET:
+            cost = None if self.usage is None else self.usage.cost  # AMB-53
+        self.usage = Usage(used=report.used, size=report.size, cost=cost, meta=report.meta or None)
+        return updates.UsageChanged(usage=self.usage, patch=report)
+
+    def _notice_report(self, report: updates.NoticeReport) -> Change:
+        return updates.NoticeShown(notice=report.notice, patch=report)
+
+    def _state_report(self, report: updates.StateReport) -> Change:
+        self.state = report.state
+        return updates.StateChanged(state=report.state, patch=report)
+
+    def _unknown_report(self, report: UnknownReport) -> Change:
+        key = len(self._order)
+        self._unknown[key] = report
+        self._order.append(("unknown", key))
+        self._grow(weigh(report.raw), "unknown", key)
+        return updates.UnknownUpdate(patch=report, created=True)
+
+    def _grow(self, growth: int, table: str, key: Any) -> None:
+        place = (table, key)
+        if place != self._changed_last:
+            self._hold(place, place)
+        self._weight += growth
+        if self._weight > self.byte_limit:
+            self._drop()
+
+    def _hold(self, place: _Key, sign: object) -> None:
+        self._holding[place] = None
+        self._holding.move_to_end(place)
+        self._changed_last = sign
+
+    def _drop(self) -> None:
+        """Drop content until the limit is kept; what is changing right now goes only when nothing else is left."""
+        while self._weight > self.byte_limit and self._holding:
+            (table, key), _ = self._holding.popitem(last=False)
+            entity = self._tables[table][key]
+            if table == "messages":
+                self._weight += entity.replace(())
+                entity.dropped = True
+            elif table == "unknown":
+                self._weight -= weigh(self._unknown.pop(key).raw)
+            else:
+                self._weight -= _content_weight(table, entity)
+                self._tables[table][key] = replace(entity, **_CONTENT[table], dropped=True)
+        if not self._holding:
+            self._changed_last = None
+
+    _rules: ClassVar[Mapping[type, Callable[[Any, Any], Change]]] = {
+        MessagePiece: _message_piece,
+        updates.MessagePatch: _message_patch,
+        updates.ToolCallPatch: _tool_call_patch,
+        updates.ToolCallPiece: _tool_call_piece,
+        updates.TerminalPatch: _terminal_patch,
+        updates.TerminalPiece: _terminal_piece,
+        updates.PlanReport: _plan_report,
+        updates.CompactionPatch: _compaction_patch,
+        updates.CompactionPiece: _compaction_piece,
+        updates.CommandsReport: _commands_report,
+        updates.OptionsReport: _options_report,
+        updates.ModesReport: _modes_report,
+        updates.ModeReport: _mode_report,
+        updates.InfoPatch: _info_patch,
+        updates.UsageReport: _usage_report,
+        updates.NoticeReport: _notice_report,
+        updates.StateReport: _state_report,
+        updates.UnknownReport: _unknown_report,
+    }
+
+
+def _content_weight(table: str, entity: Any) -> int:
+    return sum([weigh(getattr(entity, name)) for name in _CONTENT[table]])
+
+
+def _mode_option(options: list[Option]) -> Option | None:
+    return next((each for each in options if each.category == "mode" and isinstance(each.value, str)), None)

@@ -1,0 +1,28 @@
+"""What every session word has: `meta`, a form that can be stored, and a place for what accord has no word for."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias, TypeVar
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+__all__ = ["UNSET", "Patched", "Unknown", "UnsetType", "Word"]
+
+T = TypeVar("T")
+
+Patched: TypeAlias = T | None | UnsetType
+"""A field of a patch: `UNSET` keeps the stored value, `None` clears it, a value replaces it."""
+
+
+class Word(msgspec.Struct, kw_only=True, gc=False):
+    """A session word. `meta` is the protocol's `_meta`: it travels with the word, both ways, untouched."""
+
+    meta: dict[str, Any] | None = None
+
+
+class Unknown(Word, tag_field="type", tag="unknown"):
+    """A variant that accord has no word for, kept whole and written back as it came to a peer of the same version."""
+
+    tag: str
+    raw: dict[str, Any]

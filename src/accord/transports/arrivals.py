@@ -1,0 +1,97 @@
+"""Bytes that arrive become calls of a receiver, in order, and none while it has paused."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import TypeAlias
+
+from accord.errors import ConnectionClosed, FrameRejected
+from accord.transports.framing import Cutter, Framing
+from accord.transports.transport import Receiver
+
+__all__ = ["Arrivals"]
+
+Event: TypeAlias = list[bytes] | FrameRejected | ConnectionClosed
+
+
+class Arrivals:
+    """Delivers at once when nothing is held, and tells of the end exactly once, after everything else."""
+
+    def __init__(self, receiver: Receiver, frame_limit: int) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._receiver = receiver
+        self._cutter = Cutter(frame_limit)
+        self._held: deque[Event] = deque()
+        self._is_over = False
+        self._is_closing = False
+        self.is_paused = False
+        self.count = 0
+
+    @property
+    def framing(self) -> Framing | None:
+        """How the other side frames, once that is known."""
+        return self._cutter.framing
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the receiver has been told of the end."""
+        return self._is_over
+
+    def feed(self, data: bytes) -> None:
+        """Take what was read."""
+        self.count += 1
+        if self._is_closing:
+            return
+        for cut in self._cutter.feed(data):
+            self._deliver(cut)
+
+    def pause(self) -> None:
+        """Hold everything from now on."""
+        self.is_paused = True
+
+    def resume(self) -> None:
+        """Release what was held with the next tick."""
+        if self.is_paused:
+            self.is_paused = False
+            if self._held:
+                self._loop.call_soon(self._release)
+
+    def end(self, reason: ConnectionClosed) -> None:
+        """Nothing more arrives; the receiver learns why after it has got everything before."""
+        if not self._is_closing:
+            for cut in self._cutter.end():
+                self._deliver(cut)
+            self._is_closing = True
+            self._deliver(reason)
+
+    def discard(self) -> None:
+        """Drop what is held and what still arrives: this side has closed."""
+        self._is_closing = True
+        self._held.clear()
+
+    def close(self, reason: ConnectionClosed) -> None:
+        """Tell of the end now, whatever was held."""
+        self.discard()
+        self._hand_over(reason)
+
+    def _deliver(self, event: Event) -> None:
+        if self.is_paused or self._held:
+            self._held.append(event)
+        else:
+            self._hand_over(event)
+
+    def _release(self) -> None:
+        while self._held and not self.is_paused:
+            self._hand_over(self._held.popleft())
+
+    def _hand_over(self, event: Event) -> None:
+        if self._is_over:
+            return
+        if isinstance(event, list):
+            self._receiver.frames_received(event)
+        elif isinstance(event, FrameRejected):
+            self._receiver.frame_refused(event)
+        else:
+            self._is_over = True
+            self._receiver.connection_lost(event)

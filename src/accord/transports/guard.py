@@ -1,0 +1,199 @@
+"""Runs a command and ends all that the command started: when told to, or when whoever started us is gone.
+
+This is a program of its own, `python -I -S guard.py <descriptor> <pid of the starter>`, that stands in front of every
+command; nothing imports it, and it imports little, because each import delays each start of a command.
+
+On Linux it adopts the command's orphans, whatever sessions and groups they hide in, so nothing can leave the tree below
+it. Elsewhere it ends the command's process group (not tested on macOS).
+
+The descriptor is a socket. In: the length of the request, the request, then `T` (terminate all) and `K` (kill all); the
+end of the stream means that the starter is gone. Out: `started <pid>` or `failed <errno>`, then `exit <code>` when the
+command has ended. This process ends when nothing is left.
+"""
+
+# ruff: noqa: PTH123, PTH208, SIM105 - pathlib and contextlib are imports too
+
+from __future__ import annotations
+
+import _thread
+import os
+import select
+import sys
+import time
+
+if sys.platform == "linux":
+    import ctypes
+
+ADOPTS_ORPHANS = sys.platform == "linux"
+SET_CHILD_SUBREAPER = 36
+
+signals = __import__("_signal")  # `signal` itself imports enum, which takes about as long as starting Python
+
+
+class Guard:
+    """The command and everything below it."""
+
+    def __init__(self, control: int, starter: int) -> None:
+        self.control = control
+        self.starter = starter
+        self.command = 0
+        self.grace = 0.0
+        self.code = 0
+        self.is_killing = False
+
+    def run(self) -> None:
+        os.set_inheritable(self.control, False)
+        if ADOPTS_ORPHANS:
+            ctypes.CDLL(None).prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        for number in (signals.SIGTERM, signals.SIGINT, signals.SIGHUP):
+            if signals.getsignal(number) != signals.SIG_IGN:
+                signals.signal(number, self.signalled)
+        try:
+            self.start()
+        except OSError as error:
+            self.report(b"failed %d" % (error.errno or 0))
+            os._exit(127)
+        self.report(b"started %d" % self.command)
+        self.let_go()
+        _thread.start_new_thread(self.watch, ())
+        self.reap()
+        os._exit(self.code if self.code >= 0 else 128 - self.code)
+
+    def signalled(self, number: int, frame: object) -> None:
+        _thread.start_new_thread(self.end, ())
+
+    def start(self) -> None:
+        request = self.read(int(self.read(10)))
+        program, cwd, grace, count, *rest = request.split(b"\0")
+        arguments, variables = rest[: int(count)], rest[int(count) :]
+        self.grace = float(grace)
+        os.chdir(cwd)
+        self.command = os.posix_spawn(
+            program,
+            arguments,
+            dict(variable.split(b"=", 1) for variable in variables if variable),
+            setpgroup=0,
+            setsigdef=(signals.SIGPIPE, signals.SIGXFSZ),  # Python ignores them, the command must not
+        )
+
+    def let_go(self) -> None:
+        # Else the command's pipes would stay open, and its directory in use, for as long as we live.
+        os.chdir("/")
+        null = os.open(os.devnull, os.O_RDWR)
+        for descriptor in (0, 1, 2):
+            os.dup2(null, descriptor)
+        os.close(null)
+
+    def read(self, size: int) -> bytes:
+        received = b""
+        while len(received) < size:
+            piece = os.read(self.control, size - len(received))
+            if not piece:
+                os._exit(0)
+            received += piece
+        return received
+
+    def report(self, line: bytes) -> None:
+        try:
+            os.write(self.control, line + b"\n")
+        except OSError:
+            pass  # the starter is gone; watch() will see that
+
+    def watch(self) -> None:
+        poll = select.poll()
+        poll.register(self.control, select.POLLIN)
+        if hasattr(os, "pidfd_open"):
+            # A process that the starter forked may hold the starter's end of the socket open after its death.
+            try:
+                poll.register(os.pidfd_open(self.starter), select.POLLIN)
+            except ProcessLookupError:
+                return self.end()
+            except OSError:
+                pass
+        while order := self.next_order(poll):
+            if order == b"K":
+                self.kill()
+            else:
+                self.signal_all(signals.SIGTERM)
+        return self.end()
+
+    def next_order(self, poll: select.poll) -> bytes:
+        if self.control not in [descriptor for descriptor, _ in poll.poll()]:
+            return b""
+        try:
+            return os.read(self.control, 1)
+        except OSError:
+            return b""
+
+    def end(self) -> None:
+        self.signal_all(signals.SIGTERM)
+        time.sleep(self.grace)
+        self.kill()
+
+    def kill(self) -> None:
+        self.is_killing = True
+        self.signal_all(signals.SIGKILL)
+
+    def reap(self) -> None:
+        options = 0
+        while True:
+            try:
+                pid, status = os.waitpid(-1, options)
+            except ChildProcessError:
+                break
+            if pid == 0:
+                self.signal_all(signals.SIGKILL)  # what was forked while we killed has become ours by now
+                options = 0
+                continue
+            if pid == self.command:
+                self.code = os.waitstatus_to_exitcode(status)
+                self.report(b"exit %d" % self.code)
+            options = os.WNOHANG if self.is_killing else 0
+        while not ADOPTS_ORPHANS and self.group_lives():
+            time.sleep(0.05)
+
+    def signal_all(self, number: int) -> None:
+        try:
+            pids = descendants(os.getpid())
+        except OSError:
+            pids = [-self.command] if self.command else []
+        for pid in pids:
+            try:
+                os.kill(pid, number)
+            except OSError:
+                pass  # gone already, or another user's
+
+    def group_lives(self) -> bool:
+        try:
+            os.killpg(self.command, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            pass
+        return True
+
+
+def descendants(ancestor: int) -> list[int]:
+    """All processes below `ancestor`; raises OSError where there is no /proc to look at."""
+    children: dict[int, list[int]] = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/stat", "rb") as file:
+                    stat = file.read()
+            except OSError:
+                continue
+            # The program's name may hold anything, blanks and brackets too; the parent comes two fields after it.
+            parent = int(stat[stat.rindex(b")") + 1 :].split(None, 2)[1])
+            children.setdefault(parent, []).append(int(name))
+    found: list[int] = []
+    unvisited = [ancestor]
+    while unvisited:
+        below = children.get(unvisited.pop(), [])
+        found += below
+        unvisited += below
+    return found
+
+
+if __name__ == "__main__":
+    Guard(int(sys.argv[1]), int(sys.argv[2])).run()

@@ -1,0 +1,121 @@
+"""Our own process's stdin and stdout as a transport, out of everybody else's reach.
+
+While it is open, descriptor 0 is the null device and descriptor 1 is stderr: what a `print()`, a C library or a child
+process writes lands in the log, and nothing but us reads the protocol's input. The originals come back on closing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import os
+import sys
+from contextlib import suppress
+
+from accord.errors import ConnectionClosed
+from accord.transports.descriptors import shared_reader, shared_writer
+from accord.transports.duplex import Duplex
+from accord.transports.transport import Receiver
+
+__all__ = ["Stdio"]
+
+_FLUSH_SECONDS = 5.0
+
+
+class Stdio(Duplex):
+    """Pipes, sockets, files and terminals all work. The end of stdin is the end of the connection."""
+
+    _taken: _Taken | None = None
+
+    async def open(self, receiver: Receiver) -> None:
+        """Take stdin and stdout over; from here on nobody else can reach them."""
+        if self._closing is not None:
+            raise ConnectionClosed("it was closed before it was opened")
+        self._taken = taken = _Taken()
+        try:
+            self._attach(receiver, shared_writer(taken.stdout, self._broken))
+            self._reader = shared_reader(taken.stdin, self._arrived, self._ended)
+        except BaseException:
+            self._taken = None
+            taken.give_back()
+            raise
+
+    async def _close(self) -> None:
+        try:
+            if self._arrivals is not None and self._departures is not None and self._writer is not None:
+                self._arrivals.discard()
+                self._departures.close()
+                await asyncio.wait([self._writer.finish()], timeout=_FLUSH_SECONDS)
+        finally:
+            self._release()
+
+    def _release(self) -> None:
+        if self._reader is not None:
+            self._reader.close()
+        if self._writer is not None:
+            self._writer.close()
+        if self._taken is not None:
+            self._taken.give_back()
+            self._taken = None
+        if self._arrivals is not None:
+            self._arrivals.close(ConnectionClosed("closed by this side"))
+
+    def _ended(self, error: OSError | None) -> None:
+        why = "the other side closed our input" if error is None else f"reading our input failed: {error}"
+        self._lost(ConnectionClosed(why))
+
+    def _broken(self, error: OSError | None) -> None:
+        self._lost(ConnectionClosed(f"the other side no longer reads our output: {error}"))
+
+
+class _Taken:
+    """The real stdin and stdout, and everybody else pointed elsewhere."""
+
+    _is_taken = False
+
+    def __init__(self) -> None:
+        if _Taken._is_taken:
+            raise ConnectionClosed("stdin and stdout already serve another connection; close that one first")
+        try:
+            self.stdin = os.dup(0)
+        except OSError as error:
+            raise ConnectionClosed("there is no stdin to read; start this process with one") from error
+        try:
+            self.stdout = os.dup(1)
+        except OSError as error:
+            os.close(self.stdin)
+            raise ConnectionClosed("there is no stdout to write; start this process with one") from error
+        _Taken._is_taken = True
+        null = os.open(os.devnull, os.O_RDWR)
+        os.dup2(null, 0)
+        try:
+            os.dup2(2, 1)
+        except OSError:
+            os.dup2(null, 1)
+        os.close(null)
+        self._was_line_buffered = _print_at_once(True)
+        if sys.platform == "win32":
+            import msvcrt  # noqa: PLC0415  # exists only there
+
+            for descriptor in (self.stdin, self.stdout):
+                msvcrt.setmode(descriptor, os.O_BINARY)
+
+    def give_back(self) -> None:
+        _print_at_once(self._was_line_buffered)
+        os.dup2(self.stdin, 0)
+        os.dup2(self.stdout, 1)
+        os.close(self.stdin)
+        os.close(self.stdout)
+        _Taken._is_taken = False
+
+
+def _print_at_once(line_buffered: bool) -> bool:
+    # Also flushes, so that what was printed before goes where stdout points now, not where it will point next.
+    stdout = sys.stdout
+    if not isinstance(stdout, io.TextIOWrapper):
+        return False
+    before = stdout.line_buffering
+    with suppress(OSError, ValueError):
+        stdout.reconfigure(line_buffering=line_buffered)
+        stdout.flush()
+    return before

@@ -1,0 +1,186 @@
+"""Bytes in and out of a descriptor through the event loop, without changing a description we share.
+
+A descriptor given to a reader or writer is theirs: they close it. asyncio's own pipe transports are not used because they
+switch the description to non-blocking for everybody who has it, and read with a buffer so large that each small message
+costs a mapping and unmapping of memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections import deque
+from collections.abc import Callable
+from typing import Protocol, TypeAlias
+
+__all__ = ["LoopReader", "LoopWriter", "Reader", "Writer"]
+
+OnBytes: TypeAlias = Callable[[bytes], None]
+OnEnd: TypeAlias = Callable[[OSError | None], None]
+
+# Below the size from which malloc maps memory; the larger one is for streams that keep filling the smaller.
+_CHUNK = 64 * 1024
+_LARGE_CHUNK = 256 * 1024
+
+
+class Reader(Protocol):
+    """Calls `on_bytes` for what comes and `on_end` once, both from the loop."""
+
+    def pause(self) -> None: ...
+    def resume(self) -> None: ...
+    def close(self) -> None: ...
+
+
+class Writer(Protocol):
+    """Writes in order what it is given; once broken it drops everything."""
+
+    on_progress: Callable[[], None]
+    unsent: int
+
+    def write(self, piece: bytes) -> None: ...
+
+    def finish(self) -> asyncio.Future[None]:
+        """Close as soon as everything is written; the future is done when it is closed."""
+        ...
+
+    def close(self) -> None:
+        """Close now."""
+        ...
+
+
+class LoopReader:
+    """Reads whenever the loop says so. The descriptor is a socket, or a pipe whose description is non-blocking."""
+
+    def __init__(self, descriptor: int | socket.socket, on_bytes: OnBytes, on_end: OnEnd) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._descriptor = descriptor
+        self._on_bytes = on_bytes
+        self._on_end = on_end
+        self._size = _CHUNK
+        self._is_reading = False
+        self._is_closed = False
+        self.resume()
+
+    def pause(self) -> None:
+        if self._is_reading:
+            self._is_reading = False
+            self._loop.remove_reader(self._descriptor)
+
+    def resume(self) -> None:
+        if not self._is_reading and not self._is_closed:
+            self._is_reading = True
+            self._loop.add_reader(self._descriptor, self._ready)
+
+    def close(self) -> None:
+        if not self._is_closed:
+            self.pause()
+            self._is_closed = True
+            _close(self._descriptor)
+
+    def _ready(self) -> None:
+        if not self._is_reading:
+            return
+        descriptor = self._descriptor
+        try:
+            if isinstance(descriptor, int):
+                data = os.read(descriptor, self._size)
+            else:
+                data = descriptor.recv(self._size, socket.MSG_DONTWAIT)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError as error:
+            self.close()
+            self._on_end(error)
+            return
+        if not data:
+            self.close()
+            self._on_end(None)
+            return
+        self._size = _LARGE_CHUNK if len(data) == self._size else _CHUNK
+        self._on_bytes(data)
+
+
+class LoopWriter:
+    """Writes at once what the system takes, and the rest, uncopied, when the loop says so."""
+
+    def __init__(self, descriptor: int | socket.socket, on_broken: OnEnd) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._descriptor = descriptor
+        self._on_broken = on_broken
+        self._pieces: deque[memoryview] = deque()
+        self._finished: asyncio.Future[None] | None = None
+        self._is_closed = False
+        self.on_progress = _nothing
+        self.unsent = 0
+
+    def write(self, piece: bytes) -> None:
+        if self._is_closed:
+            return
+        written = 0 if self._pieces else self._write(piece)
+        if written < len(piece) and not self._is_closed:
+            if not self._pieces:
+                self._loop.add_writer(self._descriptor, self._ready)
+            self._pieces.append(memoryview(piece)[written:])
+            self.unsent += len(piece) - written
+
+    def finish(self) -> asyncio.Future[None]:
+        if self._finished is None:
+            self._finished = self._loop.create_future()
+            if self._is_closed:
+                self._finished.set_result(None)
+            elif not self._pieces:
+                self.close()
+        return self._finished
+
+    def close(self) -> None:
+        if not self._is_closed:
+            self._is_closed = True
+            if self._pieces:
+                self._loop.remove_writer(self._descriptor)
+                self._pieces.clear()
+                self.unsent = 0
+            _close(self._descriptor)
+            if self._finished is not None and not self._finished.done():
+                self._finished.set_result(None)
+
+    def _ready(self) -> None:
+        pieces = self._pieces
+        while pieces:
+            written = self._write(pieces[0])
+            if self._is_closed:
+                return
+            self.unsent -= written
+            if written < len(pieces[0]):
+                pieces[0] = pieces[0][written:]
+                break
+            pieces.popleft()
+        if not pieces:
+            self._loop.remove_writer(self._descriptor)
+            if self._finished is not None:
+                self.close()
+        self.on_progress()
+
+    def _write(self, piece: bytes | memoryview) -> int:
+        descriptor = self._descriptor
+        try:
+            if isinstance(descriptor, int):
+                return os.write(descriptor, piece)
+            return descriptor.send(piece, socket.MSG_DONTWAIT)
+        except (BlockingIOError, InterruptedError):
+            return 0
+        except OSError as error:
+            self.close()
+            # Not at once: this may run inside a send(), where nobody expects to be told anything.
+            self._loop.call_soon(self._on_broken, error)
+            return 0
+
+
+def _close(descriptor: int | socket.socket) -> None:
+    if isinstance(descriptor, int):
+        os.close(descriptor)
+    else:
+        descriptor.close()
+
+
+def _nothing() -> None: ...

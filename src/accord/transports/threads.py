@@ -1,0 +1,167 @@
+"""Bytes in and out of a descriptor that no event loop can watch: a regular file, a terminal, `/dev/null`.
+
+One daemon thread each way does the blocking call. A thread that hangs in a call is left behind, never waited for. On
+Windows everything goes through here (not tested there).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import select
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from queue import SimpleQueue
+from typing import Any
+
+from accord.transports.streams import OnBytes, OnEnd
+
+__all__ = ["ThreadReader", "ThreadWriter"]
+
+_CHUNK = 64 * 1024
+
+
+class ThreadReader:
+    """Reads one chunk ahead of the loop at most; closed, it takes nothing more from the descriptor."""
+
+    def __init__(self, descriptor: int, on_bytes: OnBytes, on_end: OnEnd) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._descriptor = descriptor
+        self._on_bytes = on_bytes
+        self._on_end = on_end
+        self._may_read = threading.Event()
+        self._may_read.set()
+        self._is_paused = False
+        self._is_closed = False
+        self._woken, self._wake = os.pipe()
+        threading.Thread(target=self._read_all, name="accord reader", daemon=True).start()
+
+    def pause(self) -> None:
+        self._is_paused = True
+        self._may_read.clear()
+
+    def resume(self) -> None:
+        self._is_paused = False
+        self._may_read.set()
+
+    def close(self) -> None:
+        if not self._is_closed:
+            self._is_closed = True
+            self._may_read.set()
+            os.close(self._wake)
+
+    def _read_all(self) -> None:
+        error: OSError | None = None
+        try:
+            while self._may_read.wait() and self._wait_for_input():
+                try:
+                    data = os.read(self._descriptor, _CHUNK)
+                except (BlockingIOError, InterruptedError):
+                    continue
+                if not data:
+                    break
+                self._may_read.clear()
+                _tell(self._loop, self._arrived, data)
+        except OSError as caught:
+            error = caught
+        os.close(self._descriptor)
+        os.close(self._woken)
+        _tell(self._loop, self._ended, error)
+
+    def _wait_for_input(self) -> bool:
+        if sys.platform != "win32":
+            poll = select.poll()
+            poll.register(self._descriptor, select.POLLIN)
+            poll.register(self._woken, select.POLLIN)
+            poll.poll()
+        return not self._is_closed
+
+    def _arrived(self, data: bytes) -> None:
+        if not self._is_closed:
+            self._on_bytes(data)
+            if not self._is_paused:
+                self._may_read.set()
+
+    def _ended(self, error: OSError | None) -> None:
+        if not self._is_closed:
+            self.close()
+            self._on_end(error)
+
+
+class ThreadWriter:
+    """Queues what it is given for its thread."""
+
+    def __init__(self, descriptor: int, on_broken: OnEnd) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._descriptor = descriptor
+        self._on_broken = on_broken
+        self._pieces: SimpleQueue[bytes | None] = SimpleQueue()
+        self._finished: asyncio.Future[None] = self._loop.create_future()
+        self._is_closing = False
+        self._is_abandoned = False
+        self.on_progress: Callable[[], None] = _nothing
+        self.unsent = 0
+        threading.Thread(target=self._write_all, name="accord writer", daemon=True).start()
+
+    def write(self, piece: bytes) -> None:
+        if not self._is_closing:
+            self.unsent += len(piece)
+            self._pieces.put(piece)
+
+    def finish(self) -> asyncio.Future[None]:
+        if not self._is_closing:
+            self._is_closing = True
+            self._pieces.put(None)
+        return self._finished
+
+    def close(self) -> None:
+        self._is_abandoned = True
+        self.finish()
+        self.unsent = 0
+
+    def _write_all(self) -> None:
+        error: OSError | None = None
+        try:
+            while (piece := self._pieces.get()) is not None:
+                rest = memoryview(piece)
+                while rest and not self._is_abandoned:
+                    written = self._write(rest)
+                    rest = rest[written:]
+                    _tell(self._loop, self._wrote, written)
+        except OSError as caught:
+            error = caught
+        os.close(self._descriptor)
+        _tell(self._loop, self._ended, error)
+
+    def _write(self, piece: memoryview) -> int:
+        try:
+            return os.write(self._descriptor, piece)
+        except BlockingIOError:  # somebody else made the description non-blocking
+            if sys.platform != "win32":
+                poll = select.poll()
+                poll.register(self._descriptor, select.POLLOUT)
+                poll.poll()
+            return 0
+
+    def _wrote(self, size: int) -> None:
+        if not self._is_abandoned:
+            self.unsent -= size
+            self.on_progress()
+
+    def _ended(self, error: OSError | None) -> None:
+        self._is_closing = True
+        self.unsent = 0
+        if not self._finished.done():
+            self._finished.set_result(None)
+        if error is not None and not self._is_abandoned:
+            self._on_broken(error)
+
+
+def _tell(loop: asyncio.AbstractEventLoop, callback: Callable[..., None], *arguments: Any) -> None:
+    with suppress(RuntimeError):  # the loop is closed: nobody is left to be told
+        loop.call_soon_threadsafe(callback, *arguments)
+
+
+def _nothing() -> None: ...

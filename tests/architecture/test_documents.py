@@ -1,0 +1,71 @@
+"""The documents hold together: their links lead somewhere and their programs run."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+PYTHON = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+def name(document: Path) -> str:
+    return document.relative_to(ROOT).as_posix()
+
+
+def anchors(document: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.*)$", CODE.sub(inline_code, document.read_text(encoding="utf-8")), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
+
+
+def inline_code(match: re.Match[str]) -> str:
+    return "" if match.group().startswith("```") else match.group().strip("`")
+
+
+def programs() -> list[object]:
+    """Every block marked `python`; one that is not meant to run is marked `python fragment`."""
+    return [
+        pytest.param(block, id=f"{name(document)}-{number}")
+        for document in DOCUMENTS
+        for number, block in enumerate(PYTHON.findall(document.read_text(encoding="utf-8")), start=1)
+    ]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name)
+def test_every_relative_link_leads_somewhere(document: Path):
+    broken: list[str] = []
+    for target in LINK.findall(CODE.sub("", document.read_text(encoding="utf-8"))):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        linked = (document.parent / path).resolve() if path else document
+        if not linked.exists() or (anchor and anchor not in anchors(linked)):
+            broken.append(target)
+    assert broken == []
+
+
+@pytest.mark.parametrize("program", programs())
+def test_every_program_in_the_documents_runs(program: str, tmp_path: Path):
+    if ">>>" in program:
+        results = doctest.DocTestRunner().run(doctest.DocTestParser().get_doctest(program, {}, "block", None, 0))
+        assert results.failed == 0
+        return
+    file = tmp_path / "program.py"
+    file.write_text(program, encoding="utf-8")
+    finished = subprocess.run(
+        [sys.executable, "-W", "error", str(file)],
+        cwd=tmp_path,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert finished.returncode == 0, finished.stderr

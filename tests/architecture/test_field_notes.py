@@ -1,0 +1,25 @@
+"""Each bug seen in a real product that concerns a layer we have is the docstring of a test."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parents[1]
+
+COVERED = [
+    *range(1, 8), 10, 11, 12, 16, *range(30, 39), 40, 41, 45, 47, *range(50, 54), 74, 75, 90, 91, 92, 97, 98,
+]  # fmt: skip
+
+
+def test_every_field_note_of_these_layers_has_a_test():
+    noted: set[int] = set()
+    for file in TESTS.rglob("test_*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
+                # "FN-01: ..." or, where one test covers two, "FN-01, FN-02: ..."
+                opening = re.match(r"FN-\d+(?:, FN-\d+)*", ast.get_docstring(node) or "")
+                noted.update(int(number) for number in re.findall(r"\d+", opening.group() if opening else ""))
+    missing = [f"FN-{number:02}" for number in COVERED if number not in noted]
+    assert not missing, " ".join(missing)

@@ -1,0 +1,26 @@
+"""A module or function that grows past these bounds holds two ideas."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parents[2] / "src" / "accord"
+LONGEST_MODULE = 450
+LONGEST_FUNCTION = 60
+
+
+def test_modules_are_short():
+    lengths = {file: file.read_text(encoding="utf-8").count("\n") for file in SOURCE.rglob("*.py")}
+    assert {str(file.relative_to(SOURCE)): size for file, size in lengths.items() if size > LONGEST_MODULE} == {}
+
+
+def test_functions_are_short():
+    too_long: dict[str, int] = {}
+    for file in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno is not None:
+                size = node.end_lineno - node.lineno + 1
+                if size >= LONGEST_FUNCTION:
+                    too_long[f"{file.relative_to(SOURCE)}:{node.lineno} {node.name}"] = size
+    assert too_long == {}

@@ -1,0 +1,40 @@
+"""What all tests share: settings that keep them free of wall clocks, and no silent gaps in CI."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import settings
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+settings.register_profile("accord", deadline=None, print_blob=True)
+settings.load_profile("accord")
+
+# In CI every peer has to be there, so an interop test that is skipped is one that failed.
+SKIPPING_FAILS = os.environ.get("CI") == "true"
+
+
+def fail_if_skipped(report: Any) -> None:
+    if SKIPPING_FAILS and report.skipped and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"skipped, but in CI every peer must be there: {report.longrepr}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
+    report = yield
+    if item.get_closest_marker("interop"):
+        fail_if_skipped(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, Any, Any]:
+    report = yield
+    if collector.config.option.markexpr == "interop" and "tests/interop/" in collector.nodeid:
+        fail_if_skipped(report)
+    return report

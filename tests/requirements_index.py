@@ -1,0 +1,73 @@
+"""Which tests prove which requirement, read from the marks in the tests' sources; run it to write them down.
+
+The mark is the only link between a test and a requirement: the lists in requirements.toml are made from it.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).resolve().parents[1]
+REQUIREMENTS = ROOT / "requirements.toml"
+
+
+def requirements() -> dict[str, dict[str, Any]]:
+    return tomllib.loads(REQUIREMENTS.read_text(encoding="utf-8"))
+
+
+def marked_tests() -> dict[str, list[str]]:
+    """For each marked id the tests that carry it, in the order of their names."""
+    found: dict[str, set[str]] = {}
+    for file in sorted((ROOT / "tests").rglob("*.py")):
+        if "node_modules" not in file.parts:
+            for identifier, name in marks_of(ast.parse(file.read_text(encoding="utf-8")), file):
+                found.setdefault(identifier, set()).add(name)
+    return {identifier: sorted(names) for identifier, names in found.items()}
+
+
+def marks_of(tree: ast.Module, file: Path) -> Iterator[tuple[str, str]]:
+    """The marks of a file with the test they are on; one that is on no single test belongs to the whole file."""
+    owners: dict[ast.AST, str] = {}
+    for test in ast.walk(tree):
+        if isinstance(test, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            for decorator in test.decorator_list:
+                owners.update(dict.fromkeys(ast.walk(decorator), f"::{test.name}"))
+    path = file.relative_to(ROOT).as_posix()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "requirement":
+            for argument in node.args:
+                if not (isinstance(argument, ast.Constant) and isinstance(argument.value, str)):
+                    raise TypeError(f"{path}:{node.lineno}: write the requirement ids as plain strings")
+                yield argument.value, path + owners.get(node, "")
+
+
+def with_tests(rows: dict[str, dict[str, Any]], tests: dict[str, list[str]]) -> dict[str, dict[str, Any]]:
+    plain = {identifier: {key: row[key] for key in row if key != "tests"} for identifier, row in rows.items()}
+    return {
+        identifier: row | ({"tests": tests[identifier]} if identifier in tests else {})
+        for identifier, row in plain.items()
+    }
+
+
+def write(rows: dict[str, dict[str, Any]]) -> None:
+    heading, _, _ = REQUIREMENTS.read_text(encoding="utf-8").partition("\n\n")
+    tables = ["\n".join([f'["{identifier}"]', *map(line, row.items())]) for identifier, row in rows.items()]
+    REQUIREMENTS.write_text("\n\n".join([heading, *tables]) + "\n", encoding="utf-8")
+
+
+def line(item: tuple[str, Any]) -> str:
+    key, value = item
+    if isinstance(value, list):
+        return "\n".join([f"{key} = [", *(f"    {json.dumps(entry, ensure_ascii=False)}," for entry in value), "]"])
+    return f"{key} = {json.dumps(value, ensure_ascii=False)}"
+
+
+if __name__ == "__main__":
+    write(with_tests(requirements(), marked_tests()))

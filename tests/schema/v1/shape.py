@@ -1,0 +1,60 @@
+"""What a wire type must have and may have, tried out member by member."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+import pytest
+
+from accord.schema.values import Known
+
+__all__ = ["assert_shape", "known", "marker", "read", "refuses", "write"]
+
+
+Kind = TypeVar("Kind")
+
+
+def marker(annotation: Any, kind: type[Kind]) -> Kind:
+    (found,) = (each for each in annotation.__metadata__ if isinstance(each, kind))
+    return found
+
+
+def known(enum: Any) -> Known:
+    return marker(enum, Known)
+
+
+def read(expected: Any, value: Any) -> Any:
+    return msgspec.json.decode(msgspec.json.encode(value), type=expected)
+
+
+def write(value: Any) -> Any:
+    return msgspec.json.decode(msgspec.json.encode(value))
+
+
+def refuses(expected: Any, value: Any) -> bool:
+    try:
+        read(expected, value)
+    except msgspec.ValidationError:
+        return True
+    return False
+
+
+def assert_shape(
+    expected: Any, required: dict[str, Any], optional: dict[str, Any] | None = None, opaque: tuple[str, ...] = ()
+) -> None:
+    """The required members are enough, each is needed, the others may be added, and none takes another type.
+
+    `opaque` members take any JSON value.
+    """
+    optional = optional or {}
+    everything = required | optional
+    assert write(read(expected, required)) == required
+    assert write(read(expected, everything)) == everything
+    for key in required:
+        without = {name: value for name, value in required.items() if name != key}
+        assert refuses(expected, without), f"{key} is not needed"
+    for key, value in everything.items():
+        wrong = "text" if isinstance(value, float) else 0.5
+        if key not in opaque and not refuses(expected, everything | {key: wrong}):
+            pytest.fail(f"{key} may be {wrong!r}")
