@@ -92,7 +92,8 @@ def _wire(contender: Contender, scale: Scale) -> Readings:
     return {"encode": readings["encode"] * 1e6, "decode": readings["decode"] * 1e6}
 
 
-_MODULES = {"official": "acp"}
+# `import accord` is lazy; what an agent really loads is shown beside it, and judged by the start of an agent.
+_MODULES = {"official": "acp", "accord, a v1 agent's part": "accord.peer, accord.transports.stdio, accord.dialects.v1"}
 
 
 def _import(contender: Contender, scale: Scale) -> Readings:
@@ -175,7 +176,9 @@ EXPERIMENTS = {
     ),
     "in-flight": Experiment((ACCORD, OFFICIAL, BARE), _in_flight),
     "message": Experiment((ACCORD, OFFICIAL, BARE), _message),
-    "import": Experiment((ACCORD, OFFICIAL, Contender("msgspec"), Contender("asyncio")), _import),
+    "import": Experiment(
+        (ACCORD, OFFICIAL, Contender("msgspec"), Contender("asyncio"), Contender("accord, a v1 agent's part")), _import
+    ),
     "start": Experiment((ACCORD, OFFICIAL, BARE, STREAMS), _start),
     "wire": Experiment((ACCORD, OFFICIAL, BARE), _wire),
     "unread": Experiment((ACCORD, OFFICIAL), _unread),

@@ -29,7 +29,7 @@ class Input(asyncio.Protocol):
         for frame in frames:
             self.output.write(ENCODER.encode(answer(DECODER.decode(frame))) + b"\n")
 
-    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
+    def connection_lost(self, exc: Exception | None) -> None:
         self.closed.set_result(None)
 
 

@@ -45,7 +45,7 @@ class Connected(asyncio.SubprocessProtocol):
         agent = cast(asyncio.SubprocessTransport, transport)
         self.input = cast(asyncio.WriteTransport, agent.get_pipe_transport(0))
 
-    def pipe_data_received(self, fd: int, data: bytes) -> None:  # noqa: ARG002
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
         *frames, self.partial = (self.partial + data).split(b"\n")
         for frame in map(DECODER.decode, frames):
             assert frame.id is not UNSET

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import settings
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterator
 
 settings.register_profile("accord", deadline=None, print_blob=True)
 settings.load_profile("accord")
@@ -38,3 +38,17 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, A
     if collector.config.option.markexpr == "interop" and "tests/interop/" in collector.nodeid:
         fail_if_skipped(report)
     return report
+
+
+@pytest.fixture(autouse=True)
+def frames_fit_the_official_schema(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Every frame that our peers send in a test, where the official schemas are at hand (ACCORD_SCHEMAS)."""
+    if "ACCORD_SCHEMAS" not in os.environ or request.node.get_closest_marker("bad_frames"):
+        yield
+        return
+    from tests.frame_watch import FrameWatch
+
+    watch = FrameWatch()
+    with watch.watching():
+        yield
+    assert watch.violations == []

@@ -1,0 +1,102 @@
+"""The Agent Client Protocol: agents, clients, and the wire between them.
+
+The names below are the public ones; each is loaded when it is first used, so importing accord costs next to nothing.
+Those who want the wire itself find it in `accord.schema.v1` and `accord.schema.v2`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from accord.errors import (
+        AccordError,
+        AuthRequired,
+        ConnectionClosed,
+        DeadlineExceeded,
+        Denied,
+        InvalidParams,
+        MethodNotFound,
+        NotFound,
+        RateLimited,
+        RequestFailed,
+        VersionRefused,
+    )
+    from accord.peer import Limits, Peer
+    from accord.session.content import Audio, Image, Resource, ResourceLink, Text
+    from accord.session.transcript import Transcript
+    from accord.session.updates import (
+        CommandsChanged,
+        InfoChanged,
+        MessageChanged,
+        MessageChunk,
+        OptionsChanged,
+        PlanChanged,
+        StateChanged,
+        TerminalChanged,
+        TerminalOutput,
+        ToolCallChanged,
+        UnknownUpdate,
+        UsageChanged,
+    )
+    from accord.session.word import UNSET, Unknown
+
+__all__ = [
+    "UNSET",
+    "AccordError",
+    "Audio",
+    "AuthRequired",
+    "CommandsChanged",
+    "ConnectionClosed",
+    "DeadlineExceeded",
+    "Denied",
+    "Image",
+    "InfoChanged",
+    "InvalidParams",
+    "Limits",
+    "MessageChanged",
+    "MessageChunk",
+    "MethodNotFound",
+    "NotFound",
+    "OptionsChanged",
+    "Peer",
+    "PlanChanged",
+    "RateLimited",
+    "RequestFailed",
+    "Resource",
+    "ResourceLink",
+    "StateChanged",
+    "TerminalChanged",
+    "TerminalOutput",
+    "Text",
+    "ToolCallChanged",
+    "Transcript",
+    "Unknown",
+    "UnknownUpdate",
+    "UsageChanged",
+    "VersionRefused",
+]
+
+_HOMES = {
+    "accord.errors": "AccordError AuthRequired ConnectionClosed DeadlineExceeded Denied InvalidParams MethodNotFound "
+    "NotFound RateLimited RequestFailed VersionRefused",
+    "accord.peer": "Limits Peer",
+    "accord.session.content": "Audio Image Resource ResourceLink Text",
+    "accord.session.transcript": "Transcript",
+    "accord.session.updates": "CommandsChanged InfoChanged MessageChanged MessageChunk OptionsChanged PlanChanged "
+    "StateChanged TerminalChanged TerminalOutput ToolCallChanged UnknownUpdate UsageChanged",
+    "accord.session.word": "UNSET Unknown",
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'accord' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOME_OF[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

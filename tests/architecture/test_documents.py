@@ -15,6 +15,7 @@ DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 PYTHON = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+MODULE = re.compile(r"`([a-z0-9_*/]+\.py)`")
 
 
 def name(document: Path) -> str:
@@ -50,6 +51,26 @@ def test_every_relative_link_leads_somewhere(document: Path):
         if not linked.exists() or (anchor and anchor not in anchors(linked)):
             broken.append(target)
     assert broken == []
+
+
+def test_every_page_can_be_reached_from_the_index():
+    reached: set[Path] = set()
+    unvisited = [ROOT / "docs" / "index.md"]
+    while unvisited:
+        page = unvisited.pop()
+        if page in reached:
+            continue
+        reached.add(page)
+        links = LINK.findall(CODE.sub("", page.read_text(encoding="utf-8")))
+        linked = [(page.parent / link.partition("#")[0]).resolve() for link in links]
+        unvisited += [target for target in linked if target in DOCUMENTS]
+    assert [name(page) for page in DOCUMENTS if page.is_relative_to(ROOT / "docs") and page not in reached] == []
+
+
+def test_every_module_on_the_page_that_finds_rules_is_there():
+    page = (ROOT / "docs" / "finding.md").read_text(encoding="utf-8")
+    source = ROOT / "src" / "accord"
+    assert [path for path in MODULE.findall(page) if not any(source.glob(path))] == []
 
 
 @pytest.mark.parametrize("program", programs())

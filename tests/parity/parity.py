@@ -25,9 +25,10 @@ unknown variants here, also where the schema closes it, so only what it demands 
 
 from __future__ import annotations
 
+import functools
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
@@ -59,7 +60,7 @@ class Difference:
     names: tuple[str, ...]
     member: str
     what: str
-    detail: str = field(default="", compare=False)
+    detail: str = ""
 
     def __str__(self) -> str:
         place = ".".join(filter(None, (self.names[0], self.member)))
@@ -103,7 +104,7 @@ def differences(schema: Schema, exports: Mapping[str, Any], methods: Mapping[str
     comparison = Comparison(schema, exports)
     comparison.compare_definitions()
     comparison.compare_methods(methods)
-    return list(dict.fromkeys(comparison.found))
+    return comparison.found
 
 
 class Comparison:
@@ -172,6 +173,8 @@ class Comparison:
             told = branch.properties.get(tag_field)
             tags = told.shape.values if told is not None else frozenset[str]()
             by_tag.setdefault(next(iter(tags), None), []).append(branch)
+            if told is not None and not told.required:
+                self._report((name,), tag_field, "required", f"of {', '.join(tags) or 'unknown variants'}")
         unknown = by_tag.pop(None, [])
         if any(told.required for told in _without(merged(unknown), tag_field).values()):
             self._report((name,), "", "wider", "unknown variants need not have what they must have there")
@@ -297,6 +300,7 @@ def _without(properties: dict[str, Property], name: str | None) -> dict[str, Pro
     return {key: told for key, told in properties.items() if key != name}
 
 
+@functools.cache
 def _declared(struct: type) -> set[str]:
     """The members that a struct itself declares, as the wire spells them."""
     own = getattr(struct, "__annotations__", {})

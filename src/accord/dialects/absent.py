@@ -8,14 +8,19 @@ from msgspec import UNSET, UnsetType
 
 from accord.session.updates import Upsert
 
-__all__ = ["known", "meta_whole", "told"]
+__all__ = ["known", "listed", "meta_whole", "told"]
 
 T = TypeVar("T")
 
 
 def known(value: T | None | UnsetType) -> T | None:
     """A wire member as a word: missing and null are both None."""
-    return None if value is UNSET else value  # type: ignore[return-value]  # UNSET is a singleton of UnsetType
+    return None if value is UNSET else value
+
+
+def listed(value: Any) -> list[Any]:
+    """A wire list as a word: missing and null are empty."""
+    return [] if value is UNSET or value is None else value
 
 
 def told(value: T | None) -> T | UnsetType:
@@ -25,4 +30,4 @@ def told(value: T | None) -> T | UnsetType:
 
 def meta_whole(patch: Upsert, entity: Any) -> Any:
     """The `_meta` that a patch leaves an entity with, for versions where an object replaces the stored one."""
-    return patch.meta if not patch.meta else entity.meta or {}
+    return patch.meta if patch.meta is UNSET or patch.meta is None else entity.meta or {}

@@ -8,8 +8,9 @@ A dialect belongs to one connection. It is pure: bytes and session words in, ses
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeVar
 
 import msgspec
 from msgspec import Raw
@@ -23,9 +24,22 @@ from accord.session.requests import Asked, Told
 from accord.session.updates import Change, Report
 from accord.session.word import Word
 
-__all__ = ["Dialect", "Exchange", "Side", "Telling"]
+__all__ = ["Dialect", "Exchange", "Recent", "Side", "Telling"]
 
 Side = Literal["client", "agent"]
+
+T = TypeVar("T")
+
+
+class Recent(list[T]):
+    """A list that keeps only what was appended last: a peer must not be able to make it grow."""
+
+    LIMIT = 256
+
+    def append(self, item: T, /) -> None:
+        super().append(item)
+        if len(self) > 2 * self.LIMIT:
+            del self[: -self.LIMIT]
 
 
 class Exchange(msgspec.Struct, frozen=True, gc=False):
@@ -85,8 +99,12 @@ class Dialect:
     def __init__(self, *, strict: bool = False, client: ClientCapabilities | None = None) -> None:
         self.strict = strict
         self.client = client or ClientCapabilities()
-        self.losses: list[Loss] = []
-        self.notes: list[str] = []
+        self.losses: list[Loss] = Recent()
+        """The newest things that could not be said."""
+        self.loss_counts: Counter[str] = Counter()
+        """How often each row of the loss table was met."""
+        self.notes: list[str] = Recent()
+        """The newest things that were forgiven in reading."""
         self._exchange_of_method: dict[str, Exchange] = {}
         for exchange in self.EXCHANGES.values():
             self._exchange_of_method.setdefault(exchange.method, exchange)
@@ -96,6 +114,7 @@ class Dialect:
 
     def lose(self, row: str, what: str) -> None:
         """Note that something could not be said in this version; `row` is an id of the loss table."""
+        self.loss_counts[row] += 1
         self.losses.append(Loss(row=row, what=what))
 
     def request_to_wire(self, asked: Asked) -> tuple[str, Any]:
@@ -143,10 +162,11 @@ class Dialect:
 
     def update_to_wire(self, session_id: str, change: Change) -> list[Any]:
         """The params of the `session/update` notifications that tell a change."""
-        return [
-            self.UPDATE_PARAMS(session_id=session_id, update=update)
-            for update in self.UPDATES_TO_WIRE[type(change)](self, session_id, change)
-        ]
+        params = self.UPDATE_PARAMS
+        updates = self.UPDATES_TO_WIRE[type(change)](self, session_id, change)
+        if len(updates) == 1:  # nearly always, and a comprehension costs as much as the rest
+            return [params(session_id=session_id, update=updates[0])]
+        return [params(session_id=session_id, update=update) for update in updates]
 
     def update_from_wire(self, params: Raw) -> tuple[str, list[Report]]:
         """The session and the reports of a `session/update`; Malformed when it can't be read even with tolerance."""

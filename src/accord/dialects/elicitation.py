@@ -40,6 +40,8 @@ class ElicitationMapping:
             "request_id": told(asked.request_id),
             "meta": told(asked.meta),
         }
+        if asked.session_id is None and dialect.odd_ids_allowed:
+            scope["request_id"] = asked.request_id  # null is an id, too
         if asked.mode == "url":
             return self._schema.ElicitationUrlMode(
                 elicitation_id=asked.elicitation_id or "", url=asked.url or "", **scope

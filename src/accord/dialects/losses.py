@@ -25,6 +25,8 @@ class LossRow(msgspec.Struct, frozen=True, gc=False):
 
 _V1 = ("v1",)
 _BOTH = ("v1", "v2 draft")
+_V2 = ("v2",)
+_ALL = (*_BOTH, *_V2)
 
 LOSSES: dict[str, LossRow] = {
     row.id: row
@@ -39,7 +41,10 @@ LOSSES: dict[str, LossRow] = {
         LossRow("tool-call-status", _V1, "the status `paused`, or one that is not known", "`in_progress`"),
         LossRow("tool-kind", _V1, "a tool kind that v1 does not list", "`other`"),
         LossRow(
-            "raw-cleared", _V1, "the name, `rawInput` or `rawOutput` of a tool call cleared", "nothing: the old one stays"
+            "raw-cleared",
+            _V1,
+            "the name, `rawInput` or `rawOutput` of a tool call cleared",
+            "nothing: the old one stays",
         ),
         LossRow("meta-cleared", _V1, "`_meta` of a tool call cleared", "nothing: the old value stays"),
         LossRow("cancellable", _V1, "that one tool call or terminal can be cancelled", "nothing"),
@@ -90,7 +95,21 @@ LOSSES: dict[str, LossRow] = {
             "the tool call's title",
         ),
         LossRow("permission-kind", _V1, "a kind of permission option that v1 does not list", "`reject_once`"),
-        LossRow("terminal-login", _BOTH, "a login in a terminal, for a client that cannot open one", "nothing"),
+        LossRow("terminal-login", _ALL, "a login in a terminal, for a client that cannot open one", "nothing"),
         LossRow("auth-method", _V1, "an authentication method of an unknown type", "nothing"),
+        LossRow("diff-texts", _V2, "the whole text of a changed file", "a patch that shows what differs"),
+        LossRow("mode", _V2, "the mode in force, where no option can stand for it", "nothing"),
+        LossRow("empty-select", _V2, "an option without choices or without a value", "nothing"),
+        LossRow("option-groups", _ALL, "groups of choices beside choices in no group", "all of them in no group"),
+        LossRow("models", _V2, "the list of models beside the options", "nothing"),
+        LossRow("update-type", _ALL, "an unknown update by a name that this version has a meaning for", "nothing"),
+        LossRow("client-resources", _V2, "that the client offers its files and terminals", "nothing"),
+        LossRow("mcp-sse", _V2, "that the agent connects to MCP servers over SSE", "nothing"),
+        LossRow(
+            "session-baseline",
+            _V2,
+            "that an agent with sessions cannot load, resume, list or close them",
+            "nothing: in v2 it must",
+        ),
     )
 }

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
-from accord.errors import InvalidParams
+from accord.dialects.dialect import Dialect
+from accord.errors import InvalidParams, Malformed
 
-__all__ = ["absolute", "is_absolute", "line_number"]
+__all__ = ["absolute", "is_absolute", "line_number", "noted"]
 
 # POSIX, a drive letter, or UNC: the other side's system need not be ours (AMB-46).
 _ABSOLUTE = re.compile(r"/|[A-Za-z]:[\\/]|\\\\")
@@ -21,6 +22,15 @@ def absolute(path: str, field: str) -> str:
     """The path, if it is absolute; InvalidParams otherwise."""
     if not is_absolute(path):
         raise InvalidParams("must be an absolute path", field=field)
+    return path
+
+
+def noted(dialect: Dialect, path: str, field: str) -> str:
+    """The path of something that is only shown: one that is not absolute is kept, with a note (AMB-46)."""
+    if not is_absolute(path):
+        if dialect.strict:
+            raise Malformed(f"$.{field}", "must be an absolute path")
+        dialect.notes.append(f"$.{field}: a path that is not absolute")
     return path
 
 

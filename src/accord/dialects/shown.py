@@ -18,10 +18,12 @@ from accord.dialects.dialect import Dialect
 from accord.session.entities import Exit, Option, Plan, Terminal, TerminalItem, ToolCall
 from accord.session.growing import Output
 
-__all__ = ["Shown", "ShowingDialect", "terminal_text"]
+__all__ = ["ShowingDialect", "Shown", "terminal_text"]
 
 TAIL = 32 * 1024
-_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])|[\x00-\x08\x0b-\x1f\x7f]")
+_ESCAPES = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]+[0-~]|[@-Z\\-_])|[\x00-\x08\x0b-\x1f\x7f]"
+)
 
 
 class Shown:
@@ -39,6 +41,17 @@ class Shown:
         self._calls: dict[str, ToolCall] = {}
         self._owing: set[str] = set()
         self._told: dict[tuple[str, str], int] = {}
+
+    def mode_option_lags(self) -> bool:
+        """Put the mode that was told into the mode option, and say whether that changed it."""
+        for place, option in enumerate(self.options):
+            if option.category == "mode" and isinstance(option.value, str):
+                if self.mode is None or option.value == self.mode:
+                    return False
+                option = replace(option, value=self.mode)
+                self.options = [*self.options[:place], option, *self.options[place + 1 :]]
+                return True
+        return False
 
     def hold(self, call: ToolCall) -> None:
         """Remember a tool call that shows a terminal."""

@@ -58,7 +58,8 @@ class _Members(msgspec.Struct, gc=False):
     error: Union[Raw, UnsetType] = UNSET
 
 
-NOT_WELL_FORMED = (ValueError, RecursionError)
+_NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError)
+NOT_WELL_FORMED = (*_NOT_JSON, RecursionError)
 read_envelope = msgspec.json.Decoder(Envelope).decode
 _read_members = msgspec.json.Decoder(_Members).decode
 _read_entries = msgspec.json.Decoder(list[Raw]).decode
@@ -107,7 +108,7 @@ def decode_odd(frame: bytes) -> Message | Batch:
         return _decode_odd(frame)
     except RecursionError:
         return Invalid(PARSE_ERROR, "it is nested too deeply")
-    except ValueError as error:
+    except _NOT_JSON as error:
         # RPC-21, RPC-54. What msgspec says names the byte, and never quotes it.
         return Invalid(PARSE_ERROR, str(error))
 
@@ -115,7 +116,7 @@ def decode_odd(frame: bytes) -> Message | Batch:
 def _decode_odd(frame: bytes) -> Message | Batch:
     try:
         value = _read_raw(frame)
-    except ValueError:
+    except _NOT_JSON:
         mended = _without_lone_surrogates(frame)
         if mended == frame:
             raise

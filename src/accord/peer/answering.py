@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import secrets
+import os
 from collections.abc import Callable, Coroutine
-from functools import partial
 from typing import Any
 
 import msgspec
@@ -15,7 +14,7 @@ from accord.errors import InternalError, RequestCancelled, RequestFailed
 from accord.jsonrpc.conversation import Conversation, Incoming
 from accord.peer.flow import Flow
 
-__all__ = ["Answer", "Answering"]
+__all__ = ["Answer", "Answering", "correlation_id"]
 
 log = logging.getLogger("accord.peer")
 
@@ -27,6 +26,23 @@ class Answer(msgspec.Struct, frozen=True):
     then: Callable[[], None]
 
 
+def correlation_id() -> str:
+    """A name for a failure, given to the other side and found in our log."""
+    return os.urandom(8).hex()
+
+
+class _Service:
+    """One request being answered. A task that is cancelled before its first step never runs, hence `has_begun`."""
+
+    __slots__ = ("has_begun", "incoming", "task", "work")
+
+    def __init__(self, incoming: Incoming, work: Coroutine[Any, Any, Any]) -> None:
+        self.incoming = incoming
+        self.work = work
+        self.has_begun = False
+        self.task: asyncio.Task[None] | None = None
+
+
 class Answering:
     """Runs what answers each request as a task of its own, and sends what came of it."""
 
@@ -34,37 +50,35 @@ class Answering:
         self._conversation = conversation
         self._flow = flow
         self._send = send
-        self._tasks: dict[Incoming, asyncio.Task[Any]] = {}
+        self._services: dict[Incoming, _Service] = {}
 
     def begin(self, incoming: Incoming, work: Coroutine[Any, Any, Any] | None) -> None:
         """Run what will answer the request."""
         if work is None:
             self.failed(incoming, TypeError(f"nothing answers {incoming.method}"))
             return
-        task = asyncio.ensure_future(work)
-        self._tasks[incoming] = task
-        # A callback, not a wrapper: it answers also when the task is cancelled before its first step.
-        task.add_done_callback(partial(self._done, incoming))
-        self._flow.open_requests(len(self._tasks))
+        service = self._services[incoming] = _Service(incoming, work)
+        service.task = asyncio.create_task(self._serve(service))
+        self._flow.open_requests(len(self._services))
 
     def cancel(self, incoming: Incoming) -> None:
         """The other side would like the request to end early; whatever comes of that is its answer."""
-        task = self._tasks.get(incoming)
-        if task is not None:
-            task.cancel()
-
-    def includes(self, task: asyncio.Task[Any] | None) -> bool:
-        """Whether a task is one of those that answer."""
-        return task in self._tasks.values()
+        service = self._services.get(incoming)
+        if service is not None:
+            self._cancel(service)
 
     def cancel_all(self) -> None:
         """End all of them."""
-        for task in list(self._tasks.values()):
-            task.cancel()
+        for service in list(self._services.values()):
+            self._cancel(service)
+
+    def includes(self, task: asyncio.Task[Any] | None) -> bool:
+        """Whether a task is one of those that answer."""
+        return any(service.task is task for service in self._services.values())
 
     async def ended(self, grace: float) -> None:
         """Wait until all have ended, but no longer than `grace` seconds."""
-        tasks = list(self._tasks.values())
+        tasks = [service.task for service in self._services.values() if service.task is not None]
         if tasks:
             _, stuck = await asyncio.wait(tasks, timeout=grace)
             for task in stuck:
@@ -73,22 +87,37 @@ class Answering:
     def failed(self, incoming: Incoming, error: BaseException) -> None:
         """Answer with an error; what is not meant for the other side stays in our log (RPC-37, FN-41)."""
         if not isinstance(error, RequestFailed) or error.was_received:
-            correlation_id = secrets.token_hex(8)
-            log.error("%s failed (correlation id %s)", incoming.method, correlation_id, exc_info=error)
-            error = InternalError(correlation_id)
+            name = correlation_id()
+            log.error("%s failed (correlation id %s)", incoming.method, name, exc_info=error)
+            error = InternalError(name)
         frame = self._conversation.fail(incoming, error)
         if frame is not None:
             self._send(frame)
 
-    def _done(self, incoming: Incoming, task: asyncio.Task[Any]) -> None:
-        del self._tasks[incoming]
-        if task.cancelled():
+    async def _serve(self, service: _Service) -> None:
+        service.has_begun = True
+        incoming = service.incoming
+        try:
+            result = await service.work
+        except asyncio.CancelledError:
             self.failed(incoming, RequestCancelled())
-        elif (error := task.exception()) is not None:
+        except Exception as error:  # noqa: BLE001  # whatever it is, the request gets its answer
             self.failed(incoming, error)
         else:
-            self._succeeded(incoming, task.result())
-        self._flow.open_requests(len(self._tasks))
+            self._succeeded(incoming, result)
+        self._forget(incoming)
+
+    def _cancel(self, service: _Service) -> None:
+        if service.task is not None:
+            service.task.cancel()
+        if not service.has_begun:
+            service.work.close()
+            self.failed(service.incoming, RequestCancelled())
+            self._forget(service.incoming)
+
+    def _forget(self, incoming: Incoming) -> None:
+        del self._services[incoming]
+        self._flow.open_requests(len(self._services))
 
     def _succeeded(self, incoming: Incoming, result: Any) -> None:
         then = None

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import secrets
 from collections.abc import Callable, Coroutine, Generator, Sequence
 from typing import Any, Literal, Self, TypeAlias, TypeVar
 
@@ -35,7 +34,7 @@ from accord.jsonrpc.conversation import (
     RequestReceived,
 )
 from accord.jsonrpc.messages import Notification
-from accord.peer.answering import Answering
+from accord.peer.answering import Answering, correlation_id
 from accord.peer.flow import Flow
 from accord.peer.inbox import Inbox, Merging
 from accord.peer.limits import Limits
@@ -68,7 +67,6 @@ class Call:
         self.method = method
         self.on_answer = on_answer
         self.future: asyncio.Future[Raw] = asyncio.get_running_loop().create_future()
-        self.future.add_done_callback(_retrieve)
 
     def cancel(self) -> None:
         """Send `$/cancel_request`. The answer still comes: a result, perhaps partial, or RequestCancelled."""
@@ -96,7 +94,7 @@ class Peer:
         self._receive = receive
         self._on_frame = on_frame
         self._on_closed = on_closed
-        self._conversation = Conversation(correlation_ids=iter(lambda: secrets.token_hex(8), ""))
+        self._conversation = Conversation(correlation_ids=iter(correlation_id, ""))
         self._flow = Flow(transport, self.limits, self._fail)
         self._answering = Answering(self._conversation, self._flow, self._send)
         self._calls: dict[int, Call] = {}
@@ -191,10 +189,16 @@ class Peer:
         the deadline passes, the other side is told by `$/cancel_request` and its late answer is dropped.
         """
         call = self.call(method, params)
-        (result,) = await self._await_all([call], method, deadline)
-        if isinstance(result, AccordError):
-            raise result
-        return result
+        self._flow.awaiting(1)
+        try:
+            if deadline is None:
+                return await call.future
+            async with asyncio.timeout(deadline):
+                return await call.future
+        except TimeoutError:
+            raise DeadlineExceeded(method, deadline or 0.0) from None
+        finally:
+            self._cease_to_await([call])
 
     async def batch(self, *entries: Ask | Notification, deadline: float | None = None) -> list[Raw | AccordError]:
         """Send requests and notifications as one array; the outcomes of the requests, in their order.
@@ -209,22 +213,20 @@ class Peer:
         calls = [Call(self, id, method) for id, method in zip(ids, methods, strict=True)]
         self._calls.update((call.id, call) for call in calls)
         self._send(frame)
-        return await self._await_all(calls, "a batch", deadline)
-
-    async def _await_all(self, calls: list[Call], what: str, deadline: float | None) -> list[Raw | AccordError]:
         self._flow.awaiting(1)
         try:
-            if deadline is None:
-                return [await _outcome(call.future) for call in calls]
             async with asyncio.timeout(deadline):
                 return [await _outcome(call.future) for call in calls]
         except TimeoutError:
-            raise DeadlineExceeded(what, deadline or 0.0) from None
+            raise DeadlineExceeded("a batch", deadline or 0.0) from None
         finally:
-            self._flow.awaiting(-1)
-            for call in calls:
-                if not call.future.done() or call.future.cancelled():
-                    self._give_up(call)
+            self._cease_to_await(calls)
+
+    def _cease_to_await(self, calls: list[Call]) -> None:
+        self._flow.awaiting(-1)
+        for call in calls:
+            if call.id in self._calls:
+                self._give_up(call)
 
     def post(self, method: str, params: Any = UNSET) -> None:
         """Send a notification without waiting for room."""
@@ -328,6 +330,7 @@ class Peer:
         if not call.future.done():
             if isinstance(outcome, AccordError):
                 call.future.set_exception(outcome)
+                call.future.exception()  # seen: an answer that nobody awaits any more is nothing to warn about
             else:
                 call.future.set_result(outcome)
 
@@ -402,8 +405,3 @@ async def _outcome(future: asyncio.Future[Raw]) -> Raw | AccordError:
     except AccordError as error:
         return error
 
-
-def _retrieve(future: asyncio.Future[Raw]) -> None:
-    # An answer that nobody awaits (the caller gave up, or has an on_answer) is nothing to warn about.
-    if not future.cancelled():
-        future.exception()

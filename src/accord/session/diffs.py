@@ -24,7 +24,7 @@ _ESCAPES = {7: "a", 8: "b", 9: "t", 10: "n", 11: "v", 12: "f", 13: "r", 34: '"',
 _UNESCAPES = {letter: code for code, letter in _ESCAPES.items()}
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _ESCAPED = re.compile(r"\\([0-7]{3}|.)")
-_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+_HUNK = re.compile(r"@@ -\d+(?:,(\d{1,12}))? \+\d+(?:,(\d{1,12}))? @@")
 
 
 def git_patch(path: str, old_text: str | None, new_text: str | None) -> str:
@@ -134,7 +134,7 @@ class _Section:
                 break
             if not line.startswith("\\"):
                 for side in sides:
-                    side.append(line[1:] or line)  # an editor may strip the blank of an empty context line
+                    side.append(line if line == "\n" else line[1:])  # an editor may strip the blank of an empty line
             place += 1
         return place
 

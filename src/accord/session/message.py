@@ -8,7 +8,6 @@ it was sent.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from io import StringIO
 from typing import Any
 
 from accord.session.content import Content, Text, text_of
@@ -18,6 +17,7 @@ from accord.session.weight import PIECE, weigh_piece, weigh_text
 __all__ = ["AGENT", "THOUGHT", "USER", "Message"]
 
 USER, AGENT, THOUGHT = "user", "agent", "thought"
+PAGE = 1000
 
 
 class Message:
@@ -26,7 +26,7 @@ class Message:
     `dropped` tells that the transcript's limit has cost it earlier content.
     """
 
-    __slots__ = ("_run", "_settled", "dropped", "id", "meta", "role")
+    __slots__ = ("_pages", "_pieces", "_settled", "dropped", "id", "meta", "role")
     __match_args__ = ("role", "text")
 
     def __init__(
@@ -43,14 +43,15 @@ class Message:
         self.meta = meta
         self.dropped = dropped
         self._settled = Items(content)
-        self._run: StringIO | None = None
+        self._pages: list[str] = []  # text pieces that wait to be one block: many at a time put together
+        self._pieces: list[str] | None = None  # and the last ones, each by itself; None when no text waits
 
     @property
     def content(self) -> list[Content]:
         """The blocks, in a list of their own."""
         blocks = list(self._settled)
-        if self._run is not None:
-            blocks.append(Text(self._run.getvalue()))
+        if self._pieces is not None:
+            blocks.append(Text(self._waiting_text()))
         return blocks
 
     @property
@@ -64,18 +65,22 @@ class Message:
             self._settle()
             self._settled = self._settled.plus(block)
             return weigh_piece(block)
-        text, weight, run = block.text, 0, self._run
-        if run is None:
-            weight, run = PIECE, StringIO()
-            self._run = run
-        run.write(text)
+        text, weight, pieces = block.text, 0, self._pieces
+        if pieces is None:
+            weight = PIECE
+            self._pieces = [text]
+        else:
+            pieces.append(text)
+            if len(pieces) == PAGE:
+                self._pages.append("".join(pieces))
+                pieces.clear()
         return weight + (len(text) if text.isascii() else weigh_text(text))
 
     def replace(self, content: Iterable[Content]) -> int:
         """Take other content; the difference in weight is returned."""
         before = self.weight
         self._settled = Items(content)
-        self._run = None
+        self._pages, self._pieces = [], None
         return self.weight - before
 
     @property
@@ -91,9 +96,14 @@ class Message:
         return copy
 
     def _settle(self) -> None:
-        if self._run is not None:
-            self._settled = self._settled.plus(Text(self._run.getvalue()))
-            self._run = None
+        if self._pieces is not None:
+            self._settled = self._settled.plus(Text(self._waiting_text()))
+            self._pages, self._pieces = [], None
+
+    def _waiting_text(self) -> str:
+        text = "".join([*self._pages, *(self._pieces or ())])
+        self._pages, self._pieces = [text], []
+        return text
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Message):

@@ -76,8 +76,6 @@ class Told(Word):
     """A notification."""
 
 
-
-
 class Initialized(Word):
     """The agent's half of the handshake, and the version it chose."""
 
@@ -259,8 +257,6 @@ class CancelTerminal(Asked):
 
     session_id: str
     terminal_id: str
-
-
 
 
 class PermissionOption(Word):

@@ -16,19 +16,18 @@ __all__ = ["PIECE", "weigh", "weigh_piece", "weigh_text"]
 
 PIECE = 64
 """What each piece counts for beside its text."""
+_STEP = 64 * 1024
 
 _encode = Encoder(enc_hook=repr).encode  # the quickest way to add up all that is in a word
 
 
 def weigh(value: Any) -> int:
-    """The weight of what a field holds; nothing weighs nothing."""
-    if value is None:
-        return 0
+    """The weight of what a field holds; None and an empty list weigh nothing."""
     if isinstance(value, Items):
         return sum([weigh_piece(piece) for piece in value])  # pyright: ignore[reportUnknownVariableType]
     if isinstance(value, Output):
         return len(value)
-    return _encoded(value)
+    return 0 if value is None or value == [] else _encoded(value)
 
 
 def weigh_piece(piece: Any) -> int:
@@ -40,11 +39,18 @@ def weigh_piece(piece: Any) -> int:
 
 def weigh_text(text: str) -> int:
     """The bytes of a text."""
-    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+    if text.isascii():
+        return len(text)
+    if len(text) <= _STEP:
+        return len(text.encode("utf-8", "surrogatepass"))
+    steps = range(0, len(text), _STEP)  # a long text is not copied as a whole
+    return sum([len(text[start : start + _STEP].encode("utf-8", "surrogatepass")) for start in steps])
 
 
 def _encoded(value: Any) -> int:
-    try:
-        return len(_encode(value))
-    except (ValueError, OverflowError, RecursionError):  # half a character, a number of more than 64 bits, too deep
-        return len(repr(value))
+    for measure in (_encode, repr):
+        try:
+            return len(measure(value))
+        except (ValueError, OverflowError, RecursionError):  # half a character, a number that is too long, too deep
+            continue
+    return PIECE

@@ -7,8 +7,8 @@ a burst and every answer to something never wait, and what follows in the same t
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 
+from accord.transports.arrivals import Arrivals
 from accord.transports.framing import Framing, join, wrap
 from accord.transports.streams import Writer
 from accord.transports.transport import Receiver
@@ -22,11 +22,14 @@ _LARGE = 64 * 1024
 class Departures:
     """Keeps the order, and tells the receiver when more than the high-water mark is unsent."""
 
-    def __init__(self, writer: Writer, receiver: Receiver, framing: Callable[[], Framing], high_water: int) -> None:
+    def __init__(
+        self, writer: Writer, receiver: Receiver, arrivals: Arrivals, framing: Framing | None, high_water: int
+    ) -> None:
         self._loop = asyncio.get_running_loop()
         self._writer = writer
         self._receiver = receiver
-        self._framing = framing
+        self._arrivals = arrivals
+        self._asked_framing: Framing | None = framing
         self._high_water = high_water
         self._low_water = high_water // 4
         self._burst = min(_LARGE, high_water)
@@ -81,14 +84,19 @@ class Departures:
         self.flush()
         self._is_closed = True
 
+    def _framing(self) -> Framing:
+        return self._asked_framing or self._arrivals.framing or "newline"  # TRANS-05
+
     def _write(self, *pieces: bytes) -> None:
         for piece in pieces:
             self._writer.write(piece)
         if not self._is_paused and self._writer.unsent > self._high_water:
             self._is_paused = True
-            self._receiver.send_paused()
+            if not self._arrivals.is_over:
+                self._receiver.send_paused()
 
     def _progressed(self) -> None:
         if self._is_paused and not self._is_closed and self.unsent <= self._low_water:
             self._is_paused = False
-            self._receiver.send_resumed()
+            if not self._arrivals.is_over:
+                self._receiver.send_resumed()

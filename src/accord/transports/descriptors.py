@@ -11,7 +11,7 @@ import socket
 import stat
 import sys
 
-from accord.transports.streams import LoopReader, LoopWriter, OnBytes, OnEnd, Reader, Writer
+from accord.transports.streams import Descriptor, LoopReader, LoopWriter, OnBytes, OnEnd, Reader, Writer
 from accord.transports.threads import ThreadReader, ThreadWriter
 
 __all__ = ["private_reader", "private_writer", "shared_reader", "shared_writer"]
@@ -49,7 +49,7 @@ def private_writer(descriptor: int, on_broken: OnEnd) -> Writer:
     return LoopWriter(descriptor, on_broken)
 
 
-def _watchable(descriptor: int, access: int) -> int | socket.socket | None:
+def _watchable(descriptor: int, access: int) -> Descriptor | None:
     if sys.platform == "win32":
         return None
     mode = os.fstat(descriptor).st_mode

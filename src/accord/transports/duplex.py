@@ -34,7 +34,7 @@ class Duplex:
         self._closing: asyncio.Task[None] | None = None
 
     def send(self, frame: bytes) -> None:
-        """Never blocks. After the connection is lost, frames are dropped: the receiver has been told."""
+        """Never blocks. When nobody is there to read it any more, a frame is dropped: the receiver has been told."""
         if self._departures is None:
             raise ConnectionClosed("it is not open yet")
         self._departures.send(frame)
@@ -67,7 +67,7 @@ class Duplex:
 
     def _attach(self, receiver: Receiver, writer: Writer) -> None:
         self._arrivals = Arrivals(receiver, self._frame_limit)
-        self._departures = Departures(writer, receiver, self._framing_to_write, self._high_water)
+        self._departures = Departures(writer, receiver, self._arrivals, self._framing, self._high_water)
         self._writer = writer
 
     def _arrived(self, data: bytes) -> None:
@@ -77,10 +77,6 @@ class Duplex:
         self._arrivals.feed(data)
 
     def _lost(self, reason: ConnectionClosed) -> None:
-        if self._arrivals is not None and self._departures is not None and self._reader is not None:
-            self._departures.close()
+        if self._arrivals is not None and self._reader is not None:
             self._reader.close()
             self._arrivals.end(reason)
-
-    def _framing_to_write(self) -> Framing:
-        return self._framing or (self._arrivals and self._arrivals.framing) or "newline"

@@ -11,23 +11,21 @@ end of the stream means that the starter is gone. Out: `started <pid>` or `faile
 command has ended. This process ends when nothing is left.
 """
 
-# ruff: noqa: PTH123, PTH208, SIM105 - pathlib and contextlib are imports too
+# ruff: noqa: PTH123, SIM105 - pathlib and contextlib are imports too
 
 from __future__ import annotations
 
 import _thread
-import os
+import posix
 import select
 import sys
 import time
 
-if sys.platform == "linux":
-    import ctypes
-
 ADOPTS_ORPHANS = sys.platform == "linux"
 SET_CHILD_SUBREAPER = 36
 
-signals = __import__("_signal")  # `signal` itself imports enum, which takes about as long as starting Python
+# `signal` imports enum and `ctypes` defines all its types, each as costly as half the start of Python; `os` costs less.
+signals = __import__("_signal")
 
 
 class Guard:
@@ -42,9 +40,9 @@ class Guard:
         self.is_killing = False
 
     def run(self) -> None:
-        os.set_inheritable(self.control, False)
+        posix.set_inheritable(self.control, False)
         if ADOPTS_ORPHANS:
-            ctypes.CDLL(None).prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+            adopt_orphans()
         for number in (signals.SIGTERM, signals.SIGINT, signals.SIGHUP):
             if signals.getsignal(number) != signals.SIG_IGN:
                 signals.signal(number, self.signalled)
@@ -52,12 +50,12 @@ class Guard:
             self.start()
         except OSError as error:
             self.report(b"failed %d" % (error.errno or 0))
-            os._exit(127)
+            sys.exit(127)
         self.report(b"started %d" % self.command)
         self.let_go()
         _thread.start_new_thread(self.watch, ())
         self.reap()
-        os._exit(self.code if self.code >= 0 else 128 - self.code)
+        sys.exit(self.code if self.code >= 0 else 128 - self.code)
 
     def signalled(self, number: int, frame: object) -> None:
         _thread.start_new_thread(self.end, ())
@@ -67,8 +65,8 @@ class Guard:
         program, cwd, grace, count, *rest = request.split(b"\0")
         arguments, variables = rest[: int(count)], rest[int(count) :]
         self.grace = float(grace)
-        os.chdir(cwd)
-        self.command = os.posix_spawn(
+        posix.chdir(cwd)
+        self.command = posix.posix_spawn(
             program,
             arguments,
             dict(variable.split(b"=", 1) for variable in variables if variable),
@@ -78,34 +76,34 @@ class Guard:
 
     def let_go(self) -> None:
         # Else the command's pipes would stay open, and its directory in use, for as long as we live.
-        os.chdir("/")
-        null = os.open(os.devnull, os.O_RDWR)
+        posix.chdir("/")
+        null = posix.open("/dev/null", posix.O_RDWR)
         for descriptor in (0, 1, 2):
-            os.dup2(null, descriptor)
-        os.close(null)
+            posix.dup2(null, descriptor)
+        posix.close(null)
 
     def read(self, size: int) -> bytes:
         received = b""
         while len(received) < size:
-            piece = os.read(self.control, size - len(received))
+            piece = posix.read(self.control, size - len(received))
             if not piece:
-                os._exit(0)
+                sys.exit(0)
             received += piece
         return received
 
     def report(self, line: bytes) -> None:
         try:
-            os.write(self.control, line + b"\n")
+            posix.write(self.control, line + b"\n")
         except OSError:
             pass  # the starter is gone; watch() will see that
 
     def watch(self) -> None:
         poll = select.poll()
         poll.register(self.control, select.POLLIN)
-        if hasattr(os, "pidfd_open"):
+        if hasattr(posix, "pidfd_open"):
             # A process that the starter forked may hold the starter's end of the socket open after its death.
             try:
-                poll.register(os.pidfd_open(self.starter), select.POLLIN)
+                poll.register(posix.pidfd_open(self.starter), select.POLLIN)
             except ProcessLookupError:
                 return self.end()
             except OSError:
@@ -121,7 +119,7 @@ class Guard:
         if self.control not in [descriptor for descriptor, _ in poll.poll()]:
             return b""
         try:
-            return os.read(self.control, 1)
+            return posix.read(self.control, 1)
         except OSError:
             return b""
 
@@ -138,7 +136,7 @@ class Guard:
         options = 0
         while True:
             try:
-                pid, status = os.waitpid(-1, options)
+                pid, status = posix.waitpid(-1, options)
             except ChildProcessError:
                 break
             if pid == 0:
@@ -146,26 +144,26 @@ class Guard:
                 options = 0
                 continue
             if pid == self.command:
-                self.code = os.waitstatus_to_exitcode(status)
+                self.code = posix.waitstatus_to_exitcode(status)
                 self.report(b"exit %d" % self.code)
-            options = os.WNOHANG if self.is_killing else 0
+            options = posix.WNOHANG if self.is_killing else 0
         while not ADOPTS_ORPHANS and self.group_lives():
             time.sleep(0.05)
 
     def signal_all(self, number: int) -> None:
         try:
-            pids = descendants(os.getpid())
+            pids = descendants(posix.getpid())
         except OSError:
             pids = [-self.command] if self.command else []
         for pid in pids:
             try:
-                os.kill(pid, number)
+                posix.kill(pid, number)
             except OSError:
                 pass  # gone already, or another user's
 
     def group_lives(self) -> bool:
         try:
-            os.killpg(self.command, 0)
+            posix.killpg(self.command, 0)
         except ProcessLookupError:
             return False
         except PermissionError:
@@ -173,10 +171,20 @@ class Guard:
         return True
 
 
+def adopt_orphans() -> None:
+    """Make whatever loses its parent below us our child."""
+    arguments = (SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    try:
+        calls = __import__("_ctypes")
+        calls.call_function(calls.dlsym(calls.dlopen(None, 0), "prctl"), arguments)
+    except (ImportError, AttributeError):
+        __import__("ctypes").CDLL(None).prctl(*arguments)
+
+
 def descendants(ancestor: int) -> list[int]:
     """All processes below `ancestor`; raises OSError where there is no /proc to look at."""
     children: dict[int, list[int]] = {}
-    for name in os.listdir("/proc"):
+    for name in posix.listdir("/proc"):
         if name.isdigit():
             try:
                 with open(f"/proc/{name}/stat", "rb") as file:

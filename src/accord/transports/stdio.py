@@ -76,22 +76,17 @@ class _Taken:
     def __init__(self) -> None:
         if _Taken._is_taken:
             raise ConnectionClosed("stdin and stdout already serve another connection; close that one first")
-        try:
-            self.stdin = os.dup(0)
-        except OSError as error:
-            raise ConnectionClosed("there is no stdin to read; start this process with one") from error
-        try:
-            self.stdout = os.dup(1)
-        except OSError as error:
-            os.close(self.stdin)
-            raise ConnectionClosed("there is no stdout to write; start this process with one") from error
+        # Where one of them was closed, its number may since have gone to something else, such as the loop's own epoll.
+        if sys.__stdin__ is None:
+            raise ConnectionClosed("there is no stdin to read; start this process with one")
+        if sys.__stdout__ is None:
+            raise ConnectionClosed("there is no stdout to write; start this process with one")
+        self.stdin = os.dup(0)
+        self.stdout = os.dup(1)
         _Taken._is_taken = True
         null = os.open(os.devnull, os.O_RDWR)
         os.dup2(null, 0)
-        try:
-            os.dup2(2, 1)
-        except OSError:
-            os.dup2(null, 1)
+        os.dup2(null if sys.__stderr__ is None else 2, 1)
         os.close(null)
         self._was_line_buffered = _print_at_once(True)
         if sys.platform == "win32":

@@ -16,6 +16,7 @@ from typing import Protocol, TypeAlias
 
 __all__ = ["LoopReader", "LoopWriter", "Reader", "Writer"]
 
+Descriptor: TypeAlias = int | socket.socket
 OnBytes: TypeAlias = Callable[[bytes], None]
 OnEnd: TypeAlias = Callable[[OSError | None], None]
 
@@ -52,7 +53,7 @@ class Writer(Protocol):
 class LoopReader:
     """Reads whenever the loop says so. The descriptor is a socket, or a pipe whose description is non-blocking."""
 
-    def __init__(self, descriptor: int | socket.socket, on_bytes: OnBytes, on_end: OnEnd) -> None:
+    def __init__(self, descriptor: Descriptor, on_bytes: OnBytes, on_end: OnEnd) -> None:
         self._loop = asyncio.get_running_loop()
         self._descriptor = descriptor
         self._on_bytes = on_bytes
@@ -70,7 +71,7 @@ class LoopReader:
     def resume(self) -> None:
         if not self._is_reading and not self._is_closed:
             self._is_reading = True
-            self._loop.add_reader(self._descriptor, self._ready)
+            _watch(self._loop.add_reader, self._descriptor, self._ready)
 
     def close(self) -> None:
         if not self._is_closed:
@@ -104,7 +105,7 @@ class LoopReader:
 class LoopWriter:
     """Writes at once what the system takes, and the rest, uncopied, when the loop says so."""
 
-    def __init__(self, descriptor: int | socket.socket, on_broken: OnEnd) -> None:
+    def __init__(self, descriptor: Descriptor, on_broken: OnEnd) -> None:
         self._loop = asyncio.get_running_loop()
         self._descriptor = descriptor
         self._on_broken = on_broken
@@ -120,7 +121,7 @@ class LoopWriter:
         written = 0 if self._pieces else self._write(piece)
         if written < len(piece) and not self._is_closed:
             if not self._pieces:
-                self._loop.add_writer(self._descriptor, self._ready)
+                _watch(self._loop.add_writer, self._descriptor, self._ready)
             self._pieces.append(memoryview(piece)[written:])
             self.unsent += len(piece) - written
 
@@ -176,7 +177,17 @@ class LoopWriter:
             return 0
 
 
-def _close(descriptor: int | socket.socket) -> None:
+def _watch(
+    add: Callable[[Descriptor, Callable[[], None]], None], descriptor: Descriptor, ready: Callable[[], None]
+) -> None:
+    number = descriptor if isinstance(descriptor, int) else descriptor.fileno()
+    was_blocking = os.get_blocking(number)
+    add(descriptor, ready)
+    if was_blocking:
+        os.set_blocking(number, True)  # uvloop makes what it watches non-blocking for everybody, and needn't
+
+
+def _close(descriptor: Descriptor) -> None:
     if isinstance(descriptor, int):
         os.close(descriptor)
     else:

@@ -46,7 +46,7 @@ class Transport(Protocol):
         ...
 
     def send(self, frame: bytes) -> None:
-        """Never blocks. After the connection is lost, frames are dropped: the receiver has been told."""
+        """Never blocks. When nobody is there to read it any more, a frame is dropped: the receiver has been told."""
         ...
 
     def pause_receiving(self) -> None:

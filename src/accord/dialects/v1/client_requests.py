@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from accord.dialects.absent import known, told
+from accord.dialects.absent import known, listed, told
 from accord.dialects.dialect import Dialect
 from accord.dialects.paths import absolute, line_number
 from accord.dialects.permissions import permission_options
@@ -16,11 +16,12 @@ from accord.dialects.v1.updates_to_wire import patched
 from accord.schema import v1 as wire
 from accord.schema.values import UNSET
 from accord.session.content import Text
-from accord.session.entities import ContentItem, Exit
+from accord.session.entities import ContentItem, Exit, ToolCallItem
 from accord.session.requests import (
     CommandSubject,
     CreateTerminal,
     FileContent,
+    PermissionOption,
     ReadFile,
     RequestPermission,
     TerminalCreated,
@@ -33,34 +34,54 @@ from accord.session.updates import ToolCallPatch
 __all__ = [
     "create_terminal_from_wire",
     "create_terminal_to_wire",
+    "created_from_wire",
+    "created_to_wire",
     "exit_from_wire",
     "exit_to_wire",
+    "file_from_wire",
+    "file_to_wire",
     "permission_from_wire",
     "permission_to_wire",
     "read_file_from_wire",
     "read_file_to_wire",
     "snapshot_from_wire",
     "snapshot_to_wire",
+    "subject_as_call",
     "write_file_from_wire",
     "write_file_to_wire",
 ]
 
 
+KINDS = frozenset(("allow_once", "allow_always", "reject_once", "reject_always"))
+
+
 def permission_to_wire(dialect: ShowingDialect, asked: RequestPermission) -> wire.RequestPermissionRequest:
     call = subject_as_call(dialect, asked)
+    if isinstance(asked.subject, ToolCallSubject) and (asked.description or asked.title not in (None, call.title)):
+        dialect.lose("permission-text", call.id)
     return wire.RequestPermissionRequest(
         session_id=asked.session_id,
         tool_call=patched(dialect, asked.session_id, call, wire.ToolCallUpdate),
         options=[
-            wire.PermissionOption(option_id=option.id, name=option.name, kind=option.kind, meta=told(option.meta))
+            wire.PermissionOption(
+                option_id=option.id, name=option.name, kind=_kind(dialect, option), meta=told(option.meta)
+            )
             for option in asked.options
         ],
         meta=told(asked.meta),
     )
 
 
-def subject_as_call(dialect: Dialect, asked: RequestPermission) -> ToolCallPatch:
-    """v1 asks about tool calls only: other subjects are shown as one."""
+def _kind(dialect: Dialect, option: PermissionOption) -> str:
+    """A kind v1 has. What is not known must not look like an approval."""
+    if option.kind in KINDS:
+        return option.kind
+    dialect.lose("permission-kind", option.id)
+    return "reject_once"
+
+
+def subject_as_call(dialect: ShowingDialect, asked: RequestPermission) -> ToolCallPatch:
+    """What is asked about, as the tool call that v1 and the draft need: for other subjects one is made up."""
     subject = asked.subject
     if isinstance(subject, ToolCallSubject):
         call = subject.call
@@ -68,21 +89,32 @@ def subject_as_call(dialect: Dialect, asked: RequestPermission) -> ToolCallPatch
             call = msgspec.structs.replace(call, title=asked.title)
         return call
     dialect.lose("permission-subject", asked.session_id)
-    about = [ContentItem(content=Text(asked.description))] if asked.description else UNSET
     title = asked.title or "Permission required"
-    if isinstance(subject, CommandSubject):
-        return ToolCallPatch(
-            id=subject.tool_call_id or f"permission {title}",
-            title=title,
-            kind="execute",
-            content=about if about is not UNSET else [ContentItem(content=Text(f"`{subject.command}`"))],
-            raw_input={"command": subject.command, "cwd": subject.cwd},
-        )
-    return ToolCallPatch(id=f"permission {title}", title=title, kind="other", content=about)
+    content = [_text_item(asked.description)] if asked.description else []
+    if not isinstance(subject, CommandSubject):
+        return ToolCallPatch(id=_made_up(dialect, asked), title=title, kind="other", content=content or UNSET)
+    is_new = subject.tool_call_id is None  # otherwise the call has content already, which stays
+    return ToolCallPatch(
+        id=subject.tool_call_id or _made_up(dialect, asked),
+        title=title,
+        kind="execute",
+        content=[*content, _text_item(f"`{subject.command}`")] if is_new else UNSET,
+        raw_input={"command": subject.command, "cwd": subject.cwd},
+    )
+
+
+def _text_item(text: str) -> ToolCallItem:
+    return ContentItem(content=Text(text))
+
+
+def _made_up(dialect: ShowingDialect, asked: RequestPermission) -> str:
+    shown = dialect.shown(asked.session_id)
+    shown.questions += 1
+    return f"accord-permission-{shown.questions}"
 
 
 def permission_from_wire(dialect: Dialect, params: wire.RequestPermissionRequest) -> RequestPermission:
-    call = patch_from_wire(params.tool_call)
+    call = patch_from_wire(dialect, params.tool_call)
     return RequestPermission(
         session_id=params.session_id,
         title=call.title or None,
@@ -152,8 +184,8 @@ def create_terminal_from_wire(dialect: Dialect, params: Any) -> CreateTerminal:
     return CreateTerminal(
         session_id=params.session_id,
         command=params.command,
-        args=known(params.args) or [],
-        env={variable.name: variable.value for variable in known(params.env) or []},
+        args=listed(params.args),
+        env={variable.name: variable.value for variable in listed(params.env)},
         cwd=None if cwd is None else absolute(cwd, "cwd"),
         output_byte_limit=known(params.output_byte_limit),
         meta=known(params.meta),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from accord.dialects.absent import known, told
+from accord.dialects.absent import known, listed, told
 from accord.schema import v1 as wire
 from accord.schema.values import UNSET
 from accord.session.capabilities import (
@@ -75,10 +75,12 @@ def initialized_to_wire(dialect: Any, asked: Any, answer: Initialized) -> wire.I
 
 
 def _can_be_shown(method: AuthMethod, dialect: Any) -> bool:
-    if isinstance(method, TerminalLogin):
-        return dialect.client.terminal_login
     if isinstance(method, AgentLogin):
         return True
+    if isinstance(method, TerminalLogin):
+        if not dialect.client.terminal_login:
+            dialect.lose("terminal-login", method.id)
+        return dialect.client.terminal_login
     dialect.lose("auth-method", method.tag)
     return False
 
@@ -88,30 +90,34 @@ def initialized_from_wire(dialect: Any, asked: Any, result: wire.InitializeRespo
         version=result.protocol_version,
         info=info_from_wire(result.agent_info),
         capabilities=agent_capabilities_from_wire(result.agent_capabilities),
-        auth_methods=[auth_method_from_wire(method) for method in known(result.auth_methods) or []],
+        auth_methods=[auth_method_from_wire(method) for method in listed(result.auth_methods)],
         meta=known(result.meta),
     )
 
 
 def client_capabilities_to_wire(can: ClientCapabilities) -> wire.ClientCapabilities:
     meta = can.group_meta
-    session = UNSET
-    if can.boolean_options or can.notices or can.compaction or "session" in meta:
-        options = wire.SessionConfigOptionsCapabilities(boolean=wire.BooleanConfigOptionCapabilities())
+    session, auth, elicitation, config_options = UNSET, UNSET, UNSET, UNSET
+    if can.boolean_options or "session.configOptions" in meta:
+        config_options = wire.SessionConfigOptionsCapabilities(
+            boolean=_marker(
+                wire.BooleanConfigOptionCapabilities, can.boolean_options, meta, "session.configOptions.boolean"
+            ),
+            meta=meta.get("session.configOptions", UNSET),
+        )
+    if config_options is not UNSET or can.notices or can.compaction or "session" in meta:
         session = wire.ClientSessionCapabilities(
-            config_options=options if can.boolean_options else UNSET,
-            notices=wire.NoticeCapabilities() if can.notices else UNSET,
-            compaction=wire.CompactionCapabilities() if can.compaction else UNSET,
+            config_options=config_options,
+            notices=_marker(wire.NoticeCapabilities, can.notices, meta, "session.notices"),
+            compaction=_marker(wire.CompactionCapabilities, can.compaction, meta, "session.compaction"),
             meta=meta.get("session", UNSET),
         )
-    elicitation = UNSET
     if can.form_elicitation or can.url_elicitation or "elicitation" in meta:
         elicitation = wire.ElicitationCapabilities(
-            form=wire.ElicitationFormCapabilities() if can.form_elicitation else UNSET,
-            url=wire.ElicitationUrlCapabilities() if can.url_elicitation else UNSET,
+            form=_marker(wire.ElicitationFormCapabilities, can.form_elicitation, meta, "elicitation.form"),
+            url=_marker(wire.ElicitationUrlCapabilities, can.url_elicitation, meta, "elicitation.url"),
             meta=meta.get("elicitation", UNSET),
         )
-    auth = UNSET
     if can.terminal_login or "auth" in meta:
         auth = wire.AuthCapabilities(terminal=can.terminal_login, meta=meta.get("auth", UNSET))
     return wire.ClientCapabilities(
@@ -126,50 +132,68 @@ def client_capabilities_to_wire(can: ClientCapabilities) -> wire.ClientCapabilit
     )
 
 
+def _marker(kind: type[Any], is_on: bool, meta: dict[str, dict[str, Any]], path: str) -> Any:
+    return kind(meta=meta.get(path, UNSET)) if is_on else UNSET
+
+
 def client_capabilities_from_wire(capabilities: Any) -> ClientCapabilities:
     """What the client can do; whatever it did not say, or said oddly, is off (INIT-19, AMB-13)."""
     said = known(capabilities)
     if said is None:
         return ClientCapabilities()
-    fs, session, auth = known(said.fs), known(said.session), known(said.auth)
-    elicitation = known(said.elicitation)
-    options = known(session.config_options) if session else None
+    fs, auth = known(said.fs), known(said.auth)
+    session = known(said.session) or wire.ClientSessionCapabilities()
+    elicitation = known(said.elicitation) or wire.ElicitationCapabilities()
+    options = known(session.config_options) or wire.SessionConfigOptionsCapabilities()
     return ClientCapabilities(
         read_files=fs is not None and fs.read_text_file is True,
         write_files=fs is not None and fs.write_text_file is True,
         terminals=said.terminal is True,
         terminal_login=auth is not None and auth.terminal is True,
-        form_elicitation=elicitation is not None and known(elicitation.form) is not None,
-        url_elicitation=elicitation is not None and known(elicitation.url) is not None,
-        boolean_options=options is not None and known(options.boolean) is not None,
-        notices=session is not None and known(session.notices) is not None,
-        compaction=session is not None and known(session.compaction) is not None,
-        group_meta=group_meta(fs=fs, session=session, auth=auth, elicitation=elicitation),
+        form_elicitation=known(elicitation.form) is not None,
+        url_elicitation=known(elicitation.url) is not None,
+        boolean_options=known(options.boolean) is not None,
+        notices=known(session.notices) is not None,
+        compaction=known(session.compaction) is not None,
+        group_meta=group_meta(
+            fs=fs,
+            session=session,
+            session__notices=session.notices,
+            session__compaction=session.compaction,
+            session__configOptions=options,
+            session__configOptions__boolean=options.boolean,
+            auth=auth,
+            elicitation=elicitation,
+            elicitation__form=elicitation.form,
+            elicitation__url=elicitation.url,
+        ),
         meta=known(said.meta),
     )
 
 
 def group_meta(**groups: Any) -> dict[str, dict[str, Any]]:
     """The `_meta` of nested capability objects, by where they stood; a double underscore stands for the dot."""
-    return {
-        path.replace("__", "."): group.meta
-        for path, group in groups.items()
-        if group is not None and isinstance(group.meta, dict)
-    }
+    found = {path.replace("__", "."): getattr(group, "meta", None) for path, group in groups.items()}
+    return {path: meta for path, meta in found.items() if isinstance(meta, dict)}
 
 
 def agent_capabilities_to_wire(can: AgentCapabilities) -> wire.AgentCapabilities:
     meta = can.group_meta
     sessions = wire.SessionCapabilities(
-        list=wire.SessionListCapabilities() if can.list else UNSET,
-        delete=wire.SessionDeleteCapabilities() if can.delete else UNSET,
-        additional_directories=wire.SessionAdditionalDirectoriesCapabilities() if can.additional_directories else UNSET,
-        resume=wire.SessionResumeCapabilities() if can.resume else UNSET,
-        close=wire.SessionCloseCapabilities() if can.close else UNSET,
-        fork=wire.SessionForkCapabilities() if can.fork else UNSET,
+        list=_marker(wire.SessionListCapabilities, can.list, meta, "session.list"),
+        delete=_marker(wire.SessionDeleteCapabilities, can.delete, meta, "session.delete"),
+        additional_directories=_marker(
+            wire.SessionAdditionalDirectoriesCapabilities,
+            can.additional_directories,
+            meta,
+            "session.additionalDirectories",
+        ),
+        resume=_marker(wire.SessionResumeCapabilities, can.resume, meta, "session.resume"),
+        close=_marker(wire.SessionCloseCapabilities, can.close, meta, "session.close"),
+        fork=_marker(wire.SessionForkCapabilities, can.fork, meta, "session.fork"),
         meta=meta.get("session", UNSET),
     )
-    logout = wire.LogoutCapabilities() if can.logout else UNSET
+    logout = _marker(wire.LogoutCapabilities, can.logout, meta, "auth.logout")
     return wire.AgentCapabilities(
         load_session=can.load,
         prompt_capabilities=wire.PromptCapabilities(
@@ -190,7 +214,8 @@ def agent_capabilities_from_wire(capabilities: Any) -> AgentCapabilities:
     said = known(capabilities)
     if said is None:
         return AgentCapabilities()
-    prompt, mcp, auth = known(said.prompt_capabilities), known(said.mcp_capabilities), known(said.auth)
+    prompt, mcp = known(said.prompt_capabilities), known(said.mcp_capabilities)
+    auth = known(said.auth) or wire.AgentAuthCapabilities()
     sessions = known(said.session_capabilities) or wire.SessionCapabilities()
     return AgentCapabilities(
         load=said.load_session is True,
@@ -205,8 +230,20 @@ def agent_capabilities_from_wire(capabilities: Any) -> AgentCapabilities:
         embedded_context=prompt is not None and prompt.embedded_context is True,
         mcp_http=mcp is not None and mcp.http is True,
         mcp_sse=mcp is not None and mcp.sse is True,
-        logout=auth is not None and known(auth.logout) is not None,
-        group_meta=group_meta(session=sessions, session__prompt=prompt, session__mcp=mcp, auth=auth),
+        logout=known(auth.logout) is not None,
+        group_meta=group_meta(
+            session=sessions,
+            session__prompt=prompt,
+            session__mcp=mcp,
+            session__list=sessions.list,
+            session__delete=sessions.delete,
+            session__additionalDirectories=sessions.additional_directories,
+            session__resume=sessions.resume,
+            session__close=sessions.close,
+            session__fork=sessions.fork,
+            auth=auth,
+            auth__logout=auth.logout,
+        ),
         meta=known(said.meta),
     )
 
@@ -233,7 +270,7 @@ def auth_method_from_wire(method: Any) -> AuthMethod:
             id=method.id,
             name=method.name,
             description=known(method.description),
-            args=known(method.args) or [],
+            args=listed(method.args),
             env=known(method.env) or {},
             meta=known(method.meta),
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from accord.dialects.absent import known, told
+from accord.dialects.absent import known, listed, told
 from accord.dialects.dialect import Dialect
 from accord.schema import v1 as wire
 from accord.schema.values import UNSET
@@ -14,9 +14,12 @@ from accord.session.entities import Choice, Command, Mode, Modes, Option
 
 __all__ = [
     "choices_from_wire",
+    "choices_to_wire",
     "command_from_wire",
     "command_to_wire",
+    "current_mode",
     "modes_from_wire",
+    "modes_of",
     "modes_to_wire",
     "option_from_wire",
     "options_to_wire",
@@ -42,35 +45,38 @@ def options_to_wire(dialect: Dialect, options: Iterable[Option]) -> list[Any]:
             else:
                 dialect.lose("boolean-option", option.id)
         else:
-            choices = _choices_to_wire(option.choices)
-            written.append(wire.SessionConfigSelect(current_value=str(option.value), options=choices, **fields))
+            choices = choices_to_wire(dialect, option, wire.SessionConfigSelectChoice)
+            written.append(wire.SessionConfigSelect(current_value=_selected(option), options=choices, **fields))
     return written
 
 
-def _choices_to_wire(choices: Iterable[Choice]) -> list[wire.SessionConfigSelectChoice]:
-    written: list[wire.SessionConfigSelectChoice] = []
-    group: wire.SessionConfigSelectChoice | None = None
-    for choice in choices:
-        fields: dict[str, Any] = {
-            "value": choice.value,
-            "name": choice.name,
-            "description": told(choice.description),
-            "meta": told(choice.meta),
-        }
-        if choice.group is None:
-            written.append(wire.SessionConfigSelectChoice(**fields))
-            continue
-        if group is None or group.group != choice.group:
-            group = wire.SessionConfigSelectChoice(
-                group=choice.group,
-                name=choice.group_name or choice.group,
-                options=[],
-                meta=told(choice.group_meta),
-            )
-            written.append(group)
-        assert isinstance(group.options, list)
-        group.options.append(wire.SessionConfigSelectOption(**fields))
-    return written
+def _selected(option: Option) -> str:
+    return option.value if isinstance(option.value, str) else ""
+
+
+def choices_to_wire(dialect: Dialect, option: Option, kind: type[Any]) -> list[Any]:
+    """The choices in their groups, or all of them in none; `kind` is the type of a choice or group."""
+    grouped = [choice.group is not None for choice in option.choices]
+    if not all(grouped):
+        if any(grouped):
+            dialect.lose("option-groups", option.id)
+        return [_choice_to_wire(choice, kind) for choice in option.choices]
+    groups: dict[str | None, list[Choice]] = {}
+    for choice in option.choices:
+        groups.setdefault(choice.group, []).append(choice)
+    return [
+        kind(
+            group=told(group),
+            name=choices[0].group_name or group or "",
+            options=[_choice_to_wire(choice, wire.SessionConfigSelectOption) for choice in choices],
+            meta=told(choices[0].group_meta),
+        )
+        for group, choices in groups.items()
+    ]
+
+
+def _choice_to_wire(choice: Choice, kind: type[Any]) -> Any:
+    return kind(value=choice.value, name=choice.name, description=told(choice.description), meta=told(choice.meta))
 
 
 def option_from_wire(option: Any) -> Option:
@@ -84,30 +90,43 @@ def option_from_wire(option: Any) -> Option:
         name=option.name,
         kind="select" if is_select else "boolean",
         value=option.current_value,
-        choices=choices_from_wire(option.options, "group") if is_select else [],
+        choices=choices_from_wire(option.options) if is_select else [],
         description=known(option.description),
         category=known(option.category),
         meta=known(option.meta),
     )
 
 
-def choices_from_wire(options: Iterable[Any], group_key: str) -> list[Choice]:
+def choices_from_wire(options: Iterable[Any]) -> list[Choice]:
     """A flat list, or groups, as choices that know their group."""
     choices: list[Choice] = []
     for each in options:
-        group = known(getattr(each, group_key))
-        if group is None:
+        if not each.is_group:
             choices.append(_choice(each))
             continue
-        for inner in known(each.options) or []:
+        for inner in listed(each.options):
             choice = _choice(inner)
-            choice.group, choice.group_name, choice.group_meta = group, each.name, known(each.meta)
+            choice.group, choice.group_name, choice.group_meta = known(each.group), each.name, known(each.meta)
             choices.append(choice)
     return choices
 
 
 def _choice(option: Any) -> Choice:
     return Choice(value=option.value, name=option.name, description=known(option.description), meta=known(option.meta))
+
+
+def current_mode(options: Iterable[Option]) -> str | None:
+    """The value of the mode option."""
+    return next((each.value for each in options if each.category == "mode" and isinstance(each.value, str)), None)
+
+
+def modes_of(options: Iterable[Option]) -> Modes | None:
+    """The mode option as modes, for clients that know no options."""
+    for option in options:
+        if option.category == "mode" and isinstance(option.value, str):
+            available = [Mode(id=each.value, name=each.name, description=each.description) for each in option.choices]
+            return Modes(current=option.value, available=available)
+    return None
 
 
 def modes_to_wire(modes: Modes | None) -> Any:

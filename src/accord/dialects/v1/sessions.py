@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from accord.dialects.absent import known, told
+from accord.dialects.absent import known, listed, told
 from accord.dialects.dialect import Dialect
 from accord.dialects.paths import absolute
-from accord.dialects.v1.content import CONTENT
-from accord.dialects.v1.options import modes_from_wire, modes_to_wire, option_from_wire, options_to_wire
+from accord.dialects.shown import ShowingDialect
+from accord.dialects.v1.content import CONTENT, blocks_to_wire
+from accord.dialects.v1.options import modes_from_wire, modes_of, modes_to_wire, option_from_wire, options_to_wire
 from accord.errors import InvalidParams
 from accord.schema import v1 as wire
 from accord.schema.values import UNSET
+from accord.session.entities import Modes
 from accord.session.requests import (
     Asked,
     Done,
@@ -34,6 +36,7 @@ __all__ = [
     "done_to_wire",
     "list_from_wire",
     "list_to_wire",
+    "modes_shown",
     "new_from_wire",
     "new_to_wire",
     "opened_from_wire",
@@ -76,20 +79,20 @@ def servers_to_wire(servers: Iterable[McpServer]) -> list[wire.McpServer]:
 def servers_from_wire(servers: Any) -> list[McpServer]:
     """The servers; one of a kind v1 does not know keeps its kind and name, to be reported (FN-77)."""
     read: list[McpServer] = []
-    for server in known(servers) or []:
+    for server in listed(servers):
         kind = known(server.type)
         if kind is None or kind == "stdio":
             read.append(
                 StdioServer(
                     name=server.name,
                     command=server.command,
-                    args=known(server.args) or [],
-                    env={variable.name: variable.value for variable in known(server.env) or []},
+                    args=listed(server.args),
+                    env={variable.name: variable.value for variable in listed(server.env)},
                     meta=known(server.meta),
                 )
             )
         elif kind in ("http", "sse"):
-            headers = {header.name: header.value for header in known(server.headers) or []}
+            headers = {header.name: header.value for header in listed(server.headers)}
             made = HttpServer if kind == "http" else SseServer
             read.append(made(name=server.name, url=server.url, headers=headers, meta=known(server.meta)))
         else:
@@ -98,7 +101,7 @@ def servers_from_wire(servers: Any) -> list[McpServer]:
 
 
 def directories_from_wire(directories: Any) -> list[str]:
-    return [absolute(path, "additionalDirectories") for path in known(directories) or []]
+    return [absolute(path, "additionalDirectories") for path in listed(directories)]
 
 
 def new_to_wire(dialect: Dialect, asked: NewSession) -> wire.NewSessionRequest:
@@ -150,21 +153,32 @@ def stored_from_wire(word: type[Any]) -> Any:
 
 
 def opened_to_wire(result: type[Any], with_id: bool) -> Any:
-    def to_wire(dialect: Any, asked: Any, answer: SessionOpened) -> Any:
+    def to_wire(dialect: ShowingDialect, asked: Any, answer: SessionOpened) -> Any:
         fields: dict[str, Any] = {"session_id": answer.session_id} if with_id else {}
-        session_id = answer.session_id if with_id else asked.session_id
-        if answer.modes is not None:
-            dialect.shown(session_id).mode = answer.modes.current
-        options = UNSET if answer.options is UNSET else options_to_wire(dialect, answer.options)
+        modes = modes_shown(dialect, answer.session_id if with_id else asked.session_id, answer)
+        if answer.commands:
+            dialect.lose("opened-commands", asked.session_id if not with_id else str(answer.session_id))
         return result(
-            modes=modes_to_wire(answer.modes),
-            config_options=options,
+            modes=modes_to_wire(modes),
+            config_options=UNSET if answer.options is UNSET else options_to_wire(dialect, answer.options),
             models=answer.models,
             meta=told(answer.meta),
             **fields,
         )
 
     return to_wire
+
+
+def modes_shown(dialect: ShowingDialect, session_id: Any, answer: SessionOpened) -> Modes | None:
+    """The modes to open a session with, made from the mode option if need be; they are kept in step from here on."""
+    shown = dialect.shown(session_id)
+    modes = answer.modes
+    if answer.options is not UNSET:
+        shown.options = answer.options
+        modes = modes or modes_of(answer.options)
+    if modes is not None:
+        shown.mode = modes.current
+    return modes
 
 
 def opened_from_wire(dialect: Dialect, asked: Asked, result: Any) -> SessionOpened:
@@ -209,7 +223,7 @@ def page_from_wire(dialect: Dialect, asked: Any, result: Any) -> SessionPage:
         SessionSummary(
             session_id=info.session_id,
             cwd=info.cwd,
-            additional_directories=known(info.additional_directories) or [],
+            additional_directories=listed(info.additional_directories),
             title=known(info.title),
             updated_at=known(info.updated_at),
             meta=known(info.meta),
@@ -221,7 +235,7 @@ def page_from_wire(dialect: Dialect, asked: Any, result: Any) -> SessionPage:
 
 def prompt_to_wire(dialect: Dialect, asked: Prompt) -> wire.PromptRequest:
     return wire.PromptRequest(
-        session_id=asked.session_id, prompt=CONTENT.all_to_wire(asked.content), meta=told(asked.meta)
+        session_id=asked.session_id, prompt=blocks_to_wire(dialect, asked.content), meta=told(asked.meta)
     )
 
 

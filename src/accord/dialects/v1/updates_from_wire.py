@@ -10,6 +10,7 @@ from accord.dialects.v1.content import ALIKE, CONTENT
 from accord.dialects.v1.options import command_from_wire, option_from_wire
 from accord.dialects.v1.tool_calls import patch_from_wire
 from accord.schema import v1 as wire
+from accord.schema.values import Unknown as UnknownOnWire
 from accord.session.entities import AGENT, THOUGHT, USER, Plan, PlanEntry
 from accord.session.updates import (
     CommandsReport,
@@ -20,7 +21,7 @@ from accord.session.updates import (
     Report,
 )
 
-__all__ = ["MAIN_PLAN", "UPDATES_FROM_WIRE"]
+__all__ = ["MAIN_PLAN", "TAGS", "UPDATES_FROM_WIRE", "entries_from_wire", "mode", "plan"]
 
 MAIN_PLAN = "main"
 """v1 has one plan, without an id; in words it has this one."""
@@ -35,11 +36,11 @@ def _piece(role: str) -> Any:
 
 
 def tool_call(dialect: Dialect, update: Any) -> list[Report]:
-    return [patch_from_wire(update, creates=True)]
+    return [patch_from_wire(dialect, update, creates=True)]
 
 
 def tool_call_update(dialect: Dialect, update: Any) -> list[Report]:
-    return [patch_from_wire(update)]
+    return [patch_from_wire(dialect, update)]
 
 
 def entries_from_wire(entries: list[Any]) -> list[PlanEntry]:
@@ -78,3 +79,6 @@ UPDATES_FROM_WIRE: dict[type[Any], Any] = {
     wire.ConfigOptionUpdate: options,
     **ALIKE.from_wire,
 }
+
+TAGS = frozenset(kind.__struct_config__.tag for kind in UPDATES_FROM_WIRE if kind is not UnknownOnWire)
+"""The updates v1 has, by name."""

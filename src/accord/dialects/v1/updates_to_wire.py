@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-from accord.dialects.absent import told
+from accord.dialects.absent import meta_whole, told
 from accord.dialects.shown import ShowingDialect
-from accord.dialects.v1.content import ALIKE, CONTENT
-from accord.dialects.v1.options import command_to_wire, options_to_wire
+from accord.dialects.v1.content import ALIKE, block_to_wire, note_icons
+from accord.dialects.v1.options import command_to_wire, current_mode, options_to_wire
 from accord.dialects.v1.tool_calls import items_to_wire, locations_to_wire, status_to_wire
+from accord.dialects.v1.updates_from_wire import TAGS
 from accord.schema import v1 as wire
 from accord.schema.values import UNSET, Wire
-from accord.session.entities import AGENT, OTHER, PENDING, THOUGHT, USER, Terminal, ToolCall
+from accord.session.entities import AGENT, OTHER, PENDING, THOUGHT, USER, Plan, PlanEntry, Terminal, ToolCall
 from accord.session.updates import (
     CommandsChanged,
     CompactionChanged,
+    CompactionPiece,
     MessageChanged,
     MessageChunk,
     ModeChanged,
@@ -26,9 +29,11 @@ from accord.session.updates import (
     TerminalOutput,
     ToolCallChanged,
     ToolCallPatch,
+    ToolCallPiece,
+    UnknownUpdate,
 )
 
-__all__ = ["UPDATES_TO_WIRE"]
+__all__ = ["UPDATES_TO_WIRE", "calls_to_tell", "entries_to_tell", "patched"]
 
 CHUNKS: dict[str, type[wire.ContentChunk]] = {
     USER: wire.UserMessageChunk,
@@ -39,8 +44,8 @@ CHUNKS: dict[str, type[wire.ContentChunk]] = {
 
 def message_chunk(dialect: ShowingDialect, session_id: str, change: MessageChunk) -> list[Wire]:
     message = change.message
-    patch = change.patch
-    return [CHUNKS[message.role](content=CONTENT.to_wire(change.content), message_id=message.id, meta=patch.meta)]
+    content = block_to_wire(dialect, change.content)
+    return [CHUNKS[message.role](content=content, message_id=message.id, meta=change.patch.meta)]
 
 
 def message_changed(dialect: ShowingDialect, session_id: str, change: MessageChanged) -> list[Wire]:
@@ -49,7 +54,7 @@ def message_changed(dialect: ShowingDialect, session_id: str, change: MessageCha
         blocks = message.content if change.created else change.added or []
         chunk = CHUNKS[message.role]
         updates: list[Wire] = [
-            chunk(content=CONTENT.to_wire(block), message_id=message.id, meta=patch.meta) for block in blocks
+            chunk(content=block_to_wire(dialect, block), message_id=message.id, meta=patch.meta) for block in blocks
         ]
         if not updates and patch.meta is not UNSET:
             dialect.lose("message-patch", message.id)
@@ -63,14 +68,26 @@ def tool_call_changed(dialect: ShowingDialect, session_id: str, change: ToolCall
     shown = dialect.shown(session_id)
     shown.hold(call)
     if change.created:
-        return [_new_tool_call(dialect, session_id, call, patch.meta)]
+        shown.content_told(call, anyway=True)
+        return [_new_tool_call(dialect, session_id, call, patch)]
     if type(patch) is not ToolCallPatch:
+        if not shown.piece_told(call):
+            return []
         content = items_to_wire(dialect, session_id, call.content)
         return [wire.ToolCallUpdateVariant(tool_call_id=call.id, content=content, meta=patch.meta)]
-    return [patched(dialect, session_id, patch, wire.ToolCallUpdateVariant)]
+    update = patched(dialect, session_id, patch, wire.ToolCallUpdateVariant)
+    if update.meta is not UNSET:
+        update.meta = meta_whole(patch, call)
+    if shown.content_told(call, anyway=patch.content is not UNSET) and update.content is UNSET:
+        update.content = items_to_wire(dialect, session_id, call.content)
+    return [update]
 
 
-def _new_tool_call(dialect: ShowingDialect, session_id: str, call: ToolCall, meta: Any) -> Wire:
+def _new_tool_call(
+    dialect: ShowingDialect, session_id: str, call: ToolCall, patch: ToolCallPatch | ToolCallPiece
+) -> Wire:
+    if call.cancellable:
+        dialect.lose("cancellable", call.id)
     return wire.ToolCall(
         tool_call_id=call.id,
         title=call.title or call.name or (call.kind if call.kind != OTHER else call.id),
@@ -81,7 +98,7 @@ def _new_tool_call(dialect: ShowingDialect, session_id: str, call: ToolCall, met
         locations=locations_to_wire(call.locations) if call.locations else UNSET,
         raw_input=told(call.raw_input),
         raw_output=told(call.raw_output),
-        meta=meta,
+        meta=told(call.meta) if type(patch) is ToolCallPatch else patch.meta,
     )
 
 
@@ -89,7 +106,7 @@ def patched(
     dialect: ShowingDialect, session_id: str, patch: ToolCallPatch, to: type[wire.ToolCallUpdate]
 ) -> wire.ToolCallUpdate:
     """A patch of a tool call; what it clears is set to the value that says nothing, since null changes nothing."""
-    if patch.raw_input is None or patch.raw_output is None:
+    if patch.name is None or patch.raw_input is None or patch.raw_output is None:
         dialect.lose("raw-cleared", patch.id)
     if patch.cancellable:
         dialect.lose("cancellable", patch.id)
@@ -120,6 +137,8 @@ def kind_to_wire(dialect: ShowingDialect, kind: str, about: str) -> str:
 
 
 def terminal_changed(dialect: ShowingDialect, session_id: str, change: TerminalChanged) -> list[Wire]:
+    if change.patch.cancellable:
+        dialect.lose("cancellable", change.terminal.id)
     return _terminal_told(dialect, session_id, change.terminal, whole=True)
 
 
@@ -128,39 +147,53 @@ def terminal_output(dialect: ShowingDialect, session_id: str, change: TerminalOu
 
 
 def _terminal_told(dialect: ShowingDialect, session_id: str, terminal: Terminal, whole: bool) -> list[Wire]:
-    shown = dialect.shown(session_id)
-    if terminal.id not in shown.terminals:
-        shown.terminals[terminal.id] = terminal
-        dialect.lose("display-terminal", terminal.id)
-    if not (whole or shown.grown_enough(terminal)):
-        return []
     return [
         wire.ToolCallUpdateVariant(tool_call_id=call.id, content=items_to_wire(dialect, session_id, call.content))
-        for call in shown.calls_with(terminal.id)
+        for call in calls_to_tell(dialect, session_id, terminal, whole)
     ]
+
+
+def calls_to_tell(dialect: ShowingDialect, session_id: str, terminal: Terminal, whole: bool) -> list[ToolCall]:
+    """The tool calls in which a display terminal has to be shown anew, as text."""
+    shown = dialect.shown(session_id)
+    if terminal.id not in shown.terminals:
+        dialect.lose("display-terminal", terminal.id)
+    shown.keep(terminal)
+    return shown.calls_with(terminal.id) if shown.output_told(terminal, whole) else []
 
 
 def plan_changed(dialect: ShowingDialect, session_id: str, change: PlanChanged) -> list[Wire]:
     plan = change.plan
+    plans = dialect.shown(session_id).plans
     if plan.raw is not None:
         dialect.lose("plan-type", plan.id)
-        return []
-    plans = dialect.shown(session_id).plans
-    if plans and plan.id not in plans:
-        dialect.lose("several-plans", plan.id)
-    plans[plan.id] = plan
+        if plans.pop(plan.id, None) is None:
+            return []
+    else:
+        if plans and plan.id not in plans:
+            dialect.lose("several-plans", plan.id)
+        plans[plan.id] = plan
     entries: list[wire.PlanEntry] = []
     for _, each in sorted(plans.items()):
-        for entry in each.entries:
-            if entry.status not in ("pending", "in_progress", "completed"):
-                dialect.lose("plan-entry", each.id)
-                continue
-            priority = entry.priority if entry.priority in ("high", "medium", "low") else "medium"
+        for entry in entries_to_tell(dialect, each):
+            priority = entry.priority
+            if priority not in ("high", "medium", "low"):
+                dialect.lose("plan-priority", each.id)
+                priority = "medium"
             entries.append(
                 wire.PlanEntry(content=entry.content, priority=priority, status=entry.status, meta=told(entry.meta))
             )
     meta = change.patch.meta if change.patch.meta is not UNSET else told(plan.meta)
     return [wire.Plan(entries=entries, meta=meta)]
+
+
+def entries_to_tell(dialect: ShowingDialect, plan: Plan) -> Iterator[PlanEntry]:
+    """The entries that v1 and the draft have a status for."""
+    for entry in plan.entries:
+        if entry.status in ("pending", "in_progress", "completed"):
+            yield entry
+        else:
+            dialect.lose("plan-entry", plan.id)
 
 
 def commands_changed(dialect: ShowingDialect, session_id: str, change: CommandsChanged) -> list[Wire]:
@@ -175,19 +208,23 @@ def options_changed(dialect: ShowingDialect, session_id: str, change: OptionsCha
         wire.ConfigOptionUpdate(config_options=options_to_wire(dialect, change.options), meta=change.patch.meta)
     ]
     shown = dialect.shown(session_id)
-    mode = next((option.value for option in change.options if option.category == "mode"), None)
-    if shown.mode is not None and isinstance(mode, str) and mode != shown.mode:
+    shown.options = change.options
+    mode = current_mode(change.options)
+    if shown.mode is not None and mode is not None and mode != shown.mode:
         shown.mode = mode
         updates.append(wire.CurrentModeUpdate(current_mode_id=mode))
     return updates
 
 
 def mode_changed(dialect: ShowingDialect, session_id: str, change: ModeChanged) -> list[Wire]:
+    updates: list[Wire] = []
     shown = dialect.shown(session_id)
-    if change.mode_id == shown.mode:
-        return []
-    shown.mode = change.mode_id
-    return [wire.CurrentModeUpdate(current_mode_id=change.mode_id, meta=change.patch.meta)]
+    if change.mode_id != shown.mode:
+        shown.mode = change.mode_id
+        updates.append(wire.CurrentModeUpdate(current_mode_id=change.mode_id, meta=change.patch.meta))
+    if shown.mode_option_lags():
+        updates.append(wire.ConfigOptionUpdate(config_options=options_to_wire(dialect, shown.options)))
+    return updates
 
 
 def notice_shown(dialect: ShowingDialect, session_id: str, change: NoticeShown) -> list[Wire]:
@@ -201,6 +238,8 @@ def compaction_changed(dialect: ShowingDialect, session_id: str, change: Compact
     if not dialect.client.compaction:
         dialect.lose("compaction", change.compaction.id)
         return []
+    patch = change.patch
+    note_icons(dialect, (patch.content,) if isinstance(patch, CompactionPiece) else patch.summary or ())
     return ALIKE.compaction_changed(dialect, session_id, change)
 
 
@@ -210,6 +249,14 @@ def state_changed(dialect: ShowingDialect, session_id: str, change: StateChanged
     if change.state.background:
         dialect.lose("background", session_id)
     return []
+
+
+def unknown_update(dialect: ShowingDialect, session_id: str, change: UnknownUpdate) -> list[Any]:
+    """Told as it came, unless v1 has a meaning of its own for the name."""
+    if change.patch.tag in TAGS:
+        dialect.lose("update-type", change.patch.tag)
+        return []
+    return ALIKE.unknown_update(dialect, session_id, change)
 
 
 UPDATES_TO_WIRE: dict[type[Any], Any] = {
@@ -226,4 +273,5 @@ UPDATES_TO_WIRE: dict[type[Any], Any] = {
     NoticeShown: notice_shown,
     CompactionChanged: compaction_changed,
     StateChanged: state_changed,
+    UnknownUpdate: unknown_update,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from accord.dialects.absent import known, told
+from accord.dialects.absent import known, listed, told
 from accord.dialects.dialect import Dialect
 from accord.errors import InvalidParams
 from accord.schema import v2 as wire
@@ -71,7 +71,7 @@ def initialize_from_wire(dialect: Dialect, params: Any) -> Initialize:
     """The offer; of a version newer than this, whatever can be understood."""
     info = known(params.info)
     if info is None and params.protocol_version <= dialect.version:
-        raise InvalidParams("required", field="$.info")
+        raise InvalidParams("required", field="info")
     return Initialize(
         version=params.protocol_version,
         info=Implementation(name=UNKNOWN, version=UNKNOWN) if info is None else info_from_wire(info),
@@ -90,17 +90,20 @@ def initialized_to_wire(dialect: Dialect, asked: Any, answer: Initialized) -> wi
         protocol_version=answer.version,
         info=info_to_wire(answer.info),
         capabilities=agent_capabilities_to_wire(can),
-        auth_methods=[
-            auth_method_to_wire(method)
-            for method in answer.auth_methods
-            if dialect.client.terminal_login or not isinstance(method, TerminalLogin)
-        ],
+        auth_methods=[auth_method_to_wire(method) for method in answer.auth_methods if _can_be_shown(dialect, method)],
         meta=told(answer.meta),
     )
 
 
+def _can_be_shown(dialect: Dialect, method: AuthMethod) -> bool:
+    if isinstance(method, TerminalLogin) and not dialect.client.terminal_login:
+        dialect.lose("terminal-login", method.id)
+        return False
+    return True
+
+
 def initialized_from_wire(dialect: Dialect, asked: Any, result: wire.InitializeResponse) -> Initialized:
-    methods = [auth_method_from_wire(method) for method in known(result.auth_methods) or []]
+    methods = [auth_method_from_wire(method) for method in listed(result.auth_methods)]
     capabilities = agent_capabilities_from_wire(result.capabilities)
     capabilities.logout = bool(methods)  # an agent that has a login has a logout
     return Initialized(
@@ -270,8 +273,8 @@ def auth_method_from_wire(method: Any) -> AuthMethod:
                 id=method.method_id,
                 name=method.name,
                 description=known(method.description),
-                args=known(method.args) or [],
-                env={variable.name: variable.value for variable in known(method.env) or []},
+                args=listed(method.args),
+                env={variable.name: variable.value for variable in listed(method.env)},
                 meta=known(method.meta),
             )
         case _:

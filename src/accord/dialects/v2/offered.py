@@ -27,18 +27,18 @@ class Offered:
     @property
     def has_mode_option(self) -> bool:
         """Whether a mode can be told."""
-        return self.modes is not None or any(map(_is_mode, self.options))
+        return any(map(_is_mode, self.complete()))
 
     def complete(self) -> list[Option]:
-        """The options, with one for the modes if none of them is."""
-        if self.modes is None or any(map(_is_mode, self.options)):
+        """The options, with one for the modes if none of them is, and the id is free."""
+        if self.modes is None or any(_is_mode(option) or option.id == MODE for option in self.options):
             return self.options
         choices = [
             Choice(value=mode.id, name=mode.name, description=mode.description, meta=mode.meta)
             for mode in self.modes.available
         ]
         made = Option(id=MODE, name="Mode", category=MODE, value=self.modes.current, choices=choices)
-        return [*(option for option in self.options if option.id != MODE), made]
+        return [*self.options, made]
 
     def put_mode(self, mode_id: str) -> None:
         """Put a mode in force."""

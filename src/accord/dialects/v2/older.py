@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
+from accord.dialects.absent import known
 from accord.schema import v2 as wire
 from accord.schema.values import UNSET, Lenient, Nullable, Wire
 
@@ -49,7 +50,7 @@ class RequestPermissionRequest(Wire):
     tool_call: Nullable[wire.ToolCallUpdate] = UNSET
 
     def __post_init__(self) -> None:
-        if self.title in {None, UNSET} and self.tool_call in {None, UNSET}:
+        if known(self.title) is None and known(self.tool_call) is None:
             raise ValueError("`title` is required")
 
 

@@ -1,0 +1,97 @@
+"""accord's client, at the level of the peer: a process, a dialect, a transcript and an inbox that is consumed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+from accord.dialects.v1 import V1
+from accord.errors import MethodNotFound
+from accord.jsonrpc.events import NotificationReceived, RequestReceived
+from accord.peer import Inbox, Merging, Peer
+from accord.session.capabilities import ClientCapabilities
+from accord.session.content import Text
+from accord.session.merging import joined, joins, newest, supersedes
+from accord.session.requests import Asked, Initialize, NewSession, Prompt, SetMode
+from accord.session.transcript import Transcript
+from accord.session.updates import Change, MessageChunk
+from accord.session.word import UNSET
+from accord.transports.framing import FRAME_LIMIT
+from accord.transports.process import Process
+from benchmarks.loops import run
+from benchmarks.payloads import MODE_ID, PROTOCOL_VERSION, write_order
+from benchmarks.program import Options, measure, read_options, report
+
+MERGING = Merging(joins, joined, supersedes, newest)
+
+
+class Connected:
+    agent_pid: int
+    session_id: str
+
+    def __init__(self, options: Options) -> None:
+        self.dialect = V1()
+        self.transcript = Transcript()
+        self.peer = Peer(
+            Process(options.agent_command, frame_limit=options.frame_cap or FRAME_LIMIT),
+            self.receive,
+        )
+        self.inbox: Inbox[Change] | None = None
+        self.is_stalled = False
+
+    def receive(self, event: RequestReceived | NotificationReceived) -> Coroutine[Any, Any, Any] | None:
+        if isinstance(event, RequestReceived):
+            raise MethodNotFound(event.incoming.method)
+        assert self.inbox is not None
+        _, reports = self.dialect.update_from_wire(event.params)
+        for told in reports:
+            self.inbox.put(self.transcript.apply(told), len(event.params))
+        return None
+
+    async def ask(self, asked: Asked) -> Any:
+        return self.dialect.answer_from_wire(asked, await self.peer.request(*self.dialect.request_to_wire(asked)))
+
+    async def open(self) -> None:
+        capabilities = ClientCapabilities()
+        initialized = await self.ask(Initialize(version=PROTOCOL_VERSION, info=None, capabilities=capabilities))
+        self.agent_pid = int(initialized.info.version)
+        opened = await self.ask(NewSession(cwd="/"))
+        assert opened.session_id is not UNSET
+        self.session_id = opened.session_id
+
+    def stall(self) -> None:
+        self.is_stalled = True
+
+    async def prompt(self, count: int, size: int) -> int:
+        self.inbox = inbox = self.peer.inbox(MERGING)
+        asked = Prompt(session_id=self.session_id, content=[Text(text=write_order(count, size))])
+        method, params = self.dialect.request_to_wire(asked)
+        call = self.peer.call(method, params, lambda _: inbox.close())
+        if self.is_stalled:
+            await asyncio.get_running_loop().create_future()
+        received = 0
+        async for change in inbox:
+            assert isinstance(change, MessageChunk)
+            received += len(change.text)
+        self.dialect.answer_from_wire(asked, await call)
+        self.peer.discard(inbox)
+        return received
+
+    async def set_mode(self) -> None:
+        await self.ask(SetMode(session_id=self.session_id, mode_id=MODE_ID))
+
+    async def in_flight(self, count: int) -> None:
+        await asyncio.gather(*(self.set_mode() for _ in range(count)))
+
+
+async def converse(options: Options) -> dict[str, float]:
+    connected = Connected(options)
+    async with connected.peer:
+        await connected.open()
+        return await measure(options, connected, connected.stall)
+
+
+if __name__ == "__main__":
+    given = read_options("accord_agent")
+    report(run(converse(given), uvloop=given.uvloop))

@@ -1,0 +1,92 @@
+"""Permission requests, between v2 and words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from accord.dialects.absent import known, told
+from accord.dialects.dialect import Dialect
+from accord.dialects.permissions import permission_options
+from accord.dialects.v2.tool_calls import patch_from_wire, patch_to_wire
+from accord.schema import v2 as wire
+from accord.schema.values import UNSET
+from accord.schema.values import Unknown as UnknownOnWire
+from accord.session.requests import CommandSubject, RequestPermission, Subject, ToolCallSubject
+from accord.session.word import Unknown
+
+__all__ = ["permission_from_wire", "permission_to_wire"]
+
+UNTITLED = "Permission required"
+
+
+def permission_to_wire(dialect: Dialect, asked: RequestPermission) -> wire.RequestPermissionRequest:
+    """The question; where it has no title of its own, with the tool call's."""
+    return wire.RequestPermissionRequest(
+        session_id=asked.session_id,
+        title=asked.title or _title_of(asked.subject),
+        description=told(asked.description),
+        subject=_subject_to_wire(dialect, asked.subject),
+        options=[
+            wire.PermissionOption(option_id=option.id, name=option.name, kind=option.kind, meta=told(option.meta))
+            for option in asked.options
+        ],
+        meta=told(asked.meta),
+    )
+
+
+def _title_of(subject: Subject | None) -> str:
+    return (isinstance(subject, ToolCallSubject) and subject.call.title) or UNTITLED
+
+
+def _subject_to_wire(dialect: Dialect, subject: Subject | None) -> Any:
+    match subject:
+        case None:
+            return UNSET
+        case ToolCallSubject():
+            call = patch_to_wire(dialect, subject.call, wire.ToolCallUpdate)
+            return wire.ToolCallPermissionSubject(tool_call=call, meta=told(subject.meta))
+        case CommandSubject():
+            return wire.CommandPermissionSubject(
+                command=subject.command,
+                cwd=subject.cwd,
+                tool_call_id=told(subject.tool_call_id),
+                terminal_id=told(subject.terminal_id),
+                meta=told(subject.meta),
+            )
+        case Unknown():
+            return UnknownOnWire(subject.tag, subject.raw)
+
+
+def permission_from_wire(dialect: Dialect, params: Any) -> RequestPermission:
+    """The question; one that has only a `toolCall`, as in the draft, is about that."""
+    subject = _subject_from_wire(dialect, known(params.subject))
+    call = known(getattr(params, "tool_call", None))
+    if subject is None and call is not None:
+        subject = ToolCallSubject(call=patch_from_wire(dialect, call))
+    title = known(params.title)
+    return RequestPermission(
+        session_id=params.session_id,
+        title=_title_of(subject) if title is None else title,
+        description=known(params.description),
+        subject=subject,
+        options=permission_options(params.options),
+        meta=known(params.meta),
+    )
+
+
+def _subject_from_wire(dialect: Dialect, subject: Any) -> Subject | None:
+    match subject:
+        case None:
+            return None
+        case wire.ToolCallPermissionSubject():
+            return ToolCallSubject(call=patch_from_wire(dialect, subject.tool_call), meta=known(subject.meta))
+        case wire.CommandPermissionSubject():
+            return CommandSubject(
+                command=subject.command,
+                cwd=subject.cwd,
+                tool_call_id=known(subject.tool_call_id),
+                terminal_id=known(subject.terminal_id),
+                meta=known(subject.meta),
+            )
+        case _:
+            return Unknown(tag=subject.tag, raw=subject.raw)

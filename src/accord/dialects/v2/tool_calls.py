@@ -1,0 +1,175 @@
+"""Tool calls and what they are made of, between v2 and words."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from accord.dialects.absent import known, told
+from accord.dialects.dialect import Dialect
+from accord.dialects.paths import noted
+from accord.dialects.v2.content import CONTENT
+from accord.dialects.v2.patched import each, one
+from accord.schema import v2 as wire
+from accord.schema.values import UNSET
+from accord.schema.values import Unknown as UnknownOnWire
+from accord.session.diffs import GIT_PATCH, git_patch
+from accord.session.entities import ContentItem, Diff, FileChange, Location, Patch, TerminalItem, ToolCallItem
+from accord.session.updates import ToolCallPatch
+from accord.session.word import Unknown
+
+__all__ = [
+    "can_cancel",
+    "item_from_wire",
+    "item_to_wire",
+    "patch_from_wire",
+    "patch_to_wire",
+]
+
+
+def patch_to_wire(dialect: Dialect, patch: ToolCallPatch, kind: type[Any]) -> Any:
+    """The patch as an update or as part of a question, its three states as they are."""
+    return kind(
+        tool_call_id=patch.id,
+        title=patch.title,
+        name=patch.name,
+        kind=patch.kind,
+        status=patch.status,
+        content=each(patch.content, partial(item_to_wire, dialect)),
+        locations=each(patch.locations, _location_to_wire),
+        raw_input=patch.raw_input,
+        raw_output=patch.raw_output,
+        capabilities=one(patch.cancellable, _capabilities),
+        meta=patch.meta,
+    )
+
+
+def patch_from_wire(dialect: Dialect, update: wire.ToolCallUpdate) -> ToolCallPatch:
+    return ToolCallPatch(
+        id=update.tool_call_id,
+        title=update.title,
+        name=update.name,
+        kind=update.kind,
+        status=update.status,
+        content=each(update.content, partial(item_from_wire, dialect)),
+        locations=each(update.locations, partial(_location_from_wire, dialect)),
+        raw_input=update.raw_input,
+        raw_output=update.raw_output,
+        cancellable=one(update.capabilities, can_cancel),
+        meta=update.meta,
+    )
+
+
+def can_cancel(capabilities: wire.ToolCallCapabilities | wire.TerminalCapabilities) -> bool:
+    return known(capabilities.cancel) is not None
+
+
+def _capabilities(cancellable: bool) -> wire.ToolCallCapabilities:
+    return wire.ToolCallCapabilities(cancel=wire.ToolCallCancelCapabilities() if cancellable else UNSET)
+
+
+def _location_to_wire(location: Location) -> wire.ToolCallLocation:
+    return wire.ToolCallLocation(path=location.path, line=told(location.line), meta=told(location.meta))
+
+
+def _location_from_wire(dialect: Dialect, location: wire.ToolCallLocation) -> Location:
+    path = noted(dialect, location.path, "locations")
+    return Location(path=path, line=known(location.line), meta=known(location.meta))
+
+
+def item_to_wire(dialect: Dialect, item: ToolCallItem) -> Any:
+    match item:
+        case ContentItem():
+            return wire.Content(content=CONTENT.to_wire(item.content), meta=told(item.meta))
+        case Diff():
+            return _diff_to_wire(dialect, item)
+        case TerminalItem():
+            return wire.Terminal(terminal_id=item.terminal_id, meta=told(item.meta))
+        case Unknown():
+            return UnknownOnWire(item.tag, item.raw)
+
+
+def item_from_wire(dialect: Dialect, item: Any) -> ToolCallItem:
+    """One item of a tool call's content as a word; one of an unknown type is kept whole (COMPAT-09)."""
+    match item:
+        case wire.Content():
+            return ContentItem(content=CONTENT.from_wire(item.content), meta=known(item.meta))
+        case wire.Diff():
+            return _diff_from_wire(dialect, item)
+        case wire.Terminal():
+            return TerminalItem(terminal_id=item.terminal_id, meta=known(item.meta))
+        case _:
+            return Unknown(tag=item.tag, raw=item.raw)
+
+
+_PATHS: dict[str, type[wire.DiffPathChange]] = {
+    "add": wire.DiffAdd,
+    "delete": wire.DiffDelete,
+    "modify": wire.DiffModify,
+}
+_PAIRS: dict[str, type[wire.DiffPathPairChange]] = {"move": wire.DiffMove, "copy": wire.DiffCopy}
+
+
+def _diff_to_wire(dialect: Dialect, diff: Diff) -> wire.Diff:
+    """The changes; where a diff came with texts and no patch, with one made of them."""
+    for change in diff.changes:
+        if change.old_text is not None or change.new_text is not None:
+            dialect.lose("diff-texts", change.path)
+    patch = UNSET
+    if diff.patch is not None:
+        patch = wire.DiffPatch(format=diff.patch.format, text=diff.patch.text, meta=told(diff.patch.meta))
+    elif text := "".join(map(_section, diff.changes)):
+        patch = wire.DiffPatch(format=GIT_PATCH, text=text)
+    return wire.Diff(changes=list(map(_change_to_wire, diff.changes)), patch=patch, meta=told(diff.meta))
+
+
+def _section(change: FileChange) -> str:
+    old_text, new_text = change.old_text, change.new_text
+    match change.operation:
+        case "add" if new_text is not None:
+            return git_patch(change.path, None, new_text)
+        case "modify" if old_text is not None and new_text is not None:
+            return git_patch(change.path, old_text, new_text)
+        case "delete" if old_text is not None:
+            return git_patch(change.path, old_text, None)
+        case _:
+            return ""
+
+
+def _change_to_wire(change: FileChange) -> Any:
+    operation = change.operation
+    if change.raw is not None:
+        return UnknownOnWire(operation, change.raw)
+    fields: dict[str, Any] = {
+        "path": change.path,
+        "file_type": told(change.file_type),
+        "mime_type": told(change.mime_type),
+        "meta": told(change.meta),
+    }
+    if operation in _PAIRS:
+        return _PAIRS[operation](old_path=change.old_path or change.path, **fields)
+    if operation in _PATHS:
+        return _PATHS[operation](**fields)
+    return UnknownOnWire(operation, {"operation": operation, "path": change.path})
+
+
+def _diff_from_wire(dialect: Dialect, item: wire.Diff) -> Diff:
+    patch = known(item.patch)
+    return Diff(
+        changes=[_change_from_wire(dialect, change) for change in item.changes],
+        patch=None if patch is None else Patch(format=patch.format, text=patch.text, meta=known(patch.meta)),
+        meta=known(item.meta),
+    )
+
+
+def _change_from_wire(dialect: Dialect, change: Any) -> FileChange:
+    if isinstance(change, UnknownOnWire):
+        return FileChange(operation=change.tag, path=str(change.raw.get("path", "")), raw=change.raw)
+    return FileChange(
+        operation=str(change.__struct_config__.tag),
+        path=noted(dialect, change.path, "content"),
+        old_path=getattr(change, "old_path", None),
+        file_type=known(change.file_type),
+        mime_type=known(change.mime_type),
+        meta=known(change.meta),
+    )

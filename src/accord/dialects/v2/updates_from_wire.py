@@ -1,0 +1,141 @@
+"""v2 updates as reports."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from accord.dialects.absent import known
+from accord.dialects.dialect import Dialect
+from accord.dialects.v2 import terminals
+from accord.dialects.v2.content import ALIKE, CONTENT
+from accord.dialects.v2.options import commands_from_wire, options_from_wire
+from accord.dialects.v2.patched import each
+from accord.dialects.v2.tool_calls import item_from_wire, patch_from_wire
+from accord.errors import Malformed
+from accord.schema import v2 as wire
+from accord.schema.values import Unknown as UnknownOnWire
+from accord.session.entities import AGENT, THOUGHT, USER, Plan, PlanEntry, State, Work
+from accord.session.updates import (
+    CommandsReport,
+    MessagePatch,
+    MessagePiece,
+    OptionsReport,
+    PlanReport,
+    Report,
+    StateReport,
+    ToolCallPiece,
+)
+
+__all__ = ["TAGS", "UPDATES_FROM_WIRE"]
+
+
+def _piece(role: str) -> Any:
+    def piece(dialect: Dialect, update: wire.ContentChunk) -> list[Report]:
+        content = CONTENT.from_wire(update.content)
+        return [MessagePiece(role=role, id=update.message_id, content=content, meta=update.meta)]
+
+    return piece
+
+
+def _message(role: str) -> Any:
+    def message(dialect: Dialect, update: Any) -> list[Report]:
+        content = each(update.content, CONTENT.from_wire)
+        return [MessagePatch(role=role, id=update.message_id, content=content, meta=update.meta)]
+
+    return message
+
+
+def tool_call(dialect: Dialect, update: wire.ToolCallUpdateVariant) -> list[Report]:
+    return [patch_from_wire(dialect, update)]
+
+
+def tool_call_piece(dialect: Dialect, update: wire.ToolCallContentChunk) -> list[Report]:
+    item = item_from_wire(dialect, update.content)
+    return [ToolCallPiece(id=update.tool_call_id, item=item, meta=update.meta)]
+
+
+def terminal(dialect: Dialect, update: wire.TerminalUpdate) -> list[Report]:
+    return [terminals.patch_from_wire(dialect, update)]
+
+
+def terminal_piece(dialect: Dialect, update: wire.TerminalOutputChunk) -> list[Report]:
+    piece = terminals.piece_from_wire(dialect, update)
+    return [] if piece is None else [piece]
+
+
+def plan(dialect: Dialect, update: wire.PlanUpdate) -> list[Report]:
+    return [PlanReport(plan=_plan_from_wire(update.plan), meta=update.meta)]
+
+
+def _plan_from_wire(told: Any) -> Plan:
+    """A plan; one of an unknown type still has an id, and takes the place of what that id had."""
+    if isinstance(told, UnknownOnWire):
+        identifier = told.raw.get("planId")
+        if not isinstance(identifier, str):
+            raise Malformed("$.update.plan.planId", "required")
+        return Plan(id=identifier, type=told.tag, raw=told.raw)
+    entries = [
+        PlanEntry(content=entry.content, priority=entry.priority, status=entry.status, meta=known(entry.meta))
+        for entry in told.entries
+    ]
+    return Plan(id=told.plan_id, entries=entries, meta=known(told.meta))
+
+
+def commands(dialect: Dialect, update: wire.AvailableCommandsUpdate) -> list[Report]:
+    return [CommandsReport(commands=commands_from_wire(dialect, update.available_commands), meta=update.meta)]
+
+
+def options(dialect: Dialect, update: wire.ConfigOptionUpdate) -> list[Report]:
+    return [OptionsReport(options=options_from_wire(dialect, update.config_options), meta=update.meta)]
+
+
+def state(dialect: Dialect, update: wire.StateUpdate) -> list[Report]:
+    background = known(update.background)
+    word = State(
+        state=update.state,
+        stop_reason=known(update.stop_reason),
+        error=_error_from_wire(known(update.error)),
+        background=None if background is None else list(map(_work_from_wire, background)),
+        meta=known(update.meta),
+    )
+    return [StateReport(state=word, meta=update.meta)]
+
+
+def _error_from_wire(error: wire.Error | None) -> dict[str, Any] | None:
+    if error is None:
+        return None
+    data = known(error.data)
+    read: dict[str, Any] = {"code": error.code, "message": error.message}
+    return read if data is None else {**read, "data": data}
+
+
+def _work_from_wire(work: Any) -> Work:
+    match work:
+        case wire.BackgroundTerminal():
+            return Work(type="terminal", id=work.terminal_id, meta=known(work.meta))
+        case wire.BackgroundToolCall():
+            return Work(type="tool_call", id=work.tool_call_id, meta=known(work.meta))
+        case _:
+            return Work(type=work.tag, id="", raw=work.raw)
+
+
+UPDATES_FROM_WIRE: dict[type[Any], Any] = {
+    wire.UserMessageChunk: _piece(USER),
+    wire.AgentMessageChunk: _piece(AGENT),
+    wire.AgentThoughtChunk: _piece(THOUGHT),
+    wire.UserMessage: _message(USER),
+    wire.AgentMessage: _message(AGENT),
+    wire.AgentThought: _message(THOUGHT),
+    wire.ToolCallUpdateVariant: tool_call,
+    wire.ToolCallContentChunk: tool_call_piece,
+    wire.TerminalUpdate: terminal,
+    wire.TerminalOutputChunk: terminal_piece,
+    wire.PlanUpdate: plan,
+    wire.AvailableCommandsUpdate: commands,
+    wire.ConfigOptionUpdate: options,
+    wire.StateUpdate: state,
+    **ALIKE.from_wire,
+}
+
+TAGS = frozenset(kind.__struct_config__.tag for kind in UPDATES_FROM_WIRE if kind is not UnknownOnWire)
+"""The updates v2 has, by name."""

@@ -1,0 +1,210 @@
+"""Changes as v2 updates, which are patches too: each tells what was reported, not what came of it.
+
+`_meta` is laid over the stored one by key. Where it is to take the place of all that was stored, it is cleared first, by
+an update of its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from accord.dialects.absent import told
+from accord.dialects.dialect import Dialect
+from accord.dialects.v2 import terminals
+from accord.dialects.v2.content import ALIKE, CONTENT
+from accord.dialects.v2.offered import OfferingDialect
+from accord.dialects.v2.options import commands_to_wire, options_to_wire
+from accord.dialects.v2.patched import each
+from accord.dialects.v2.tool_calls import item_to_wire, patch_to_wire
+from accord.dialects.v2.updates_from_wire import TAGS
+from accord.schema import v2 as wire
+from accord.schema.values import UNSET, Wire
+from accord.schema.values import Unknown as UnknownOnWire
+from accord.session.entities import AGENT, THOUGHT, USER, Plan, State, Work
+from accord.session.updates import (
+    CommandsChanged,
+    CompactionChanged,
+    CompactionPatch,
+    InfoChanged,
+    MessageChanged,
+    MessageChunk,
+    ModeChanged,
+    OptionsChanged,
+    PlanChanged,
+    StateChanged,
+    TerminalChanged,
+    TerminalOutput,
+    ToolCallChanged,
+    ToolCallPiece,
+    UnknownUpdate,
+    Upsert,
+)
+
+__all__ = ["UPDATES_TO_WIRE"]
+
+CHUNKS: dict[str, type[wire.ContentChunk]] = {
+    USER: wire.UserMessageChunk,
+    AGENT: wire.AgentMessageChunk,
+    THOUGHT: wire.AgentThoughtChunk,
+}
+MESSAGES: dict[str, type[wire.UserMessage | wire.AgentMessage | wire.AgentThought]] = {
+    USER: wire.UserMessage,
+    AGENT: wire.AgentMessage,
+    THOUGHT: wire.AgentThought,
+}
+INTERNAL_ERROR = -32603
+
+
+def message_chunk(dialect: Dialect, session_id: str, change: MessageChunk) -> list[Wire]:
+    message = change.message
+    return [
+        CHUNKS[message.role](message_id=message.id, content=CONTENT.to_wire(change.content), meta=change.patch.meta)
+    ]
+
+
+def message_changed(dialect: Dialect, session_id: str, change: MessageChanged) -> list[Wire]:
+    message, patch = change.message, change.patch
+    kind = MESSAGES[message.role]
+    update = kind(message_id=message.id, content=each(patch.content, CONTENT.to_wire), meta=patch.meta)
+    if _replaces_meta(change):
+        return [kind(message_id=message.id, meta=None), update]
+    return [update]
+
+
+def _replaces_meta(change: Any) -> bool:
+    patch: Upsert = change.patch
+    return patch.meta_replaces and isinstance(patch.meta, dict) and not change.created
+
+
+def tool_call_changed(dialect: Dialect, session_id: str, change: ToolCallChanged) -> list[Wire]:
+    patch = change.patch
+    if isinstance(patch, ToolCallPiece):
+        content = item_to_wire(dialect, patch.item)
+        return [wire.ToolCallContentChunk(tool_call_id=patch.id, content=content, meta=patch.meta)]
+    update = patch_to_wire(dialect, patch, wire.ToolCallUpdateVariant)
+    if _replaces_meta(change):
+        return [wire.ToolCallUpdateVariant(tool_call_id=patch.id, meta=None), update]
+    return [update]
+
+
+def terminal_changed(dialect: Dialect, session_id: str, change: TerminalChanged) -> list[Wire]:
+    update = terminals.patch_to_wire(change.patch)
+    if _replaces_meta(change):
+        return [wire.TerminalUpdate(terminal_id=change.patch.id, meta=None), update]
+    return [update]
+
+
+def terminal_output(dialect: Dialect, session_id: str, change: TerminalOutput) -> list[Wire]:
+    return [terminals.piece_to_wire(change.patch)]
+
+
+def plan_changed(dialect: Dialect, session_id: str, change: PlanChanged) -> list[Wire]:
+    return [wire.PlanUpdate(plan=_plan_to_wire(change.plan), meta=change.patch.meta)]
+
+
+def _plan_to_wire(plan: Plan) -> Any:
+    if plan.raw is not None:
+        return UnknownOnWire(plan.type, plan.raw)
+    entries = [
+        wire.PlanEntry(content=entry.content, priority=entry.priority, status=entry.status, meta=told(entry.meta))
+        for entry in plan.entries
+    ]
+    return wire.PlanItems(plan_id=plan.id, entries=entries, meta=told(plan.meta))
+
+
+def commands_changed(dialect: Dialect, session_id: str, change: CommandsChanged) -> list[Wire]:
+    commands = commands_to_wire(change.commands)
+    return [wire.AvailableCommandsUpdate(available_commands=commands, meta=change.patch.meta)]
+
+
+def options_changed(dialect: OfferingDialect, session_id: str, change: OptionsChanged) -> list[Wire]:
+    offered = dialect.offered(session_id)
+    offered.options = change.options
+    return [_options(dialect, session_id, change.patch.meta)]
+
+
+def mode_changed(dialect: OfferingDialect, session_id: str, change: ModeChanged) -> list[Wire]:
+    """All options, with the one for the modes as it is now; nothing when that was told already."""
+    offered = dialect.offered(session_id)
+    before = offered.complete()
+    offered.modes = change.modes or offered.modes
+    offered.put_mode(change.mode_id)
+    if not offered.has_mode_option:
+        dialect.lose("mode", session_id)
+        return []
+    return [] if offered.complete() == before else [_options(dialect, session_id, change.patch.meta)]
+
+
+def _options(dialect: OfferingDialect, session_id: str, meta: Any) -> Wire:
+    options = dialect.offered(session_id).complete()
+    return wire.ConfigOptionUpdate(config_options=options_to_wire(dialect, options), meta=meta)
+
+
+def info_changed(dialect: Dialect, session_id: str, change: InfoChanged) -> list[Wire]:
+    updates = ALIKE.info_changed(dialect, session_id, change)
+    return [wire.SessionInfoUpdate(meta=None), *updates] if _replaces_meta(change) else updates
+
+
+def compaction_changed(dialect: Dialect, session_id: str, change: CompactionChanged) -> list[Wire]:
+    patch = change.patch
+    updates = ALIKE.compaction_changed(dialect, session_id, change)
+    if type(patch) is CompactionPatch and _replaces_meta(change):
+        return [wire.CompactionUpdate(compaction_id=patch.id, status=patch.status, meta=None), *updates]
+    return updates
+
+
+def state_changed(dialect: Dialect, session_id: str, change: StateChanged) -> list[Wire]:
+    state = change.state
+    background = state.background
+    return [
+        wire.StateUpdate(
+            state=state.state,
+            stop_reason=told(state.stop_reason),
+            error=_error_to_wire(state),
+            background=UNSET if background is None else list(map(_work_to_wire, background)),
+            meta=told(state.meta) if change.patch.meta is UNSET else change.patch.meta,
+        )
+    ]
+
+
+def _error_to_wire(state: State) -> Any:
+    error = state.error
+    if error is None:
+        return UNSET
+    return wire.Error(
+        code=error.get("code", INTERNAL_ERROR), message=error.get("message", ""), data=error.get("data", UNSET)
+    )
+
+
+def _work_to_wire(work: Work) -> Any:
+    if work.raw is not None:
+        return UnknownOnWire(work.type, work.raw)
+    if work.type == "terminal":
+        return wire.BackgroundTerminal(terminal_id=work.id, meta=told(work.meta))
+    return wire.BackgroundToolCall(tool_call_id=work.id, meta=told(work.meta))
+
+
+def unknown_update(dialect: Dialect, session_id: str, change: UnknownUpdate) -> list[Any]:
+    """Told as it came, unless v2 has another meaning for its name."""
+    if change.patch.tag in TAGS:
+        dialect.lose("update-type", change.patch.tag)
+        return []
+    return ALIKE.unknown_update(dialect, session_id, change)
+
+
+UPDATES_TO_WIRE: dict[type[Any], Any] = {
+    **ALIKE.to_wire,
+    MessageChunk: message_chunk,
+    MessageChanged: message_changed,
+    ToolCallChanged: tool_call_changed,
+    TerminalChanged: terminal_changed,
+    TerminalOutput: terminal_output,
+    PlanChanged: plan_changed,
+    CommandsChanged: commands_changed,
+    OptionsChanged: options_changed,
+    ModeChanged: mode_changed,
+    InfoChanged: info_changed,
+    CompactionChanged: compaction_changed,
+    StateChanged: state_changed,
+    UnknownUpdate: unknown_update,
+}

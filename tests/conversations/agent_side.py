@@ -1,0 +1,257 @@
+"""An agent made of a peer, a dialect and a transcript for each session. The first block of a prompt says what it should do."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any, Self
+
+from accord.dialects.dialect import Dialect
+from accord.errors import AuthRequired, InvalidParams, InvalidRequest, MethodNotFound, NotFound
+from accord.jsonrpc.events import NotificationReceived, RequestReceived
+from accord.peer import Answer, Peer
+from accord.session import Transcript, replay
+from accord.session.capabilities import AgentCapabilities, AgentLogin, Implementation
+from accord.session.entities import USER, Choice, Command, Mode, Modes, Option, State
+from accord.session.requests import (
+    Asked,
+    Authenticate,
+    Cancel,
+    CloseSession,
+    Done,
+    Initialize,
+    Initialized,
+    ListSessions,
+    LoadSession,
+    NewSession,
+    Prompt,
+    PromptAnswer,
+    ResumeSession,
+    SessionOpened,
+    SessionPage,
+    SessionSummary,
+    SetMode,
+    SetOption,
+)
+from accord.session.updates import (
+    Change,
+    CommandsReport,
+    MessagePatch,
+    ModeReport,
+    ModesReport,
+    OptionsReport,
+    Report,
+    StateReport,
+    ToolCallPatch,
+)
+from accord.session.word import Word
+from accord.transports.transport import Transport
+from tests.conversations.handshake import accept
+from tests.conversations.story import STORY
+
+__all__ = ["AgentSide", "Session", "TakeTurn"]
+
+PATIENCE = 30.0
+COMMANDS = [Command(name="review", description="Look again", hint="what")]
+MODES = [Mode(id="quick", name="Quick"), Mode(id=STORY["mode"]["id"], name=STORY["mode"]["name"])]
+CAPABILITIES = AgentCapabilities(load=True, resume=True, list=True, close=True, embedded_context=True)
+
+
+class Session:
+    def __init__(self, id: str, cwd: str) -> None:
+        self.id = id
+        self.cwd = cwd
+        self.transcript = Transcript()
+        self.turn: asyncio.Task[str] | None = None
+        choices = [Choice(value=mode.id, name=mode.name) for mode in MODES]
+        mode = Option(id="mode", name="Mode", category="mode", value="quick", choices=choices)
+        self.transcript.apply(OptionsReport(options=[mode, Option(id="web", name="Web", kind="boolean", value=False)]))
+        self.transcript.apply(ModesReport(modes=Modes(current="quick", available=MODES)))
+
+
+TakeTurn = Callable[["AgentSide", Session, Prompt], Coroutine[Any, Any, str]]
+"""What the agent does with a prompt; the stop reason."""
+
+
+class AgentSide:
+    def __init__(self, transport: Transport, take_turn: TakeTurn) -> None:
+        self.peer = Peer(transport, self.receive)
+        self.take_turn = take_turn
+        self.dialect: Dialect | None = None
+        self.sessions: dict[str, Session] = {}
+        self.logged_in = False
+
+    async def __aenter__(self) -> Self:
+        await self.peer.open()
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        for session in self.sessions.values():
+            if session.turn is not None:
+                session.turn.cancel()
+        await self.peer.aclose()
+
+    async def ask(self, asked: Asked) -> Any:
+        """The client's answer, in words."""
+        assert self.dialect is not None
+        method, params = self.dialect.request_to_wire(asked)
+        return self.dialect.answer_from_wire(asked, await self.peer.request(method, params, deadline=PATIENCE))
+
+    async def tell(self, session: Session, report: Report) -> None:
+        """Apply a report to our own transcript, and tell the client what came of it."""
+        await self.tell_change(session, session.transcript.apply(report))
+
+    async def tell_change(self, session: Session, change: Change) -> None:
+        assert self.dialect is not None
+        for params in self.dialect.update_to_wire(session.id, change):
+            await self.peer.notify("session/update", params)
+
+    def receive(self, event: RequestReceived | NotificationReceived) -> Coroutine[Any, Any, Any] | None:
+        if isinstance(event, NotificationReceived):
+            if self.dialect is not None:
+                told = self.dialect.notification_from_wire(event.method, event.params, "client")
+                if isinstance(told, Cancel):
+                    self.cancel(told.session_id)
+            return None
+        incoming = event.incoming
+        if incoming.method == "initialize":
+            self.dialect, asked = accept(incoming.params)
+        elif self.dialect is None:
+            raise InvalidRequest("initialize comes first")
+        else:
+            asked = self.dialect.request_from_wire(incoming.method, incoming.params, "client")
+        return self.answer(asked)
+
+    def cancel(self, session_id: str) -> None:
+        session = self.sessions.get(session_id)
+        if session is not None and session.turn is not None:
+            session.turn.cancel()
+
+    async def answer(self, asked: Asked) -> Any:
+        assert self.dialect is not None
+        if isinstance(asked, Prompt):
+            return await self.prompt(asked, self.dialect)
+        answer = await self.answer_in_words(asked)
+        result = self.dialect.answer_to_wire(asked, answer)
+        if isinstance(asked, Initialize):
+            agree = partial(
+                self.peer.agree,
+                odd_ids_allowed=self.dialect.odd_ids_allowed,
+                batches_allowed=self.dialect.batches_allowed,
+            )
+            return Answer(result, agree)
+        if isinstance(asked, NewSession) and isinstance(answer, SessionOpened):
+            return Answer(result, partial(self.announce, self.sessions[str(answer.session_id)]))
+        return result
+
+    def announce(self, session: Session) -> None:
+        assert self.dialect is not None
+        change = session.transcript.apply(CommandsReport(commands=COMMANDS))
+        for params in self.dialect.update_to_wire(session.id, change):
+            self.peer.post("session/update", params)
+
+    async def answer_in_words(self, asked: Asked) -> Word:
+        assert self.dialect is not None
+        match asked:
+            case Initialize():
+                info = Implementation(name="accord-story", version="1.0", title="Erzähler")
+                login = AgentLogin(id="key", name="With a key")
+                version = self.dialect.version
+                return Initialized(version=version, info=info, capabilities=CAPABILITIES, auth_methods=[login])
+            case Authenticate(method_id=method_id):
+                if method_id != "key":
+                    raise InvalidParams("there is no such method", field="methodId")
+                self.logged_in = True
+                return Done()
+            case NewSession(cwd=cwd):
+                if cwd == STORY["locked"] and not self.logged_in:
+                    raise AuthRequired([{"id": "key", "name": "With a key"}])
+                session = Session(f"session-{len(self.sessions)}", cwd)
+                self.sessions[session.id] = session
+                return self.opened(session, SessionOpened(session_id=session.id))
+            case ListSessions():
+                return SessionPage(
+                    sessions=[
+                        SessionSummary(session_id=each.id, cwd=each.cwd, title=each.transcript.info.title)
+                        for each in self.sessions.values()
+                    ]
+                )
+            case CloseSession(session_id=session_id):
+                self.cancel(session_id)
+                return Done()
+            case _:
+                return await self.answer_in_session(asked, self.session(getattr(asked, "session_id", "")))
+
+    async def answer_in_session(self, asked: Asked, session: Session) -> Word:
+        match asked:
+            case LoadSession():
+                for change in replay(session.transcript):
+                    await self.tell_change(session, change)
+                return self.opened(session, SessionOpened())
+            case ResumeSession():
+                await self.tell(session, StateReport(state=session.transcript.state))
+                return self.opened(session, SessionOpened())
+            case SetMode(mode_id=mode_id):
+                await self.tell(session, ModeReport(mode_id=mode_id))
+                return Done()
+            case SetOption(option_id=option_id, value=value):
+                options = [
+                    Option(id=each.id, name=each.name, kind=each.kind, category=each.category, choices=each.choices,
+                           value=value if each.id == option_id else each.value)
+                    for each in session.transcript.options
+                ]  # fmt: skip
+                await self.tell(session, OptionsReport(options=options))
+                return SessionOpened(options=options)
+            case _:
+                raise MethodNotFound(type(asked).__name__)
+
+    def opened(self, session: Session, answer: SessionOpened) -> SessionOpened:
+        answer.modes = session.transcript.modes
+        answer.options = session.transcript.options
+        return answer
+
+    def session(self, session_id: str) -> Session:
+        if session_id not in self.sessions:
+            raise NotFound(session_id=session_id)
+        return self.sessions[session_id]
+
+    async def prompt(self, asked: Prompt, dialect: Dialect) -> Any:
+        session = self.session(asked.session_id)
+        said = f"user-{len(session.transcript.messages)}"
+        session.transcript.begin_turn()
+        change = session.transcript.apply(MessagePatch(role=USER, id=said, content=asked.content))
+        session.transcript.begin_turn()
+        if dialect.answer_ends_turn:
+            self.begin(session, asked, change)
+            assert session.turn is not None
+            return dialect.answer_to_wire(asked, PromptAnswer(stop_reason=await session.turn, message_id=said))
+        answer = dialect.answer_to_wire(asked, PromptAnswer(message_id=said))
+        return Answer(answer, partial(self.begin, session, asked, change))
+
+    def begin(self, session: Session, asked: Prompt, change: Change) -> None:
+        session.turn = asyncio.create_task(self.run_turn(session, asked, change))
+
+    async def run_turn(self, session: Session, asked: Prompt, change: Change) -> str:
+        assert self.dialect is not None
+        if self.dialect.echoes_prompt:
+            await self.tell_change(session, change)
+        await self.tell(session, StateReport(state=State(state="running")))
+        error = None
+        try:
+            stop_reason = await self.take_turn(self, session, asked)
+        except asyncio.CancelledError:
+            stop_reason = await self.clean_up(session)
+        except Exception as failure:
+            if self.dialect.answer_ends_turn:
+                raise
+            stop_reason, error = "error", {"code": -32603, "message": str(failure)}
+        state = State(state="idle", stop_reason=stop_reason, error=error)
+        await self.tell(session, StateReport(state=state))
+        return stop_reason
+
+    async def clean_up(self, session: Session) -> str:
+        for call in list(session.transcript.tool_calls.values()):
+            if not call.finished:
+                await self.tell(session, ToolCallPatch(id=call.id, status="cancelled"))
+        return "cancelled"

@@ -1,0 +1,321 @@
+"""What v1 cannot say: for each row of the loss table, the loss is noted and something else is said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pytest
+
+from accord.dialects.losses import LOSSES
+from accord.dialects.v1 import V1
+from accord.session.capabilities import (
+    AgentCapabilities,
+    AgentLogin,
+    ClientCapabilities,
+    Implementation,
+    TerminalLogin,
+)
+from accord.session.content import Icon, ResourceLink, Text
+from accord.session.entities import (
+    AGENT,
+    Choice,
+    Command,
+    ContentItem,
+    Diff,
+    Exit,
+    FileChange,
+    Notice,
+    Option,
+    Patch,
+    Plan,
+    PlanEntry,
+    State,
+    TerminalItem,
+    Work,
+)
+from accord.session.requests import (
+    CommandSubject,
+    Initialize,
+    Initialized,
+    NewSession,
+    PermissionOption,
+    Prompt,
+    PromptAnswer,
+    RequestPermission,
+    SessionOpened,
+    ToolCallSubject,
+)
+from accord.session.updates import (
+    CommandsReport,
+    CompactionPatch,
+    MessagePatch,
+    MessagePiece,
+    NoticeReport,
+    OptionsReport,
+    PlanReport,
+    Report,
+    StateReport,
+    TerminalPatch,
+    ToolCallPatch,
+    UnknownReport,
+)
+from accord.session.word import Unknown
+from tests.dialects.json_values import plain
+from tests.dialects.v1.speaking import ABLE, SESSION, rows_lost, speaker, updates_of
+
+CALL = ToolCallPatch(id="call_1", title="Work")
+UNABLE = ClientCapabilities()
+
+
+class Case(NamedTuple):
+    row: str
+    act: Callable[[V1], Any]
+    said: Any
+    client: ClientCapabilities = ABLE
+
+
+def told(*reports: Report) -> Callable[[V1], Any]:
+    """What the last of the reports makes the dialect say."""
+
+    def act(dialect: V1) -> Any:
+        before = len(updates_of(speaker(), *reports[:-1]))
+        return updates_of(dialect, *reports)[before:]
+
+    return act
+
+
+def of_call(**members: Any) -> list[Any]:
+    return [{"sessionUpdate": "tool_call_update", "toolCallId": "call_1", **members}]
+
+
+def text_item(text: str) -> Any:
+    return {"type": "content", "content": {"type": "text", "text": text}}
+
+
+def change(operation: str, **fields: Any) -> ToolCallPatch:
+    patch = fields.pop("patch", None)
+    diff = Diff(changes=[FileChange(operation=operation, path="/w/a", **fields)], patch=patch)
+    return ToolCallPatch(id="call_1", content=[diff])
+
+
+def diff(**members: Any) -> list[Any]:
+    return of_call(content=[{"type": "diff", "path": "/w/a", **members}])
+
+
+def opened(**fields: Any) -> Callable[[V1], Any]:
+    return lambda dialect: plain(
+        dialect.answer_to_wire(NewSession(cwd="/w"), SessionOpened(session_id=SESSION, **fields))
+    )
+
+
+def asked(**fields: Any) -> Callable[[V1], Any]:
+    fields = {"options": [PermissionOption(id="yes", name="Yes", kind="allow_once")]} | fields
+    return lambda dialect: plain(dialect.request_to_wire(RequestPermission(session_id=SESSION, **fields))[1])
+
+
+def request(call: Any, kind: str = "allow_once") -> Any:
+    options = [{"optionId": "yes", "name": "Yes", "kind": kind}]
+    return {"sessionId": SESSION, "toolCall": call, "options": options}
+
+
+def login(*methods: Any) -> Callable[[V1], Any]:
+    answer = Initialized(version=1, info=None, capabilities=AgentCapabilities(), auth_methods=[*methods])
+    offer = Initialize(version=1, info=Implementation(name="c", version="1"), capabilities=UNABLE)
+    return lambda dialect: plain(dialect.answer_to_wire(offer, answer))["authMethods"]
+
+
+def plan(*entries: PlanEntry, id: str = "main") -> PlanReport:
+    return PlanReport(plan=Plan(id=id, entries=[*entries]))
+
+
+def entries(*texts: str, priority: str = "medium") -> Any:
+    told = [{"content": text, "priority": priority, "status": "pending"} for text in texts]
+    return [{"sessionUpdate": "plan", "entries": told}]
+
+
+GIT_PATCH = "diff --git /w/a /w/a\n--- /w/a\n+++ /w/a\n@@ -7 +7 @@\n-old\n+new\n"
+ICONS = [Icon(src="https://example.com/icon.png")]
+SWITCH = Option(id="web", name="Web", kind="boolean", value=True)
+MODEL = Option(id="model", name="Model", value="a", choices=[Choice(value="a", name="A")])
+MODEL_SAID = {
+    "type": "select",
+    "id": "model",
+    "name": "Model",
+    "currentValue": "a",
+    "options": [{"value": "a", "name": "A"}],
+}
+MIXED = [Choice(value="a", name="A", group="g", group_name="G"), Choice(value="b", name="B")]
+UNKNOWN_OPTION = Option(id="x", name="X", kind="slider", raw={"type": "slider", "id": "x"})
+
+CASES = [
+    Case("message-patch", told(MessagePiece(role=AGENT, id="m", content=Text("a")), MessagePatch(role=AGENT, id="m", content=[])), []),
+    Case("message-patch", told(MessagePiece(role=AGENT, id="m", content=Text("a")), MessagePatch(role=AGENT, id="m", content=[Text("b")])), []),
+    Case("message-patch", told(MessagePiece(role=AGENT, id="m", content=Text("a")), MessagePatch(role=AGENT, id="m", meta={"k": 1})), []),
+    Case("tool-call-cancelled", told(CALL, ToolCallPatch(id="call_1", status="cancelled")), of_call(status="failed")),
+    Case("tool-call-status", told(CALL, ToolCallPatch(id="call_1", status="paused")), of_call(status="in_progress")),
+    Case("tool-call-status", told(CALL, ToolCallPatch(id="call_1", status="_acme")), of_call(status="in_progress")),
+    Case("tool-kind", told(CALL, ToolCallPatch(id="call_1", kind="_acme")), of_call(kind="other")),
+    Case("raw-cleared", told(CALL, ToolCallPatch(id="call_1", raw_input=None)), of_call()),
+    Case("raw-cleared", told(CALL, ToolCallPatch(id="call_1", raw_output=None)), of_call()),
+    Case("raw-cleared", told(CALL, ToolCallPatch(id="call_1", name=None)), of_call()),
+    Case("meta-cleared", told(CALL, ToolCallPatch(id="call_1", meta=None)), of_call()),
+    Case("cancellable", told(CALL, ToolCallPatch(id="call_1", cancellable=True)), of_call()),
+    Case(
+        "cancellable",
+        told(ToolCallPatch(id="call_1", title="Work", cancellable=True)),
+        [{"sessionUpdate": "tool_call", "toolCallId": "call_1", "title": "Work", "kind": "other", "status": "pending"}],
+    ),
+    Case(
+        "display-terminal",
+        told(
+            ToolCallPatch(id="call_1", content=[TerminalItem(terminal_id="t")]),
+            TerminalPatch(id="t", output=b"\x1b[31mred\x1b[0m\r\n", exit=Exit(code=3)),
+        ),
+        of_call(content=[text_item("red\n[exit code 3]")]),
+    ),
+    Case(
+        "diff-partial",
+        told(CALL, change("modify", patch=Patch(format="git_patch", text=GIT_PATCH))),
+        diff(oldText="old\n", newText="new\n"),
+    ),
+    Case("diff-operation", told(CALL, change("move", old_path="/w/b")), of_call(content=[text_item("move: /w/b → /w/a")])),
+    Case("diff-operation", told(CALL, change("modify")), of_call(content=[text_item("modify: /w/a")])),
+    Case("diff-delete", told(CALL, change("delete", old_text="gone\n")), diff(oldText="gone\n", newText="")),
+    Case(
+        "diff-details",
+        told(CALL, change("add", new_text="b", mime_type="text/plain")),
+        diff(oldText=None, newText="b"),
+    ),
+    Case("plan-type", told(PlanReport(plan=Plan(id="p", type="file", raw={"type": "file"}))), []),
+    Case("several-plans", told(plan(PlanEntry("a")), plan(PlanEntry("b"), id="another")), entries("b", "a")),
+    Case("plan-entry", told(plan(PlanEntry("a"), PlanEntry("b", status="cancelled"))), entries("a")),
+    Case("plan-priority", told(plan(PlanEntry("a", priority="_urgent"))), entries("a")),
+    Case(
+        "icons",
+        told(MessagePiece(role=AGENT, id="m", content=ResourceLink(uri="u:1", name="n", icons=ICONS))),
+        [
+            {
+                "sessionUpdate": "agent_message_chunk",
+                "messageId": "m",
+                "content": {"type": "resource_link", "uri": "u:1", "name": "n"},
+            }
+        ],
+    ),
+    Case("opened-commands", opened(commands=[Command("web", "Search")]), {"sessionId": SESSION}),
+    Case(
+        "command-type",
+        told(CommandsReport(commands=[Command("a", "A"), Command("b", "B", raw={"type": "menu"})])),
+        [{"sessionUpdate": "available_commands_update", "availableCommands": [{"name": "a", "description": "A"}]}],
+    ),
+    Case(
+        "option-kind",
+        told(OptionsReport(options=[MODEL, UNKNOWN_OPTION])),
+        [{"sessionUpdate": "config_option_update", "configOptions": [MODEL_SAID]}],
+    ),
+    Case(
+        "boolean-option",
+        told(OptionsReport(options=[MODEL, SWITCH])),
+        [{"sessionUpdate": "config_option_update", "configOptions": [MODEL_SAID]}],
+        UNABLE,
+    ),
+    Case("notice", told(NoticeReport(notice=Notice("info", "Hello"))), [], UNABLE),
+    Case("compaction", told(CompactionPatch(id="c", status="in_progress")), [], UNABLE),
+    Case("state", told(StateReport(state=State("requires_action"))), []),
+    Case("state", told(StateReport(state=State("_dreaming"))), []),
+    Case("background", told(StateReport(state=State("running", background=[Work("terminal", "t")]))), []),
+    Case(
+        "stop-reason",
+        lambda dialect: plain(dialect.answer_to_wire(Prompt(SESSION, []), PromptAnswer(stop_reason="_tired"))),
+        {"stopReason": "end_turn", "_meta": {"accord/stopReason": "_tired"}},
+    ),
+    Case(
+        "permission-subject",
+        asked(title="Run it?", description="To test.", subject=CommandSubject("make", "/w")),
+        request(
+            {
+                "toolCallId": "accord-permission-1",
+                "title": "Run it?",
+                "kind": "execute",
+                "content": [text_item("To test."), text_item("`make`")],
+                "rawInput": {"command": "make", "cwd": "/w"},
+            }
+        ),
+    ),
+    Case(
+        "permission-subject",
+        asked(title="Run it?", subject=CommandSubject("make", "/w", tool_call_id="call_1")),
+        request(
+            {
+                "toolCallId": "call_1",
+                "title": "Run it?",
+                "kind": "execute",
+                "rawInput": {"command": "make", "cwd": "/w"},
+            }
+        ),
+    ),
+    Case(
+        "permission-subject",
+        asked(subject=Unknown(tag="moon", raw={"type": "moon"})),
+        request({"toolCallId": "accord-permission-1", "title": "Permission required", "kind": "other"}),
+    ),
+    Case(
+        "permission-text",
+        asked(title="May I?", description="Really.", subject=ToolCallSubject(CALL)),
+        request({"toolCallId": "call_1", "title": "Work"}),
+    ),
+    Case(
+        "permission-kind",
+        asked(subject=ToolCallSubject(CALL), options=[PermissionOption(id="yes", name="Yes", kind="_edit")]),
+        request({"toolCallId": "call_1", "title": "Work"}, kind="reject_once"),
+    ),
+    Case(
+        "terminal-login",
+        login(AgentLogin("a", "A"), TerminalLogin("t", "T")),
+        [{"id": "a", "name": "A"}],
+        UNABLE,
+    ),
+    Case("update-type", told(UnknownReport(tag="plan", raw={"sessionUpdate": "plan"})), []),
+    Case(
+        "option-groups",
+        told(OptionsReport(options=[Option(id="o", name="O", value="a", choices=MIXED)])),
+        [
+            {
+                "sessionUpdate": "config_option_update",
+                "configOptions": [
+                    {
+                        "type": "select",
+                        "id": "o",
+                        "name": "O",
+                        "currentValue": "a",
+                        "options": [{"value": "a", "name": "A"}, {"value": "b", "name": "B"}],
+                    }
+                ],
+            }
+        ],
+    ),
+    Case("auth-method", login(AgentLogin("a", "A"), Unknown(tag="_x", raw={})), [{"id": "a", "name": "A"}]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.row)
+def test_what_v1_cannot_say_is_noted_and_something_else_is_said(case: Case):
+    dialect = speaker(client=case.client)
+    said = case.act(dialect)
+    assert said == case.said
+    assert set(rows_lost(dialect)) == {case.row}
+
+
+def test_every_row_that_names_v1_is_shown_by_a_test():
+    assert {case.row for case in CASES} == {row.id for row in LOSSES.values() if "v1" in row.dialects}
+
+
+def test_a_loss_tells_what_it_is_about_and_never_quotes_content():
+    dialect = speaker()
+    secret = "the secret"
+    patch = ToolCallPatch(id="call_1", status="paused", kind=secret, content=[ContentItem(content=Text(secret))])
+    updates_of(dialect, patch)
+    assert [(loss.row, loss.what) for loss in dialect.losses] == [
+        ("tool-kind", "call_1"),
+        ("tool-call-status", "call_1"),
+    ]

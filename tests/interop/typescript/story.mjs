@@ -1,0 +1,76 @@
+// The words of the story, and how a script reaches its stdin and stdout, or those of a program it starts.
+import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { Readable, Writable } from "node:stream";
+
+export const story = JSON.parse(
+  readFileSync(new URL("../../conversations/story.json", import.meta.url), "utf8"),
+);
+
+export const text = (text) => ({ type: "text", text });
+
+export function ownStreams() {
+  return [Writable.toWeb(process.stdout), Readable.toWeb(process.stdin)];
+}
+
+// The program ends when its input does; if not, it is ended.
+export function start([command, ...args]) {
+  const child = spawn(command, args, { stdio: ["pipe", "pipe", "inherit"] });
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  const end = async () => {
+    child.stdin.end();
+    const timer = setTimeout(() => child.kill("SIGKILL"), 5000);
+    await ended;
+    clearTimeout(timer);
+  };
+  return { streams: [Writable.toWeb(child.stdin), Readable.toWeb(child.stdout)], end };
+}
+
+// A value that somebody waits for until it is there.
+export function promised() {
+  let settle;
+  const promise = new Promise((resolve) => (settle = resolve));
+  return { promise, settle };
+}
+
+export async function errorOf(promise) {
+  try {
+    await promise;
+    return null;
+  } catch (error) {
+    return { code: error.code, data: error.data ?? null };
+  }
+}
+
+// What a client saw, in order. The SDK handles updates after the answers that overtake them, so whoever wants to see
+// all of a turn waits for the one that comes last.
+export class Seen {
+  #all = [];
+  #waiting = [];
+
+  note(what, params) {
+    this.#all.push({ what, params });
+    for (const { is, settle } of [...this.#waiting]) if (is(what, params)) settle();
+  }
+
+  async until(is) {
+    if (this.#all.some(({ what, params }) => is(what, params))) return;
+    const { promise, settle } = promised();
+    this.#waiting.push({ is, settle });
+    await promise;
+  }
+
+  update(sessionId, has) {
+    return this.until(
+      (what, params) =>
+        params.sessionId === sessionId &&
+        params.update !== undefined &&
+        Object.entries(has).every(([key, value]) => params.update[key] === value),
+    );
+  }
+
+  taken(sessionId) {
+    const all = this.#all.splice(0).filter(({ params }) => params.sessionId === sessionId);
+    return all.map(({ what, params }) => ({ what, ...(params.update ?? params) }));
+  }
+}

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from accord.errors import ConnectionClosed
+from accord.transports.arrivals import Arrivals
+from tests.transports.recorder import Recorder, a_few_ticks
+
+
+async def test_what_arrives_is_delivered_at_once():
+    recorder = Recorder()
+    Arrivals(recorder, 100).feed(b"{}\n[]\n")
+    assert recorder.frames == [b"{}", b"[]"]
+
+
+async def test_a_refusal_comes_in_its_place():
+    recorder = Recorder()
+    Arrivals(recorder, 10).feed(b"{}\n" + b"x" * 20 + b"\n[]\n")
+    assert recorder.calls == ["frames", "refused", "frames"]
+
+
+async def test_after_a_pause_inside_a_delivery_nothing_more_is_delivered():
+    recorder = Recorder()
+    arrivals = Arrivals(recorder, 10)
+    recorder.on_frames = lambda frames: arrivals.pause()
+    arrivals.feed(b"{}\n" + b"x" * 20 + b"\n[]\n")
+    arrivals.end(ConnectionClosed("over"))
+    await a_few_ticks()
+    assert recorder.calls == ["frames"]
+    recorder.on_frames = lambda frames: None
+    arrivals.resume()
+    assert recorder.calls == ["frames"]
+    await recorder.lost()
+    assert recorder.calls == ["frames", "refused", "frames", "lost"]
+
+
+async def test_a_pause_after_a_resume_holds_what_was_held_before():
+    recorder = Recorder()
+    arrivals = Arrivals(recorder, 10)
+    arrivals.pause()
+    arrivals.feed(b"{}\n")
+    arrivals.resume()
+    arrivals.pause()
+    await a_few_ticks()
+    assert recorder.calls == []
+
+
+async def test_what_arrives_after_a_resume_stays_behind_what_was_held():
+    recorder = Recorder()
+    arrivals = Arrivals(recorder, 10)
+    arrivals.pause()
+    arrivals.feed(b"1\n")
+    arrivals.resume()
+    arrivals.feed(b"2\n")
+    assert await recorder.received(2) == [b"1", b"2"]
+
+
+async def test_the_end_is_told_once():
+    recorder = Recorder()
+    arrivals = Arrivals(recorder, 10)
+    arrivals.feed(b"last")
+    arrivals.end(ConnectionClosed("over"))
+    arrivals.feed(b"{}\n")
+    arrivals.end(ConnectionClosed("again"))
+    arrivals.close(ConnectionClosed("and again"))
+    assert recorder.calls == ["frames", "lost"]
+    assert recorder.frames == [b"last"]
+
+
+async def test_closing_tells_a_paused_receiver_too_and_drops_what_was_held():
+    recorder = Recorder()
+    arrivals = Arrivals(recorder, 10)
+    arrivals.pause()
+    arrivals.feed(b"{}\n")
+    arrivals.close(ConnectionClosed("over"))
+    await a_few_ticks()
+    assert recorder.calls == ["lost"]
