@@ -5,17 +5,20 @@ Every program is the leader of its own process group, and its group is ended wha
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import select
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
-from tempfile import TemporaryFile
+from tempfile import TemporaryFile, mkdtemp
 from typing import IO, Any
 
 from benchmarks.payloads import PROTOCOL_VERSION, write_order
@@ -34,7 +37,19 @@ class ContenderFailed(Exception):  # noqa: N818  # exceptions are facts
 
 
 def _environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "src")])}
+    # Everybody starts from compiled modules, as pip installs them, whether or not this checkout may be written to.
+    return {
+        **{name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"},
+        "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "src")]),
+        "PYTHONPYCACHEPREFIX": _compiled_modules(),
+    }
+
+
+@cache
+def _compiled_modules() -> str:
+    directory = mkdtemp(prefix="accord-benchmarks-")
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    return directory
 
 
 class Program:

@@ -28,13 +28,20 @@ class Watched:
         self.judge: FrameValidator | None = None
         self.side: Side = "client"
         self.offers: dict[str, Any] = {}
+        self.held: list[tuple[bool, bytes]] = []
 
     def observe(self, is_ours: bool, frame: bytes) -> list[str]:
         if self.offers or b'"initialize"' in frame:
             message = parsed(frame)
             found = self.handshake(is_ours, message) if isinstance(message, dict) else None
             if found is not None:
-                return found if is_ours else []
+                return found
+        if self.offers and self.judge is None:
+            self.held.append((is_ours, frame))  # sent together with the handshake
+            return []
+        return self.judged(is_ours, frame)
+
+    def judged(self, is_ours: bool, frame: bytes) -> list[str]:
         if self.judge is None:
             return []
         other: Side = "agent" if self.side == "client" else "client"
@@ -48,20 +55,24 @@ class Watched:
         if message.get("method") == "initialize":
             self.side = "client" if is_ours else "agent"
             self.offers[id] = offer = message.get("params", {})
-            return self.fits("InitializeRequest", offer, offer)
+            return fits("InitializeRequest", offer, offer) if is_ours else []
         if "method" in message or id not in self.offers:
             return None
         offer = self.offers.pop(id)
         if "result" not in message:
-            return None
+            self.held.clear()
+            return []
         answer = message["result"]
         version = version_of(offer, answer)
         self.judge = None if version is None else FrameValidator(version, UNSTABLE)
-        return self.fits("InitializeResponse", offer, answer)
+        found = fits("InitializeResponse", offer, answer) if is_ours else []
+        held, self.held = self.held, []
+        return [*found, *(reason for each in held for reason in self.judged(*each))]
 
-    def fits(self, definition: str, offer: Any, said: Any) -> list[str]:
-        version = version_of(offer, said)
-        return [] if version is None else list(validate(said, version, definition))
+
+def fits(definition: str, offer: Any, said: Any) -> list[str]:
+    version = version_of(offer, said)
+    return [] if version is None else list(validate(said, version, definition))
 
 
 def parsed(frame: bytes) -> Any:

@@ -114,7 +114,7 @@ def test_auth_required_carries_reason_and_methods():
     assert (code, data) == (-32000, {"reason": "auth_required", "authMethods": methods})
 
 
-@pytest.mark.requirement("RPC-26", "RPC-31")
+@pytest.mark.requirement("RPC-26", "RPC-31", "AMB-11")
 @pytest.mark.parametrize(
     ("code", "data", "methods"),
     [
@@ -158,6 +158,7 @@ def test_a_denial_names_its_scope():
     assert request_failed(-32044, "No", data).scope == "fs.write"  # pyright: ignore[reportAttributeAccessIssue]
 
 
+@pytest.mark.requirement("AMB-34")
 def test_what_is_missing_is_named():
     assert NotFound(session_id="s1").to_error() == (-32002, "Session not found: s1", {"sessionId": "s1"})
     assert NotFound(terminal_id="t1").data == {"terminalId": "t1"}
@@ -172,7 +173,7 @@ def test_a_refused_version_lists_the_supported_ones():
     assert (error.code, error.requested, error.supported) == (-32022, 0, [1, 2])
 
 
-@pytest.mark.requirement("RPC-28", "RPC-47")
+@pytest.mark.requirement("RPC-28", "RPC-47", "AMB-33")
 @pytest.mark.parametrize("code", [400, 0, -32042, -32099, -33001, -32700, 2**40])
 def test_an_unknown_code_is_kept_as_it_is(code: int):
     error = request_failed(code, "Odd", {"reason": ["not", "a", "string"]})

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-class NothingWillHappen(RuntimeError):
+class Deadlock(RuntimeError):  # noqa: N818  # exceptions are facts
     """Every task waits, and no timer is set: a real program would hang here."""
 
 
@@ -23,7 +23,7 @@ class _Selector(selectors.SelectSelector):
         ready = super().select(0)
         if not ready:
             if timeout is None:
-                raise NothingWillHappen
+                raise Deadlock
             self._loop.now += max(timeout, 0)
         return ready
 

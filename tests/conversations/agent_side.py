@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any, Self
 
+import msgspec
+
 from accord.dialects.dialect import Dialect
+from accord.dialects.negotiation import VERSIONS, negotiate
 from accord.errors import AuthRequired, InvalidParams, InvalidRequest, MethodNotFound, NotFound
 from accord.jsonrpc.events import NotificationReceived, RequestReceived
 from accord.peer import Answer, Peer
@@ -47,7 +50,7 @@ from accord.session.updates import (
 )
 from accord.session.word import Word
 from accord.transports.transport import Transport
-from tests.conversations.handshake import accept
+from tests.conversations.seen import told
 from tests.conversations.story import STORY
 
 __all__ = ["AgentSide", "Session", "TakeTurn"]
@@ -75,9 +78,12 @@ TakeTurn = Callable[["AgentSide", Session, Prompt], Coroutine[Any, Any, str]]
 
 
 class AgentSide:
-    def __init__(self, transport: Transport, take_turn: TakeTurn) -> None:
+    """Besides the protocol's methods it answers `_accord/told`, with its own account of a session."""
+
+    def __init__(self, transport: Transport, take_turn: TakeTurn, versions: Sequence[int] = VERSIONS) -> None:
         self.peer = Peer(transport, self.receive)
         self.take_turn = take_turn
+        self.versions = versions
         self.dialect: Dialect | None = None
         self.sessions: dict[str, Session] = {}
         self.logged_in = False
@@ -110,18 +116,23 @@ class AgentSide:
     def receive(self, event: RequestReceived | NotificationReceived) -> Coroutine[Any, Any, Any] | None:
         if isinstance(event, NotificationReceived):
             if self.dialect is not None:
-                told = self.dialect.notification_from_wire(event.method, event.params, "client")
-                if isinstance(told, Cancel):
-                    self.cancel(told.session_id)
+                heard = self.dialect.notification_from_wire(event.method, event.params, "client")
+                if isinstance(heard, Cancel):
+                    self.cancel(heard.session_id)
             return None
         incoming = event.incoming
         if incoming.method == "initialize":
-            self.dialect, asked = accept(incoming.params)
+            self.dialect, asked = negotiate(incoming.params, self.versions, strict=True)
         elif self.dialect is None:
             raise InvalidRequest("initialize comes first")
+        elif incoming.method == "_accord/told":
+            return self.account(msgspec.json.decode(incoming.params)["sessionId"])
         else:
             asked = self.dialect.request_from_wire(incoming.method, incoming.params, "client")
         return self.answer(asked)
+
+    async def account(self, session_id: str) -> Any:
+        return told(self.session(session_id).transcript)
 
     def cancel(self, session_id: str) -> None:
         session = self.sessions.get(session_id)

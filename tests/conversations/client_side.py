@@ -8,6 +8,7 @@ from collections.abc import Coroutine
 from typing import Any, Self, TypeVar
 
 from accord.dialects.dialect import Dialect
+from accord.dialects.negotiation import Offered, accepted, offer
 from accord.errors import InvalidParams, MethodNotFound, NotFound
 from accord.jsonrpc.events import NotificationReceived, RequestReceived
 from accord.peer import Peer
@@ -43,7 +44,6 @@ from accord.session.requests import (
 from accord.session.updates import CommandsReport, MessagePatch, ModesReport, OptionsReport, Report
 from accord.session.word import UNSET, Word
 from accord.transports.transport import Transport
-from tests.conversations.handshake import Version, offer, settle
 from tests.conversations.seen import described
 from tests.conversations.story import STORY
 
@@ -71,12 +71,12 @@ class ClientSide:
         self,
         transport: Transport,
         *,
-        version: Version = None,
+        version: Offered = "auto",
         chooses: str | None = "yes",
         capabilities: ClientCapabilities = EVERYTHING,
     ) -> None:
         self.peer = Peer(transport, self.receive, on_frame=self.observe)
-        self.version: Version = version
+        self.version: Offered = version
         self.chooses = chooses
         self.capabilities = capabilities
         self.dialect: Dialect | None = None
@@ -116,12 +116,10 @@ class ClientSide:
         self.frames.append((direction, frame))
 
     async def initialize(self) -> Initialized:
-        asked = offer(self.version, INFO, self.capabilities)
-        result = await self.peer.request("initialize", asked, deadline=PATIENCE)
-        self.dialect, self.agent = settle(self.version, result, self.capabilities)
-        self.peer.agree(
-            odd_ids_allowed=self.dialect.odd_ids_allowed, batches_allowed=self.dialect.batches_allowed
-        )
+        params = offer(self.version, INFO, self.capabilities)
+        result = await self.peer.request("initialize", params, deadline=PATIENCE)
+        self.dialect, self.agent = accepted(result, self.version, self.capabilities, strict=True)
+        self.peer.agree(odd_ids_allowed=self.dialect.odd_ids_allowed, batches_allowed=self.dialect.batches_allowed)
         return self.agent
 
     async def ask(self, asked: Asked) -> Any:

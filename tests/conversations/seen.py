@@ -1,11 +1,13 @@
-"""Changes as short lines, for tests of what came in which order."""
+"""Changes and transcripts in short, for tests of what came in which order, and of whether two sides agree."""
 
 from __future__ import annotations
 
-from typing import assert_never
+from collections.abc import Callable
+from typing import Any
 
-from accord.session.entities import ContentItem, Diff, TerminalItem, ToolCallItem
 from accord.session.content import Text
+from accord.session.entities import ContentItem, Diff, TerminalItem, ToolCallItem
+from accord.session.transcript import Transcript
 from accord.session.updates import (
     Change,
     CommandsChanged,
@@ -25,43 +27,30 @@ from accord.session.updates import (
     UsageChanged,
 )
 
-__all__ = ["described", "shown"]
+__all__ = ["described", "told"]
+
+
+LINES: dict[type[Any], Callable[[Any], str]] = {
+    MessageChunk: lambda it: f"{it.role}: {it.text}",
+    MessageChanged: lambda it: f"{it.message.role} is: {it.message.text}",
+    ToolCallChanged: lambda it: " ".join([it.call.id, it.call.status, *map(shown, it.call.content)]),
+    TerminalChanged: lambda it: f"{it.terminal.id} {'runs' if it.terminal.exit is None else 'ended'}",
+    TerminalOutput: lambda it: f"{it.terminal.id} writes {len(it.data)}",
+    PlanChanged: lambda it: " ".join([f"plan {it.plan.id}", *(entry.status for entry in it.plan.entries)]),
+    CommandsChanged: lambda it: " ".join(["commands", *(command.name for command in it.commands)]),
+    OptionsChanged: lambda it: " ".join(["options", *(f"{option.id}={option.value}" for option in it.options)]),
+    ModeChanged: lambda it: f"mode {it.mode_id}",
+    InfoChanged: lambda it: f"title {it.info.title}",
+    UsageChanged: lambda it: f"usage {it.usage.used} of {it.usage.size}",
+    NoticeShown: lambda it: f"notice {it.notice.title}",
+    CompactionChanged: lambda it: f"compaction {it.compaction.status}",
+    StateChanged: lambda it: f"{it.state.state} {it.state.stop_reason or ''}".strip(),
+    UnknownUpdate: lambda it: f"unknown {it.patch.tag}",
+}
 
 
 def described(change: Change) -> str:
-    match change:
-        case MessageChunk():
-            return f"{change.role}: {change.text}"
-        case MessageChanged():
-            return f"{change.message.role} is: {change.message.text}"
-        case ToolCallChanged(call=call):
-            return " ".join([call.id, call.status, *map(shown, call.content)])
-        case TerminalChanged(terminal=terminal):
-            return f"{terminal.id} {'runs' if terminal.exit is None else 'ended'}"
-        case TerminalOutput(terminal=terminal, data=data):
-            return f"{terminal.id} writes {len(data)}"
-        case PlanChanged(plan=plan):
-            return " ".join([f"plan {plan.id}", *(entry.status for entry in plan.entries)])
-        case CommandsChanged(commands=commands):
-            return " ".join(["commands", *(command.name for command in commands)])
-        case OptionsChanged(options=options):
-            return " ".join(["options", *(f"{option.id}={option.value}" for option in options)])
-        case ModeChanged(mode_id=mode_id):
-            return f"mode {mode_id}"
-        case InfoChanged(info=info):
-            return f"title {info.title}"
-        case UsageChanged(usage=usage):
-            return f"usage {usage.used} of {usage.size}"
-        case NoticeShown(notice=notice):
-            return f"notice {notice.title}"
-        case CompactionChanged(compaction=compaction):
-            return f"compaction {compaction.status}"
-        case StateChanged(state=state):
-            return f"{state.state} {state.stop_reason or ''}".strip()
-        case UnknownUpdate(patch=patch):
-            return f"unknown {patch.tag}"
-        case _:
-            assert_never(change)
+    return LINES[type(change)](change)
 
 
 def shown(item: ToolCallItem) -> str:
@@ -74,3 +63,22 @@ def shown(item: ToolCallItem) -> str:
             return f"[{terminal_id}]"
         case _:
             return "[?]"
+
+
+def told(transcript: Transcript) -> dict[str, Any]:
+    """The story that a transcript tells, as a JSON value."""
+    return {
+        "messages": [[message.role, message.text] for message in transcript.messages.values()],
+        "calls": [
+            [call.id, call.title, call.kind, call.status, call.raw_output, *map(shown, call.content)]
+            for call in transcript.tool_calls.values()
+        ],
+        "plans": [
+            [plan.id, *([entry.content, entry.priority, entry.status] for entry in plan.entries)]
+            for plan in transcript.plans.values()
+        ],
+        "terminals": [[terminal.id, terminal.text] for terminal in transcript.terminals.values()],
+        "title": transcript.info.title,
+        "options": [[option.id, option.value] for option in transcript.options],
+        "commands": [command.name for command in transcript.commands],
+    }

@@ -116,7 +116,9 @@ class Storyteller:
         await self.tell(InfoPatch(title=STORY["title"]))
 
     async def plan(self, status: str) -> None:
-        entries = [PlanEntry(content=each["content"], priority=each["priority"], status=status) for each in STORY["plan"]]
+        entries = [
+            PlanEntry(content=each["content"], priority=each["priority"], status=status) for each in STORY["plan"]
+        ]
         await self.tell(PlanReport(plan=Plan(id="main", entries=entries)))
 
     async def begin(self, call: dict[str, Any]) -> None:
@@ -151,7 +153,9 @@ class Storyteller:
             session_id=self.session.id,
             title="May the notes be changed?",
             subject=ToolCallSubject(call=call),
-            options=[PermissionOption(id=each["id"], name=each["name"], kind=each["kind"]) for each in STORY["options"]],
+            options=[
+                PermissionOption(id=each["id"], name=each["name"], kind=each["kind"]) for each in STORY["options"]
+            ],
         )
         self.session.transcript.apply(call)
         await self.tell(StateReport(state=State(state="requires_action")))

@@ -40,7 +40,7 @@ def receive(conversation: Conversation, *entries: Any) -> Any:
 
 
 class TestReceived:
-    @pytest.mark.requirement("RPC-52", "RPC-56", "RPC-57", "RPC-58", "RPC-59")
+    @pytest.mark.requirement("RPC-52", "RPC-56", "RPC-57", "RPC-58", "RPC-59", "AMB-25")
     def test_one_array_answers_the_batch_once_all_requests_are_done(self):
         conversation = Conversation()
         first, second = requests(receive(conversation, call(id=1), call("n", params={}), call(id="b")))
@@ -108,6 +108,7 @@ class TestReceived:
         answers = json.loads(conversation.answer(request, {}) or b"")
         assert [(one["id"], "error" in one) for one in answers] == [(None, True), (1, False)]
 
+    @pytest.mark.requirement("AMB-25")
     def test_null_ids_in_a_batch_follow_the_version(self):
         conversation = Conversation()
         first, second = requests(receive(conversation, call(id=None), call(id=None)))

@@ -137,7 +137,7 @@ class TestBrokenFrames:
         assert isinstance(message, Invalid)
         assert (message.code, message.id) == (-32600, UNSET)
 
-    @pytest.mark.requirement("RPC-01", "RPC-22")
+    @pytest.mark.requirement("RPC-01", "RPC-22", "AMB-30")
     @pytest.mark.parametrize("version", [b"", b'"jsonrpc":"1.0",', b'"jsonrpc":2.0,', b'"jsonrpc":null,'])
     def test_a_call_of_another_version_is_refused_with_its_id_or_dropped(self, version: bytes):
         request = decode(b'{%s"id":"a","method":"m"}' % version)

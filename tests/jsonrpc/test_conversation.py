@@ -353,12 +353,13 @@ class TestServing:
         for fine in (0, "", 2.0, 2**70):
             incoming(conversation, id=fine, method="m")
 
-    @pytest.mark.requirement("RPC-35")
+    @pytest.mark.requirement("RPC-35", "AMB-31", "RPC-49")
     @pytest.mark.parametrize("params", [[], [1], "text", 5, True])
     def test_params_that_are_no_object_are_invalid(self, params: object):
         answer = reply(Conversation().receive(frame(id=3, method="m", params=params)))
         assert (answer["id"], answer["error"]["code"]) == (3, -32602)
 
+    @pytest.mark.requirement("AMB-31")
     @pytest.mark.parametrize("members", [{}, {"params": None}])
     def test_missing_params_are_an_empty_object(self, members: dict[str, Any]):
         conversation = Conversation()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -38,7 +39,7 @@ async def joined(
 ) -> AsyncIterator[tuple[Peer, Peer]]:
     """Two open peers; each side is a receiver or a dict of handlers."""
     one, two = memory.joined()
-    sides = [side if callable(side) else receiver(side or {}) for side in (ours, theirs)]
+    sides: list[Any] = [side if callable(side) else receiver(side or {}) for side in (ours, theirs)]
     us = Peer(one, sides[0], **(our_options or {}))
     them = Peer(two, sides[1], **(their_options or {}))
     async with us, them:
@@ -48,3 +49,9 @@ async def joined(
 def value(result: Any) -> Any:
     """A raw result as plain Python."""
     return msgspec.json.decode(result)
+
+
+async def until(condition: Callable[[], Any]) -> None:
+    """Let everything else run until the condition holds; the hang guard ends it if it never does."""
+    while not condition():  # noqa: ASYNC110  # what is waited for has no event of its own
+        await asyncio.sleep(0)

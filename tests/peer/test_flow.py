@@ -10,7 +10,7 @@ from accord.jsonrpc.conversation import RequestReceived
 from accord.peer import Limits, Peer
 from accord.peer.flow import Flow
 from accord.transports import memory
-from tests.peer.joined import joined, value
+from tests.peer.joined import joined, until, value
 
 
 class Line:
@@ -220,12 +220,10 @@ async def test_a_null_id_is_served_until_a_version_forbids_it():
     async with Peer(one, lambda event: None) as us, Peer(two, lambda event: echo(1), on_frame=observe) as them:
         request = b'{"jsonrpc":"2.0","id":null,"method":"test/echo"}'
         one.send(request)
-        while len(frames) < 2:
-            await asyncio.sleep(0)
+        await until(lambda: len(frames) == 2)
         them.agree(odd_ids_allowed=False, batches_allowed=False)
         one.send(request)
-        while len(frames) < 4:
-            await asyncio.sleep(0)
+        await until(lambda: len(frames) == 4)
         assert us.is_open
     assert frames[1][1] == b'{"jsonrpc":"2.0","id":null,"result":1}'
     assert b"-32600" in frames[3][1]

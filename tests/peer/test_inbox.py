@@ -20,7 +20,9 @@ async def drained(inbox: Inbox[Change]) -> list[Change]:
 
 
 def full_inbox(**limits: int) -> Inbox[Change]:
-    inbox: Inbox[Change] = Inbox(limit=limits.get("limit", 0), hard_limit=limits.get("hard_limit", 10**9), merging=MERGING)
+    inbox: Inbox[Change] = Inbox(
+        limit=limits.get("limit", 0), hard_limit=limits.get("hard_limit", 10**9), merging=MERGING
+    )
     return inbox
 
 
@@ -122,5 +124,3 @@ async def test_a_chunk_with_meta_is_delivered_as_it_came():
     assert isinstance(second, MessageChunk)
     assert second.patch.meta == {"x": 1}
     assert first is not second
-
-

@@ -23,7 +23,7 @@ from accord.errors import (
 from accord.jsonrpc.conversation import Ask
 from accord.jsonrpc.messages import Notification
 from accord.peer import Answer, Peer
-from tests.peer.joined import joined, receiver, value
+from tests.peer.joined import joined, receiver, until, value
 
 
 async def echo(params: Any) -> Any:
@@ -316,7 +316,10 @@ async def test_a_batch_is_sent_as_one_array_and_its_outcomes_come_in_order():
     options = {"on_frame": lambda direction, frame: frames.append((direction, msgspec.json.decode(frame)))}
     async with joined(theirs=receiver({"test/echo": echo}, heard), their_options=options) as (us, _):
         outcomes = await us.batch(
-            Ask("test/echo", {"n": 1}), Notification("test/told", {"n": 2}), Ask("test/missing"), Ask("test/echo", {"n": 3})
+            Ask("test/echo", {"n": 1}),
+            Notification("test/told", {"n": 2}),
+            Ask("test/missing"),
+            Ask("test/echo", {"n": 3}),
         )
     assert value(outcomes[0]) == {"n": 1}
     assert isinstance(outcomes[1], MethodNotFound)
@@ -357,8 +360,7 @@ async def test_a_relay_passes_on_the_bytes_it_received():
     async with joined(theirs=pass_on) as (source, _), joined(theirs=collect) as (onward, _):
         peers.append(onward)
         source.post("session/update", msgspec.Raw(odd))
-        while not heard:
-            await asyncio.sleep(0)
+        await until(lambda: heard)
     assert heard == [odd]
 
 
@@ -370,3 +372,32 @@ async def test_asking_after_the_end_says_why_it_ended():
             await us.request("test/echo")
         with pytest.raises(ConnectionClosed):
             await us.notify("test/told")
+
+
+@pytest.mark.requirement("EXT-05", "EXT-06", "EXT-07", "EXT-10", "EXT-11")
+async def test_extension_methods_are_requests_and_notifications_like_any_other():
+    """FN-98: `_x.ai/ask_user_question` is answered by whoever handles it."""
+    heard: list[tuple[str, Any]] = []
+    async with joined(theirs=receiver({"_x.ai/ask_user_question": echo}, heard)) as (us, _):
+        await us.notify("_x.ai/told", {"a": 1})
+        assert value(await us.request("_x.ai/ask_user_question", {"b": 2})) == {"b": 2}
+    assert heard == [("_x.ai/told", {"a": 1})]
+
+
+@pytest.mark.requirement("RPC-48")
+async def test_no_failure_is_silent_on_either_side(caplog: pytest.LogCaptureFixture):
+    async def breaks(params: Any) -> Any:
+        raise ValueError("unexpected")
+
+    def receive(event: Any) -> Any:
+        if hasattr(event, "incoming"):
+            return breaks(None)
+        raise ValueError("could not be read")
+
+    async with joined(theirs=receive) as (us, _):
+        with caplog.at_level(logging.WARNING, "accord.peer"):
+            await us.notify("session/update", {})
+            with pytest.raises(InternalError):
+                await us.request("test/break")
+    assert "unexpected" in caplog.text
+    assert "could not be read" in caplog.text

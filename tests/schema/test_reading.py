@@ -488,3 +488,11 @@ class TestVersionTwoForms:
         (select,) = read.config_options
         assert isinstance(select, v2.SessionConfigSelect)
         assert (select.config_id, select.options[0].group_id) == ("model", "g")
+
+
+def test_what_may_be_left_out_must_be_there_in_strict_mode():
+    params = b'{"cwd":"/repo"}'
+    assert Reader(v1.NewSessionRequest).decode(params).mcp_servers == []
+    with pytest.raises(Malformed) as refused:
+        Reader(v1.NewSessionRequest, strict=True).decode(params)
+    assert refused.value.path == "$.mcpServers"

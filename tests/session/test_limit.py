@@ -9,6 +9,7 @@ import pytest
 from accord.session import Compaction, Image, Plan, PlanEntry, Text, Transcript
 from accord.session.updates import (
     CompactionPatch,
+    MessagePiece,
     PlanReport,
     TerminalPatch,
     TerminalPiece,
@@ -140,3 +141,26 @@ def test_each_block_weighs_something_even_when_it_is_empty():
     image = Image(data="", mime_type="")
     apply_all(transcript, *(piece(image, id="m") for _ in range(5)))
     assert transcript.messages["agent", "m"].dropped
+
+
+def test_past_the_entity_limit_the_first_one_of_its_kind_goes_altogether():
+    transcript = Transcript(entity_limit=3)
+    for number in range(1000):
+        transcript.apply(MessagePiece(role="agent", id=f"m{number}", content=Text("x")))
+        transcript.apply(ToolCallPatch(id=f"c{number}", title="t", content=[]))
+        transcript.apply(TerminalPiece(id=f"t{number}", data=b"x"))
+        transcript.apply(UnknownReport(tag="odd", raw={"n": number}))
+    assert [key[1] for key in transcript.messages] == ["m997", "m998", "m999"]
+    assert list(transcript.tool_calls) == ["c997", "c998", "c999"]
+    assert list(transcript.terminals) == ["t997", "t998", "t999"]
+    assert transcript.forgotten == 4 * 997
+    assert len(transcript.timeline) == 9
+    assert len(transcript._order) < 100
+
+
+def test_what_is_forgotten_no_longer_weighs():
+    transcript = Transcript(entity_limit=1, byte_limit=1000)
+    for number in range(100):
+        transcript.apply(MessagePiece(role="agent", id=f"m{number}", content=Text("x" * 100)))
+    assert not transcript.messages[("agent", "m99")].dropped
+    assert transcript._weight < 300

@@ -45,8 +45,8 @@ class Recent(list[T]):
 class Exchange(msgspec.Struct, frozen=True, gc=False):
     """How one request word and its answer look in one version; the functions get the dialect first.
 
-    `reads` decides between words that share a method (v2's resume is both LoadSession and ResumeSession): the
-    exchange that lists the method first reads it and may return either word.
+    Where words share a method (v2's resume is LoadSession and ResumeSession), the one that comes first in the table
+    reads it and may return either word.
     """
 
     word: type[Asked]

@@ -46,7 +46,7 @@ class ElicitationMapping:
             return self._schema.ElicitationUrlMode(
                 elicitation_id=asked.elicitation_id or "", url=asked.url or "", **scope
             )
-        form = {"type": "object", "properties": {}, **(asked.schema or {})}
+        form: dict[str, Any] = {"type": "object", "properties": {}, **(asked.schema or {})}
         return self._schema.ElicitationFormMode(requested_schema=self._form.convert(form), **scope)
 
     def from_wire(self, dialect: Dialect, params: Any) -> Elicit:

@@ -65,7 +65,7 @@ LOSSES: dict[str, LossRow] = {
         LossRow("icons", _V1, "the icons of a resource link", "nothing"),
         LossRow(
             "opened-commands",
-            _V1,
+            _BOTH,
             "the commands in the answer that opens a session",
             "nothing: an update tells them",
         ),
@@ -96,7 +96,7 @@ LOSSES: dict[str, LossRow] = {
         ),
         LossRow("permission-kind", _V1, "a kind of permission option that v1 does not list", "`reject_once`"),
         LossRow("terminal-login", _ALL, "a login in a terminal, for a client that cannot open one", "nothing"),
-        LossRow("auth-method", _V1, "an authentication method of an unknown type", "nothing"),
+        LossRow("auth-method", _BOTH, "an authentication method of an unknown type", "nothing"),
         LossRow("diff-texts", _V2, "the whole text of a changed file", "a patch that shows what differs"),
         LossRow("mode", _V2, "the mode in force, where no option can stand for it", "nothing"),
         LossRow("empty-select", _V2, "an option without choices or without a value", "nothing"),

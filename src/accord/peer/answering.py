@@ -98,14 +98,16 @@ class Answering:
         service.has_begun = True
         incoming = service.incoming
         try:
-            result = await service.work
+            self._succeeded(incoming, await service.work)
         except asyncio.CancelledError:
             self.failed(incoming, RequestCancelled())
         except Exception as error:  # noqa: BLE001  # whatever it is, the request gets its answer
             self.failed(incoming, error)
-        else:
-            self._succeeded(incoming, result)
-        self._forget(incoming)
+        except BaseException as error:
+            self.failed(incoming, error)
+            raise
+        finally:
+            self._forget(incoming)
 
     def _cancel(self, service: _Service) -> None:
         if service.task is not None:

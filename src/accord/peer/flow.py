@@ -29,6 +29,8 @@ class Flow:
         self._pressing = 0
         self._open_requests = 0
         self._room: asyncio.Future[None] | None = None
+        self.has_room = True
+        """Whether a writer need not wait."""
 
     def awaiting(self, change: int) -> None:
         """Somebody on our side began (1) or ceased (-1) to await an answer."""
@@ -56,7 +58,7 @@ class Flow:
         self._fail(Overloaded("bytes of updates that nobody consumes", self._limits.inbox_hard))
 
     def sent(self) -> None:
-        """Something was handed to the transport."""
+        """Something was handed to the transport although it has no room."""
         unsent = self._transport.unsent
         if unsent > self._limits.unsent:
             if unsent > self._limits.unsent_hard:
@@ -67,19 +69,16 @@ class Flow:
         """The transport holds enough."""
         if self._room is None and not self._is_over:
             self._room = asyncio.get_running_loop().create_future()
+            self.has_room = False
 
     def send_resumed(self) -> None:
         """The transport has room again."""
         if self._room is not None:
             self._room.set_result(None)
             self._room = None
+            self.has_room = True
         if not self._is_reading:
             self._regulate()
-
-    @property
-    def has_room(self) -> bool:
-        """Whether a writer need not wait."""
-        return self._room is None
 
     async def room(self) -> None:
         """Wait until there is room to write, or the connection is over."""

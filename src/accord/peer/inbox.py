@@ -33,10 +33,12 @@ class Merging(Generic[T]):
         self.newest = newest
 
 
-class _Entry(Generic[T]):
+class _Merged(Generic[T]):
+    """What was put while the inbox was over its limit."""
+
     __slots__ = ("items", "joins", "size", "supersedes")
 
-    def __init__(self, item: T, size: int, joins: Hashable | None = None, supersedes: Hashable | None = None) -> None:
+    def __init__(self, item: T, size: int, joins: Hashable | None, supersedes: Hashable | None) -> None:
         self.items = [item]
         self.size = size
         self.joins = joins
@@ -62,8 +64,8 @@ class Inbox(Generic[T]):
         self._merging = merging
         self._pressed = pressed
         self._overflowed = overflowed
-        self._entries: deque[_Entry[T]] = deque()
-        self._replaceable: dict[Hashable, _Entry[T]] = {}
+        self._entries: deque[tuple[T, int] | _Merged[T]] = deque()
+        self._replaceable: dict[Hashable, _Merged[T]] = {}
         self._waiter: asyncio.Future[None] | None = None
         self._end: BaseException | None = None
         self._closed = False
@@ -78,7 +80,7 @@ class Inbox(Generic[T]):
         if self.pressing and self._merging is not None:
             self._put_merged(item, size, self._merging)
         else:
-            self._entries.append(_Entry(item, size))
+            self._entries.append((item, size))
         self.size += size
         if self.size > self.limit:
             self._check_limits()
@@ -120,11 +122,18 @@ class Inbox(Generic[T]):
 
     def _take(self) -> T:
         entry = self._entries.popleft()
-        if entry.supersedes is not None and self._replaceable.get(entry.supersedes) is entry:
-            del self._replaceable[entry.supersedes]
-        self.size -= entry.size
+        if isinstance(entry, tuple):
+            item, size = entry
+        else:
+            item, size = self._take_merged(entry), entry.size
+        self.size -= size
         if self.pressing and self.size <= self.limit // 2:
             self._relieve()
+        return item
+
+    def _take_merged(self, entry: _Merged[T]) -> T:
+        if entry.supersedes is not None and self._replaceable.get(entry.supersedes) is entry:
+            del self._replaceable[entry.supersedes]
         if len(entry.items) > 1 and self._merging is not None:
             return self._merging.joined(entry.items)
         return entry.items[0]
@@ -132,7 +141,7 @@ class Inbox(Generic[T]):
     def _put_merged(self, item: T, size: int, merging: Merging[T]) -> None:
         joins = merging.joins(item)
         last = self._entries[-1] if self._entries else None
-        if joins is not None and last is not None and last.joins == joins:
+        if joins is not None and isinstance(last, _Merged) and last.joins == joins:
             last.items.append(item)
             last.size += size
             return
@@ -143,7 +152,7 @@ class Inbox(Generic[T]):
             self.size -= earlier.size
             earlier.size = size
             return
-        entry = _Entry(item, size, joins, supersedes)
+        entry = _Merged(item, size, joins, supersedes)
         if supersedes is not None:
             self._replaceable[supersedes] = entry
         self._entries.append(entry)

@@ -99,9 +99,11 @@ class Peer:
         self._answering = Answering(self._conversation, self._flow, self._send)
         self._calls: dict[int, Call] = {}
         self._inboxes: list[Inbox[Any]] = []
+        self._is_open = True
         self._closed: ConnectionClosed | None = None
         self._close_requested = asyncio.Event()
         self._owner: asyncio.Task[None] | None = None
+        self._opening: asyncio.Task[None] | None = None
 
     def agree(self, *, odd_ids_allowed: bool, batches_allowed: bool) -> None:
         """What the agreed version allows; until then, everything JSON-RPC does."""
@@ -119,24 +121,16 @@ class Peer:
             raise
 
     async def _own(self, opened: asyncio.Future[None]) -> None:
-        opening = asyncio.ensure_future(self._transport.open(self))
-        closing = asyncio.ensure_future(self._close_requested.wait())
         try:
-            await asyncio.wait((opening, closing), return_when=asyncio.FIRST_COMPLETED)
-            if not opening.done():
-                opening.cancel()
-                await asyncio.wait((opening,))
-            error = ConnectionClosed("closed before it was open") if opening.cancelled() else opening.exception()
-            if error is not None:
-                if not opened.done():
-                    opened.set_exception(error)
-                return
+            await self._open_transport()
             if not opened.done():
                 opened.set_result(None)
-            await closing
+            await self._close_requested.wait()
+        except Exception as error:  # noqa: BLE001  # whoever opens gets it raised
+            if not opened.done():
+                opened.set_exception(error)
         finally:
-            closing.cancel()
-            opening.cancel()
+            self._is_open = False
             self._answering.cancel_all()
             await self._answering.ended(self.limits.close_grace_seconds)
             try:
@@ -144,9 +138,30 @@ class Peer:
             except Exception:
                 log.exception("closing the transport failed")
             self.connection_lost(ConnectionClosed("closed by this side"))
+            if not opened.done():
+                opened.cancel()
+
+    async def _open_transport(self) -> None:
+        owner = asyncio.current_task()
+        assert owner is not None
+        self._opening = owner
+        try:
+            if not self._close_requested.is_set():
+                await self._transport.open(self)
+        except asyncio.CancelledError:
+            if not self._close_requested.is_set():
+                raise
+            owner.uncancel()
+        finally:
+            self._opening = None
+        if self._close_requested.is_set() and self._closed is None:
+            raise ConnectionClosed("closed before it was open")
 
     async def aclose(self) -> None:
         """Close the connection. Safe to call twice, and from any task; a handler that calls it is itself ended."""
+        self._is_open = False
+        if self._opening is not None and not self._close_requested.is_set():
+            self._opening.cancel()
         self._close_requested.set()
         owner = self._owner
         if owner is not None and not self._answering.includes(asyncio.current_task()):
@@ -168,7 +183,7 @@ class Peer:
     @property
     def is_open(self) -> bool:
         """Whether messages can still be sent."""
-        return self._closed is None and not self._close_requested.is_set()
+        return self._is_open
 
     def call(self, method: str, params: Any = UNSET, on_answer: OnAnswer | None = None) -> Call:
         """Send a request without waiting. `on_answer` is called in wire order, before whoever awaits the call wakes.
@@ -235,7 +250,8 @@ class Peer:
 
     async def notify(self, method: str, params: Any = UNSET) -> None:
         """Send a notification; returns when there is room for the next one."""
-        self._check_open()
+        if not self._is_open:
+            self._check_open()
         self._send(self._conversation.notify(method, params))
         if not self._flow.has_room:
             await self.drain()
@@ -344,6 +360,7 @@ class Peer:
         if self._closed is not None:
             return
         self._closed = reason
+        self._is_open = False
         self._conversation.hang_up()
         for id in list(self._calls):
             self._settle(id, self._closed_again())
@@ -369,7 +386,8 @@ class Peer:
         if self._on_frame is not None:
             self._observe("sent", frame)
         self._transport.send(frame)
-        self._flow.sent()
+        if not self._flow.has_room:
+            self._flow.sent()
 
     def _fail(self, error: AccordError) -> None:
         log.error("the connection is given up: %s", error)
@@ -378,10 +396,8 @@ class Peer:
         self.connection_lost(reason)
 
     def _check_open(self) -> None:
-        if self._closed is not None:
-            raise self._closed_again()
-        if self._close_requested.is_set():
-            raise ConnectionClosed("closed by this side")
+        if not self._is_open:
+            raise ConnectionClosed("closed by this side") if self._closed is None else self._closed_again()
 
     def _closed_again(self) -> ConnectionClosed:
         # A fresh one for each who waits: a raised exception collects the frames of everybody who raised it.
@@ -404,4 +420,3 @@ async def _outcome(future: asyncio.Future[Raw]) -> Raw | AccordError:
         return await future
     except AccordError as error:
         return error
-

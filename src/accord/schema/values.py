@@ -21,6 +21,7 @@ __all__ = [
     "DEFAULT_ON_ERROR",
     "DEFAULT_ON_NULL",
     "OPEN",
+    "REQUIRED",
     "SKIP_INVALID_ITEMS",
     "UNSET",
     "Alias",
@@ -89,6 +90,9 @@ SKIP_INVALID_ITEMS = Marker("SKIP_INVALID_ITEMS")
 DEFAULT_ON_NULL = Marker("DEFAULT_ON_NULL")
 """`null` counts as the empty array or map; a required key must still be there."""
 
+REQUIRED = Marker("REQUIRED")
+"""Has a default for those who leave it out; in strict mode it must be there."""
+
 OPEN = Marker("OPEN")
 """The union admits tags that are not listed."""
 
@@ -108,7 +112,7 @@ class Known(Marker):
 
 
 class Alias(Marker):
-    """An older spelling of a required key, read when the right one is missing; never written."""
+    """An older spelling of a key, read when the right one is missing; never written."""
 
     __slots__ = ("key",)
 

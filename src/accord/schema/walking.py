@@ -21,6 +21,7 @@ from accord.schema.values import (
     DEFAULT_ON_ERROR,
     DEFAULT_ON_NULL,
     OPEN,
+    REQUIRED,
     SKIP_INVALID_ITEMS,
     Alias,
     DefaultTag,
@@ -97,7 +98,7 @@ def _first(metadata: Iterable[Any], kind: type[Kind]) -> Kind | None:
     return next((entry for entry in metadata if isinstance(entry, kind)), None)
 
 
-def _as_it_is(value: Any, path: Path, notes: Notes) -> Any:  # noqa: ARG001
+def _as_it_is(value: Any, path: Path, notes: Notes) -> Any:
     return value
 
 
@@ -123,7 +124,7 @@ def _wrong_kind(value: Any, path: Path, expected: str) -> NoReturn:
 
 def _refusal(kinds: Iterable[type]) -> Walk:
     expected = " | ".join(_NAMES[kind] for kind in kinds)
-    return lambda value, path, notes: _wrong_kind(value, path, expected)  # noqa: ARG005
+    return lambda value, path, notes: _wrong_kind(value, path, expected)
 
 
 def _forgive(notes: Notes, path: Path, done: str, error: Malformed) -> None:
@@ -140,7 +141,7 @@ def _scalar(admitted: list[tuple[Any, Metadata]], strict: bool) -> Walk:
     literals = [str(value) for member, _ in admitted if get_origin(member) is Literal for value in get_args(member)]
     known = next((entry for _, about in admitted for entry in about if strict and isinstance(entry, Known)), None)
 
-    def walk(value: Any, path: Path, notes: Notes) -> Any:  # noqa: ARG001
+    def walk(value: Any, path: Path, notes: Notes) -> Any:
         if type(value) in plain:
             return value
         try:
@@ -300,8 +301,9 @@ def _struct(struct: type[msgspec.Struct], strict: bool) -> Walk:
     tag_field = struct.__struct_config__.tag_field
 
     def prepare() -> None:  # late, because a type may hold itself
-        fields.update((field.key, field) for field in _fields(struct, strict))
-        awaited.extend(field for field in fields.values() if field.required or field.older is not None)
+        found = list(_fields(struct, strict))
+        awaited[:] = [field for field in found if field.required or field.older is not None]
+        fields.update((field.key, field) for field in found)
 
     def walk(value: Any, path: Path, notes: Notes) -> Any:
         members: dict[str, Any] = value
@@ -334,7 +336,8 @@ def _fields(struct: type[msgspec.Struct], strict: bool) -> Iterator[_Field]:
         alias = _first(metadata, Alias)
         older = alias.key if alias is not None and not strict else None
         read = _field(field, metadata, strict)
-        yield _Field(field.name, _plain(members, strict), read, field.encode_name, older, field.required)
+        required = field.required or (strict and REQUIRED in metadata)
+        yield _Field(field.name, _plain(members, strict), read, field.encode_name, older, required)
 
 
 def _read_older(field: _Field, members: dict[str, Any], arguments: dict[str, Any], path: Path, notes: Notes) -> None:

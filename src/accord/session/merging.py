@@ -51,9 +51,10 @@ def joined(changes: Sequence[Change]) -> Change:
         patch = MessagePiece(role=first.patch.role, id=first.patch.id, content=text)
         return MessageChunk(message=first.message, content=text, patch=patch, created=first.created)
     if type(first) is TerminalOutput:
-        data = b"".join([change.data for change in changes if type(change) is TerminalOutput])
+        pieces = [change for change in changes if type(change) is TerminalOutput]
+        data = b"".join([change.data for change in pieces])
         piece = TerminalPiece(id=first.patch.id, data=data)
-        return TerminalOutput(terminal=first.terminal, data=data, patch=piece, created=first.created)
+        return TerminalOutput(terminal=pieces[-1].terminal, data=data, patch=piece, created=first.created)
     raise TypeError(f"{type(first).__name__} cannot be joined")
 
 

@@ -64,11 +64,14 @@ class Transcript:
     """All that was told in a session, brought up to date in place.
 
     Past `byte_limit` it forgets: the content that has been left alone for longest goes first, and its entity stays,
-    marked as `dropped`. The limit counts content, not entities; see `weight`.
+    marked as `dropped`; see `weight`. Past `entity_limit` entities of one kind, the first one goes altogether.
     """
 
-    def __init__(self, byte_limit: int = 256 * 1024 * 1024) -> None:
+    def __init__(self, byte_limit: int = 256 * 1024 * 1024, entity_limit: int = 100_000) -> None:
         self.byte_limit = byte_limit
+        self.entity_limit = entity_limit
+        self.forgotten = 0
+        """How many entities went altogether."""
         self.messages: dict[tuple[str, str], Message] = {}
         """By role and id, since ids are unique only among the messages of a role (AMB-52)."""
         self.tool_calls: dict[str, ToolCall] = {}
@@ -93,6 +96,7 @@ class Transcript:
         self._order: list[_Key] = []
         self._telling: Message | None = None
         self._made_up = 0
+        self._unknown_count = 0
         self._weight = 0
         self._holding: OrderedDict[_Key, None] = OrderedDict()  # the last one changed comes last
         self._changed_last: object = None  # the message itself if it was one, else its place in `_holding`
@@ -144,7 +148,7 @@ class Transcript:
         created = message is None
         if message is None:
             message = self.messages[key] = Message(role=role, id=key[1])
-            self._order.append(("messages", key))
+            self._appeared("messages", key)
         self._telling = message
         return message, created
 
@@ -209,7 +213,7 @@ class Transcript:
         self.plans[plan.id] = plan
         growth = _content_weight("plans", plan)
         if before is None:
-            self._order.append(("plans", plan.id))
+            self._appeared("plans", plan.id)
         else:
             growth -= _content_weight("plans", before)
         self._grow(growth, "plans", plan.id)
@@ -243,8 +247,8 @@ class Transcript:
             entity = self._tables[table][key] = replace(before)
             return entity, False
         entity = self._tables[table][key] = kind(id=key, **required)
+        self._appeared(table, key)
         if kind is not Terminal:
-            self._order.append((table, key))
             self._telling = None
         return entity, True
 
@@ -295,11 +299,31 @@ class Transcript:
         return updates.StateChanged(state=report.state, patch=report)
 
     def _unknown_report(self, report: UnknownReport) -> Change:
-        key = len(self._order)
+        key = self._unknown_count = self._unknown_count + 1
         self._unknown[key] = report
-        self._order.append(("unknown", key))
+        self._appeared("unknown", key)
         self._grow(weigh(report.raw), "unknown", key)
         return updates.UnknownUpdate(patch=report, created=True)
+
+    def _appeared(self, table: str, key: Any) -> None:
+        if table != "terminals":  # they are shown where a tool call has them
+            self._order.append((table, key))
+        entities = self._tables[table]
+        if len(entities) <= self.entity_limit:
+            return
+        first = next(iter(entities))
+        self._holding.pop((table, first), None)
+        self._weight -= self._weight_of(table, entities.pop(first))
+        self.forgotten += 1
+        if len(self._order) > 16 + 2 * sum(map(len, self._tables.values())):
+            self._order = [(table, key) for table, key in self._order if key in self._tables[table]]
+
+    def _weight_of(self, table: str, entity: Any) -> int:
+        if table == "messages":
+            return entity.weight
+        if table == "unknown":
+            return weigh(entity.raw)
+        return _content_weight(table, entity)
 
     def _grow(self, growth: int, table: str, key: Any) -> None:
         place = (table, key)

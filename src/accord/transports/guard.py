@@ -51,8 +51,8 @@ class Guard:
         except OSError as error:
             self.report(b"failed %d" % (error.errno or 0))
             sys.exit(127)
-        self.report(b"started %d" % self.command)
         self.let_go()
+        self.report(b"started %d" % self.command)
         _thread.start_new_thread(self.watch, ())
         self.reap()
         sys.exit(self.code if self.code >= 0 else 128 - self.code)

@@ -15,7 +15,8 @@ from accord.session.capabilities import (
 )
 from accord.session.requests import Initialize, Initialized
 from tests.dialects.json_values import plain, raw
-from tests.dialects.v1.speaking import ABLE, speaker
+from tests.dialects.telling import ABLE
+from tests.dialects.v1.speaking import speaker
 
 OFFER = Initialize(version=1, info=None, capabilities=ClientCapabilities())
 

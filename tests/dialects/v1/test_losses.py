@@ -62,7 +62,8 @@ from accord.session.updates import (
 )
 from accord.session.word import Unknown
 from tests.dialects.json_values import plain
-from tests.dialects.v1.speaking import ABLE, SESSION, rows_lost, speaker, updates_of
+from tests.dialects.telling import ABLE, SESSION, rows_lost, updates_of
+from tests.dialects.v1.speaking import speaker
 
 CALL = ToolCallPatch(id="call_1", title="Work")
 UNABLE = ClientCapabilities()

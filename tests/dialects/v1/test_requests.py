@@ -17,7 +17,8 @@ from accord.session.entities import Exit
 from accord.session.servers import HttpServer, SseServer, StdioServer
 from accord.session.word import Unknown
 from tests.dialects.json_values import plain, raw
-from tests.dialects.v1.speaking import SESSION, speaker
+from tests.dialects.telling import SESSION
+from tests.dialects.v1.speaking import speaker
 
 BY_CLIENT = [name for name, method in V1.METHODS.items() if method.sender == "client" and method.kind == "request"]
 BY_AGENT = [name for name, method in V1.METHODS.items() if method.sender == "agent" and method.kind == "request"]

@@ -13,7 +13,8 @@ from accord.dialects.v1 import V1
 from accord.schema import v1
 from accord.session.transcript import Transcript
 from tests.dialects.json_values import plain, raw
-from tests.dialects.v1.speaking import SESSION, speaker
+from tests.dialects.telling import SESSION
+from tests.dialects.v1.speaking import speaker
 from tests.properties.wire_values import encoded, values
 
 METHODS = [method for method in V1.METHODS.values() if method.kind == "request"]

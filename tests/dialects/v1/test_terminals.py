@@ -10,7 +10,8 @@ from accord.session.entities import ContentItem, Exit, Terminal, TerminalItem
 from accord.session.growing import Output
 from accord.session.transcript import Transcript
 from accord.session.updates import TerminalPatch, TerminalPiece, ToolCallPatch
-from tests.dialects.v1.speaking import SESSION, reports_of, rows_lost, speaker, updates_of
+from tests.dialects.telling import SESSION, reports_of, rows_lost, updates_of
+from tests.dialects.v1.speaking import speaker
 
 HOLDING = ToolCallPatch(id="c", title="Run", content=[TerminalItem(terminal_id="t")])
 

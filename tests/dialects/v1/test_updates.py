@@ -43,7 +43,8 @@ from accord.session.updates import (
 )
 from accord.session.word import UNSET
 from tests.dialects.json_values import plain, raw
-from tests.dialects.v1.speaking import SESSION, reports_of, rows_lost, speaker, updates_of
+from tests.dialects.telling import SESSION, reports_of, rows_lost, updates_of
+from tests.dialects.v1.speaking import speaker
 
 
 def chunk(kind: str, text: str, message_id: str) -> dict[str, Any]:

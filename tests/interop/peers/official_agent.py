@@ -63,7 +63,9 @@ class StoryAgent:
         return schema.LoadSessionResponse()
 
     async def list_sessions(self, **_: Any) -> schema.ListSessionsResponse:
-        sessions = [schema.SessionInfo(session_id=each, cwd=STORY["cwd"], title=STORY["title"]) for each in self.cancels]
+        sessions = [
+            schema.SessionInfo(session_id=each, cwd=STORY["cwd"], title=STORY["title"]) for each in self.cancels
+        ]
         return schema.ListSessionsResponse(sessions=sessions)
 
     async def set_session_mode(self, session_id: str, mode_id: str, **_: Any) -> schema.SetSessionModeResponse:
@@ -85,7 +87,9 @@ class StoryAgent:
             case ["echo"]:
                 await self.tell(session_id, acp.update_agent_message_text(prompt[1].text))
             case ["wait"]:
-                await self.tell(session_id, acp.start_tool_call("call-wait", "Wait", kind="other", status="in_progress"))
+                await self.tell(
+                    session_id, acp.start_tool_call("call-wait", "Wait", kind="other", status="in_progress")
+                )
                 await self.cancels[session_id].wait()
                 await self.tell(session_id, acp.update_tool_call("call-wait", status="failed"))
                 return acp.PromptResponse(stop_reason="cancelled")
@@ -168,7 +172,8 @@ class StoryAgent:
         try:
             await self.client.ext_method("accord/nothing", {})
         except acp.RequestError as error:
-            await self.tell(session_id, acp.update_agent_message_text(f"{error.code} {error.data['method']}"))
+            method = (error.data or {})["method"]
+            await self.tell(session_id, acp.update_agent_message_text(f"{error.code} {method}"))
 
 
 if __name__ == "__main__":

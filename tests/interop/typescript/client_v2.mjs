@@ -106,5 +106,5 @@ async function converse(agent) {
 
 const { streams, end } = start(process.argv.slice(2));
 const report = await app.connectWith(acp.ndJsonStream(...streams), converse);
-await end();
+report.exitCode = await end();
 process.stdout.write(JSON.stringify(report));

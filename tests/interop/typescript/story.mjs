@@ -13,15 +13,16 @@ export function ownStreams() {
   return [Writable.toWeb(process.stdout), Readable.toWeb(process.stdin)];
 }
 
-// The program ends when its input does; if not, it is ended.
+// The program ends when its input does; if not, it is ended. `end` tells its exit code.
 export function start([command, ...args]) {
   const child = spawn(command, args, { stdio: ["pipe", "pipe", "inherit"] });
   const ended = new Promise((resolve) => child.once("exit", resolve));
   const end = async () => {
     child.stdin.end();
-    const timer = setTimeout(() => child.kill("SIGKILL"), 5000);
-    await ended;
+    const timer = setTimeout(() => child.kill("SIGKILL"), 20000);
+    const code = await ended;
     clearTimeout(timer);
+    return code;
   };
   return { streams: [Writable.toWeb(child.stdin), Readable.toWeb(child.stdout)], end };
 }

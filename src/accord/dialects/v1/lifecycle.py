@@ -22,6 +22,7 @@ __all__ = [
     "agent_capabilities_to_wire",
     "auth_method_from_wire",
     "auth_method_to_wire",
+    "can_be_shown",
     "client_capabilities_from_wire",
     "client_capabilities_to_wire",
     "info_from_wire",
@@ -68,13 +69,14 @@ def initialized_to_wire(dialect: Any, asked: Any, answer: Initialized) -> wire.I
     return wire.InitializeResponse(
         protocol_version=answer.version,
         agent_capabilities=agent_capabilities_to_wire(answer.capabilities),
-        auth_methods=[auth_method_to_wire(method) for method in answer.auth_methods if _can_be_shown(method, dialect)],
+        auth_methods=[auth_method_to_wire(method) for method in answer.auth_methods if can_be_shown(method, dialect)],
         agent_info=info_to_wire(answer.info),
         meta=told(answer.meta),
     )
 
 
-def _can_be_shown(method: AuthMethod, dialect: Any) -> bool:
+def can_be_shown(method: AuthMethod, dialect: Any) -> bool:
+    """Whether v1 and the draft can offer this client a way to log in; if not, the loss is noted."""
     if isinstance(method, AgentLogin):
         return True
     if isinstance(method, TerminalLogin):
@@ -119,7 +121,7 @@ def client_capabilities_to_wire(can: ClientCapabilities) -> wire.ClientCapabilit
             meta=meta.get("elicitation", UNSET),
         )
     if can.terminal_login or "auth" in meta:
-        auth = wire.AuthCapabilities(terminal=can.terminal_login, meta=meta.get("auth", UNSET))
+        auth = wire.AuthCapabilities(terminal=can.terminal_login or UNSET, meta=meta.get("auth", UNSET))
     return wire.ClientCapabilities(
         fs=wire.FileSystemCapabilities(
             read_text_file=can.read_files, write_text_file=can.write_files, meta=meta.get("fs", UNSET)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import groupby
 from typing import Any
 
 from accord.dialects.absent import known, listed, told
@@ -61,18 +62,19 @@ def choices_to_wire(dialect: Dialect, option: Option, kind: type[Any]) -> list[A
         if any(grouped):
             dialect.lose("option-groups", option.id)
         return [_choice_to_wire(choice, kind) for choice in option.choices]
-    groups: dict[str | None, list[Choice]] = {}
-    for choice in option.choices:
-        groups.setdefault(choice.group, []).append(choice)
     return [
         kind(
             group=told(group),
-            name=choices[0].group_name or group or "",
+            name=group if name is None else name,
             options=[_choice_to_wire(choice, wire.SessionConfigSelectOption) for choice in choices],
-            meta=told(choices[0].group_meta),
+            meta=told(meta),
         )
-        for group, choices in groups.items()
+        for (group, name, meta), choices in groupby(option.choices, _group_of)
     ]
+
+
+def _group_of(choice: Choice) -> tuple[str | None, str | None, dict[str, Any] | None]:
+    return choice.group, choice.group_name, choice.group_meta
 
 
 def _choice_to_wire(choice: Choice, kind: type[Any]) -> Any:

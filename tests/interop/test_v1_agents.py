@@ -1,4 +1,4 @@
-"""Our client and an agent made with the official Python SDK."""
+"""Our client and the v1 agents made with the official SDKs, in Python and in TypeScript."""
 
 from __future__ import annotations
 
@@ -10,28 +10,39 @@ import msgspec
 import pytest
 
 from accord.errors import AuthRequired, InvalidParams, MethodNotFound, RequestFailed
+from accord.session.capabilities import AgentLogin
 from accord.session.entities import AGENT, Diff
 from accord.session.requests import Authenticate, ListSessions, LoadSession, SessionPage, SetMode
 from accord.transports.process import Process
 from tests.conversations.client_side import ClientSide
 from tests.conversations.expected import PLAN_DONE, STORY_TOLD_IN_V1
 from tests.conversations.story import MANY, MEBIBYTE, PATH, STORY, TEXT, THOUGHT
+from tests.interop.typescript_peer import need_node, script
 
 pytestmark = pytest.mark.timeout(60)
 
-PROGRAM = Path(__file__).resolve().parent / "peers" / "official_agent.py"
+PYTHON = [sys.executable, str(Path(__file__).resolve().parent / "peers" / "official_agent.py"), str(PATH)]
 
 
-def process() -> Process:
-    return Process([sys.executable, str(PROGRAM), str(PATH)])
+@pytest.fixture(
+    params=[
+        pytest.param(PYTHON, id="python"),
+        pytest.param(script("agent_v1.mjs"), id="typescript", marks=pytest.mark.interop),
+    ]
+)
+def command(request: pytest.FixtureRequest) -> list[str]:
+    if request.param is not PYTHON:
+        need_node()
+    return request.param
 
 
 @pytest.fixture
-async def client() -> AsyncIterator[ClientSide]:
-    async with ClientSide(process()) as connected:
+async def client(command: list[str]) -> AsyncIterator[ClientSide]:
+    async with ClientSide(Process(command)) as connected:
         yield connected
 
 
+@pytest.mark.requirement("EXT-02", "AMB-15")
 async def test_an_offer_of_version_2_is_answered_with_version_1_and_understood(client: ClientSide):
     _, offer = client.frames[0]
     assert msgspec.json.decode(offer)["params"]["protocolVersion"] == 2
@@ -41,7 +52,7 @@ async def test_an_offer_of_version_2_is_answered_with_version_1_and_understood(c
     assert client.agent.info is not None
     assert client.agent.info.name == "official"
     assert client.agent.capabilities.load
-    assert [method.id for method in client.agent.auth_methods] == ["key"]
+    assert client.agent.auth_methods == [AgentLogin(id="key", name="With a key")]
 
 
 async def test_a_whole_turn_is_told_in_order(client: ClientSide):
@@ -80,8 +91,8 @@ async def test_files_and_terminals_are_served(client: ClientSide):
     assert terminal.cwd == STORY["cwd"]
 
 
-async def test_a_rejected_permission_leaves_the_file_alone():
-    async with ClientSide(process(), chooses="no") as client:
+async def test_a_rejected_permission_leaves_the_file_alone(command: list[str]):
+    async with ClientSide(Process(command), chooses="no") as client:
         session_id = await client.new_session()
         assert await client.prompt(session_id, "story") == "end_turn"
         assert client.files[STORY["file"]["path"]] == STORY["file"]["before"]
@@ -104,8 +115,8 @@ async def test_a_cancel_ends_the_turn_with_its_stop_reason(client: ClientSide):
     assert client.seen[-1] == "call-wait failed"
 
 
-async def test_a_cancel_releases_an_open_question():
-    async with ClientSide(process(), chooses=None) as client:
+async def test_a_cancel_releases_an_open_question(command: list[str]):
+    async with ClientSide(Process(command), chooses=None) as client:
         session_id = await client.new_session()
         turn = client.start(client.prompt(session_id, "permission"))
         await client.until("asked session/request_permission")
@@ -140,6 +151,7 @@ async def test_logging_in_is_asked_for_and_opens_the_door(client: ClientSide):
     assert await client.new_session(STORY["locked"])
 
 
+@pytest.mark.bad_frames
 async def test_its_errors_are_ours(client: ClientSide):
     with pytest.raises(MethodNotFound) as unknown:
         await client.peer.request("session/close", {"sessionId": "none"})
@@ -189,5 +201,3 @@ async def test_sessions_are_told_apart(client: ClientSide):
         assert await turn == "end_turn"
     texts = [[*client.transcripts[each].messages.values()][-1].text for each in (one, other)]
     assert texts == ["".join(f"{number} " for number in range(MANY))] * 2
-
-

@@ -1,0 +1,218 @@
+"""Which version and dialect, given an offer and its answer; decided once for each connection.
+
+The number alone does not tell: several agents repeat any number they are offered and speak v1. So the shape counts as
+well. Version 2 with `info` is v2 as published, without it is the draft; an answer of a number that nobody has, in v1's
+shape, is v1. Only the dialect that was agreed on is loaded.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from accord.dialects.dialect import Dialect
+from accord.dialects.offers import Members, as_v1, offer_of_v1, offer_of_v2
+from accord.errors import InvalidParams, Malformed, VersionRefused
+from accord.session.capabilities import ClientCapabilities, Implementation
+from accord.session.requests import Initialize, Initialized
+
+__all__ = ["VERSIONS", "Offered", "accepted", "negotiate", "offer"]
+
+VERSIONS = (1, 2)
+"""The versions that accord has."""
+
+Offered: TypeAlias = Literal["auto", 1, 2, "2-draft"]
+"""What a client offers: all it has, or only one."""
+
+_DRAFT = "2-draft"
+_DIALECTS: dict[int | str, tuple[str, str]] = {
+    1: ("accord.dialects.v1", "V1"),
+    2: ("accord.dialects.v2", "V2"),
+    _DRAFT: ("accord.dialects.v2_draft", "V2Draft"),
+}
+
+
+class _Peek(msgspec.Struct, rename="camel"):
+    """What decides, as it came."""
+
+    protocol_version: Raw | UnsetType = UNSET
+    info: Raw | UnsetType = UNSET
+    capabilities: Raw | UnsetType = UNSET
+    agent_info: Raw | UnsetType = UNSET
+    agent_capabilities: Raw | UnsetType = UNSET
+
+    @property
+    def has_info(self) -> bool:
+        return _is_there(self.info)
+
+
+def negotiate(params: Raw, versions: Sequence[int] = VERSIONS, strict: bool = False) -> tuple[Dialect, Initialize]:
+    """For an agent: the dialect to speak, and what the client said in it.
+
+    InvalidParams for an offer that is none; VersionRefused when it is one of v2 and the agent has nothing as old.
+    """
+    try:
+        said = _peek.decode(params)
+    except msgspec.DecodeError as error:
+        raise InvalidParams("expected an object") from error
+    offered = _offered_version(said.protocol_version)
+    chosen = _chosen(offered, said.has_info, versions)
+    key: int | str = _DRAFT if chosen == 2 and not said.has_info else chosen
+    # What belongs to a newer version than the one chosen is no mistake of the client's.
+    dialect = _dialect(key)(strict=strict and offered <= chosen)
+    if chosen == 1 and not dialect.strict and (said.has_info or _is_there(said.capabilities)):
+        params = _in_v1_shape(params)
+    word: Any = dialect.request_from_wire("initialize", params, "client")
+    dialect.client = word.capabilities
+    if strict and not dialect.strict:
+        notes = dialect.notes
+        dialect = _dialect(key)(strict=True, client=word.capabilities)
+        dialect.notes.extend(notes)
+    return dialect, word
+
+
+def offer(
+    version: Offered = "auto",
+    info: Implementation | None = None,
+    capabilities: ClientCapabilities | None = None,
+) -> Members:
+    """For a client: the params of `initialize`.
+
+    By default it offers 2 in the shapes of both versions, so that an agent of either finds what it knows.
+    """
+    can = capabilities or ClientCapabilities()
+    match version:
+        case "auto":
+            return {"protocolVersion": 2, **offer_of_v2(info, can), **offer_of_v1(info, can)}
+        case 2:
+            return {"protocolVersion": 2, **offer_of_v2(info, can)}
+        case "2-draft":
+            return {"protocolVersion": 2, **offer_of_v1(info, can)}
+        case 1:
+            return {"protocolVersion": 1, **offer_of_v1(info, can)}
+
+
+def accepted(
+    result: Raw,
+    offered: Offered = "auto",
+    capabilities: ClientCapabilities | None = None,
+    strict: bool = False,
+) -> tuple[Dialect, Initialized]:
+    """For a client: the dialect that the agent's answer calls for, and what it says in it.
+
+    VersionRefused, which names what was answered and by whom, when it calls for none that was offered; Malformed when
+    it is no answer at all.
+    """
+    try:
+        said = _peek.decode(result)
+    except msgspec.DecodeError as error:
+        raise Malformed("$", "expected `object`") from error
+    if said.protocol_version is UNSET:
+        raise Malformed("$.protocolVersion", "required")
+    key = _answered(said, offered)
+    if key is None:
+        raise _refused(said, offered)
+    dialect = _dialect(key)(strict=strict, client=capabilities)
+    asked = Initialize(version=dialect.version, info=None, capabilities=dialect.client)
+    return dialect, dialect.answer_from_wire(asked, result)
+
+
+_peek = msgspec.json.Decoder(_Peek)
+
+
+def _dialect(key: int | str) -> type[Dialect]:
+    module, name = _DIALECTS[key]
+    return getattr(importlib.import_module(module), name)
+
+
+def _offered_version(version: Raw | UnsetType) -> int:
+    """The number, if it is one: neither a text nor a truth value nor a fraction (FN-45, AMB-14)."""
+    if version is UNSET:
+        raise InvalidParams("required", field="protocolVersion")
+    value = _value(version)
+    if type(value) is not int or not 0 <= value <= 0xFFFF:
+        raise InvalidParams(
+            f"expected an integer from 0 to 65535, such as {VERSIONS[-1]}, got {_shown(version)}",
+            field="protocolVersion",
+        )
+    return value
+
+
+def _chosen(offered: int, with_info: bool, versions: Sequence[int]) -> int:
+    """The newest that is not above the offered one; if there is none, an offer in v1's shape gets the newest (INIT-15)."""
+    fitting = [version for version in versions if version <= offered]
+    if not fitting and with_info:
+        raise VersionRefused(offered, sorted(versions))
+    return max(fitting or versions)
+
+
+def _in_v1_shape(params: Raw) -> Raw:
+    """An offer in v2's shape as one that v1 can read; if it has v1's members too, they are what counts."""
+    members: Members = msgspec.json.decode(params)
+    info, capabilities = members.pop("info", None), members.pop("capabilities", None)
+    if "clientInfo" not in members and "clientCapabilities" not in members:
+        members |= as_v1(info, capabilities)
+    return Raw(msgspec.json.encode(members))
+
+
+def _answered(said: _Peek, offered: Offered) -> int | str | None:
+    """The dialect that an answer calls for, if it was offered."""
+    assert said.protocol_version is not UNSET
+    version = _value(said.protocol_version)
+    if type(version) is not int:
+        return None
+    if version not in VERSIONS and _is_there(said.agent_capabilities) and not said.has_info:
+        version = 1  # FN-90
+    if version == 1:
+        return 1 if offered in ("auto", 1) else None
+    if version == 2 and offered == _DRAFT:
+        return _DRAFT
+    if version == 2 and said.has_info:
+        return 2 if offered in ("auto", 2) else None
+    return _DRAFT if version == 2 and offered == "auto" else None
+
+
+def _refused(said: _Peek, offered: Offered) -> VersionRefused:
+    assert said.protocol_version is not UNSET
+    wanted = sorted(VERSIONS) if offered == "auto" else [2 if offered == _DRAFT else offered]
+    answered = _value(said.protocol_version)
+    error = VersionRefused(answered, wanted)
+    shape = ", in the shape of v1" if answered == 2 and not said.has_info else ""
+    spoken = " or ".join(map(str, wanted))
+    error.message = (
+        f"{_agent(said)} answered with protocol version {_shown(said.protocol_version)}{shape}; expected {spoken}"
+    )
+    return error
+
+
+def _agent(said: _Peek) -> str:
+    for info in (said.info, said.agent_info):
+        try:
+            return f"The agent {msgspec.json.decode(b'{}' if info is UNSET else info, type=_Named).name[:100]!r}"
+        except msgspec.DecodeError:
+            continue
+    return "The agent"
+
+
+class _Named(msgspec.Struct):
+    name: str
+
+
+def _is_there(member: Raw | UnsetType) -> bool:
+    return member is not UNSET and bytes(member) != b"null"
+
+
+def _value(version: Raw) -> Any:
+    try:
+        return msgspec.json.decode(version)
+    except (msgspec.DecodeError, UnicodeDecodeError):  # a number that fits nowhere
+        return None
+
+
+def _shown(version: Raw) -> str:
+    text = bytes(version).decode("utf-8", "replace")
+    return text if len(text) <= 40 else f"{text[:40]}…"

@@ -1,0 +1,106 @@
+"""The v2 draft: what is read is v1, the early draft and what v2 made of it; what is asked is v1, what is told the draft.
+
+Several agents repeat whatever version they are offered and speak v1. So as long as a peer has not sent a form that v1
+does not have, null in a tool call update changes nothing, as in v1; from then on it clears.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from msgspec.structs import replace
+
+from accord.dialects.dialect import Exchange
+from accord.dialects.permissions import permission_answer_from_wire, permission_answer_to_wire
+from accord.dialects.shown import ShowingDialect
+from accord.dialects.v1 import EXCHANGES as EXCHANGES_OF_V1
+from accord.dialects.v1 import TELLINGS
+from accord.dialects.v2 import EXCHANGES as EXCHANGES_OF_V2
+from accord.dialects.v2_draft import client_requests, lifecycle, sessions
+from accord.dialects.v2_draft.updates_from_wire import UPDATES_FROM_WIRE
+from accord.dialects.v2_draft.updates_to_wire import UPDATES_TO_WIRE
+from accord.schema import v2
+from accord.schema import v2_draft as wire
+from accord.session import requests as words
+
+__all__ = ["EXCHANGES", "V2Draft"]
+
+
+def _as_v1(word: type[words.Asked], **functions: Any) -> Exchange:
+    return replace(EXCHANGES_OF_V1[word], **functions)
+
+
+def _opens(word: type[words.Asked], result: type[Any], with_id: bool = False) -> Exchange:
+    to_wire = sessions.opened_to_wire(result, with_id)
+    return _as_v1(word, answer_to_wire=to_wire, answer_from_wire=sessions.opened_from_wire)
+
+
+_DIFFERENT = (
+    _as_v1(
+        words.Initialize,
+        to_wire=lifecycle.initialize_to_wire,
+        from_wire=lifecycle.initialize_from_wire,
+        answer_to_wire=lifecycle.initialized_to_wire,
+        answer_from_wire=lifecycle.initialized_from_wire,
+    ),
+    _opens(words.NewSession, wire.NewSessionResponse, with_id=True),
+    _opens(words.LoadSession, wire.LoadSessionResponse),
+    replace(_opens(words.ResumeSession, wire.ResumeSessionResponse), from_wire=sessions.taken_up_from_wire),
+    _opens(words.ForkSession, wire.ForkSessionResponse, with_id=True),
+    _as_v1(
+        words.Prompt,
+        to_wire=sessions.prompt_to_wire,
+        from_wire=EXCHANGES_OF_V2[words.Prompt].from_wire,
+        answer_to_wire=sessions.prompt_answer_to_wire,
+        answer_from_wire=sessions.prompt_answer_from_wire,
+    ),
+    _as_v1(
+        words.SetOption,
+        to_wire=sessions.set_option_to_wire,
+        from_wire=sessions.set_option_from_wire,
+        answer_to_wire=sessions.options_answer_to_wire,
+        answer_from_wire=sessions.opened_from_wire,
+    ),
+    _as_v1(
+        words.RequestPermission,
+        to_wire=client_requests.permission_to_wire,
+        from_wire=client_requests.permission_from_wire,
+        answer_to_wire=permission_answer_to_wire(v2),
+        answer_from_wire=permission_answer_from_wire,
+    ),
+    EXCHANGES_OF_V2[words.CancelToolCall],
+    EXCHANGES_OF_V2[words.CancelTerminal],
+)
+
+EXCHANGES: dict[type[words.Asked], Exchange] = {
+    **EXCHANGES_OF_V1,
+    **{exchange.word: exchange for exchange in _DIFFERENT},
+}
+
+
+class V2Draft(ShowingDialect):
+    """The early draft of v2, and v1 spoken under the number 2."""
+
+    name: ClassVar[str] = "v2 draft"
+    version: ClassVar[int] = 2
+    answer_ends_turn: ClassVar[bool] = True
+    tells_state: ClassVar[bool] = False
+    echoes_prompt: ClassVar[bool] = True
+    has_client_resources: ClassVar[bool] = True
+    has_modes: ClassVar[bool] = True
+    odd_ids_allowed: ClassVar[bool] = True
+    batches_allowed: ClassVar[bool] = True
+
+    METHODS = wire.METHODS
+    EXCHANGES = EXCHANGES
+    TELLINGS = TELLINGS
+    UPDATES_TO_WIRE = UPDATES_TO_WIRE
+    UPDATES_FROM_WIRE = UPDATES_FROM_WIRE
+    UPDATE_PARAMS = wire.SessionNotification
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.null_clears = False
+        """The peer has sent a form that v1 does not have: null in its tool call updates clears."""
+        for word in (words.Authenticate, words.Logout):  # v2's names for them
+            self._exchange_of_method[EXCHANGES_OF_V2[word].method] = EXCHANGES_OF_V2[word]

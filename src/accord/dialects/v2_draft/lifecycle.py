@@ -1,0 +1,227 @@
+"""The handshake between the draft and words: read in either shape or both, answered in both."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar, cast
+
+from accord.dialects.absent import known, listed, told
+from accord.dialects.dialect import Dialect
+from accord.dialects.v1 import lifecycle as older
+from accord.schema import v1, v2
+from accord.schema import v2_draft as wire
+from accord.schema.v2_draft import is_supported
+from accord.schema.values import UNSET, Wire
+from accord.session.capabilities import AgentCapabilities, AgentLogin, AuthMethod, ClientCapabilities, TerminalLogin
+from accord.session.requests import Initialize, Initialized
+
+__all__ = [
+    "agent_capabilities_from_wire",
+    "agent_capabilities_to_wire",
+    "auth_method_from_wire",
+    "auth_method_to_wire",
+    "client_capabilities_from_wire",
+    "initialize_from_wire",
+    "initialize_to_wire",
+    "initialized_from_wire",
+    "initialized_to_wire",
+]
+
+Capabilities = TypeVar("Capabilities", ClientCapabilities, AgentCapabilities)
+
+
+def initialize_to_wire(dialect: Dialect, asked: Initialize) -> v1.InitializeRequest:
+    """v1's shape: with `info` it would be an offer of v2 as published."""
+    return older.initialize_to_wire(dialect, asked)
+
+
+def initialize_from_wire(dialect: Dialect, params: wire.InitializeRequest) -> Initialize:
+    return Initialize(
+        version=params.protocol_version,
+        info=older.info_from_wire(params.client_info) or older.info_from_wire(params.info),
+        capabilities=client_capabilities_from_wire(params.client_capabilities, params.capabilities),
+        meta=known(params.meta),
+    )
+
+
+def initialized_to_wire(dialect: Dialect, asked: Any, answer: Initialized) -> wire.InitializeResponse:
+    info: Any = UNSET
+    if answer.info is not None:
+        said = answer.info
+        info = v2.Implementation(name=said.name, version=said.version, title=told(said.title), meta=told(said.meta))
+    methods = [auth_method_to_wire(each) for each in answer.auth_methods if older.can_be_shown(each, dialect)]
+    return wire.InitializeResponse(
+        protocol_version=answer.version,
+        info=info,
+        agent_info=older.info_to_wire(answer.info),
+        capabilities=agent_capabilities_to_wire(answer.capabilities),
+        agent_capabilities=older.agent_capabilities_to_wire(answer.capabilities),
+        auth_methods=methods,
+        meta=told(answer.meta),
+    )
+
+
+def initialized_from_wire(dialect: Dialect, asked: Any, result: wire.InitializeResponse) -> Initialized:
+    return Initialized(
+        version=result.protocol_version,
+        info=older.info_from_wire(result.agent_info) or older.info_from_wire(result.info),
+        capabilities=agent_capabilities_from_wire(result.agent_capabilities, result.capabilities),
+        auth_methods=[auth_method_from_wire(method) for method in listed(result.auth_methods)],
+        meta=known(result.meta),
+    )
+
+
+def client_capabilities_from_wire(of_v1: Any, bare: Any) -> ClientCapabilities:
+    """What the client can do: all that either shape offers."""
+    can = older.client_capabilities_from_wire(of_v1)
+    said = known(bare)
+    if said is None:
+        return can
+    fs = known(said.fs) or wire.FileSystemCapabilities()
+    auth = known(said.auth) or wire.ClientAuthCapabilities()
+    elicitation = known(said.elicitation) or wire.ElicitationCapabilities()
+    session = known(said.session) or wire.ClientSessionCapabilities()
+    options = known(session.config_options) or wire.SessionConfigOptionsCapabilities()
+    also = ClientCapabilities(
+        read_files=is_supported(fs.read_text_file),
+        write_files=is_supported(fs.write_text_file),
+        terminals=is_supported(said.terminal),
+        terminal_login=is_supported(auth.terminal),
+        form_elicitation=is_supported(elicitation.form),
+        url_elicitation=is_supported(elicitation.url),
+        boolean_options=is_supported(options.boolean),
+        notices=is_supported(session.notices),
+        compaction=is_supported(session.compaction),
+        group_meta=_group_meta(said),
+        meta=known(said.meta),
+    )
+    return _either(can, also)
+
+
+def agent_capabilities_from_wire(of_v1: Any, bare: Any) -> AgentCapabilities:
+    """What the agent can do: all that either shape offers. MCP servers over stdio go without saying, as in v1."""
+    can = older.agent_capabilities_from_wire(of_v1)
+    said = known(bare)
+    if said is None:
+        return can
+    sessions = [known(said.session), known(said.session_capabilities)]
+    prompts = [known(said.prompt_capabilities), *(known(each.prompt) for each in sessions if each is not None)]
+    servers = [known(said.mcp_capabilities), *(known(each.mcp) for each in sessions if each is not None)]
+    also = AgentCapabilities(
+        load=is_supported(said.load_session) or _offers(sessions, "load"),
+        resume=_offers(sessions, "resume"),
+        list=_offers(sessions, "list"),
+        close=_offers(sessions, "close"),
+        delete=_offers(sessions, "delete"),
+        fork=_offers(sessions, "fork"),
+        additional_directories=_offers(sessions, "additional_directories"),
+        image=_offers(prompts, "image"),
+        audio=_offers(prompts, "audio"),
+        embedded_context=_offers(prompts, "embedded_context"),
+        mcp_http=_offers(servers, "http"),
+        mcp_sse=_offers(servers, "sse"),
+        logout=_offers([known(said.auth)], "logout"),
+        group_meta=_group_meta(said),
+        meta=known(said.meta),
+    )
+    return _either(can, also)
+
+
+def _offers(groups: list[Any], name: str) -> bool:
+    return any(group is not None and is_supported(getattr(group, name)) for group in groups)
+
+
+def _either(one: Capabilities, other: Capabilities) -> Capabilities:
+    merged: dict[str, Any] = {name: getattr(one, name) or getattr(other, name) for name in one.__struct_fields__}
+    merged["group_meta"] = {**other.group_meta, **one.group_meta}
+    return type(one)(**merged)
+
+
+_NAMES = {"sessionCapabilities": "session", "promptCapabilities": "session.prompt", "mcpCapabilities": "session.mcp"}
+
+
+def _group_meta(group: Wire, above: str = "") -> dict[str, dict[str, Any]]:
+    """The `_meta` of the objects inside a capability object, by their dotted path (EXT-12)."""
+    found: dict[str, dict[str, Any]] = {}
+    for field, key in zip(group.__struct_fields__, group.__struct_encode_fields__, strict=True):
+        inner: Any = getattr(group, field)
+        path = above + _NAMES.get(key, key)
+        meta: Any = None
+        if isinstance(inner, Wire):
+            meta = inner.meta
+            found |= _group_meta(inner, f"{path}.")
+        elif field != "meta" and isinstance(inner, dict):
+            meta = cast("dict[str, Any]", inner).get("_meta")
+        if isinstance(meta, dict):
+            found[path] = cast("dict[str, Any]", meta)
+    return found
+
+
+def agent_capabilities_to_wire(can: AgentCapabilities) -> wire.AgentCapabilities:
+    """v2's tree of markers, which for a client of the draft also names what v2 takes for granted."""
+
+    def marker(is_on: bool, path: str) -> Any:
+        meta = can.group_meta.get(path)
+        return UNSET if not is_on else {} if meta is None else {"_meta": meta}
+
+    def meta(path: str) -> Any:
+        return can.group_meta.get(path, UNSET)
+
+    session = wire.SessionCapabilities(
+        prompt=wire.PromptCapabilities(
+            image=marker(can.image, "session.prompt.image"),
+            audio=marker(can.audio, "session.prompt.audio"),
+            embedded_context=marker(can.embedded_context, "session.prompt.embeddedContext"),
+            meta=meta("session.prompt"),
+        ),
+        mcp=wire.McpCapabilities(
+            stdio=marker(can.mcp_stdio, "session.mcp.stdio"),
+            http=marker(can.mcp_http, "session.mcp.http"),
+            sse=marker(can.mcp_sse, "session.mcp.sse"),
+            meta=meta("session.mcp"),
+        ),
+        load=marker(can.load, "session.load"),
+        list=marker(can.list, "session.list"),
+        resume=marker(can.resume, "session.resume"),
+        close=marker(can.close, "session.close"),
+        delete=marker(can.delete, "session.delete"),
+        fork=marker(can.fork, "session.fork"),
+        additional_directories=marker(can.additional_directories, "session.additionalDirectories"),
+        meta=meta("session"),
+    )
+    return wire.AgentCapabilities(
+        session=session,
+        auth=wire.AgentAuthCapabilities(logout=marker(can.logout, "auth.logout"), meta=meta("auth")),
+        meta=told(can.meta),
+    )
+
+
+def auth_method_to_wire(method: AuthMethod) -> wire.AuthMethod:
+    """A way to log in, under both of its keys."""
+    assert isinstance(method, AgentLogin | TerminalLogin)
+    is_terminal = isinstance(method, TerminalLogin)
+    return wire.AuthMethod(
+        id=method.id,
+        name=method.name,
+        type="terminal" if is_terminal else "agent",
+        description=told(method.description),
+        args=method.args if is_terminal else UNSET,
+        env=method.env if is_terminal else UNSET,
+        meta=told(method.meta),
+    )
+
+
+def auth_method_from_wire(method: wire.AuthMethod) -> AuthMethod:
+    """A way to log in; of any type but terminal, the agent does it, as in v1."""
+    if known(method.type) != "terminal":
+        return older.auth_method_from_wire(method)
+    env: Any = known(method.env) or {}
+    if isinstance(env, list):
+        env = {variable.name: variable.value for variable in listed(env)}
+    return TerminalLogin(
+        id=method.id,
+        name=method.name,
+        description=known(method.description),
+        args=listed(method.args),
+        env=env,
+        meta=known(method.meta),
+    )

@@ -1,0 +1,131 @@
+"""The handshake of the draft: read in either shape, answered in both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from accord.session.capabilities import (
+    AgentCapabilities,
+    AgentLogin,
+    ClientCapabilities,
+    Implementation,
+    TerminalLogin,
+)
+from accord.session.requests import Initialize, Initialized
+from tests.dialects.json_values import plain, raw
+from tests.dialects.telling import ABLE
+from tests.dialects.v2_draft.speaking import speaker
+
+WHO = Implementation(name="agent", version="2", title="Agent")
+OFFER = Initialize(version=2, info=None, capabilities=ClientCapabilities())
+ALL = AgentCapabilities(
+    load=True,
+    resume=True,
+    list=True,
+    close=True,
+    delete=True,
+    fork=True,
+    additional_directories=True,
+    image=True,
+    audio=True,
+    embedded_context=True,
+    mcp_http=True,
+    mcp_sse=True,
+    logout=True,
+)
+
+
+def answered(**fields: Any) -> Any:
+    answer = Initialized(version=2, info=fields.pop("info", WHO), capabilities=fields.pop("can", ALL), **fields)
+    return plain(speaker().answer_to_wire(OFFER, answer))
+
+
+def heard(**members: Any) -> Initialized:
+    return speaker().answer_from_wire(OFFER, raw({"protocolVersion": 2, **members}))
+
+
+def offered(**members: Any) -> Initialize:
+    word: Any = speaker().request_from_wire("initialize", raw({"protocolVersion": 2, **members}), "client")
+    return word
+
+
+@pytest.mark.requirement("INIT-06", "AMB-16")
+def test_an_agent_answers_in_both_shapes():
+    result = answered(can=AgentCapabilities(load=True, image=True))
+    info = {"name": "agent", "version": "2", "title": "Agent"}
+    assert (result["info"], result["agentInfo"]) == (info, info)
+    assert result["agentCapabilities"]["loadSession"] is True
+    assert result["capabilities"]["session"] == {"prompt": {"image": {}}, "mcp": {"stdio": {}}, "load": {}}
+    assert result["authMethods"] == []
+
+
+def test_either_shape_of_an_answer_says_all():
+    result = answered()
+    for shape in (("agentInfo", "agentCapabilities"), ("info", "capabilities")):
+        word = heard(**{name: result[name] for name in shape})
+        assert (word.info, word.capabilities) == (WHO, ALL)
+
+
+@pytest.mark.requirement("INIT-08", "INIT-19", "AMB-13", "AMB-70")
+def test_what_is_said_nowhere_is_off():
+    assert heard().capabilities == AgentCapabilities()
+    assert heard(capabilities={"session": {"load": False, "list": None, "prompt": {"image": 1}}}).capabilities == (
+        AgentCapabilities()
+    )
+    assert offered().capabilities == ClientCapabilities()
+
+
+def test_markers_may_be_booleans_or_objects_in_either_place():
+    said = {"loadSession": {}, "promptCapabilities": {"image": {}, "audio": True}, "mcpCapabilities": {"http": {}}}
+    sessions = {"resume": True, "list": {}}
+    can = heard(capabilities={**said, "sessionCapabilities": sessions, "auth": {"logout": True}}).capabilities
+    assert can == AgentCapabilities(
+        load=True, image=True, audio=True, mcp_http=True, resume=True, list=True, logout=True
+    )
+
+
+def test_a_client_may_say_what_it_can_in_v2s_place():
+    word = offered(
+        clientInfo={"name": "c", "version": "1"},
+        capabilities={
+            "fs": {"readTextFile": True, "writeTextFile": {}},
+            "terminal": True,
+            "auth": {"terminal": {}},
+            "elicitation": {"form": {}, "url": True},
+            "session": {"configOptions": {"boolean": {}}, "notices": {}, "compaction": True},
+        },
+    )
+    assert word.info == Implementation(name="c", version="1")
+    assert word.capabilities == ABLE
+
+
+def test_what_implementers_advertise_is_kept_where_it_stood():
+    note = {"x/y": 1}
+    can = heard(
+        agentCapabilities={"promptCapabilities": {"_meta": {"old": 1}}},
+        capabilities={
+            "session": {"mcp": {"_meta": note}, "list": {"_meta": note}},
+            "promptCapabilities": {"_meta": note},
+        },
+    ).capabilities
+    assert can.group_meta == {"session.mcp": note, "session.list": note, "session.prompt": {"old": 1}}
+    again = plain(speaker().answer_to_wire(OFFER, Initialized(version=2, info=None, capabilities=can)))
+    assert again["capabilities"]["session"]["list"] == {"_meta": note}
+    assert again["capabilities"]["session"]["prompt"] == {"_meta": {"old": 1}}
+    assert "info" not in again
+
+
+@pytest.mark.requirement("AUTH-02")
+def test_ways_to_log_in_have_both_keys_and_are_read_by_either():
+    methods = [AgentLogin("a", "A"), TerminalLogin("t", "T", args=["login"], env={"X": "1"})]
+    said = answered(auth_methods=methods)["authMethods"]
+    assert said == [
+        {"id": "a", "methodId": "a", "name": "A", "type": "agent"},
+        {"id": "t", "methodId": "t", "name": "T", "type": "terminal", "args": ["login"], "env": {"X": "1"}},
+    ]
+    assert heard(authMethods=said).auth_methods == methods
+    of_v2 = {"methodId": "t", "name": "T", "type": "terminal", "args": ["login"], "env": [{"name": "X", "value": "1"}]}
+    assert heard(authMethods=[{"id": "a", "name": "A"}, of_v2]).auth_methods == methods
+    assert heard(authMethods=[{"id": "b", "name": "B", "type": "_x"}]).auth_methods == [AgentLogin("b", "B")]

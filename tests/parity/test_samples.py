@@ -1,0 +1,52 @@
+"""Whatever the official schema describes is read in strict mode and written back as it was."""
+
+from __future__ import annotations
+
+import json
+from types import ModuleType
+from typing import Any
+
+import msgspec
+import pytest
+
+from accord.schema import v1, v2
+from accord.schema.reading import Reader
+from tests.parity.frames import validate
+from tests.parity.official import load
+from tests.parity.samples import TEXT, Samples
+from tests.parity.shapes import OfficialShapes, is_struct, variants
+
+pytestmark = pytest.mark.interop
+
+
+def object_definitions(version: int, package: ModuleType) -> list[str]:
+    """Those with a type of their own; a variant is read as part of its union, since only there it has its tag."""
+    definitions = load(version).definitions
+    official = OfficialShapes(definitions)
+    return [
+        name
+        for name, definition in definitions.items()
+        if name in package.__all__ and not official.is_scalar(definition) and not official.arrays(definition)
+        if not is_struct(expected := getattr(package, name)) or expected.__struct_config__.tag is None
+    ]
+
+
+def is_unknown_variant(sample: dict[str, Any], expected: Any) -> bool:
+    tags = {struct.__struct_config__.tag_field for struct in variants(expected).values()}
+    return any(sample.get(tag or "") == TEXT for tag in tags)
+
+
+@pytest.mark.parametrize(("version", "package"), [(1, v1), (2, v2)], ids=["v1", "v2"])
+def test_what_the_schema_allows_is_read_strictly_and_written_back(version: int, package: ModuleType):
+    checked = 0
+    for name in object_definitions(version, package):
+        expected = getattr(package, name)
+        reader = Reader(expected, strict=True)
+        for sample in Samples(load(version).definitions).of(name):
+            assert list(validate(sample, version, name)) == [], "the sample itself is wrong"
+            if is_unknown_variant(sample, expected):
+                continue
+            read = reader.decode(json.dumps(sample).encode())
+            assert json.loads(msgspec.json.encode(read)) == sample, name
+            checked += 1
+    assert checked > 250
