@@ -119,11 +119,13 @@ class NotebookAgent:
         about = requests.ToolCallSubject(call=call)
         asked = requests.RequestPermission(session_id=session.id, subject=about, options=[YES, NO])
         method, params = self.dialect.request_to_wire(asked)
-        answer = self.dialect.answer_from_wire(asked, await self.peer.request(method, params))
-        if allowed := answer.option_id == YES.id:
-            session.notes = after
-        await self.tell(session, ToolCallPatch(id=id, status="completed" if allowed else "failed"))
-        return allowed
+        try:
+            answer = self.dialect.answer_from_wire(asked, await self.peer.request(method, params))
+            if answer.option_id == YES.id:
+                session.notes = after
+        finally:  # also when the turn is cancelled: no call stays open
+            await self.tell(session, ToolCallPatch(id=id, status="completed" if session.notes == after else "failed"))
+        return session.notes == after
 
     async def serve(self) -> None:
         async with self.peer:

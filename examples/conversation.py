@@ -31,12 +31,19 @@ COLOURFUL = sys.stdout.isatty() and "NO_COLOR" not in os.environ
 WIDTH = min(shutil.get_terminal_size((100, 24)).columns, 160)
 
 
+def show(text: str) -> None:
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:  # whoever reads, perhaps `head`, has seen enough
+        sys.stdout = io.StringIO()
+
+
 def coloured(text: str, what: str) -> str:
     return f"\x1b[{COLOURS[what]}m{text}\x1b[0m" if COLOURFUL and what in COLOURS else text
 
 
 def line(who: str, text: str) -> None:
-    print(coloured(f"{who:>8}", who), text)
+    show(f"{coloured(f'{who:>8}', who)} {text}")
 
 
 def show_frame(direction: str, frame: bytes) -> None:
@@ -50,7 +57,7 @@ def show_frame(direction: str, frame: bytes) -> None:
     id = f" #{message['id']}" if "id" in message else ""
     arrow = "client → agent" if direction == "sent" else "client ← agent"
     text = f"  {arrow}  {name}{id}  {json.dumps(payload, ensure_ascii=False)}"
-    print(coloured(text if len(text) <= WIDTH else f"{text[: WIDTH - 1]}…", "frame"))
+    show(coloured(text if len(text) <= WIDTH else f"{text[: WIDTH - 1]}…", "frame"))
 
 
 def show_change(change: Change) -> None:
@@ -107,14 +114,14 @@ def show_diff(diff: Diff) -> None:
 async def converse(version: Offered) -> None:
     client = ExampleClient(AGENT, show_change, choose, version, on_frame=show_frame)
     async with client.peer:
-        print(coloured("\nHandshake\n", "title"))
+        show(coloured("\nHandshake\n", "title"))
         await client.initialize()
         session_id = await client.new_session(str(Path.cwd()))
         for text in PROMPTS:
-            print(coloured(f"\n{text}\n", "title"))
+            show(coloured(f"\n{text}\n", "title"))
             reason = await client.prompt(session_id, text)
             line("turn", f"over: {reason}")
-    print(coloured(f"\nThe transcript, in words that outlive {client.dialect.name}\n", "title"))
+    show(coloured(f"\nThe transcript, in words that outlive {client.dialect.name}\n", "title"))
     show_transcript(client.transcripts[session_id])
 
 

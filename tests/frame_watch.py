@@ -7,7 +7,7 @@ speaks no protocol. Nor is one of the draft, which no official schema has.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 from unittest import mock
@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 from accord.peer import Peer
 from tests.parity.frames import FrameValidator, Side, validate
 
-__all__ = ["FrameWatch"]
+__all__ = ["FrameWatch", "violations_received"]
 
 UNSTABLE = ("session/set_model", "session/fork")
 
@@ -88,6 +88,12 @@ def version_of(offer: Any, said: Any) -> int | None:
     if version == 2:
         return 2 if "info" in offer and "info" in said else None
     return 1 if version == 1 else None
+
+
+def violations_received(frames: Iterable[tuple[str, bytes]]) -> list[str]:
+    """What is wrong with the frames that a peer received, for one whose other side is a program of ours."""
+    watched = Watched()
+    return [reason for direction, frame in frames for reason in watched.observe(direction == "received", frame)]
 
 
 class FrameWatch:

@@ -68,3 +68,16 @@ async def test_an_answer_to_the_handshake_that_does_not_fit_is_noticed(monkeypat
     monkeypatch.setitem(ANSWERS, 1, {"protocolVersion": 1, "agentInfo": {"name": 1}})
     (violation,) = await violations(1, {"sessionId": "s"})
     assert violation.startswith("InitializeResponse $.agentInfo")
+
+
+def test_frames_received_from_a_program_of_ours_can_be_judged_too():
+    from tests.frame_watch import violations_received
+
+    frames = [
+        ("sent", b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}'),
+        ("received", b'{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}'),
+        ("sent", b'{"jsonrpc":"2.0","id":1,"method":"session/new","params":{}}'),
+        ("received", b'{"jsonrpc":"2.0","id":1,"result":{"sessionId":1}}'),
+    ]
+    (violation,) = violations_received(frames)
+    assert violation.startswith("session/new: NewSessionResponse $.sessionId")

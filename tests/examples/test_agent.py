@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -34,6 +35,10 @@ async def client(version: Offered) -> AsyncIterator[ClientSide]:
         yield connected
     reason = await connected.peer.wait_closed()
     assert reason.exit_code == 0, reason
+    if "ACCORD_SCHEMAS" in os.environ:
+        from tests.frame_watch import violations_received
+
+        assert violations_received(connected.frames) == []
 
 
 async def test_it_writes_a_note_down_when_it_may(client: ClientSide):
@@ -74,6 +79,7 @@ async def test_a_cancel_ends_the_turn(client: ClientSide):
     await client.until("asked session/request_permission")
     await client.cancel(session_id)
     assert await turn == "cancelled"
+    assert client.transcripts[session_id].tool_calls["call-0"].status == "failed"
 
 
 async def test_a_session_is_listed_told_again_resumed_and_closed(client: ClientSide):

@@ -194,3 +194,19 @@ async def test_a_peer_on_a_transport_that_cannot_be_opened_says_so():
         await peer.wait_closed()
     assert not peer.is_open
     await peer.aclose()
+
+
+async def test_a_peer_is_opened_only_once():
+    async with joined() as (us, _):
+        with pytest.raises(RuntimeError, match="only once"):
+            await us.open()
+        assert us.is_open
+
+
+async def test_what_is_told_of_the_end_and_fails_keeps_nobody_from_closing(caplog: pytest.LogCaptureFixture):
+    def tell(reason: ConnectionClosed) -> None:
+        raise ValueError("no")
+
+    async with joined(our_options={"on_closed": tell}) as (us, _):
+        await us.aclose()
+    assert [record.message for record in caplog.records] == ["what was to be told of the end failed"]

@@ -27,9 +27,9 @@ class Line:
         self.is_reading = True
 
 
-def flow_on(line: Line, failures: list[Overloaded] | None = None) -> Flow:
+def flow_on(line: Line, failures: list[Overloaded] | None = None, owed: list[int] | None = None) -> Flow:
     limits = Limits(inbox=10, unsent=10, unsent_hard=20, open_requests=2, open_requests_hard=4)
-    return Flow(line, limits, (failures if failures is not None else []).append)  # type: ignore[arg-type]
+    return Flow(line, limits, (failures if failures is not None else []).append, lambda: bool(owed))  # type: ignore[arg-type]
 
 
 async def test_reading_pauses_while_an_inbox_is_full_and_nobody_awaits_an_answer():
@@ -48,26 +48,116 @@ async def test_reading_pauses_while_an_inbox_is_full_and_nobody_awaits_an_answer
 async def test_reading_pauses_while_too_many_requests_are_open():
     line, failures = Line(), []
     flow = flow_on(line, failures)
-    flow.open_requests(3)
+    flow.open_requests(3, 0)
     assert not line.is_reading
-    flow.open_requests(2)
+    flow.open_requests(2, 0)
     assert line.is_reading
-    flow.open_requests(5)
+    flow.open_requests(5, 0)
     assert len(failures) == 1
 
 
-async def test_reading_pauses_while_the_other_side_does_not_read():
+async def test_reading_pauses_while_the_other_side_does_not_read_our_answers():
     line, failures = Line(), []
     flow = flow_on(line, failures)
-    line.unsent = 11
-    flow.sent()
+    flow.send_paused()
+    flow.answered(11)
     assert not line.is_reading
-    line.unsent = 0
     flow.send_resumed()
     assert line.is_reading
+
+
+async def test_unsent_answers_do_not_stop_the_reading_while_an_answer_is_owed_to_us():
+    line, owed = Line(), [1]
+    flow = flow_on(line, owed=owed)
+    flow.send_paused()
+    flow.answered(11)
+    assert line.is_reading
+    owed.clear()
+    flow.answered(1)
+    assert not line.is_reading
+    owed.append(2)
+    flow.asked()
+    assert line.is_reading
+
+
+async def test_what_is_unsent_is_bounded():
+    line, failures = Line(), []
+    flow = flow_on(line, failures)
+    line.unsent = 20
+    flow.sent()
+    assert failures == []
     line.unsent = 21
     flow.sent()
     assert [error.limit for error in failures] == [20]
+
+
+async def test_reading_goes_on_while_somebody_waits_for_room():
+    line = Line()
+    flow = flow_on(line)
+    flow.inbox_pressed(True)
+    flow.send_paused()
+    waiting = asyncio.create_task(flow.room())
+    await asyncio.sleep(0)
+    assert line.is_reading
+    flow.send_resumed()
+    await waiting
+    assert not line.is_reading
+
+
+@pytest.mark.parametrize("way", ["notify", "post"])
+async def test_two_large_messages_that_cross_both_arrive(way: str):
+    """Each is more than a peer likes to have unsent, and neither side may wait for the other to read first."""
+    heard: list[str] = []
+    async with joined(heard_by(heard, "us"), heard_by(heard, "them")) as (us, them):
+        params = {"text": "x" * 5_000_000}
+        if way == "notify":
+            await asyncio.gather(us.notify("test/told", params), them.notify("test/told", params))
+        else:
+            us.post("test/told", params)
+            them.post("test/told", params)
+        await until(lambda: len(heard) == 2)
+
+
+async def test_two_large_answers_that_cross_both_arrive():
+    async def large(params: Any) -> Any:
+        return "x" * 5_000_000
+
+    async with joined({"test/large": large}, {"test/large": large}) as (us, them):
+        calls = us.call("test/large"), them.call("test/large")
+        assert [len(value(await call)) for call in calls] == [5_000_000, 5_000_000]
+
+
+async def test_two_consumers_that_answer_each_update_with_another_do_not_block_each_other():
+    inboxes: list[Any] = []
+    limits = Limits(inbox=2000, inbox_hard=10**6)
+
+    def into(place: int) -> Any:
+        return lambda event: inboxes[place].put(value(event.params)["n"], 100)
+
+    ends = memory.joined(high_water=1000)
+    async with Peer(ends[0], into(0), limits=limits) as us, Peer(ends[1], into(1), limits=limits) as them:
+        inboxes.extend((us.inbox(), them.inbox()))
+        for peer in (us, them):
+            for _ in range(50):
+                peer.post("test/told", {"n": 40, "pad": "x" * 100})
+
+        async def echo(peer: Peer, inbox: Any) -> None:
+            left = 100 * 41 // 2
+            async for n in inbox:
+                left -= 1
+                if n:
+                    await peer.notify("test/told", {"n": n - 1, "pad": "x" * 100})
+                if not left:
+                    return
+
+        await asyncio.gather(echo(us, inboxes[0]), echo(them, inboxes[1]))
+
+
+def heard_by(heard: list[str], name: str) -> Any:
+    def receive(event: Any) -> None:
+        heard.append(name)
+
+    return receive
 
 
 async def test_a_writer_waits_until_there_is_room_or_the_end():
@@ -157,6 +247,21 @@ async def test_what_nobody_consumes_ends_the_connection_at_the_hard_limit_with_t
             await waiting
         assert isinstance(closed.value.__cause__, Overloaded)
         assert "5000" in str(closed.value)
+
+
+async def test_large_requests_that_nobody_answers_end_the_connection_at_the_hard_limit_with_the_reason():
+    async def never(params: Any) -> Any:
+        await asyncio.Event().wait()
+
+    limits = Limits(open_request_bytes_hard=100_000)
+    async with joined(theirs={"test/never": never}, their_options={"limits": limits}) as (us, them):
+        calls = [us.call("test/never", {"pad": "x" * 30_000}) for _ in range(3)]
+        await until(lambda: len(them._answering._services) == 3)
+        assert them.is_open
+        calls.append(us.call("test/never", {"pad": "x" * 30_000}))
+        closed = await them.wait_closed()
+        assert isinstance(closed.__cause__, Overloaded)
+        assert "100000" in str(closed)
 
 
 async def test_a_flood_of_requests_is_served_a_few_at_a_time():

@@ -172,6 +172,45 @@ async def test_what_follows_an_answer_leaves_right_after_it_and_before_anything_
     assert sent[answer + 1]["method"] == "session/update"
 
 
+async def test_what_follows_an_answer_in_a_batch_waits_for_the_whole_array():
+    """FN-01: the answer leaves with the array, so what belongs after it does too."""
+    sent: list[Any] = []
+    release = asyncio.Event()
+
+    async def new_session(params: Any) -> Any:
+        return Answer({"sessionId": "s"}, then=lambda: peers[0].post("session/update", {"commands": []}))
+
+    async def slow(params: Any) -> Any:
+        await release.wait()
+
+    def observe(direction: str, frame: bytes) -> None:
+        if direction == "sent":
+            sent.append(msgspec.json.decode(frame))
+
+    peers: list[Peer] = []
+    handlers = {"_test/new": new_session, "_test/slow": slow}
+    async with joined(theirs=handlers, their_options={"on_frame": observe}) as (us, them):
+        peers.append(them)
+        batch = asyncio.create_task(us.batch(Ask("_test/new"), Ask("_test/slow")))
+        await until(lambda: them._answering._after)
+        assert sent == []
+        release.set()
+        await batch
+        assert [type(message) for message in sent] == [list, dict]
+        assert them._answering._after == {}
+
+
+async def test_nothing_follows_an_answer_that_could_not_be_written():
+    async def new_session(params: Any) -> Any:
+        return Answer({"sessionId": object()}, then=lambda: followed.append(1))
+
+    followed: list[int] = []
+    async with joined(theirs={"session/new": new_session}) as (us, _):
+        with pytest.raises(InternalError):
+            await us.request("session/new")
+    assert followed == []
+
+
 async def test_what_is_told_during_a_request_arrives_before_its_answer():
     """FN-02, FN-03: when the answer is taken in, everything sent before it has been."""
     order: list[Any] = []

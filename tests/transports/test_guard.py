@@ -128,6 +128,19 @@ async def test_a_cancelled_open_leaves_nothing_running(ticks: int):
         assert await asyncio.to_thread(wait_gone, *left)
 
 
+async def test_closing_while_it_is_opened_leaves_nothing_running():
+    before = set(descendants(os.getpid()))
+    process, recorder = Process(["sleep", "1000"], terminate_grace=0.1), Recorder()
+    opening = asyncio.create_task(process.open(recorder))
+    await asyncio.sleep(0)
+    await process.aclose()
+    with pytest.raises(ConnectionClosed):
+        await opening
+    assert recorder.calls == []
+    while left := set(descendants(os.getpid())) - before:
+        assert await asyncio.to_thread(wait_gone, *left)
+
+
 async def test_a_guard_that_cannot_run_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     broken = tmp_path / "guard.py"
     broken.write_text("raise SystemExit('no guard today')")

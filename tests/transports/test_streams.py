@@ -98,8 +98,8 @@ async def test_bytes_go_through_every_kind_of_descriptor_and_its_description_is_
     assert sink.received == 20 * payload
     assert not is_nonblocking(source)
     assert not is_nonblocking(target)
-    assert writer.unsent == 0
     await writer.finish()
+    assert writer.unsent == 0
     reader.close()
 
 

@@ -1,12 +1,14 @@
-"""Updates that v1 and v2 spell alike: usage, the session's description, notices, compactions, and unknown ones."""
+"""Updates that every version spells alike: usage, the session's description, notices, compactions, and unknown ones."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from accord.dialects.absent import known, meta_whole, told
 from accord.dialects.content import ContentMapping
-from accord.dialects.dialect import Dialect
+from accord.dialects.dialect import Dialect, UpdatesFromWire, UpdatesToWire
+from accord.dialects.patched import one
 from accord.schema.values import UNSET, Unknown
 from accord.session.entities import Cost, Notice
 from accord.session.updates import (
@@ -26,7 +28,7 @@ from accord.session.updates import (
 )
 from accord.session.word import Word
 
-__all__ = ["AlikeUpdates"]
+__all__ = ["AlikeUpdates", "tags_of", "unknown_update"]
 
 
 class AlikeUpdates:
@@ -36,20 +38,19 @@ class AlikeUpdates:
         self._schema = schema
         self._content = content
         self._meta_replaces = meta_replaces
-        self.to_wire: dict[type[Any], Any] = {
+        self.to_wire: UpdatesToWire = {
             InfoChanged: self.info_changed,
             UsageChanged: self.usage_changed,
             NoticeShown: self.notice_shown,
             CompactionChanged: self.compaction_changed,
-            UnknownUpdate: self.unknown_update,
         }
-        self.from_wire: dict[type[Any], Any] = {
+        self.from_wire: UpdatesFromWire = {
             schema.SessionInfoUpdate: self.info,
             schema.UsageUpdate: self.usage,
             schema.Notice: self.notice,
             schema.CompactionUpdate: self.compaction,
             schema.CompactionSummaryChunk: self.compaction_piece,
-            Unknown: self.unknown,
+            Unknown: _unknown,
         }
 
     def info_changed(self, dialect: Dialect, session_id: str, change: InfoChanged) -> list[Any]:
@@ -76,9 +77,7 @@ class AlikeUpdates:
         return [self._schema.UsageUpdate(used=usage.used, size=usage.size, cost=cost, meta=change.patch.meta)]
 
     def usage(self, dialect: Dialect, update: Any) -> list[Report]:
-        cost = update.cost
-        if cost is not UNSET and cost is not None:
-            cost = Cost(amount=cost.amount, currency=cost.currency, meta=known(cost.meta))
+        cost = one(update.cost, _cost)
         return [UsageReport(used=update.used, size=update.size, cost=cost, meta=update.meta)]
 
     def notice_shown(self, dialect: Dialect, session_id: str, change: NoticeShown) -> list[Any]:
@@ -104,24 +103,22 @@ class AlikeUpdates:
         if isinstance(patch, CompactionPiece):
             content = self._content.to_wire(patch.content)
             return [self._schema.CompactionSummaryChunk(compaction_id=patch.id, content=content, meta=patch.meta)]
-        summary = patch.summary
         return [
             self._schema.CompactionUpdate(
                 compaction_id=patch.id,
                 status=patch.status,
-                summary=self._content.all_to_wire(summary) if summary else summary,
+                summary=one(patch.summary, self._content.all_to_wire),
                 error=patch.error,
                 meta=self._meta(patch, change.compaction),
             )
         ]
 
     def compaction(self, dialect: Dialect, update: Any) -> list[Report]:
-        summary = update.summary
         return [
             CompactionPatch(
                 id=update.compaction_id,
                 status=update.status,
-                summary=self._content.all_from_wire(summary) if summary else summary,
+                summary=one(update.summary, self._content.all_from_wire),
                 error=update.error,
                 meta=update.meta,
                 meta_replaces=self._meta_replaces,
@@ -135,8 +132,27 @@ class AlikeUpdates:
     def _meta(self, patch: Upsert, entity: Word) -> Any:
         return meta_whole(patch, entity) if self._meta_replaces else patch.meta
 
-    def unknown_update(self, dialect: Dialect, session_id: str, change: UnknownUpdate) -> list[Any]:
+
+def tags_of(updates: UpdatesFromWire) -> frozenset[str]:
+    """The names of the updates that a version has."""
+    return frozenset(kind.__struct_config__.tag for kind in updates if kind is not Unknown)
+
+
+def unknown_update(tags: frozenset[str]) -> Callable[[Dialect, str, UnknownUpdate], list[Any]]:
+    """For a version that has updates of these names: an unknown one is told as it came, unless its name is one of them."""
+
+    def unknown_to_wire(dialect: Dialect, session_id: str, change: UnknownUpdate) -> list[Any]:
+        if change.patch.tag in tags:
+            dialect.lose("update-type", change.patch.tag)
+            return []
         return [Unknown(change.patch.tag, change.patch.raw)]
 
-    def unknown(self, dialect: Dialect, update: Unknown) -> list[Report]:
-        return [UnknownReport(tag=update.tag, raw=update.raw)]
+    return unknown_to_wire
+
+
+def _unknown(dialect: Dialect, update: Unknown) -> list[Report]:
+    return [UnknownReport(tag=update.tag, raw=update.raw)]
+
+
+def _cost(cost: Any) -> Cost:
+    return Cost(amount=cost.amount, currency=cost.currency, meta=known(cost.meta))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Raw
@@ -24,9 +24,31 @@ from accord.session.requests import Asked, Told
 from accord.session.updates import Change, Report
 from accord.session.word import Word
 
-__all__ = ["Dialect", "Exchange", "Recent", "Side", "Telling"]
+__all__ = [
+    "AnswerFunction",
+    "Dialect",
+    "Exchange",
+    "Recent",
+    "RequestFunction",
+    "Side",
+    "Telling",
+    "UpdatesFromWire",
+    "UpdatesToWire",
+]
 
 Side = Literal["client", "agent"]
+
+RequestFunction: TypeAlias = Callable[[Any, Any], Any]
+"""Given the dialect and a word it returns the params; given the params, the word."""
+
+AnswerFunction: TypeAlias = Callable[[Any, Any, Any], Any]
+"""Given the dialect, what was asked and the answer it returns the result; given the result, the answer."""
+
+UpdatesToWire: TypeAlias = Mapping[type[Any], Callable[[Any, str, Any], list[Any]]]
+"""By type of change: the `update` objects that tell it to a session's listener; often one, sometimes none."""
+
+UpdatesFromWire: TypeAlias = Mapping[type[Any], Callable[[Any, Any], list[Report]]]
+"""By type of wire update: what it reports."""
 
 T = TypeVar("T")
 
@@ -43,7 +65,7 @@ class Recent(list[T]):
 
 
 class Exchange(msgspec.Struct, frozen=True, gc=False):
-    """How one request word and its answer look in one version; the functions get the dialect first.
+    """How one request word and its answer look in one version.
 
     Where words share a method (v2's resume is LoadSession and ResumeSession), the one that comes first in the table
     reads it and may return either word.
@@ -51,10 +73,10 @@ class Exchange(msgspec.Struct, frozen=True, gc=False):
 
     word: type[Asked]
     method: str
-    to_wire: Callable[[Any, Any], Any]
-    from_wire: Callable[[Any, Any], Any]
-    answer_to_wire: Callable[[Any, Any, Any], Any]
-    answer_from_wire: Callable[[Any, Any, Any], Any]
+    to_wire: RequestFunction
+    from_wire: RequestFunction
+    answer_to_wire: AnswerFunction
+    answer_from_wire: AnswerFunction
 
 
 class Telling(msgspec.Struct, frozen=True, gc=False):
@@ -62,8 +84,8 @@ class Telling(msgspec.Struct, frozen=True, gc=False):
 
     word: type[Told]
     method: str
-    to_wire: Callable[[Any, Any], Any]
-    from_wire: Callable[[Any, Any], Any]
+    to_wire: RequestFunction
+    from_wire: RequestFunction
 
 
 class Dialect:
@@ -89,10 +111,8 @@ class Dialect:
     METHODS: ClassVar[Mapping[str, Method]]
     EXCHANGES: ClassVar[Mapping[type[Asked], Exchange]]
     TELLINGS: ClassVar[Mapping[type[Told], Telling]]
-    UPDATES_TO_WIRE: ClassVar[Mapping[type[Any], Callable[[Any, str, Any], list[Any]]]]
-    """By type of change: the `update` objects that tell it to a session's listener; often one, sometimes none."""
-    UPDATES_FROM_WIRE: ClassVar[Mapping[type[Any], Callable[[Any, Any], list[Report]]]]
-    """By type of wire update: what it reports."""
+    UPDATES_TO_WIRE: ClassVar[UpdatesToWire]
+    UPDATES_FROM_WIRE: ClassVar[UpdatesFromWire]
     UPDATE_PARAMS: ClassVar[type[Any]]
     """The params of `session/update`: has `session_id`, `update` and `meta`."""
 
@@ -131,7 +151,7 @@ class Dialect:
         try:
             return exchange.from_wire(self, self._reader(known.params).decode(params, self.notes))
         except Malformed as error:
-            raise InvalidParams(error.reason, field=error.path.lstrip("$.") or None) from error
+            raise InvalidParams(error.reason, field=error.path.removeprefix("$").removeprefix(".") or None) from error
 
     def answer_to_wire(self, asked: Asked, answer: Word) -> Any:
         """The result that answers a request."""

@@ -8,6 +8,7 @@ import msgspec
 
 from accord.dialects.absent import known, told
 from accord.dialects.dialect import Dialect, Exchange, Telling
+from accord.dialects.plain import plain
 from accord.errors import InvalidParams
 from accord.schema.reading import Reader
 from accord.schema.values import Unknown as UnknownOnWire
@@ -26,7 +27,9 @@ class ElicitationMapping:
             Elicit, "elicitation/create", self.to_wire, self.from_wire, self.answer_to_wire, self.answer_from_wire
         )
         self.telling = Telling(
-            ElicitationCompleted, "elicitation/complete", self.completed_to_wire, self.completed_from_wire
+            ElicitationCompleted,
+            "elicitation/complete",
+            *plain(ElicitationCompleted, schema.CompleteElicitationNotification),
         )
 
     def to_wire(self, dialect: Dialect, asked: Elicit) -> Any:
@@ -82,9 +85,3 @@ class ElicitationMapping:
             return ElicitationAnswer(action="accept", content=known(result.content), meta=known(result.meta))
         action = "decline" if isinstance(result, self._schema.ElicitationDeclineAction) else "cancel"
         return ElicitationAnswer(action=action, meta=known(result.meta))
-
-    def completed_to_wire(self, dialect: Dialect, word: ElicitationCompleted) -> Any:
-        return self._schema.CompleteElicitationNotification(elicitation_id=word.elicitation_id, meta=told(word.meta))
-
-    def completed_from_wire(self, dialect: Dialect, params: Any) -> ElicitationCompleted:
-        return ElicitationCompleted(elicitation_id=params.elicitation_id, meta=known(params.meta))

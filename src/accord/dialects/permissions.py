@@ -2,17 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from accord.dialects.absent import known, told
-from accord.dialects.dialect import Dialect
+from accord.dialects.dialect import Dialect, Exchange, RequestFunction
 from accord.schema.values import Unknown as UnknownOnWire
-from accord.session.requests import PermissionAnswer, PermissionOption
+from accord.session.requests import PermissionAnswer, PermissionOption, RequestPermission
 
-__all__ = ["permission_answer_from_wire", "permission_answer_to_wire", "permission_options"]
+__all__ = ["PermissionMapping", "permission_options"]
 
 
-def permission_options(options: list[Any]) -> list[PermissionOption]:
+class PermissionMapping:
+    """Bound to the schema of one version."""
+
+    def __init__(self, schema: Any) -> None:
+        self._schema = schema
+
+    def exchange(self, to_wire: RequestFunction, from_wire: RequestFunction) -> Exchange:
+        """The question, which each version asks in its own way, and its answer."""
+        return Exchange(
+            RequestPermission, "session/request_permission", to_wire, from_wire, self.answer_to_wire, answer_from_wire
+        )
+
+    def options_to_wire(self, options: Iterable[PermissionOption]) -> list[Any]:
+        """The options, in order."""
+        return [
+            self._schema.PermissionOption(
+                option_id=option.id, name=option.name, kind=option.kind, meta=told(option.meta)
+            )
+            for option in options
+        ]
+
+    def answer_to_wire(self, dialect: Dialect, asked: Any, answer: PermissionAnswer) -> Any:
+        """The outcome; whatever does not select an option is sent as cancelled."""
+        meta = told(answer.outcome_meta)
+        if answer.outcome == "selected" and answer.option_id is not None:
+            outcome = self._schema.SelectedPermissionOutcome(option_id=answer.option_id, meta=meta)
+        else:
+            outcome = self._schema.CancelledPermissionOutcome(meta=meta)
+        return self._schema.RequestPermissionResponse(outcome=outcome, meta=told(answer.meta))
+
+
+def permission_options(options: Iterable[Any]) -> list[PermissionOption]:
     """The options as words; a kind that is not known is kept (COMPAT-06)."""
     return [
         PermissionOption(id=option.option_id, name=option.name, kind=option.kind, meta=known(option.meta))
@@ -20,21 +52,7 @@ def permission_options(options: list[Any]) -> list[PermissionOption]:
     ]
 
 
-def permission_answer_to_wire(wire: Any) -> Any:
-    """For the schema of one version."""
-
-    def to_wire(dialect: Dialect, asked: Any, answer: PermissionAnswer) -> Any:
-        meta = told(answer.outcome_meta)
-        if answer.outcome == "selected" and answer.option_id is not None:
-            outcome = wire.SelectedPermissionOutcome(option_id=answer.option_id, meta=meta)
-        else:
-            outcome = wire.CancelledPermissionOutcome(meta=meta)
-        return wire.RequestPermissionResponse(outcome=outcome, meta=told(answer.meta))
-
-    return to_wire
-
-
-def permission_answer_from_wire(dialect: Dialect, asked: Any, result: Any) -> PermissionAnswer:
+def answer_from_wire(dialect: Dialect, asked: Any, result: Any) -> PermissionAnswer:
     """The outcome. One that is not known is kept, and is not an approval (AMB-58)."""
     outcome = result.outcome
     if isinstance(outcome, UnknownOnWire):

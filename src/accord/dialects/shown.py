@@ -15,6 +15,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from accord.dialects.dialect import Dialect
+from accord.dialects.modes import is_mode_option
 from accord.session.entities import Exit, Option, Plan, Terminal, TerminalItem, ToolCall
 from accord.session.growing import Output
 
@@ -45,7 +46,7 @@ class Shown:
     def mode_option_lags(self) -> bool:
         """Put the mode that was told into the mode option, and say whether that changed it."""
         for place, option in enumerate(self.options):
-            if option.category == "mode" and isinstance(option.value, str):
+            if is_mode_option(option):
                 if self.mode is None or option.value == self.mode:
                     return False
                 option = replace(option, value=self.mode)

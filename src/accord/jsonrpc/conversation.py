@@ -111,6 +111,11 @@ class Conversation:
         return len(self._asked)
 
     @property
+    def is_owed(self) -> bool:
+        """Whether an answer may still come, if only a late one to a request that we gave up on."""
+        return bool(self._asked or self._forgotten)
+
+    @property
     def serving(self) -> int:
         """How many received requests we still owe an answer; limiting them is up to the layer above."""
         return len(self._serving)

@@ -12,6 +12,7 @@ import msgspec
 
 from accord.errors import InternalError, RequestCancelled, RequestFailed
 from accord.jsonrpc.conversation import Conversation, Incoming
+from accord.jsonrpc.events import OpenBatch
 from accord.peer.flow import Flow
 
 __all__ = ["Answer", "Answering", "correlation_id"]
@@ -20,7 +21,10 @@ log = logging.getLogger("accord.peer")
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """A result with something to do right after it has been sent, before anything else can be (FN-01)."""
+    """A result with something to do right after it has been sent, before anything else can be (FN-01).
+
+    `then` is not called when the answer never leaves: it could not be written, or nobody is there any more.
+    """
 
     result: Any
     then: Callable[[], None]
@@ -34,10 +38,11 @@ def correlation_id() -> str:
 class _Service:
     """One request being answered. A task that is cancelled before its first step never runs, hence `has_begun`."""
 
-    __slots__ = ("has_begun", "incoming", "task", "work")
+    __slots__ = ("has_begun", "incoming", "size", "task", "work")
 
     def __init__(self, incoming: Incoming, work: Coroutine[Any, Any, Any]) -> None:
         self.incoming = incoming
+        self.size = len(incoming.params)
         self.work = work
         self.has_begun = False
         self.task: asyncio.Task[None] | None = None
@@ -51,6 +56,8 @@ class Answering:
         self._flow = flow
         self._send = send
         self._services: dict[Incoming, _Service] = {}
+        self._size = 0
+        self._after: dict[OpenBatch, list[Callable[[], None]]] = {}  # what waits for the array of a batch to be sent
 
     def begin(self, incoming: Incoming, work: Coroutine[Any, Any, Any] | None) -> None:
         """Run what will answer the request."""
@@ -59,7 +66,8 @@ class Answering:
             return
         service = self._services[incoming] = _Service(incoming, work)
         service.task = asyncio.create_task(self._serve(service))
-        self._flow.open_requests(len(self._services))
+        self._size += service.size
+        self._flow.open_requests(len(self._services), self._size)
 
     def cancel(self, incoming: Incoming) -> None:
         """The other side would like the request to end early; whatever comes of that is its answer."""
@@ -90,9 +98,7 @@ class Answering:
             name = correlation_id()
             log.error("%s failed (correlation id %s)", incoming.method, name, exc_info=error)
             error = InternalError(name)
-        frame = self._conversation.fail(incoming, error)
-        if frame is not None:
-            self._send(frame)
+        self._answered(incoming, self._conversation.fail(incoming, error))
 
     async def _serve(self, service: _Service) -> None:
         service.has_begun = True
@@ -118,8 +124,8 @@ class Answering:
             self._forget(service.incoming)
 
     def _forget(self, incoming: Incoming) -> None:
-        del self._services[incoming]
-        self._flow.open_requests(len(self._services))
+        self._size -= self._services.pop(incoming).size
+        self._flow.open_requests(len(self._services), self._size)
 
     def _succeeded(self, incoming: Incoming, result: Any) -> None:
         then = None
@@ -128,10 +134,23 @@ class Answering:
         frame = self._conversation.answer(incoming, result)
         if incoming.failure is not None:
             log.error("the answer to %s could not be encoded", incoming.method, exc_info=incoming.failure)
+            then = None
+        self._answered(incoming, frame, then)
+
+    def _answered(self, incoming: Incoming, frame: bytes | None, then: Callable[[], None] | None = None) -> None:
+        batch = incoming.batch
+        following = [] if batch is None else self._after.pop(batch, [])
+        if then is not None:
+            following.append(then)
         if frame is not None:
             self._send(frame)
-        if then is not None:
-            try:
-                then()
-            except Exception:
-                log.exception("what was to follow the answer to %s failed", incoming.method)
+            for follow in following:
+                self._follow(incoming, follow)
+        elif batch is not None and batch.owed and following:
+            self._after[batch] = following
+
+    def _follow(self, incoming: Incoming, follow: Callable[[], None]) -> None:
+        try:
+            follow()
+        except Exception:
+            log.exception("what was to follow the answer to %s failed", incoming.method)

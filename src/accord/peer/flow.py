@@ -1,7 +1,13 @@
 """When to stop reading, and when writers wait: the part of a peer that keeps memory bounded.
 
-Law: reading pauses only while nobody on our side awaits an answer, because the answer could not arrive then. So
-back-pressure cannot deadlock; where it would have to, a hard limit ends the connection instead, saying why.
+Law: reading pauses only for what this side alone can end. So it goes on
+
+- while somebody here awaits an answer, which could not arrive then, or waits for room, which the other side may be
+  unable to make until it has been read;
+- whatever is unsent, unless it is answers: whoever asked for those is bound to read them. But two sides may both have
+  asked, so not even then while we are owed an answer.
+
+Then back-pressure cannot deadlock. Where it would have to, a hard limit ends the connection instead, saying why.
 """
 
 from __future__ import annotations
@@ -19,28 +25,38 @@ __all__ = ["Flow"]
 class Flow:
     """Counts what one connection makes us hold, and acts on it."""
 
-    def __init__(self, transport: Transport, limits: Limits, fail: Callable[[Overloaded], None]) -> None:
+    def __init__(
+        self,
+        transport: Transport,
+        limits: Limits,
+        fail: Callable[[Overloaded], None],
+        is_owed: Callable[[], bool],
+    ) -> None:
         self._transport = transport
         self._limits = limits
         self._fail = fail
+        self._is_owed = is_owed
         self._is_reading = True
         self._is_over = False
         self._awaiting = 0
         self._pressing = 0
         self._open_requests = 0
+        self._unsent_answers = 0
         self._room: asyncio.Future[None] | None = None
         self.has_room = True
         """Whether a writer need not wait."""
 
     def awaiting(self, change: int) -> None:
-        """Somebody on our side began (1) or ceased (-1) to await an answer."""
+        """Somebody on our side began (1) or ceased (-1) to await an answer, or room."""
         self._awaiting += change
         if self._pressing or not self._is_reading or self._awaiting == 0:
             self._regulate()
 
-    def open_requests(self, count: int) -> None:
-        """So many requests of the other side are unanswered now."""
+    def open_requests(self, count: int, size: int) -> None:
+        """So many requests of the other side are unanswered now, which came with so many bytes."""
         self._open_requests = count
+        if size > self._limits.open_request_bytes_hard:
+            self._fail(Overloaded("bytes of unanswered requests", self._limits.open_request_bytes_hard))
         if count > self._limits.open_requests:
             if count > self._limits.open_requests_hard:
                 self._fail(Overloaded("unanswered requests", self._limits.open_requests_hard))
@@ -57,12 +73,20 @@ class Flow:
         """An inbox holds more than it ever may."""
         self._fail(Overloaded("bytes of updates that nobody consumes", self._limits.inbox_hard))
 
+    def asked(self) -> None:
+        """An answer is owed to us from now on."""
+        if not self._is_reading:
+            self._regulate()
+
     def sent(self) -> None:
         """Something was handed to the transport although it has no room."""
-        unsent = self._transport.unsent
-        if unsent > self._limits.unsent:
-            if unsent > self._limits.unsent_hard:
-                self._fail(Overloaded("bytes that the other side does not read", self._limits.unsent_hard))
+        if self._transport.unsent > self._limits.unsent_hard:
+            self._fail(Overloaded("bytes that the other side does not read", self._limits.unsent_hard))
+
+    def answered(self, size: int) -> None:
+        """What was sent is an answer of so many bytes."""
+        self._unsent_answers += size
+        if self._unsent_answers > self._limits.unsent:
             self._regulate()
 
     def send_paused(self) -> None:
@@ -77,13 +101,18 @@ class Flow:
             self._room.set_result(None)
             self._room = None
             self.has_room = True
+        self._unsent_answers = 0
         if not self._is_reading:
             self._regulate()
 
     async def room(self) -> None:
         """Wait until there is room to write, or the connection is over."""
-        while self._room is not None:
-            await asyncio.shield(self._room)
+        self.awaiting(1)
+        try:
+            while self._room is not None:
+                await asyncio.shield(self._room)
+        finally:
+            self.awaiting(-1)
 
     def end(self) -> None:
         """The connection is over: nobody waits for room any more."""
@@ -96,7 +125,7 @@ class Flow:
         is_full = (
             self._pressing > 0
             or self._open_requests > self._limits.open_requests
-            or self._transport.unsent > self._limits.unsent
+            or (self._unsent_answers > self._limits.unsent and not self._is_owed())
         )
         reads = not is_full or self._awaiting > 0
         if reads is not self._is_reading:

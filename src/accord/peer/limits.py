@@ -18,4 +18,5 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     unsent_hard: int = 256 * MIB
     open_requests: int = 4096
     open_requests_hard: int = 65536
+    open_request_bytes_hard: int = 256 * MIB
     close_grace_seconds: float = 5.0

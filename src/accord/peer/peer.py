@@ -95,8 +95,8 @@ class Peer:
         self._on_frame = on_frame
         self._on_closed = on_closed
         self._conversation = Conversation(correlation_ids=iter(correlation_id, ""))
-        self._flow = Flow(transport, self.limits, self._fail)
-        self._answering = Answering(self._conversation, self._flow, self._send)
+        self._flow = Flow(transport, self.limits, self._fail, lambda: self._conversation.is_owed)
+        self._answering = Answering(self._conversation, self._flow, self._reply)
         self._calls: dict[int, Call] = {}
         self._inboxes: list[Inbox[Any]] = []
         self._is_open = True
@@ -111,7 +111,9 @@ class Peer:
         self.batches_allowed = batches_allowed
 
     async def open(self) -> None:
-        """Open the transport and begin to read."""
+        """Open the transport and begin to read. Once: a connection that has ended stays ended."""
+        if self._owner is not None:
+            raise RuntimeError("a peer is opened only once; make another one")
         opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._owner = asyncio.create_task(self._own(opened), name="accord connection")
         try:
@@ -195,6 +197,7 @@ class Peer:
         id, frame = self._conversation.request(method, params)
         call = self._calls[id] = Call(self, id, method, on_answer)
         self._send(frame)
+        self._flow.asked()
         return call
 
     async def request(self, method: str, params: Any = UNSET, *, deadline: float | None = None) -> Raw:
@@ -328,7 +331,7 @@ class Peer:
                 self._answering.cancel(incoming)
             case Reply(frame=frame, reason=reason):
                 log.warning("refused: %s", reason)
-                self._send(frame)
+                self._reply(frame)
             case Ignored(reason=reason, is_normal=is_normal):
                 log.log(logging.DEBUG if is_normal else logging.WARNING, "ignored: %s", reason)
             case Notification():
@@ -353,7 +356,7 @@ class Peer:
     def frame_refused(self, error: FrameRejected) -> None:
         """Called by the transport: the sender learns why its frame was not taken, the connection lives (FN-33)."""
         log.warning("refused: %s", error)
-        self._send(self._conversation.refuse(error))
+        self._reply(self._conversation.refuse(error))
 
     def connection_lost(self, reason: ConnectionClosed) -> None:
         """Called by the transport, last: every wait ends now, with the reason (FN-10)."""
@@ -370,7 +373,10 @@ class Peer:
         self._answering.cancel_all()
         self._close_requested.set()
         if self._on_closed is not None:
-            self._on_closed(reason)
+            try:
+                self._on_closed(reason)
+            except Exception:
+                log.exception("what was to be told of the end failed")
 
     def send_paused(self) -> None:
         """Called by the transport when it holds enough unsent bytes."""
@@ -388,6 +394,11 @@ class Peer:
         self._transport.send(frame)
         if not self._flow.has_room:
             self._flow.sent()
+
+    def _reply(self, frame: bytes) -> None:
+        self._send(frame)
+        if not self._flow.has_room:
+            self._flow.answered(len(frame))
 
     def _fail(self, error: AccordError) -> None:
         log.error("the connection is given up: %s", error)

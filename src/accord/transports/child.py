@@ -15,13 +15,17 @@ __all__ = ["Child", "Pipes", "Start", "located"]
 
 
 class Start(NamedTuple):
-    """How to start a command; `grace` is what it gets between a polite end and a forced one when we die."""
+    """How to start a command; `grace` is what it gets between a polite end and a forced one when we die.
+
+    With `only_writes` it reads nothing, and stdout and stderr are one pipe, in the order of what was written.
+    """
 
     program: str
     command: Sequence[str]
     env: Mapping[str, str]
     cwd: str
     grace: float
+    only_writes: bool = False
 
 
 class Child(Protocol):
@@ -47,18 +51,27 @@ class Child(Protocol):
 
 
 class Pipes:
-    """The three pipes of a command: our ends have names, theirs are there until it has started."""
+    """The pipes of a command: our ends have names, theirs are there until it has started.
 
-    def __init__(self) -> None:
+    There are three. Of a command that `only_writes` there is one: `stderr` is `stdout`, and `stdin` is no descriptor.
+    """
+
+    def __init__(self, *, only_writes: bool = False) -> None:
         self._theirs: list[int] = []
         self._ours: list[int] = []
         try:
-            self.their_stdin, self.stdin = self._pipe(theirs=0)
+            self.their_stdin, self.stdin = self._nothing() if only_writes else self._pipe(theirs=0)
             self.stdout, self.their_stdout = self._pipe(theirs=1)
-            self.stderr, self.their_stderr = self._pipe(theirs=1)
+            self.stderr, self.their_stderr = (self.stdout, self.their_stdout) if only_writes else self._pipe(theirs=1)
         except BaseException:
             self.close()
             raise
+
+    def _nothing(self) -> tuple[int, int]:
+        # Not a pipe that is closed: programs such as ripgrep read a pipe rather than the directory they are in.
+        null = os.open(os.devnull, os.O_RDONLY)
+        self._theirs.append(null)
+        return null, -1
 
     def _pipe(self, theirs: int) -> tuple[int, int]:
         ends = os.pipe()
@@ -89,7 +102,7 @@ def located(command: Sequence[str], env: Mapping[str, str], cwd: str) -> str:
     path = str(Path(cwd, name)) if has_directory else name
     found = shutil.which(path, path=env.get("PATH", os.defpath))
     if found is not None:
-        return str(Path(cwd, found))
+        return str(Path(found).absolute())
     if not has_directory:
         raise ConnectionClosed(
             f"can't start {name!r}: there is no such program on PATH; install it, or give its full path"

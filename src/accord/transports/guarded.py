@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -14,7 +15,6 @@ import threading
 from contextlib import suppress
 from errno import ENOENT, ENOEXEC
 from pathlib import Path
-from signal import SIGKILL
 
 from accord.errors import ConnectionClosed
 from accord.transports.child import Pipes, Start
@@ -51,7 +51,7 @@ class GuardedChild:
         self._start = start
         self._received = b""
         self._pid = 0
-        self._pipes = Pipes()
+        self._pipes = Pipes(only_writes=start.only_writes)
         self.stdin, self.stdout, self.stderr = self._pipes.stdin, self._pipes.stdout, self._pipes.stderr
         try:
             control, self._guard = self._run_guard()
@@ -136,7 +136,7 @@ class GuardedChild:
         if not self.exited.done():
             if self._pid:
                 with suppress(OSError):  # somebody ended the guard itself: the command's own group is all we can reach
-                    os.killpg(self._pid, SIGKILL)
+                    os.killpg(self._pid, signal.SIGKILL)
             self.exited.set_result(None)
         if not self.gone.done():
             self.gone.set_result(None)

@@ -69,6 +69,11 @@ class Process(Duplex):
         if self._closing is not None:
             raise ConnectionClosed("it was closed before it was opened")
         child = await (start_guarded(start) if can_guard() else start_unguarded(start))
+        if self._closing is not None:
+            for descriptor in (child.stdin, child.stdout, child.stderr):
+                os.close(descriptor)
+            child.release()
+            raise ConnectionClosed("it was closed while it was opened")
         loop = asyncio.get_running_loop()
         self._child = child
         self._stdout_ended, self._stderr_ended = loop.create_future(), loop.create_future()
@@ -76,9 +81,6 @@ class Process(Duplex):
         self._reader = private_reader(child.stdout, self._arrived, self._stdout_closed)
         self._stderr = private_reader(child.stderr, self._stderr_arrived, self._stderr_closed)
         child.exited.add_done_callback(self._exited)
-        if self._closing is not None:
-            self._release()
-            raise ConnectionClosed("it was closed while it was opened")
 
     def _plan(self) -> Start:
         env = dict(os.environ if self._env is None else self._env)

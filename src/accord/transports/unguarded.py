@@ -38,7 +38,7 @@ class UnguardedChild:
         self._loop = asyncio.get_running_loop()
         self.exited: asyncio.Future[int | None] = self._loop.create_future()
         self.gone: asyncio.Future[None] = self._loop.create_future()
-        pipes = Pipes()
+        pipes = Pipes(only_writes=start.only_writes)
         self.stdin, self.stdout, self.stderr = pipes.stdin, pipes.stdout, pipes.stderr
         try:
             self._process = _run(start, pipes)

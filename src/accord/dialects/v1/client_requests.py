@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from accord.dialects.absent import known, listed, told
 from accord.dialects.dialect import Dialect
+from accord.dialects.pairs import pairs_from_wire, pairs_to_wire
 from accord.dialects.paths import absolute, line_number
-from accord.dialects.permissions import permission_options
+from accord.dialects.permissions import PermissionMapping, permission_options
 from accord.dialects.shown import ShowingDialect
-from accord.dialects.v1.tool_calls import patch_from_wire
-from accord.dialects.v1.updates_to_wire import patched
+from accord.dialects.v1.tool_calls import patch_from_wire, patch_to_wire
 from accord.schema import v1 as wire
 from accord.schema.values import UNSET
 from accord.session.content import Text
@@ -20,26 +18,23 @@ from accord.session.entities import ContentItem, Exit, ToolCallItem
 from accord.session.requests import (
     CommandSubject,
     CreateTerminal,
-    FileContent,
     PermissionOption,
     ReadFile,
+    ReadTerminal,
     RequestPermission,
-    TerminalCreated,
     TerminalSnapshot,
     ToolCallSubject,
+    WaitForExit,
     WriteFile,
 )
 from accord.session.updates import ToolCallPatch
 
 __all__ = [
+    "PERMISSIONS",
     "create_terminal_from_wire",
     "create_terminal_to_wire",
-    "created_from_wire",
-    "created_to_wire",
     "exit_from_wire",
     "exit_to_wire",
-    "file_from_wire",
-    "file_to_wire",
     "permission_from_wire",
     "permission_to_wire",
     "read_file_from_wire",
@@ -52,6 +47,7 @@ __all__ = [
 ]
 
 
+PERMISSIONS = PermissionMapping(wire)
 KINDS = frozenset(("allow_once", "allow_always", "reject_once", "reject_always"))
 
 
@@ -61,23 +57,18 @@ def permission_to_wire(dialect: ShowingDialect, asked: RequestPermission) -> wir
         dialect.lose("permission-text", call.id)
     return wire.RequestPermissionRequest(
         session_id=asked.session_id,
-        tool_call=patched(dialect, asked.session_id, call, wire.ToolCallUpdate),
-        options=[
-            wire.PermissionOption(
-                option_id=option.id, name=option.name, kind=_kind(dialect, option), meta=told(option.meta)
-            )
-            for option in asked.options
-        ],
+        tool_call=patch_to_wire(dialect, asked.session_id, call, wire.ToolCallUpdate),
+        options=PERMISSIONS.options_to_wire(_known_kind(dialect, option) for option in asked.options),
         meta=told(asked.meta),
     )
 
 
-def _kind(dialect: Dialect, option: PermissionOption) -> str:
-    """A kind v1 has. What is not known must not look like an approval."""
+def _known_kind(dialect: Dialect, option: PermissionOption) -> PermissionOption:
+    """The option with a kind v1 has. What is not known must not look like an approval."""
     if option.kind in KINDS:
-        return option.kind
+        return option
     dialect.lose("permission-kind", option.id)
-    return "reject_once"
+    return msgspec.structs.replace(option, kind="reject_once")
 
 
 def subject_as_call(dialect: ShowingDialect, asked: RequestPermission) -> ToolCallPatch:
@@ -134,7 +125,7 @@ def read_file_to_wire(dialect: Dialect, asked: ReadFile) -> wire.ReadTextFileReq
     )
 
 
-def read_file_from_wire(dialect: Dialect, params: Any) -> ReadFile:
+def read_file_from_wire(dialect: Dialect, params: wire.ReadTextFileRequest) -> ReadFile:
     return ReadFile(
         session_id=params.session_id,
         path=absolute(params.path, "path"),
@@ -144,21 +135,13 @@ def read_file_from_wire(dialect: Dialect, params: Any) -> ReadFile:
     )
 
 
-def file_to_wire(dialect: Dialect, asked: Any, answer: FileContent) -> wire.ReadTextFileResponse:
-    return wire.ReadTextFileResponse(content=answer.content, meta=told(answer.meta))
-
-
-def file_from_wire(dialect: Dialect, asked: Any, result: Any) -> FileContent:
-    return FileContent(content=result.content, meta=known(result.meta))
-
-
 def write_file_to_wire(dialect: Dialect, asked: WriteFile) -> wire.WriteTextFileRequest:
     return wire.WriteTextFileRequest(
         session_id=asked.session_id, path=asked.path, content=asked.content, meta=told(asked.meta)
     )
 
 
-def write_file_from_wire(dialect: Dialect, params: Any) -> WriteFile:
+def write_file_from_wire(dialect: Dialect, params: wire.WriteTextFileRequest) -> WriteFile:
     return WriteFile(
         session_id=params.session_id,
         path=absolute(params.path, "path"),
@@ -172,35 +155,27 @@ def create_terminal_to_wire(dialect: Dialect, asked: CreateTerminal) -> wire.Cre
         session_id=asked.session_id,
         command=asked.command,
         args=asked.args or UNSET,
-        env=[wire.EnvVariable(name=name, value=value) for name, value in asked.env.items()] or UNSET,
+        env=pairs_to_wire(wire.EnvVariable, asked.env) or UNSET,
         cwd=told(asked.cwd),
         output_byte_limit=told(asked.output_byte_limit),
         meta=told(asked.meta),
     )
 
 
-def create_terminal_from_wire(dialect: Dialect, params: Any) -> CreateTerminal:
+def create_terminal_from_wire(dialect: Dialect, params: wire.CreateTerminalRequest) -> CreateTerminal:
     cwd = known(params.cwd)
     return CreateTerminal(
         session_id=params.session_id,
         command=params.command,
         args=listed(params.args),
-        env={variable.name: variable.value for variable in listed(params.env)},
+        env=pairs_from_wire(params.env),
         cwd=None if cwd is None else absolute(cwd, "cwd"),
         output_byte_limit=known(params.output_byte_limit),
         meta=known(params.meta),
     )
 
 
-def created_to_wire(dialect: Dialect, asked: Any, answer: TerminalCreated) -> wire.CreateTerminalResponse:
-    return wire.CreateTerminalResponse(terminal_id=answer.terminal_id, meta=told(answer.meta))
-
-
-def created_from_wire(dialect: Dialect, asked: Any, result: Any) -> TerminalCreated:
-    return TerminalCreated(terminal_id=result.terminal_id, meta=known(result.meta))
-
-
-def snapshot_to_wire(dialect: Dialect, asked: Any, answer: TerminalSnapshot) -> wire.TerminalOutputResponse:
+def snapshot_to_wire(dialect: Dialect, asked: ReadTerminal, answer: TerminalSnapshot) -> wire.TerminalOutputResponse:
     ended = answer.exit
     status = UNSET
     if ended is not None:
@@ -210,19 +185,23 @@ def snapshot_to_wire(dialect: Dialect, asked: Any, answer: TerminalSnapshot) -> 
     )
 
 
-def snapshot_from_wire(dialect: Dialect, asked: Any, result: Any) -> TerminalSnapshot:
+def snapshot_from_wire(dialect: Dialect, asked: ReadTerminal, result: wire.TerminalOutputResponse) -> TerminalSnapshot:
     ended = known(result.exit_status)
     return TerminalSnapshot(
         output=result.output,
         truncated=result.truncated,
-        exit=None if ended is None else exit_from_wire(dialect, asked, ended),
+        exit=None if ended is None else _exit(ended),
         meta=known(result.meta),
     )
 
 
-def exit_to_wire(dialect: Dialect, asked: Any, answer: Exit) -> wire.WaitForTerminalExitResponse:
+def exit_to_wire(dialect: Dialect, asked: WaitForExit, answer: Exit) -> wire.WaitForTerminalExitResponse:
     return wire.WaitForTerminalExitResponse(exit_code=answer.code, signal=answer.signal, meta=told(answer.meta))
 
 
-def exit_from_wire(dialect: Dialect, asked: Any, result: Any) -> Exit:
-    return Exit(code=known(result.exit_code), signal=known(result.signal), meta=known(result.meta))
+def exit_from_wire(dialect: Dialect, asked: WaitForExit, result: wire.WaitForTerminalExitResponse) -> Exit:
+    return _exit(result)
+
+
+def _exit(status: wire.TerminalExitStatus | wire.WaitForTerminalExitResponse) -> Exit:
+    return Exit(code=known(status.exit_code), signal=known(status.signal), meta=known(status.meta))

@@ -1,9 +1,8 @@
-"""Content blocks of v1, and the updates that v2 spells alike."""
+"""Content blocks of v1, and the updates that every version spells alike."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from accord.dialects.alike import AlikeUpdates
 from accord.dialects.content import ContentMapping
@@ -11,22 +10,17 @@ from accord.dialects.dialect import Dialect
 from accord.schema import v1 as wire
 from accord.session.content import Content, ResourceLink
 
-__all__ = ["ALIKE", "CONTENT", "block_to_wire", "blocks_to_wire", "note_icons"]
+__all__ = ["ALIKE", "CONTENT", "block_to_wire", "note_icons"]
 
 CONTENT = ContentMapping(wire)
 ALIKE = AlikeUpdates(wire, CONTENT, meta_replaces=True)
 
 
-def block_to_wire(dialect: Dialect, block: Content) -> Any:
+def block_to_wire(dialect: Dialect, block: Content) -> wire.ContentBlock:
     """A block of v1, where links have no icons."""
     if type(block) is ResourceLink:
         note_icons(dialect, (block,))
     return CONTENT.to_wire(block)
-
-
-def blocks_to_wire(dialect: Dialect, blocks: Iterable[Content]) -> list[Any]:
-    """Blocks of v1, in order."""
-    return [block_to_wire(dialect, block) for block in blocks]
 
 
 def note_icons(dialect: Dialect, blocks: Iterable[Content]) -> None:

@@ -5,17 +5,28 @@ from __future__ import annotations
 from typing import Any
 
 from accord.dialects.absent import known, listed, told
+from accord.dialects.dialect import Dialect
+from accord.dialects.lifecycle import (
+    can_open_terminal,
+    elicitation_to_wire,
+    group,
+    group_meta,
+    info_from_wire,
+    info_to_wire,
+    marker,
+)
+from accord.dialects.pairs import pairs_from_wire
 from accord.schema import v1 as wire
-from accord.schema.values import UNSET
+from accord.schema.values import UNSET, UnsetType
 from accord.session.capabilities import (
     AgentCapabilities,
     AgentLogin,
     AuthMethod,
     ClientCapabilities,
-    Implementation,
     TerminalLogin,
 )
 from accord.session.requests import Initialize, Initialized
+from accord.session.word import Unknown
 
 __all__ = [
     "agent_capabilities_from_wire",
@@ -25,8 +36,6 @@ __all__ = [
     "can_be_shown",
     "client_capabilities_from_wire",
     "client_capabilities_to_wire",
-    "info_from_wire",
-    "info_to_wire",
     "initialize_from_wire",
     "initialize_to_wire",
     "initialized_from_wire",
@@ -34,29 +43,16 @@ __all__ = [
 ]
 
 
-def info_to_wire(info: Implementation | None) -> Any:
-    if info is None:
-        return UNSET
-    return wire.Implementation(name=info.name, version=info.version, title=told(info.title), meta=told(info.meta))
-
-
-def info_from_wire(info: Any) -> Implementation | None:
-    info = known(info)
-    if info is None:
-        return None
-    return Implementation(name=info.name, version=info.version, title=known(info.title), meta=known(info.meta))
-
-
-def initialize_to_wire(dialect: Any, asked: Initialize) -> wire.InitializeRequest:
+def initialize_to_wire(dialect: Dialect, asked: Initialize) -> wire.InitializeRequest:
     return wire.InitializeRequest(
         protocol_version=asked.version,
         client_capabilities=client_capabilities_to_wire(asked.capabilities),
-        client_info=info_to_wire(asked.info),
+        client_info=info_to_wire(wire, asked.info),
         meta=told(asked.meta),
     )
 
 
-def initialize_from_wire(dialect: Any, params: wire.InitializeRequest) -> Initialize:
+def initialize_from_wire(dialect: Dialect, params: wire.InitializeRequest) -> Initialize:
     return Initialize(
         version=params.protocol_version,
         info=info_from_wire(params.client_info),
@@ -65,29 +61,29 @@ def initialize_from_wire(dialect: Any, params: wire.InitializeRequest) -> Initia
     )
 
 
-def initialized_to_wire(dialect: Any, asked: Any, answer: Initialized) -> wire.InitializeResponse:
+def initialized_to_wire(dialect: Dialect, asked: Initialize, answer: Initialized) -> wire.InitializeResponse:
     return wire.InitializeResponse(
         protocol_version=answer.version,
         agent_capabilities=agent_capabilities_to_wire(answer.capabilities),
-        auth_methods=[auth_method_to_wire(method) for method in answer.auth_methods if can_be_shown(method, dialect)],
-        agent_info=info_to_wire(answer.info),
+        auth_methods=[auth_method_to_wire(method) for method in answer.auth_methods if can_be_shown(dialect, method)],
+        agent_info=info_to_wire(wire, answer.info),
         meta=told(answer.meta),
     )
 
 
-def can_be_shown(method: AuthMethod, dialect: Any) -> bool:
+def can_be_shown(dialect: Dialect, method: AuthMethod) -> bool:
     """Whether v1 and the draft can offer this client a way to log in; if not, the loss is noted."""
-    if isinstance(method, AgentLogin):
-        return True
-    if isinstance(method, TerminalLogin):
-        if not dialect.client.terminal_login:
-            dialect.lose("terminal-login", method.id)
-        return dialect.client.terminal_login
-    dialect.lose("auth-method", method.tag)
-    return False
+    match method:
+        case AgentLogin():
+            return True
+        case TerminalLogin():
+            return can_open_terminal(dialect, method)
+        case Unknown():
+            dialect.lose("auth-method", method.tag)
+            return False
 
 
-def initialized_from_wire(dialect: Any, asked: Any, result: wire.InitializeResponse) -> Initialized:
+def initialized_from_wire(dialect: Dialect, asked: Initialize, result: wire.InitializeResponse) -> Initialized:
     return Initialized(
         version=result.protocol_version,
         info=info_from_wire(result.agent_info),
@@ -99,57 +95,40 @@ def initialized_from_wire(dialect: Any, asked: Any, result: wire.InitializeRespo
 
 def client_capabilities_to_wire(can: ClientCapabilities) -> wire.ClientCapabilities:
     meta = can.group_meta
-    session, auth, elicitation, config_options = UNSET, UNSET, UNSET, UNSET
-    if can.boolean_options or "session.configOptions" in meta:
-        config_options = wire.SessionConfigOptionsCapabilities(
-            boolean=_marker(
-                wire.BooleanConfigOptionCapabilities, can.boolean_options, meta, "session.configOptions.boolean"
-            ),
-            meta=meta.get("session.configOptions", UNSET),
-        )
-    if config_options is not UNSET or can.notices or can.compaction or "session" in meta:
-        session = wire.ClientSessionCapabilities(
-            config_options=config_options,
-            notices=_marker(wire.NoticeCapabilities, can.notices, meta, "session.notices"),
-            compaction=_marker(wire.CompactionCapabilities, can.compaction, meta, "session.compaction"),
-            meta=meta.get("session", UNSET),
-        )
-    if can.form_elicitation or can.url_elicitation or "elicitation" in meta:
-        elicitation = wire.ElicitationCapabilities(
-            form=_marker(wire.ElicitationFormCapabilities, can.form_elicitation, meta, "elicitation.form"),
-            url=_marker(wire.ElicitationUrlCapabilities, can.url_elicitation, meta, "elicitation.url"),
-            meta=meta.get("elicitation", UNSET),
-        )
-    if can.terminal_login or "auth" in meta:
-        auth = wire.AuthCapabilities(terminal=can.terminal_login or UNSET, meta=meta.get("auth", UNSET))
+    switches = marker(wire.BooleanConfigOptionCapabilities, can.boolean_options, meta, "session.configOptions.boolean")
+    session = group(
+        wire.ClientSessionCapabilities,
+        meta,
+        "session",
+        config_options=group(wire.SessionConfigOptionsCapabilities, meta, "session.configOptions", boolean=switches),
+        notices=marker(wire.NoticeCapabilities, can.notices, meta, "session.notices"),
+        compaction=marker(wire.CompactionCapabilities, can.compaction, meta, "session.compaction"),
+    )
+    files = wire.FileSystemCapabilities(
+        read_text_file=can.read_files, write_text_file=can.write_files, meta=meta.get("fs", UNSET)
+    )
     return wire.ClientCapabilities(
-        fs=wire.FileSystemCapabilities(
-            read_text_file=can.read_files, write_text_file=can.write_files, meta=meta.get("fs", UNSET)
-        ),
+        fs=files,
         terminal=can.terminals,
         session=session,
-        auth=auth,
-        elicitation=elicitation,
+        auth=group(wire.AuthCapabilities, meta, "auth", terminal=can.terminal_login or UNSET),
+        elicitation=elicitation_to_wire(wire, can),
         meta=told(can.meta),
     )
 
 
-def _marker(kind: type[Any], is_on: bool, meta: dict[str, dict[str, Any]], path: str) -> Any:
-    return kind(meta=meta.get(path, UNSET)) if is_on else UNSET
-
-
-def client_capabilities_from_wire(capabilities: Any) -> ClientCapabilities:
+def client_capabilities_from_wire(capabilities: wire.ClientCapabilities | UnsetType) -> ClientCapabilities:
     """What the client can do; whatever it did not say, or said oddly, is off (INIT-19, AMB-13)."""
     said = known(capabilities)
     if said is None:
         return ClientCapabilities()
-    fs, auth = known(said.fs), known(said.auth)
+    files, auth = known(said.fs), known(said.auth)
     session = known(said.session) or wire.ClientSessionCapabilities()
     elicitation = known(said.elicitation) or wire.ElicitationCapabilities()
     options = known(session.config_options) or wire.SessionConfigOptionsCapabilities()
     return ClientCapabilities(
-        read_files=fs is not None and fs.read_text_file is True,
-        write_files=fs is not None and fs.write_text_file is True,
+        read_files=files is not None and files.read_text_file is True,
+        write_files=files is not None and files.write_text_file is True,
         terminals=said.terminal is True,
         terminal_login=auth is not None and auth.terminal is True,
         form_elicitation=known(elicitation.form) is not None,
@@ -157,45 +136,28 @@ def client_capabilities_from_wire(capabilities: Any) -> ClientCapabilities:
         boolean_options=known(options.boolean) is not None,
         notices=known(session.notices) is not None,
         compaction=known(session.compaction) is not None,
-        group_meta=group_meta(
-            fs=fs,
-            session=session,
-            session__notices=session.notices,
-            session__compaction=session.compaction,
-            session__configOptions=options,
-            session__configOptions__boolean=options.boolean,
-            auth=auth,
-            elicitation=elicitation,
-            elicitation__form=elicitation.form,
-            elicitation__url=elicitation.url,
-        ),
+        group_meta=group_meta(said),
         meta=known(said.meta),
     )
-
-
-def group_meta(**groups: Any) -> dict[str, dict[str, Any]]:
-    """The `_meta` of nested capability objects, by where they stood; a double underscore stands for the dot."""
-    found = {path.replace("__", "."): getattr(group, "meta", None) for path, group in groups.items()}
-    return {path: meta for path, meta in found.items() if isinstance(meta, dict)}
 
 
 def agent_capabilities_to_wire(can: AgentCapabilities) -> wire.AgentCapabilities:
     meta = can.group_meta
     sessions = wire.SessionCapabilities(
-        list=_marker(wire.SessionListCapabilities, can.list, meta, "session.list"),
-        delete=_marker(wire.SessionDeleteCapabilities, can.delete, meta, "session.delete"),
-        additional_directories=_marker(
+        list=marker(wire.SessionListCapabilities, can.list, meta, "session.list"),
+        delete=marker(wire.SessionDeleteCapabilities, can.delete, meta, "session.delete"),
+        additional_directories=marker(
             wire.SessionAdditionalDirectoriesCapabilities,
             can.additional_directories,
             meta,
             "session.additionalDirectories",
         ),
-        resume=_marker(wire.SessionResumeCapabilities, can.resume, meta, "session.resume"),
-        close=_marker(wire.SessionCloseCapabilities, can.close, meta, "session.close"),
-        fork=_marker(wire.SessionForkCapabilities, can.fork, meta, "session.fork"),
+        resume=marker(wire.SessionResumeCapabilities, can.resume, meta, "session.resume"),
+        close=marker(wire.SessionCloseCapabilities, can.close, meta, "session.close"),
+        fork=marker(wire.SessionForkCapabilities, can.fork, meta, "session.fork"),
         meta=meta.get("session", UNSET),
     )
-    logout = _marker(wire.LogoutCapabilities, can.logout, meta, "auth.logout")
+    logout = marker(wire.LogoutCapabilities, can.logout, meta, "auth.logout")
     return wire.AgentCapabilities(
         load_session=can.load,
         prompt_capabilities=wire.PromptCapabilities(
@@ -211,7 +173,7 @@ def agent_capabilities_to_wire(can: AgentCapabilities) -> wire.AgentCapabilities
     )
 
 
-def agent_capabilities_from_wire(capabilities: Any) -> AgentCapabilities:
+def agent_capabilities_from_wire(capabilities: wire.AgentCapabilities | UnsetType) -> AgentCapabilities:
     """What the agent can do; whatever it did not say, or said oddly, is off (INIT-19, AMB-13)."""
     said = known(capabilities)
     if said is None:
@@ -233,24 +195,12 @@ def agent_capabilities_from_wire(capabilities: Any) -> AgentCapabilities:
         mcp_http=mcp is not None and mcp.http is True,
         mcp_sse=mcp is not None and mcp.sse is True,
         logout=known(auth.logout) is not None,
-        group_meta=group_meta(
-            session=sessions,
-            session__prompt=prompt,
-            session__mcp=mcp,
-            session__list=sessions.list,
-            session__delete=sessions.delete,
-            session__additionalDirectories=sessions.additional_directories,
-            session__resume=sessions.resume,
-            session__close=sessions.close,
-            session__fork=sessions.fork,
-            auth=auth,
-            auth__logout=auth.logout,
-        ),
+        group_meta=group_meta(said),
         meta=known(said.meta),
     )
 
 
-def auth_method_to_wire(method: AuthMethod) -> Any:
+def auth_method_to_wire(method: AuthMethod) -> wire.AuthMethod:
     if isinstance(method, TerminalLogin):
         return wire.AuthMethod(
             id=method.id,
@@ -273,7 +223,7 @@ def auth_method_from_wire(method: Any) -> AuthMethod:
             name=method.name,
             description=known(method.description),
             args=listed(method.args),
-            env=known(method.env) or {},
+            env=pairs_from_wire(method.env),
             meta=known(method.meta),
         )
     return AgentLogin(id=method.id, name=method.name, description=known(method.description), meta=known(method.meta))

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
 from accord.dialects.dialect import Exchange, Telling
 from accord.dialects.elicitation import ElicitationMapping
-from accord.dialects.permissions import permission_answer_from_wire, permission_answer_to_wire
+from accord.dialects.plain import acknowledged, plain
 from accord.dialects.v2 import client_requests as client
 from accord.dialects.v2 import lifecycle, sessions
+from accord.dialects.v2.client_requests import PERMISSIONS
 from accord.dialects.v2.offered import OfferingDialect
 from accord.dialects.v2.older import LOOSER, Offer
+from accord.dialects.v2.sessions import PROMPTS, SESSIONS
 from accord.dialects.v2.updates_from_wire import UPDATES_FROM_WIRE
 from accord.dialects.v2.updates_to_wire import UPDATES_TO_WIRE
 from accord.schema import v2 as wire
@@ -20,11 +23,6 @@ from accord.schema.reading import Reader
 from accord.session import requests as words
 
 __all__ = ["EXCHANGES", "METHODS", "TELLINGS", "V2"]
-
-
-def _simple(word: type[Any], method: str, params: type[Any], result: type[Any], *names: str) -> Exchange:
-    both = sessions.by_session_id(word, params, *names)
-    return Exchange(word, method, *both, sessions.done_to_wire(result), sessions.done_from_wire)
 
 
 _ELICITATION = ElicitationMapping(wire)
@@ -38,111 +36,69 @@ _EXCHANGES = (
         lifecycle.initialized_to_wire,
         lifecycle.initialized_from_wire,
     ),
-    Exchange(
-        words.Authenticate,
-        "auth/login",
-        lifecycle.authenticate_to_wire,
-        lifecycle.authenticate_from_wire,
-        sessions.done_to_wire(wire.LoginAuthResponse),
-        sessions.done_from_wire,
-    ),
-    Exchange(
-        words.Logout,
-        "auth/logout",
-        lifecycle.logout_to_wire,
-        lifecycle.logout_from_wire,
-        sessions.done_to_wire(wire.LogoutAuthResponse),
-        sessions.done_from_wire,
-    ),
+    acknowledged(words.Authenticate, "auth/login", wire.LoginAuthRequest, wire.LoginAuthResponse),
+    acknowledged(words.Logout, "auth/logout", wire.LogoutAuthRequest, wire.LogoutAuthResponse),
     Exchange(
         words.NewSession,
         "session/new",
-        sessions.new_to_wire,
-        sessions.new_from_wire,
-        sessions.opened_to_wire(wire.NewSessionResponse, with_id=True),
+        SESSIONS.new_to_wire,
+        SESSIONS.new_from_wire,
+        sessions.opened_to_wire(wire.NewSessionResponse),
         sessions.opened_from_wire,
     ),
     Exchange(
         words.LoadSession,
         "session/resume",
-        sessions.load_to_wire,
-        sessions.taken_up_from_wire,
+        SESSIONS.stored_to_wire(partial(wire.ResumeSessionRequest, replay_from=wire.ReplayFromStart())),
+        SESSIONS.taken_up_from_wire,
         sessions.opened_to_wire(wire.ResumeSessionResponse),
         sessions.opened_from_wire,
     ),
     Exchange(
         words.ResumeSession,
         "session/resume",
-        sessions.stored_to_wire(wire.ResumeSessionRequest),
-        sessions.taken_up_from_wire,
+        SESSIONS.stored_to_wire(wire.ResumeSessionRequest),
+        SESSIONS.taken_up_from_wire,
         sessions.opened_to_wire(wire.ResumeSessionResponse),
         sessions.opened_from_wire,
     ),
     Exchange(
         words.ForkSession,
         "session/fork",
-        sessions.stored_to_wire(wire.ForkSessionRequest),
-        sessions.stored_from_wire(words.ForkSession),
-        sessions.opened_to_wire(wire.ForkSessionResponse, with_id=True),
+        SESSIONS.stored_to_wire(wire.ForkSessionRequest),
+        SESSIONS.stored_from_wire(words.ForkSession),
+        sessions.opened_to_wire(wire.ForkSessionResponse),
         sessions.opened_from_wire,
     ),
-    Exchange(
-        words.ListSessions,
-        "session/list",
-        sessions.list_to_wire,
-        sessions.list_from_wire,
-        sessions.page_to_wire,
-        sessions.page_from_wire,
-    ),
-    _simple(words.CloseSession, "session/close", wire.CloseSessionRequest, wire.CloseSessionResponse),
-    _simple(words.DeleteSession, "session/delete", wire.DeleteSessionRequest, wire.DeleteSessionResponse),
+    SESSIONS.listing,
+    acknowledged(words.CloseSession, "session/close", wire.CloseSessionRequest, wire.CloseSessionResponse),
+    acknowledged(words.DeleteSession, "session/delete", wire.DeleteSessionRequest, wire.DeleteSessionResponse),
     Exchange(
         words.Prompt,
         "session/prompt",
-        sessions.prompt_to_wire,
-        sessions.prompt_from_wire,
+        PROMPTS.to_wire,
+        PROMPTS.from_wire,
         sessions.prompt_answer_to_wire,
         sessions.prompt_answer_from_wire,
     ),
     Exchange(
         words.SetOption,
         "session/set_config_option",
-        sessions.set_option_to_wire,
+        sessions.set_option_to_wire(wire.SetSessionConfigOptionRequest),
         sessions.set_option_from_wire,
-        sessions.options_answer_to_wire,
+        sessions.options_set_to_wire,
         sessions.opened_from_wire,
     ),
-    _simple(
-        words.CancelToolCall,
-        "tool_call/cancel",
-        wire.CancelToolCallRequest,
-        wire.CancelToolCallResponse,
-        "tool_call_id",
-    ),
-    _simple(
-        words.CancelTerminal,
-        "terminal/cancel",
-        wire.CancelTerminalRequest,
-        wire.CancelTerminalResponse,
-        "terminal_id",
-    ),
-    Exchange(
-        words.RequestPermission,
-        "session/request_permission",
-        client.permission_to_wire,
-        client.permission_from_wire,
-        permission_answer_to_wire(wire),
-        permission_answer_from_wire,
-    ),
+    acknowledged(words.CancelToolCall, "tool_call/cancel", wire.CancelToolCallRequest, wire.CancelToolCallResponse),
+    acknowledged(words.CancelTerminal, "terminal/cancel", wire.CancelTerminalRequest, wire.CancelTerminalResponse),
+    PERMISSIONS.exchange(client.permission_to_wire, client.permission_from_wire),
     _ELICITATION.exchange,
 )
 
 EXCHANGES: dict[type[words.Asked], Exchange] = {exchange.word: exchange for exchange in _EXCHANGES}
 
 TELLINGS: dict[type[words.Told], Telling] = {
-    words.Cancel: Telling(
-        words.Cancel, "session/cancel", *sessions.by_session_id(words.Cancel, wire.CancelSessionNotification)
-    ),
+    words.Cancel: Telling(words.Cancel, "session/cancel", *plain(words.Cancel, wire.CancelSessionNotification)),
     words.ElicitationCompleted: _ELICITATION.telling,
 }
 

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from accord.dialects.absent import known, told
 from accord.dialects.dialect import Dialect
-from accord.dialects.permissions import permission_options
+from accord.dialects.permissions import PermissionMapping, permission_options
 from accord.dialects.v2.tool_calls import patch_from_wire, patch_to_wire
 from accord.schema import v2 as wire
-from accord.schema.values import UNSET
+from accord.schema.values import UNSET, UnsetType
 from accord.schema.values import Unknown as UnknownOnWire
 from accord.session.requests import CommandSubject, RequestPermission, Subject, ToolCallSubject
+from accord.session.updates import ToolCallPatch
 from accord.session.word import Unknown
 
-__all__ = ["permission_from_wire", "permission_to_wire"]
+__all__ = [
+    "PERMISSIONS",
+    "other_subject_to_wire",
+    "permission_from_wire",
+    "permission_to_wire",
+    "subject_from_wire",
+]
 
+Speaking = TypeVar("Speaking", bound=Dialect)
+
+PERMISSIONS = PermissionMapping(wire)
 UNTITLED = "Permission required"
 
 
@@ -26,10 +37,7 @@ def permission_to_wire(dialect: Dialect, asked: RequestPermission) -> wire.Reque
         title=asked.title or _title_of(asked.subject),
         description=told(asked.description),
         subject=_subject_to_wire(dialect, asked.subject),
-        options=[
-            wire.PermissionOption(option_id=option.id, name=option.name, kind=option.kind, meta=told(option.meta))
-            for option in asked.options
-        ],
+        options=PERMISSIONS.options_to_wire(asked.options),
         meta=told(asked.meta),
     )
 
@@ -38,31 +46,33 @@ def _title_of(subject: Subject | None) -> str:
     return (isinstance(subject, ToolCallSubject) and subject.call.title) or UNTITLED
 
 
-def _subject_to_wire(dialect: Dialect, subject: Subject | None) -> Any:
+def _subject_to_wire(dialect: Dialect, subject: Subject | None) -> wire.RequestPermissionSubject | UnsetType:
     match subject:
         case None:
             return UNSET
         case ToolCallSubject():
             call = patch_to_wire(dialect, subject.call, wire.ToolCallUpdate)
             return wire.ToolCallPermissionSubject(tool_call=call, meta=told(subject.meta))
-        case CommandSubject():
-            return wire.CommandPermissionSubject(
-                command=subject.command,
-                cwd=subject.cwd,
-                tool_call_id=told(subject.tool_call_id),
-                terminal_id=told(subject.terminal_id),
-                meta=told(subject.meta),
-            )
-        case Unknown():
-            return UnknownOnWire(subject.tag, subject.raw)
+        case _:
+            return other_subject_to_wire(subject)
+
+
+def other_subject_to_wire(subject: CommandSubject | Unknown) -> wire.CommandPermissionSubject | UnknownOnWire:
+    """What is asked about, where it is not a tool call."""
+    if isinstance(subject, Unknown):
+        return UnknownOnWire(subject.tag, subject.raw)
+    return wire.CommandPermissionSubject(
+        command=subject.command,
+        cwd=subject.cwd,
+        tool_call_id=told(subject.tool_call_id),
+        terminal_id=told(subject.terminal_id),
+        meta=told(subject.meta),
+    )
 
 
 def permission_from_wire(dialect: Dialect, params: Any) -> RequestPermission:
     """The question; one that has only a `toolCall`, as in the draft, is about that."""
-    subject = _subject_from_wire(dialect, known(params.subject))
-    call = known(getattr(params, "tool_call", None))
-    if subject is None and call is not None:
-        subject = ToolCallSubject(call=patch_from_wire(dialect, call))
+    subject = subject_from_wire(dialect, params, patch_from_wire)
     title = known(params.title)
     return RequestPermission(
         session_id=params.session_id,
@@ -74,12 +84,16 @@ def permission_from_wire(dialect: Dialect, params: Any) -> RequestPermission:
     )
 
 
-def _subject_from_wire(dialect: Dialect, subject: Any) -> Subject | None:
+def subject_from_wire(
+    dialect: Speaking, params: Any, call_from_wire: Callable[[Speaking, Any], ToolCallPatch]
+) -> Subject | None:
+    """What is asked about: the subject that is named, otherwise the `toolCall`."""
+    subject, call = known(params.subject), known(getattr(params, "tool_call", None))
     match subject:
         case None:
-            return None
-        case wire.ToolCallPermissionSubject():
-            return ToolCallSubject(call=patch_from_wire(dialect, subject.tool_call), meta=known(subject.meta))
+            return None if call is None else ToolCallSubject(call=call_from_wire(dialect, call))
+        case UnknownOnWire():
+            return Unknown(tag=subject.tag, raw=subject.raw)
         case wire.CommandPermissionSubject():
             return CommandSubject(
                 command=subject.command,
@@ -89,4 +103,4 @@ def _subject_from_wire(dialect: Dialect, subject: Any) -> Subject | None:
                 meta=known(subject.meta),
             )
         case _:
-            return Unknown(tag=subject.tag, raw=subject.raw)
+            return ToolCallSubject(call=call_from_wire(dialect, subject.tool_call), meta=known(subject.meta))

@@ -1,4 +1,6 @@
-"""Content blocks of v2, and the updates that v1 spells alike."""
+"""Content blocks of v2, and the updates that every version spells alike."""
+
+from __future__ import annotations
 
 from accord.dialects.alike import AlikeUpdates
 from accord.dialects.content import ContentMapping

@@ -7,12 +7,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from accord.dialects.dialect import Dialect
+from accord.dialects.modes import MODE, is_mode_option
 from accord.session.entities import Choice, Modes, Option
 
-__all__ = ["MODE", "Offered", "OfferingDialect"]
-
-MODE = "mode"
-"""The category of options that stand for the modes, and the id of the one made where there is none."""
+__all__ = ["Offered", "OfferingDialect"]
 
 
 class Offered:
@@ -27,11 +25,11 @@ class Offered:
     @property
     def has_mode_option(self) -> bool:
         """Whether a mode can be told."""
-        return any(map(_is_mode, self.complete()))
+        return any(map(is_mode_option, self.complete()))
 
     def complete(self) -> list[Option]:
         """The options, with one for the modes if none of them is, and the id is free."""
-        if self.modes is None or any(_is_mode(option) or option.id == MODE for option in self.options):
+        if self.modes is None or any(is_mode_option(option) or option.id == MODE for option in self.options):
             return self.options
         choices = [
             Choice(value=mode.id, name=mode.name, description=mode.description, meta=mode.meta)
@@ -44,11 +42,7 @@ class Offered:
         """Put a mode in force."""
         if self.modes is not None:
             self.modes = replace(self.modes, current=mode_id)
-        self.options = [replace(option, value=mode_id) if _is_mode(option) else option for option in self.options]
-
-
-def _is_mode(option: Option) -> bool:
-    return option.category == MODE and isinstance(option.value, str)
+        self.options = [replace(option, value=mode_id) if is_mode_option(option) else option for option in self.options]
 
 
 class OfferingDialect(Dialect):

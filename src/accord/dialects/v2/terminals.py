@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from binascii import a2b_base64, b2a_base64
-from typing import Any
 
 from accord.dialects.absent import known, told
 from accord.dialects.dialect import Dialect
-from accord.dialects.v2.patched import one
+from accord.dialects.patched import one
 from accord.dialects.v2.tool_calls import can_cancel
 from accord.errors import Malformed
 from accord.schema import v2 as wire
-from accord.schema.values import UNSET
+from accord.schema.values import UNSET, UnsetType
 from accord.session.entities import Exit, TerminalSize
 from accord.session.updates import TerminalPatch, TerminalPiece
 
@@ -82,7 +81,7 @@ def _encoded(data: bytes) -> str:
     return b2a_base64(data, newline=False).decode("ascii")
 
 
-def _decoded(dialect: Dialect, data: str, member: str) -> Any:
+def _decoded(dialect: Dialect, data: str, member: str) -> bytes | UnsetType:
     """The bytes; what is not base64 counts as absent, so that one bad piece does not cost the session."""
     try:
         return a2b_base64(data, strict_mode=True)

@@ -7,27 +7,30 @@ from typing import Any
 
 from accord.dialects.absent import known, told
 from accord.dialects.dialect import Dialect
+from accord.dialects.patched import each, one
 from accord.dialects.paths import noted
+from accord.dialects.tool_calls import ItemReader, locations_from_wire, locations_to_wire
 from accord.dialects.v2.content import CONTENT
-from accord.dialects.v2.patched import each, one
 from accord.schema import v2 as wire
 from accord.schema.values import UNSET
 from accord.schema.values import Unknown as UnknownOnWire
 from accord.session.diffs import GIT_PATCH, git_patch
-from accord.session.entities import ContentItem, Diff, FileChange, Location, Patch, TerminalItem, ToolCallItem
+from accord.session.entities import ContentItem, Diff, FileChange, Patch, TerminalItem, ToolCallItem
 from accord.session.updates import ToolCallPatch
 from accord.session.word import Unknown
 
 __all__ = [
+    "READER",
     "can_cancel",
-    "item_from_wire",
+    "capabilities_to_wire",
+    "diff_from_wire",
     "item_to_wire",
     "patch_from_wire",
     "patch_to_wire",
 ]
 
 
-def patch_to_wire(dialect: Dialect, patch: ToolCallPatch, kind: type[Any]) -> Any:
+def patch_to_wire(dialect: Dialect, patch: ToolCallPatch, kind: type[wire.ToolCallUpdate]) -> wire.ToolCallUpdate:
     """The patch as an update or as part of a question, its three states as they are."""
     return kind(
         tool_call_id=patch.id,
@@ -36,10 +39,10 @@ def patch_to_wire(dialect: Dialect, patch: ToolCallPatch, kind: type[Any]) -> An
         kind=patch.kind,
         status=patch.status,
         content=each(patch.content, partial(item_to_wire, dialect)),
-        locations=each(patch.locations, _location_to_wire),
+        locations=one(patch.locations, partial(locations_to_wire, wire.ToolCallLocation)),
         raw_input=patch.raw_input,
         raw_output=patch.raw_output,
-        capabilities=one(patch.cancellable, _capabilities),
+        capabilities=one(patch.cancellable, capabilities_to_wire),
         meta=patch.meta,
     )
 
@@ -51,8 +54,8 @@ def patch_from_wire(dialect: Dialect, update: wire.ToolCallUpdate) -> ToolCallPa
         name=update.name,
         kind=update.kind,
         status=update.status,
-        content=each(update.content, partial(item_from_wire, dialect)),
-        locations=each(update.locations, partial(_location_from_wire, dialect)),
+        content=one(update.content, partial(READER.all_from_wire, dialect)),
+        locations=one(update.locations, partial(locations_from_wire, dialect)),
         raw_input=update.raw_input,
         raw_output=update.raw_output,
         cancellable=one(update.capabilities, can_cancel),
@@ -64,20 +67,11 @@ def can_cancel(capabilities: wire.ToolCallCapabilities | wire.TerminalCapabiliti
     return known(capabilities.cancel) is not None
 
 
-def _capabilities(cancellable: bool) -> wire.ToolCallCapabilities:
+def capabilities_to_wire(cancellable: bool) -> wire.ToolCallCapabilities:
     return wire.ToolCallCapabilities(cancel=wire.ToolCallCancelCapabilities() if cancellable else UNSET)
 
 
-def _location_to_wire(location: Location) -> wire.ToolCallLocation:
-    return wire.ToolCallLocation(path=location.path, line=told(location.line), meta=told(location.meta))
-
-
-def _location_from_wire(dialect: Dialect, location: wire.ToolCallLocation) -> Location:
-    path = noted(dialect, location.path, "locations")
-    return Location(path=path, line=known(location.line), meta=known(location.meta))
-
-
-def item_to_wire(dialect: Dialect, item: ToolCallItem) -> Any:
+def item_to_wire(dialect: Dialect, item: ToolCallItem) -> wire.ToolCallContent:
     match item:
         case ContentItem():
             return wire.Content(content=CONTENT.to_wire(item.content), meta=told(item.meta))
@@ -89,25 +83,12 @@ def item_to_wire(dialect: Dialect, item: ToolCallItem) -> Any:
             return UnknownOnWire(item.tag, item.raw)
 
 
-def item_from_wire(dialect: Dialect, item: Any) -> ToolCallItem:
-    """One item of a tool call's content as a word; one of an unknown type is kept whole (COMPAT-09)."""
-    match item:
-        case wire.Content():
-            return ContentItem(content=CONTENT.from_wire(item.content), meta=known(item.meta))
-        case wire.Diff():
-            return _diff_from_wire(dialect, item)
-        case wire.Terminal():
-            return TerminalItem(terminal_id=item.terminal_id, meta=known(item.meta))
-        case _:
-            return Unknown(tag=item.tag, raw=item.raw)
-
-
-_PATHS: dict[str, type[wire.DiffPathChange]] = {
+_PATHS: dict[str, type[wire.DiffAdd | wire.DiffDelete | wire.DiffModify]] = {
     "add": wire.DiffAdd,
     "delete": wire.DiffDelete,
     "modify": wire.DiffModify,
 }
-_PAIRS: dict[str, type[wire.DiffPathPairChange]] = {"move": wire.DiffMove, "copy": wire.DiffCopy}
+_PAIRS: dict[str, type[wire.DiffMove | wire.DiffCopy]] = {"move": wire.DiffMove, "copy": wire.DiffCopy}
 
 
 def _diff_to_wire(dialect: Dialect, diff: Diff) -> wire.Diff:
@@ -136,7 +117,7 @@ def _section(change: FileChange) -> str:
             return ""
 
 
-def _change_to_wire(change: FileChange) -> Any:
+def _change_to_wire(change: FileChange) -> wire.DiffChange:
     operation = change.operation
     if change.raw is not None:
         return UnknownOnWire(operation, change.raw)
@@ -153,7 +134,8 @@ def _change_to_wire(change: FileChange) -> Any:
     return UnknownOnWire(operation, {"operation": operation, "path": change.path})
 
 
-def _diff_from_wire(dialect: Dialect, item: wire.Diff) -> Diff:
+def diff_from_wire(dialect: Dialect, item: Any) -> Diff:
+    """The changed files."""
     patch = known(item.patch)
     return Diff(
         changes=[_change_from_wire(dialect, change) for change in item.changes],
@@ -162,7 +144,7 @@ def _diff_from_wire(dialect: Dialect, item: wire.Diff) -> Diff:
     )
 
 
-def _change_from_wire(dialect: Dialect, change: Any) -> FileChange:
+def _change_from_wire(dialect: Dialect, change: wire.DiffChange) -> FileChange:
     if isinstance(change, UnknownOnWire):
         return FileChange(operation=change.tag, path=str(change.raw.get("path", "")), raw=change.raw)
     return FileChange(
@@ -173,3 +155,6 @@ def _change_from_wire(dialect: Dialect, change: Any) -> FileChange:
         mime_type=known(change.mime_type),
         meta=known(change.meta),
     )
+
+
+READER = ItemReader(wire, CONTENT, wire.Diff, diff_from_wire)

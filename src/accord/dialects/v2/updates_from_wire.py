@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from accord.dialects.absent import known
-from accord.dialects.dialect import Dialect
+from accord.dialects.alike import tags_of
+from accord.dialects.commands import commands_report
+from accord.dialects.dialect import Dialect, UpdatesFromWire
+from accord.dialects.patched import each
+from accord.dialects.plans import plan_from_wire
 from accord.dialects.v2 import terminals
 from accord.dialects.v2.content import ALIKE, CONTENT
-from accord.dialects.v2.options import commands_from_wire, options_from_wire
-from accord.dialects.v2.patched import each
-from accord.dialects.v2.tool_calls import item_from_wire, patch_from_wire
-from accord.errors import Malformed
+from accord.dialects.v2.options import options_from_wire
+from accord.dialects.v2.tool_calls import READER, patch_from_wire
 from accord.schema import v2 as wire
-from accord.schema.values import Unknown as UnknownOnWire
-from accord.session.entities import AGENT, THOUGHT, USER, Plan, PlanEntry, State, Work
+from accord.session.entities import AGENT, THOUGHT, USER, State, Work
 from accord.session.updates import (
-    CommandsReport,
     MessagePatch,
     MessagePiece,
     OptionsReport,
@@ -29,7 +30,7 @@ from accord.session.updates import (
 __all__ = ["TAGS", "UPDATES_FROM_WIRE"]
 
 
-def _piece(role: str) -> Any:
+def _piece(role: str) -> Callable[[Dialect, Any], list[Report]]:
     def piece(dialect: Dialect, update: wire.ContentChunk) -> list[Report]:
         content = CONTENT.from_wire(update.content)
         return [MessagePiece(role=role, id=update.message_id, content=content, meta=update.meta)]
@@ -37,7 +38,7 @@ def _piece(role: str) -> Any:
     return piece
 
 
-def _message(role: str) -> Any:
+def _message(role: str) -> Callable[[Dialect, Any], list[Report]]:
     def message(dialect: Dialect, update: Any) -> list[Report]:
         content = each(update.content, CONTENT.from_wire)
         return [MessagePatch(role=role, id=update.message_id, content=content, meta=update.meta)]
@@ -50,7 +51,7 @@ def tool_call(dialect: Dialect, update: wire.ToolCallUpdateVariant) -> list[Repo
 
 
 def tool_call_piece(dialect: Dialect, update: wire.ToolCallContentChunk) -> list[Report]:
-    item = item_from_wire(dialect, update.content)
+    item = READER.from_wire(dialect, update.content)
     return [ToolCallPiece(id=update.tool_call_id, item=item, meta=update.meta)]
 
 
@@ -64,25 +65,7 @@ def terminal_piece(dialect: Dialect, update: wire.TerminalOutputChunk) -> list[R
 
 
 def plan(dialect: Dialect, update: wire.PlanUpdate) -> list[Report]:
-    return [PlanReport(plan=_plan_from_wire(update.plan), meta=update.meta)]
-
-
-def _plan_from_wire(told: Any) -> Plan:
-    """A plan; one of an unknown type still has an id, and takes the place of what that id had."""
-    if isinstance(told, UnknownOnWire):
-        identifier = told.raw.get("planId")
-        if not isinstance(identifier, str):
-            raise Malformed("$.update.plan.planId", "required")
-        return Plan(id=identifier, type=told.tag, raw=told.raw)
-    entries = [
-        PlanEntry(content=entry.content, priority=entry.priority, status=entry.status, meta=known(entry.meta))
-        for entry in told.entries
-    ]
-    return Plan(id=told.plan_id, entries=entries, meta=known(told.meta))
-
-
-def commands(dialect: Dialect, update: wire.AvailableCommandsUpdate) -> list[Report]:
-    return [CommandsReport(commands=commands_from_wire(dialect, update.available_commands), meta=update.meta)]
+    return [PlanReport(plan=plan_from_wire(update.plan, "planId"), meta=update.meta)]
 
 
 def options(dialect: Dialect, update: wire.ConfigOptionUpdate) -> list[Report]:
@@ -109,7 +92,7 @@ def _error_from_wire(error: wire.Error | None) -> dict[str, Any] | None:
     return read if data is None else {**read, "data": data}
 
 
-def _work_from_wire(work: Any) -> Work:
+def _work_from_wire(work: wire.BackgroundWork) -> Work:
     match work:
         case wire.BackgroundTerminal():
             return Work(type="terminal", id=work.terminal_id, meta=known(work.meta))
@@ -119,7 +102,7 @@ def _work_from_wire(work: Any) -> Work:
             return Work(type=work.tag, id="", raw=work.raw)
 
 
-UPDATES_FROM_WIRE: dict[type[Any], Any] = {
+UPDATES_FROM_WIRE: UpdatesFromWire = {
     wire.UserMessageChunk: _piece(USER),
     wire.AgentMessageChunk: _piece(AGENT),
     wire.AgentThoughtChunk: _piece(THOUGHT),
@@ -131,11 +114,10 @@ UPDATES_FROM_WIRE: dict[type[Any], Any] = {
     wire.TerminalUpdate: terminal,
     wire.TerminalOutputChunk: terminal_piece,
     wire.PlanUpdate: plan,
-    wire.AvailableCommandsUpdate: commands,
+    wire.AvailableCommandsUpdate: commands_report,
     wire.ConfigOptionUpdate: options,
     wire.StateUpdate: state,
     **ALIKE.from_wire,
 }
 
-TAGS = frozenset(kind.__struct_config__.tag for kind in UPDATES_FROM_WIRE if kind is not UnknownOnWire)
-"""The updates v2 has, by name."""
+TAGS = tags_of(UPDATES_FROM_WIRE)

@@ -9,16 +9,18 @@ from __future__ import annotations
 from typing import Any
 
 from accord.dialects.absent import told
-from accord.dialects.dialect import Dialect
+from accord.dialects.alike import unknown_update
+from accord.dialects.dialect import Dialect, UpdatesToWire
+from accord.dialects.patched import each
+from accord.dialects.plans import entries_to_wire
 from accord.dialects.v2 import terminals
 from accord.dialects.v2.content import ALIKE, CONTENT
 from accord.dialects.v2.offered import OfferingDialect
-from accord.dialects.v2.options import commands_to_wire, options_to_wire
-from accord.dialects.v2.patched import each
+from accord.dialects.v2.options import COMMANDS, options_to_wire
 from accord.dialects.v2.tool_calls import item_to_wire, patch_to_wire
 from accord.dialects.v2.updates_from_wire import TAGS
 from accord.schema import v2 as wire
-from accord.schema.values import UNSET, Wire
+from accord.schema.values import UNSET, UnsetType, Wire
 from accord.schema.values import Unknown as UnknownOnWire
 from accord.session.entities import AGENT, THOUGHT, USER, Plan, State, Work
 from accord.session.updates import (
@@ -102,19 +104,11 @@ def plan_changed(dialect: Dialect, session_id: str, change: PlanChanged) -> list
     return [wire.PlanUpdate(plan=_plan_to_wire(change.plan), meta=change.patch.meta)]
 
 
-def _plan_to_wire(plan: Plan) -> Any:
+def _plan_to_wire(plan: Plan) -> wire.PlanUpdateContent:
     if plan.raw is not None:
         return UnknownOnWire(plan.type, plan.raw)
-    entries = [
-        wire.PlanEntry(content=entry.content, priority=entry.priority, status=entry.status, meta=told(entry.meta))
-        for entry in plan.entries
-    ]
+    entries = entries_to_wire(wire.PlanEntry, plan.entries)
     return wire.PlanItems(plan_id=plan.id, entries=entries, meta=told(plan.meta))
-
-
-def commands_changed(dialect: Dialect, session_id: str, change: CommandsChanged) -> list[Wire]:
-    commands = commands_to_wire(change.commands)
-    return [wire.AvailableCommandsUpdate(available_commands=commands, meta=change.patch.meta)]
 
 
 def options_changed(dialect: OfferingDialect, session_id: str, change: OptionsChanged) -> list[Wire]:
@@ -167,7 +161,7 @@ def state_changed(dialect: Dialect, session_id: str, change: StateChanged) -> li
     ]
 
 
-def _error_to_wire(state: State) -> Any:
+def _error_to_wire(state: State) -> wire.Error | UnsetType:
     error = state.error
     if error is None:
         return UNSET
@@ -176,7 +170,7 @@ def _error_to_wire(state: State) -> Any:
     )
 
 
-def _work_to_wire(work: Work) -> Any:
+def _work_to_wire(work: Work) -> wire.BackgroundWork:
     if work.raw is not None:
         return UnknownOnWire(work.type, work.raw)
     if work.type == "terminal":
@@ -184,15 +178,7 @@ def _work_to_wire(work: Work) -> Any:
     return wire.BackgroundToolCall(tool_call_id=work.id, meta=told(work.meta))
 
 
-def unknown_update(dialect: Dialect, session_id: str, change: UnknownUpdate) -> list[Any]:
-    """Told as it came, unless v2 has another meaning for its name."""
-    if change.patch.tag in TAGS:
-        dialect.lose("update-type", change.patch.tag)
-        return []
-    return ALIKE.unknown_update(dialect, session_id, change)
-
-
-UPDATES_TO_WIRE: dict[type[Any], Any] = {
+UPDATES_TO_WIRE: UpdatesToWire = {
     **ALIKE.to_wire,
     MessageChunk: message_chunk,
     MessageChanged: message_changed,
@@ -200,11 +186,11 @@ UPDATES_TO_WIRE: dict[type[Any], Any] = {
     TerminalChanged: terminal_changed,
     TerminalOutput: terminal_output,
     PlanChanged: plan_changed,
-    CommandsChanged: commands_changed,
+    CommandsChanged: COMMANDS.changed,
     OptionsChanged: options_changed,
     ModeChanged: mode_changed,
     InfoChanged: info_changed,
     CompactionChanged: compaction_changed,
     StateChanged: state_changed,
-    UnknownUpdate: unknown_update,
+    UnknownUpdate: unknown_update(TAGS),
 }

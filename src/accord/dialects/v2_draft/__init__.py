@@ -11,15 +11,17 @@ from typing import Any, ClassVar
 from msgspec.structs import replace
 
 from accord.dialects.dialect import Exchange
-from accord.dialects.permissions import permission_answer_from_wire, permission_answer_to_wire
-from accord.dialects.shown import ShowingDialect
 from accord.dialects.v1 import EXCHANGES as EXCHANGES_OF_V1
 from accord.dialects.v1 import TELLINGS
+from accord.dialects.v1.sessions import SESSIONS
 from accord.dialects.v2 import EXCHANGES as EXCHANGES_OF_V2
+from accord.dialects.v2.client_requests import PERMISSIONS
+from accord.dialects.v2.sessions import set_option_to_wire
 from accord.dialects.v2_draft import client_requests, lifecycle, sessions
+from accord.dialects.v2_draft.clearing import ClearingDialect
+from accord.dialects.v2_draft.sessions import OPENING, PROMPTS
 from accord.dialects.v2_draft.updates_from_wire import UPDATES_FROM_WIRE
 from accord.dialects.v2_draft.updates_to_wire import UPDATES_TO_WIRE
-from accord.schema import v2
 from accord.schema import v2_draft as wire
 from accord.session import requests as words
 
@@ -30,9 +32,8 @@ def _as_v1(word: type[words.Asked], **functions: Any) -> Exchange:
     return replace(EXCHANGES_OF_V1[word], **functions)
 
 
-def _opens(word: type[words.Asked], result: type[Any], with_id: bool = False) -> Exchange:
-    to_wire = sessions.opened_to_wire(result, with_id)
-    return _as_v1(word, answer_to_wire=to_wire, answer_from_wire=sessions.opened_from_wire)
+def _opens(word: type[words.Asked], result: type[Any]) -> Exchange:
+    return _as_v1(word, answer_to_wire=OPENING.to_wire(result), answer_from_wire=OPENING.from_wire)
 
 
 _DIFFERENT = (
@@ -43,31 +44,25 @@ _DIFFERENT = (
         answer_to_wire=lifecycle.initialized_to_wire,
         answer_from_wire=lifecycle.initialized_from_wire,
     ),
-    _opens(words.NewSession, wire.NewSessionResponse, with_id=True),
+    _opens(words.NewSession, wire.NewSessionResponse),
     _opens(words.LoadSession, wire.LoadSessionResponse),
-    replace(_opens(words.ResumeSession, wire.ResumeSessionResponse), from_wire=sessions.taken_up_from_wire),
-    _opens(words.ForkSession, wire.ForkSessionResponse, with_id=True),
+    replace(_opens(words.ResumeSession, wire.ResumeSessionResponse), from_wire=SESSIONS.taken_up_from_wire),
+    _opens(words.ForkSession, wire.ForkSessionResponse),
     _as_v1(
         words.Prompt,
-        to_wire=sessions.prompt_to_wire,
-        from_wire=EXCHANGES_OF_V2[words.Prompt].from_wire,
+        to_wire=PROMPTS.to_wire,
+        from_wire=PROMPTS.from_wire,
         answer_to_wire=sessions.prompt_answer_to_wire,
         answer_from_wire=sessions.prompt_answer_from_wire,
     ),
     _as_v1(
         words.SetOption,
-        to_wire=sessions.set_option_to_wire,
+        to_wire=set_option_to_wire(wire.SetSessionConfigOptionRequest),
         from_wire=sessions.set_option_from_wire,
-        answer_to_wire=sessions.options_answer_to_wire,
-        answer_from_wire=sessions.opened_from_wire,
+        answer_to_wire=OPENING.options_set_to_wire,
+        answer_from_wire=OPENING.from_wire,
     ),
-    _as_v1(
-        words.RequestPermission,
-        to_wire=client_requests.permission_to_wire,
-        from_wire=client_requests.permission_from_wire,
-        answer_to_wire=permission_answer_to_wire(v2),
-        answer_from_wire=permission_answer_from_wire,
-    ),
+    PERMISSIONS.exchange(client_requests.permission_to_wire, client_requests.permission_from_wire),
     EXCHANGES_OF_V2[words.CancelToolCall],
     EXCHANGES_OF_V2[words.CancelTerminal],
 )
@@ -78,7 +73,7 @@ EXCHANGES: dict[type[words.Asked], Exchange] = {
 }
 
 
-class V2Draft(ShowingDialect):
+class V2Draft(ClearingDialect):
     """The early draft of v2, and v1 spoken under the number 2."""
 
     name: ClassVar[str] = "v2 draft"
@@ -100,7 +95,5 @@ class V2Draft(ShowingDialect):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self.null_clears = False
-        """The peer has sent a form that v1 does not have: null in its tool call updates clears."""
         for word in (words.Authenticate, words.Logout):  # v2's names for them
             self._exchange_of_method[EXCHANGES_OF_V2[word].method] = EXCHANGES_OF_V2[word]

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from accord.dialects.absent import known, listed, told
 from accord.dialects.dialect import Dialect
+from accord.dialects.lifecycle import group_meta, info_from_wire, info_to_wire, marker
 from accord.dialects.v1 import lifecycle as older
 from accord.schema import v1, v2
 from accord.schema import v2_draft as wire
-from accord.schema.v2_draft import is_supported
-from accord.schema.values import UNSET, Wire
+from accord.schema.v2_draft import Support, is_supported
+from accord.schema.values import UNSET, UnsetType
 from accord.session.capabilities import AgentCapabilities, AgentLogin, AuthMethod, ClientCapabilities, TerminalLogin
 from accord.session.requests import Initialize, Initialized
 
 __all__ = [
     "agent_capabilities_from_wire",
     "agent_capabilities_to_wire",
-    "auth_method_from_wire",
     "auth_method_to_wire",
     "client_capabilities_from_wire",
     "initialize_from_wire",
@@ -37,22 +37,18 @@ def initialize_to_wire(dialect: Dialect, asked: Initialize) -> v1.InitializeRequ
 def initialize_from_wire(dialect: Dialect, params: wire.InitializeRequest) -> Initialize:
     return Initialize(
         version=params.protocol_version,
-        info=older.info_from_wire(params.client_info) or older.info_from_wire(params.info),
+        info=info_from_wire(params.client_info) or info_from_wire(params.info),
         capabilities=client_capabilities_from_wire(params.client_capabilities, params.capabilities),
         meta=known(params.meta),
     )
 
 
-def initialized_to_wire(dialect: Dialect, asked: Any, answer: Initialized) -> wire.InitializeResponse:
-    info: Any = UNSET
-    if answer.info is not None:
-        said = answer.info
-        info = v2.Implementation(name=said.name, version=said.version, title=told(said.title), meta=told(said.meta))
-    methods = [auth_method_to_wire(each) for each in answer.auth_methods if older.can_be_shown(each, dialect)]
+def initialized_to_wire(dialect: Dialect, asked: Initialize, answer: Initialized) -> wire.InitializeResponse:
+    methods = [auth_method_to_wire(each) for each in answer.auth_methods if older.can_be_shown(dialect, each)]
     return wire.InitializeResponse(
         protocol_version=answer.version,
-        info=info,
-        agent_info=older.info_to_wire(answer.info),
+        info=info_to_wire(v2, answer.info),
+        agent_info=info_to_wire(v1, answer.info),
         capabilities=agent_capabilities_to_wire(answer.capabilities),
         agent_capabilities=older.agent_capabilities_to_wire(answer.capabilities),
         auth_methods=methods,
@@ -60,30 +56,32 @@ def initialized_to_wire(dialect: Dialect, asked: Any, answer: Initialized) -> wi
     )
 
 
-def initialized_from_wire(dialect: Dialect, asked: Any, result: wire.InitializeResponse) -> Initialized:
+def initialized_from_wire(dialect: Dialect, asked: Initialize, result: wire.InitializeResponse) -> Initialized:
     return Initialized(
         version=result.protocol_version,
-        info=older.info_from_wire(result.agent_info) or older.info_from_wire(result.info),
+        info=info_from_wire(result.agent_info) or info_from_wire(result.info),
         capabilities=agent_capabilities_from_wire(result.agent_capabilities, result.capabilities),
-        auth_methods=[auth_method_from_wire(method) for method in listed(result.auth_methods)],
+        auth_methods=[older.auth_method_from_wire(method) for method in listed(result.auth_methods)],
         meta=known(result.meta),
     )
 
 
-def client_capabilities_from_wire(of_v1: Any, bare: Any) -> ClientCapabilities:
+def client_capabilities_from_wire(
+    of_v1: v1.ClientCapabilities | UnsetType, bare: wire.ClientCapabilities | UnsetType
+) -> ClientCapabilities:
     """What the client can do: all that either shape offers."""
     can = older.client_capabilities_from_wire(of_v1)
     said = known(bare)
     if said is None:
         return can
-    fs = known(said.fs) or wire.FileSystemCapabilities()
+    files = known(said.fs) or wire.FileSystemCapabilities()
     auth = known(said.auth) or wire.ClientAuthCapabilities()
     elicitation = known(said.elicitation) or wire.ElicitationCapabilities()
     session = known(said.session) or wire.ClientSessionCapabilities()
     options = known(session.config_options) or wire.SessionConfigOptionsCapabilities()
     also = ClientCapabilities(
-        read_files=is_supported(fs.read_text_file),
-        write_files=is_supported(fs.write_text_file),
+        read_files=is_supported(files.read_text_file),
+        write_files=is_supported(files.write_text_file),
         terminals=is_supported(said.terminal),
         terminal_login=is_supported(auth.terminal),
         form_elicitation=is_supported(elicitation.form),
@@ -91,13 +89,15 @@ def client_capabilities_from_wire(of_v1: Any, bare: Any) -> ClientCapabilities:
         boolean_options=is_supported(options.boolean),
         notices=is_supported(session.notices),
         compaction=is_supported(session.compaction),
-        group_meta=_group_meta(said),
+        group_meta=group_meta(said),
         meta=known(said.meta),
     )
     return _either(can, also)
 
 
-def agent_capabilities_from_wire(of_v1: Any, bare: Any) -> AgentCapabilities:
+def agent_capabilities_from_wire(
+    of_v1: v1.AgentCapabilities | UnsetType, bare: wire.AgentCapabilities | UnsetType
+) -> AgentCapabilities:
     """What the agent can do: all that either shape offers. MCP servers over stdio go without saying, as in v1."""
     can = older.agent_capabilities_from_wire(of_v1)
     said = known(bare)
@@ -120,7 +120,7 @@ def agent_capabilities_from_wire(of_v1: Any, bare: Any) -> AgentCapabilities:
         mcp_http=_offers(servers, "http"),
         mcp_sse=_offers(servers, "sse"),
         logout=_offers([known(said.auth)], "logout"),
-        group_meta=_group_meta(said),
+        group_meta=group_meta(said),
         meta=known(said.meta),
     )
     return _either(can, also)
@@ -136,63 +136,46 @@ def _either(one: Capabilities, other: Capabilities) -> Capabilities:
     return type(one)(**merged)
 
 
-_NAMES = {"sessionCapabilities": "session", "promptCapabilities": "session.prompt", "mcpCapabilities": "session.mcp"}
-
-
-def _group_meta(group: Wire, above: str = "") -> dict[str, dict[str, Any]]:
-    """The `_meta` of the objects inside a capability object, by their dotted path (EXT-12)."""
-    found: dict[str, dict[str, Any]] = {}
-    for field, key in zip(group.__struct_fields__, group.__struct_encode_fields__, strict=True):
-        inner: Any = getattr(group, field)
-        path = above + _NAMES.get(key, key)
-        meta: Any = None
-        if isinstance(inner, Wire):
-            meta = inner.meta
-            found |= _group_meta(inner, f"{path}.")
-        elif field != "meta" and isinstance(inner, dict):
-            meta = cast("dict[str, Any]", inner).get("_meta")
-        if isinstance(meta, dict):
-            found[path] = cast("dict[str, Any]", meta)
-    return found
-
-
 def agent_capabilities_to_wire(can: AgentCapabilities) -> wire.AgentCapabilities:
     """v2's tree of markers, which for a client of the draft also names what v2 takes for granted."""
 
-    def marker(is_on: bool, path: str) -> Any:
-        meta = can.group_meta.get(path)
-        return UNSET if not is_on else {} if meta is None else {"_meta": meta}
+    def support(is_on: bool, path: str) -> Any:
+        return marker(_support, is_on, can.group_meta, path)
 
     def meta(path: str) -> Any:
         return can.group_meta.get(path, UNSET)
 
     session = wire.SessionCapabilities(
         prompt=wire.PromptCapabilities(
-            image=marker(can.image, "session.prompt.image"),
-            audio=marker(can.audio, "session.prompt.audio"),
-            embedded_context=marker(can.embedded_context, "session.prompt.embeddedContext"),
+            image=support(can.image, "session.prompt.image"),
+            audio=support(can.audio, "session.prompt.audio"),
+            embedded_context=support(can.embedded_context, "session.prompt.embeddedContext"),
             meta=meta("session.prompt"),
         ),
         mcp=wire.McpCapabilities(
-            stdio=marker(can.mcp_stdio, "session.mcp.stdio"),
-            http=marker(can.mcp_http, "session.mcp.http"),
-            sse=marker(can.mcp_sse, "session.mcp.sse"),
+            stdio=support(can.mcp_stdio, "session.mcp.stdio"),
+            http=support(can.mcp_http, "session.mcp.http"),
+            sse=support(can.mcp_sse, "session.mcp.sse"),
             meta=meta("session.mcp"),
         ),
-        load=marker(can.load, "session.load"),
-        list=marker(can.list, "session.list"),
-        resume=marker(can.resume, "session.resume"),
-        close=marker(can.close, "session.close"),
-        delete=marker(can.delete, "session.delete"),
-        fork=marker(can.fork, "session.fork"),
-        additional_directories=marker(can.additional_directories, "session.additionalDirectories"),
+        load=support(can.load, "session.load"),
+        list=support(can.list, "session.list"),
+        resume=support(can.resume, "session.resume"),
+        close=support(can.close, "session.close"),
+        delete=support(can.delete, "session.delete"),
+        fork=support(can.fork, "session.fork"),
+        additional_directories=support(can.additional_directories, "session.additionalDirectories"),
         meta=meta("session"),
     )
     return wire.AgentCapabilities(
         session=session,
-        auth=wire.AgentAuthCapabilities(logout=marker(can.logout, "auth.logout"), meta=meta("auth")),
+        auth=wire.AgentAuthCapabilities(logout=support(can.logout, "auth.logout"), meta=meta("auth")),
         meta=told(can.meta),
     )
+
+
+def _support(meta: dict[str, Any] | UnsetType) -> Support:
+    return {} if meta is UNSET else {"_meta": meta}
 
 
 def auth_method_to_wire(method: AuthMethod) -> wire.AuthMethod:
@@ -207,21 +190,4 @@ def auth_method_to_wire(method: AuthMethod) -> wire.AuthMethod:
         args=method.args if is_terminal else UNSET,
         env=method.env if is_terminal else UNSET,
         meta=told(method.meta),
-    )
-
-
-def auth_method_from_wire(method: wire.AuthMethod) -> AuthMethod:
-    """A way to log in; of any type but terminal, the agent does it, as in v1."""
-    if known(method.type) != "terminal":
-        return older.auth_method_from_wire(method)
-    env: Any = known(method.env) or {}
-    if isinstance(env, list):
-        env = {variable.name: variable.value for variable in listed(env)}
-    return TerminalLogin(
-        id=method.id,
-        name=method.name,
-        description=known(method.description),
-        args=listed(method.args),
-        env=env,
-        meta=known(method.meta),
     )

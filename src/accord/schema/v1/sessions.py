@@ -9,6 +9,7 @@ from accord.schema.v1.mcp_servers import McpServer
 from accord.schema.v1.options import SessionConfigOption, SessionModeState
 from accord.schema.values import (
     DEFAULT_ON_NULL,
+    REQUIRED,
     UNSET,
     DefaultedItems,
     Items,
@@ -43,7 +44,7 @@ class NewSessionRequest(Wire):
 
     cwd: str
     additional_directories: NullIsEmpty[list[str]] = UNSET
-    mcp_servers: Annotated[list[McpServer], DEFAULT_ON_NULL] = []  # AMB-42
+    mcp_servers: Annotated[list[McpServer], DEFAULT_ON_NULL, REQUIRED] = []  # AMB-42
 
 
 class NewSessionResponse(Wire):
@@ -61,7 +62,7 @@ class LoadSessionRequest(Wire):
     session_id: SessionId
     cwd: str
     additional_directories: NullIsEmpty[list[str]] = UNSET
-    mcp_servers: Annotated[list[McpServer], DEFAULT_ON_NULL] = []  # AMB-42
+    mcp_servers: Annotated[list[McpServer], DEFAULT_ON_NULL, REQUIRED] = []  # AMB-42
 
 
 class LoadSessionResponse(Wire):

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TypeVar
 
 from msgspec import UNSET
 
+from accord.session.word import Patched
+
 __all__ = ["each", "one"]
 
+T = TypeVar("T")
+U = TypeVar("U")
 
-def one(value: Any, convert: Callable[[Any], Any]) -> Any:
+
+def one(value: Patched[T], convert: Callable[[T], U]) -> Patched[U]:
     """A value that may be UNSET or None."""
     return value if value is UNSET or value is None else convert(value)
 
 
-def each(values: Any, convert: Callable[[Any], Any]) -> Any:
+def each(values: Patched[list[T]], convert: Callable[[T], U]) -> Patched[list[U]]:
     """A list that may be UNSET or None."""
-    return [convert(value) for value in values] if values else values
+    return values if values is UNSET or values is None else [convert(value) for value in values]

@@ -1,0 +1,131 @@
+"""Asking for a session and listing them, which every version spells alike but for the MCP servers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from accord.dialects.absent import known, listed, told
+from accord.dialects.dialect import Dialect, Exchange, RequestFunction
+from accord.dialects.paths import absolute
+from accord.errors import InvalidParams
+from accord.schema.values import UNSET
+from accord.schema.values import Unknown as UnknownOnWire
+from accord.session.requests import (
+    ListSessions,
+    LoadSession,
+    NewSession,
+    ResumeSession,
+    SessionPage,
+    SessionSummary,
+)
+from accord.session.servers import McpServer
+
+__all__ = ["SessionMapping"]
+
+
+class SessionMapping:
+    """Bound to the schema of one version, and to how it names MCP servers."""
+
+    def __init__(
+        self,
+        schema: Any,
+        servers_to_wire: Callable[[list[McpServer]], Any],
+        servers_from_wire: Callable[[Any], list[McpServer]],
+    ) -> None:
+        self._schema = schema
+        self._servers_to_wire = servers_to_wire
+        self._servers_from_wire = servers_from_wire
+        self.listing = Exchange(
+            ListSessions, "session/list", self._list_to_wire, _list_from_wire, self._page_to_wire, _page_from_wire
+        )
+
+    def new_to_wire(self, dialect: Dialect, asked: NewSession) -> Any:
+        """A session that is to begin."""
+        return self._schema.NewSessionRequest(**self._place_to_wire(asked))
+
+    def new_from_wire(self, dialect: Dialect, params: Any) -> NewSession:
+        """A session that is to begin; InvalidParams for a path that is not absolute."""
+        return NewSession(**self._place_from_wire(params))
+
+    def stored_to_wire(self, params: Callable[..., Any]) -> RequestFunction:
+        """For load, resume and fork, which name a session beside what a new one takes."""
+
+        def to_wire(dialect: Dialect, asked: Any) -> Any:
+            return params(session_id=asked.session_id, **self._place_to_wire(asked))
+
+        return to_wire
+
+    def stored_from_wire(self, word: type[Any]) -> RequestFunction:
+        """For load, resume and fork."""
+
+        def from_wire(dialect: Dialect, params: Any) -> Any:
+            return word(session_id=params.session_id, **self._place_from_wire(params))
+
+        return from_wire
+
+    def taken_up_from_wire(self, dialect: Dialect, params: Any) -> LoadSession | ResumeSession:
+        """For v2's resume: a session to be told from the start or not at all; InvalidParams for another beginning."""
+        beginning = known(params.replay_from)
+        if isinstance(beginning, UnknownOnWire):
+            raise InvalidParams("this agent cannot begin there", field="replayFrom.type")
+        word = ResumeSession if beginning is None else LoadSession
+        return word(session_id=params.session_id, **self._place_from_wire(params))
+
+    def _place_to_wire(self, asked: Any) -> dict[str, Any]:
+        return {
+            "cwd": asked.cwd,
+            "mcp_servers": self._servers_to_wire(asked.servers),
+            "additional_directories": asked.additional_directories or UNSET,
+            "meta": told(asked.meta),
+        }
+
+    def _place_from_wire(self, params: Any) -> dict[str, Any]:
+        directories = listed(params.additional_directories)
+        return {
+            "cwd": absolute(params.cwd, "cwd"),
+            "servers": self._servers_from_wire(params.mcp_servers),
+            "additional_directories": [absolute(path, "additionalDirectories") for path in directories],
+            "meta": known(params.meta),
+        }
+
+    def _list_to_wire(self, dialect: Dialect, asked: ListSessions) -> Any:
+        return self._schema.ListSessionsRequest(cwd=told(asked.cwd), cursor=told(asked.cursor), meta=told(asked.meta))
+
+    def _page_to_wire(self, dialect: Dialect, asked: ListSessions, answer: SessionPage) -> Any:
+        sessions = [
+            self._schema.SessionInfo(
+                session_id=summary.session_id,
+                cwd=summary.cwd,
+                additional_directories=summary.additional_directories or UNSET,
+                title=told(summary.title),
+                updated_at=told(summary.updated_at),
+                meta=told(summary.meta),
+            )
+            for summary in answer.sessions
+        ]
+        return self._schema.ListSessionsResponse(
+            sessions=sessions, next_cursor=told(answer.next_cursor), meta=told(answer.meta)
+        )
+
+
+def _list_from_wire(dialect: Dialect, params: Any) -> ListSessions:
+    cwd = known(params.cwd)
+    if cwd is not None:
+        absolute(cwd, "cwd")
+    return ListSessions(cwd=cwd, cursor=known(params.cursor), meta=known(params.meta))
+
+
+def _page_from_wire(dialect: Dialect, asked: ListSessions, result: Any) -> SessionPage:
+    sessions = [
+        SessionSummary(
+            session_id=info.session_id,
+            cwd=info.cwd,
+            additional_directories=listed(info.additional_directories),
+            title=known(info.title),
+            updated_at=known(info.updated_at),
+            meta=known(info.meta),
+        )
+        for info in result.sessions
+    ]
+    return SessionPage(sessions=sessions, next_cursor=known(result.next_cursor), meta=known(result.meta))

@@ -1,0 +1,94 @@
+"""Items of tool calls as a client of v1 or the draft can show them: diffs file by file, display terminals as text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from accord.dialects.absent import known, told
+from accord.dialects.dialect import Dialect
+from accord.dialects.paths import noted
+from accord.dialects.shown import ShowingDialect, terminal_text
+from accord.schema.values import Unknown as UnknownOnWire
+from accord.session.content import Content
+from accord.session.diffs import texts_of_patch
+from accord.session.entities import ContentItem, Diff, FileChange, TerminalItem, ToolCallItem
+from accord.session.word import Unknown
+
+__all__ = ["ShownItems", "diff_from_wire"]
+
+
+class ShownItems:
+    """Bound to the schema of one version, its diffs, and its way of writing content blocks."""
+
+    def __init__(self, schema: Any, diff: type[Any], block_to_wire: Callable[[Dialect, Content], Any]) -> None:
+        self._schema = schema
+        self._diff = diff
+        self._block_to_wire = block_to_wire
+
+    def to_wire(self, dialect: ShowingDialect, session_id: str, items: Iterable[ToolCallItem]) -> list[Any]:
+        """The items, in order; of some there are more afterwards."""
+        written: list[Any] = []
+        for item in items:
+            match item:
+                case ContentItem():
+                    block = self._block_to_wire(dialect, item.content)
+                    written.append(self._schema.Content(content=block, meta=told(item.meta)))
+                case Diff():
+                    written.extend(self._files(dialect, item))
+                case TerminalItem():
+                    written.append(self._terminal(dialect, session_id, item))
+                case Unknown():
+                    written.append(UnknownOnWire(item.tag, item.raw))
+        return written
+
+    def _terminal(self, dialect: ShowingDialect, session_id: str, item: TerminalItem) -> Any:
+        terminal = dialect.shown(session_id).terminals.get(item.terminal_id)
+        if terminal is None:
+            return self._schema.Terminal(terminal_id=item.terminal_id, meta=told(item.meta))
+        return self._text(terminal_text(terminal))
+
+    def _text(self, text: str) -> Any:
+        return self._schema.Content(content=self._schema.TextContent(text=text))
+
+    def _files(self, dialect: Dialect, diff: Diff) -> Iterator[Any]:
+        """For each file a diff that shows its text before and after, or a line that says what happened."""
+        partial = {} if diff.patch is None else texts_of_patch(diff.patch)
+        for change in diff.changes:
+            old_text, new_text = change.old_text, change.new_text
+            deleted = change.operation == "delete"
+            simple = deleted or change.operation in ("add", "modify")
+            if simple and (old_text if deleted else new_text) is None and change.path in partial:
+                dialect.lose("diff-partial", change.path)
+                old_text, new_text = partial[change.path]
+            if not simple or (old_text if deleted else new_text) is None:
+                dialect.lose("diff-operation", change.path)
+                yield self._text(_described(change))
+                continue
+            if deleted:
+                dialect.lose("diff-delete", change.path)
+            if change.file_type not in (None, "text") or change.mime_type is not None:
+                dialect.lose("diff-details", change.path)
+            yield self._diff(
+                path=change.path,
+                old_text=None if change.operation == "add" else old_text,
+                new_text=new_text or "",
+                meta=told(change.meta if change.meta is not None else diff.meta),
+            )
+
+
+def _described(change: FileChange) -> str:
+    origin = f"{change.old_path} → " if change.old_path else ""
+    return f"{change.operation}: {origin}{change.path}"
+
+
+def diff_from_wire(dialect: Dialect, item: Any) -> Diff:
+    """A changed file; without an old text it is a new one."""
+    old_text = known(item.old_text)
+    change = FileChange(
+        operation="add" if old_text is None else "modify",
+        path=noted(dialect, item.path, "content"),
+        old_text=old_text,
+        new_text=item.new_text,
+    )
+    return Diff(changes=[change], meta=known(item.meta))

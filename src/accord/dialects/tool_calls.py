@@ -1,0 +1,68 @@
+"""What tool calls are made of, as far as every version spells it alike: locations, and items apart from diffs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from accord.dialects.absent import known, told
+from accord.dialects.content import ContentMapping
+from accord.dialects.dialect import Dialect
+from accord.dialects.paths import noted
+from accord.schema.values import Unknown as UnknownOnWire
+from accord.session.entities import ContentItem, Diff, Location, TerminalItem, ToolCallItem
+from accord.session.word import Unknown
+
+__all__ = ["ItemReader", "locations_from_wire", "locations_to_wire"]
+
+
+def locations_to_wire(kind: type[Any], locations: Iterable[Location]) -> list[Any]:
+    """The locations, each as an object of this type."""
+    return [kind(path=location.path, line=told(location.line), meta=told(location.meta)) for location in locations]
+
+
+def locations_from_wire(dialect: Dialect, locations: Iterable[Any]) -> list[Location]:
+    """The locations; a line that does not count from 1 is left out, its path kept (AMB-47)."""
+    return [
+        Location(
+            path=noted(dialect, location.path, "locations"),
+            line=known(location.line) or None,
+            meta=known(location.meta),
+        )
+        for location in locations
+    ]
+
+
+class ItemReader:
+    """Bound to the schema of one version, its content blocks, and its diffs."""
+
+    def __init__(
+        self, schema: Any, content: ContentMapping, diff: type[Any], diff_from_wire: Callable[[Dialect, Any], Diff]
+    ) -> None:
+        self._content = content
+        self._readers: dict[type[Any], Callable[[Dialect, Any], ToolCallItem]] = {
+            schema.Content: self._content_item,
+            diff: diff_from_wire,
+            schema.Terminal: _terminal_item,
+            UnknownOnWire: _unknown_item,
+        }
+
+    def from_wire(self, dialect: Dialect, item: Any) -> ToolCallItem:
+        """One item of a tool call's content as a word; one of an unknown type is kept whole (COMPAT-09)."""
+        return self._readers[type(item)](dialect, item)
+
+    def all_from_wire(self, dialect: Dialect, items: Iterable[Any]) -> list[ToolCallItem]:
+        """The items as words, in order."""
+        readers = self._readers
+        return [readers[type(item)](dialect, item) for item in items]
+
+    def _content_item(self, dialect: Dialect, item: Any) -> ToolCallItem:
+        return ContentItem(content=self._content.from_wire(item.content), meta=known(item.meta))
+
+
+def _terminal_item(dialect: Dialect, item: Any) -> ToolCallItem:
+    return TerminalItem(terminal_id=item.terminal_id, meta=known(item.meta))
+
+
+def _unknown_item(dialect: Dialect, item: UnknownOnWire) -> ToolCallItem:
+    return Unknown(tag=item.tag, raw=item.raw)

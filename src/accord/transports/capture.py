@@ -1,0 +1,94 @@
+"""Run a command that reads nothing, hear what it writes, and end it together with everything it started."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from accord.transports.child import Child, Start, located
+from accord.transports.descriptors import private_reader
+from accord.transports.guarded import can_guard, start_guarded
+from accord.transports.streams import OnBytes
+from accord.transports.unguarded import start_unguarded
+
+__all__ = ["Capture", "start_capture"]
+
+# From the end of the command to the end of its output and of all that it started. Where that takes longer, it has left
+# something behind; what it wrote itself has been heard by then.
+_LINGERING_SECONDS = 0.1
+_KILLED_SECONDS = 5.0
+
+
+async def start_capture(
+    command: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: str,
+    on_output: OnBytes,
+    terminate_grace: float = 2.0,
+) -> Capture:
+    """Returns when the command runs; raises `ConnectionClosed` that says what to do when it can't be started.
+
+    `env` is the whole environment. `on_output` is called from the loop, never before this has returned.
+    """
+    start = Start(located(command, env, cwd), command, env, cwd, terminate_grace, only_writes=True)
+    child = await (start_guarded(start) if can_guard() else start_unguarded(start))
+    return Capture(child, on_output, terminate_grace)
+
+
+class Capture:
+    """A running command: stdin is the null device, stdout and stderr are heard as one stream.
+
+    `ended` is done with the exit code (negative: a signal; None: not known) when the command has ended and what it
+    wrote has been heard. What it left behind runs and is heard on until `end()`; `is_gone` tells that nothing is left.
+    """
+
+    def __init__(self, child: Child, on_output: OnBytes, terminate_grace: float) -> None:
+        loop = asyncio.get_running_loop()
+        self.ended: asyncio.Future[int | None] = loop.create_future()
+        self._child = child
+        self._terminate_grace = terminate_grace
+        self._heard_all: asyncio.Future[None] = loop.create_future()
+        self._reader = private_reader(child.stdout, on_output, self._output_ended)
+        self._ending: asyncio.Task[None] | None = None
+        self._watching = asyncio.create_task(self._watch(), name="accord capture")
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the command and everything that it started has ended."""
+        return self._child.gone.done()
+
+    async def end(self) -> None:
+        """Ask everything to end, then end it; bounded in time, safe twice and from any task."""
+        if self._ending is None:
+            self._ending = asyncio.create_task(self._end(), name="accord capture ending")
+        await asyncio.shield(self._ending)
+
+    async def _end(self) -> None:
+        gone = self._child.gone
+        if not gone.done():
+            self._child.terminate()
+            await asyncio.wait((gone,), timeout=self._terminate_grace)
+        if not gone.done():
+            self._child.kill()
+            await asyncio.wait((gone,), timeout=_KILLED_SECONDS)
+        if not gone.done():
+            self._watching.cancel()  # not even the system can end it; whoever waits must not wait for ever
+        await asyncio.wait((self._watching,))
+
+    async def _watch(self) -> None:
+        child = self._child
+        try:
+            await asyncio.wait((child.exited,))
+            await asyncio.wait((child.gone, self._heard_all), timeout=_LINGERING_SECONDS)
+            self.ended.set_result(child.exited.result())
+            await asyncio.wait((child.gone,))
+            await asyncio.wait((self._heard_all,), timeout=_LINGERING_SECONDS)
+        finally:
+            if not self.ended.done():
+                self.ended.set_result(None)
+            self._reader.close()
+            child.release()
+
+    def _output_ended(self, error: OSError | None) -> None:
+        self._heard_all.set_result(None)

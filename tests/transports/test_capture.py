@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from accord.errors import ConnectionClosed
+from accord.transports import capture as capture_module
+from accord.transports.capture import Capture, start_capture
+from accord.transports.guard import descendants
+from tests.transports.families import ANNOUNCE, DEAF_FAMILY, FAMILY, MEMBERS, is_alive, pids, wait_gone
+
+pytestmark = pytest.mark.timeout(60)
+
+Start = Callable[..., Any]
+
+
+class Heard:
+    def __init__(self) -> None:
+        self.bytes = bytearray()
+        self._changed = asyncio.Event()
+
+    def __call__(self, piece: bytes) -> None:
+        self.bytes += piece
+        self._changed.set()
+
+    async def lines(self, count: int) -> list[bytes]:
+        while self.bytes.count(b"\n") < count:
+            self._changed.clear()
+            await self._changed.wait()
+        return bytes(self.bytes).splitlines()
+
+
+@pytest.fixture(params=["guarded", "unguarded"])
+async def start(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Start]:
+    """Starts a command in a shell and ends it after the test."""
+    if request.param == "unguarded":
+        monkeypatch.setattr(capture_module, "can_guard", lambda: False)
+    started: list[Capture] = []
+
+    async def start(script: str, **options: Any) -> tuple[Capture, Heard]:
+        heard = Heard()
+        options = {"env": os.environ, "cwd": "/", "terminate_grace": 10.0} | options
+        capture = await start_capture(["sh", "-c", script], on_output=heard, **options)
+        started.append(capture)
+        return capture, heard
+
+    yield start
+    for capture in started:
+        await capture.end()
+
+
+async def test_all_that_was_written_is_heard_before_the_end_is_told(start: Start):
+    capture, heard = await start("seq 100000; exit 3")
+    assert await capture.ended == 3
+    assert heard.bytes == b"".join(b"%d\n" % number for number in range(1, 100_001))
+
+
+async def test_both_streams_are_heard_in_the_order_they_were_written(start: Start):
+    capture, heard = await start("for n in 1 2 3 4; do echo out $n; echo err $n >&2; done")
+    await capture.ended
+    assert heard.bytes == b"".join(b"out %d\nerr %d\n" % (n, n) for n in range(1, 5))
+
+
+async def test_it_reads_from_the_null_device(start: Start):
+    """FN-16: a child can't eat what is meant for somebody else, nor wait for it."""
+    capture, heard = await start("readlink /proc/self/fd/0; cat; echo end")
+    assert await capture.ended == 0
+    assert heard.bytes == b"/dev/null\nend\n"
+
+
+async def test_it_inherits_no_descriptor_but_its_three(start: Start):
+    await start("exec sleep 1000")
+    capture, heard = await start("exec ls /proc/self/fd")
+    await capture.ended
+    assert heard.bytes == b"0\n1\n2\n3\n"  # 3 is the directory that ls reads
+
+
+async def test_ending_it_asks_first(start: Start):
+    capture, heard = await start("trap 'echo asked; exit 5' TERM; echo ready; while :; do sleep 0.01; done")
+    await heard.lines(1)
+    await capture.end()
+    assert await capture.ended == 5
+    assert heard.bytes.endswith(b"asked\n")
+    assert capture.is_gone
+
+
+async def test_ending_it_does_not_wait_for_ever(start: Start):
+    capture, heard = await start("trap '' TERM; echo ready; while :; do sleep 0.01; done", terminate_grace=0.1)
+    await heard.lines(1)
+    await capture.end()
+    assert await capture.ended == -signal.SIGKILL
+
+
+async def test_ending_is_safe_twice_from_any_task_and_after_the_end(start: Start):
+    capture, _ = await start("exec sleep 1000")
+    await asyncio.gather(capture.end(), asyncio.create_task(capture.end()))
+    await capture.end()
+    assert await capture.ended == -signal.SIGTERM
+
+
+async def test_whoever_gives_up_waiting_for_the_end_does_not_stop_it(start: Start):
+    capture, _ = await start("exec sleep 1000")
+    ending = asyncio.create_task(capture.end())
+    await asyncio.sleep(0)
+    ending.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await ending
+    assert await capture.ended == -signal.SIGTERM
+
+
+async def test_not_even_what_can_not_be_killed_is_waited_for(start: Start, monkeypatch: pytest.MonkeyPatch):
+    """FN-73: every wait after a kill is bounded."""
+    monkeypatch.setattr(capture_module, "_KILLED_SECONDS", 0.01)
+    capture, _ = await start("exec sleep 1000", terminate_grace=0.01)
+    child = capture._child
+    monkeypatch.setattr(child, "terminate", lambda: None)
+    monkeypatch.setattr(child, "kill", lambda: None)
+    await capture.end()
+    assert await capture.ended is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere only the process group is ended")
+@pytest.mark.parametrize("family", [FAMILY, DEAF_FAMILY])
+async def test_ending_it_ends_the_whole_family(family: str):
+    """FN-30: grandchildren in sessions of their own, forked twice, deaf to signals."""
+    heard = Heard()
+    capture = await start_capture(
+        ["sh", "-c", family + "while :; do sleep 1000; done"],
+        env=os.environ,
+        cwd="/",
+        on_output=heard,
+        terminate_grace=0.1,
+    )
+    members = pids(await heard.lines(MEMBERS))
+    await capture.end()
+    assert not any(map(is_alive, members))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is no guard that adopts orphans")
+async def test_what_a_command_leaves_behind_is_heard_on_and_ended_later():
+    heard = Heard()
+    capture = await start_capture(
+        ["sh", "-c", f"(trap 'echo late; exit' TERM; {ANNOUNCE}; while :; do sleep 0.01; done) & exit 7"],
+        env=os.environ,
+        cwd="/",
+        on_output=heard,
+    )
+    assert await capture.ended == 7
+    assert not capture.is_gone
+    await heard.lines(1)
+    await capture.end()
+    assert capture.is_gone
+    assert heard.bytes.endswith(b"late\n")
+
+
+@pytest.mark.parametrize("ticks", [0, 1, 2, 3, 5, 8])
+async def test_a_cancelled_start_leaves_nothing_running(ticks: int):
+    before = set(descendants(os.getpid()))
+    start = start_capture(["sleep", "1000"], env=os.environ, cwd="/", on_output=Heard(), terminate_grace=0.1)
+    starting = asyncio.create_task(start)
+    for _ in range(ticks):
+        await asyncio.sleep(0)
+    starting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await starting
+    while left := set(descendants(os.getpid())) - before:
+        assert await asyncio.to_thread(wait_gone, *left)
+
+
+async def test_a_command_that_cannot_be_started_says_why(tmp_path: Path):
+    with pytest.raises(ConnectionClosed, match="no such program"):
+        await start_capture(["no-such-program"], env=os.environ, cwd=str(tmp_path), on_output=Heard())
+    script = tmp_path / "script"
+    script.write_text("#!/no/such/shell\n")
+    script.chmod(0o700)
+    with pytest.raises(ConnectionClosed, match="interpreter"):
+        await start_capture([str(script)], env=os.environ, cwd=str(tmp_path), on_output=Heard())
