@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 TYPESCRIPT := tests/interop/typescript
+MCP_SERVERS := tests/interop/mcp
 CODE := src tests $(wildcard benchmarks examples)
 
 # PYTHON=/path/to/python chooses the interpreter that .venv is made with.
@@ -55,13 +56,13 @@ layers: $(STAMP) ## import-linter: who may import whom
 bench: $(STAMP) ## measure against the official SDK and a bare pipe
 	$(BIN)/python -m benchmarks
 
-interop: $(STAMP) $(TYPESCRIPT)/node_modules/.installed ## test against the official TypeScript SDK (needs node and npm)
+interop: $(STAMP) $(TYPESCRIPT)/node_modules/.installed $(MCP_SERVERS)/node_modules/.installed ## test against peers from npm (needs node and npm)
 	ACCORD_SCHEMAS="$${ACCORD_SCHEMAS:-$(CURDIR)/$(TYPESCRIPT)/node_modules/@agentclientprotocol/sdk/schema}" \
 		$(BIN)/python -m pytest -m interop
 
-$(TYPESCRIPT)/node_modules/.installed: $(TYPESCRIPT)/package-lock.json
+%/node_modules/.installed: %/package-lock.json
 	@command -v node >/dev/null && command -v npm >/dev/null || { echo "this needs node (20 or newer) and npm" >&2; exit 1; }
-	cd $(TYPESCRIPT) && npm ci --no-audit --no-fund
+	cd $* && npm ci --no-audit --no-fund
 	@touch $@
 
 requirements: $(STAMP) ## write the tests found by their marks into requirements.toml
@@ -73,5 +74,5 @@ lock: $(STAMP) ## pin the newest versions of all tools in requirements/dev.txt
 		--group dev pyproject.toml --output-file requirements/dev.txt
 
 clean: ## remove what make made
-	rm -rf $(VENV) $(TYPESCRIPT)/node_modules .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist
+	rm -rf $(VENV) $(TYPESCRIPT)/node_modules $(MCP_SERVERS)/node_modules .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist
 	find src tests $(wildcard benchmarks examples) -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -10,6 +10,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from accord.agent.app import Agent
+    from accord.agent.turn import Turn
+    from accord.client import permissions
+    from accord.client.client import Client
+    from accord.client.commands import Command
     from accord.errors import (
         AccordError,
         AuthRequired,
@@ -45,8 +50,11 @@ if TYPE_CHECKING:
 __all__ = [
     "UNSET",
     "AccordError",
+    "Agent",
     "Audio",
     "AuthRequired",
+    "Client",
+    "Command",
     "CommandsChanged",
     "ConnectionClosed",
     "DeadlineExceeded",
@@ -72,13 +80,19 @@ __all__ = [
     "Text",
     "ToolCallChanged",
     "Transcript",
+    "Turn",
     "Unknown",
     "UnknownUpdate",
     "UsageChanged",
     "VersionRefused",
+    "permissions",
 ]
 
 _HOMES = {
+    "accord.agent.app": "Agent",
+    "accord.agent.turn": "Turn",
+    "accord.client.client": "Client",
+    "accord.client.commands": "Command",
     "accord.errors": "AccordError AuthRequired ConnectionClosed DeadlineExceeded Denied InvalidParams MethodNotFound "
     "NotFound RateLimited RequestFailed VersionRefused",
     "accord.peer": "Limits Peer",
@@ -89,9 +103,12 @@ _HOMES = {
     "accord.session.word": "UNSET Unknown",
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
+_MODULES = {"permissions": "accord.client.permissions"}
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(_MODULES[name])
     if name not in _HOME_OF:
         raise AttributeError(f"module 'accord' has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(_HOME_OF[name]), name)

@@ -7,6 +7,11 @@
     ├─ FrameRejected            what arrived is no frame we read: too long, not JSON, nested too deep
     ├─ Malformed                a payload does not fit its type; says where
     ├─ Unencodable              a payload of ours cannot be written as JSON
+    ├─ TurnStopped              an agent ends its turn early; no failure
+    ├─ StoreFailed              the store could not do it; says which store, and why
+    │  ├─ StoreClosed           it was closed, before the call or while it waited
+    │  ├─ SessionExists         a session with that id is there already
+    │  └─ JournalUnreadable     one session's history cannot be read; every other session is unaffected
     └─ RequestFailed            a JSON-RPC error
        ├─ InvalidRequest        -32600
        ├─ MethodNotFound        -32601
@@ -42,6 +47,7 @@ __all__ = [
     "InternalError",
     "InvalidParams",
     "InvalidRequest",
+    "JournalUnreadable",
     "Malformed",
     "MethodNotFound",
     "NotFound",
@@ -49,6 +55,10 @@ __all__ = [
     "RateLimited",
     "RequestCancelled",
     "RequestFailed",
+    "SessionExists",
+    "StoreClosed",
+    "StoreFailed",
+    "TurnStopped",
     "Unencodable",
     "VersionRefused",
     "request_failed",
@@ -141,6 +151,59 @@ class Unencodable(AccordError):
 
     def __str__(self) -> str:
         return f"{self.what} cannot be written as JSON: {self.reason}"
+
+
+class TurnStopped(AccordError):
+    """Raised by `turn.stop()`: it ends the turn with `reason` and is no failure."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class StoreFailed(AccordError):
+    """The store could not do it. Reports that were appended are kept, and tried again with the next write."""
+
+    def __init__(self, store: str, reason: str) -> None:
+        super().__init__(store, reason)
+        self.store = store
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"The session store {self.store} failed: {self.reason}"
+
+
+class StoreClosed(StoreFailed):
+    """The store was closed, before the call or while it waited."""
+
+    def __init__(self, store: str) -> None:
+        super().__init__(store, "it is closed")
+
+    def __str__(self) -> str:
+        return f"The session store {self.store} is closed"
+
+
+class SessionExists(StoreFailed):
+    """A session with that id is there already; it was not touched."""
+
+    def __init__(self, store: str, session_id: str) -> None:
+        super().__init__(store, f"it has a session {session_id!r} already")
+        self.session_id = session_id
+
+
+class JournalUnreadable(StoreFailed):
+    """One session's history cannot be read, from `entry` on; every other session is unaffected."""
+
+    def __init__(self, store: str, session_id: str, entry: int, reason: str) -> None:
+        super().__init__(store, reason)
+        self.session_id = session_id
+        self.entry = entry
+
+    def __str__(self) -> str:
+        return (
+            f"The history of session {self.session_id!r} cannot be read from entry {self.entry} on "
+            f"(session store {self.store}): {self.reason}. Other sessions are unaffected; this one can be deleted"
+        )
 
 
 class RequestFailed(AccordError):

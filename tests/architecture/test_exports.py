@@ -5,8 +5,11 @@ import accord
 # A name that leaves this list breaks somebody's program; a new one is a promise. Either way: on purpose.
 PUBLIC = [
     "AccordError",
+    "Agent",
     "Audio",
     "AuthRequired",
+    "Client",
+    "Command",
     "CommandsChanged",
     "ConnectionClosed",
     "DeadlineExceeded",
@@ -32,11 +35,13 @@ PUBLIC = [
     "Text",
     "ToolCallChanged",
     "Transcript",
+    "Turn",
     "UNSET",
     "Unknown",
     "UnknownUpdate",
     "UsageChanged",
     "VersionRefused",
+    "permissions",
 ]
 
 

@@ -200,6 +200,21 @@ async def test_what_follows_an_answer_in_a_batch_waits_for_the_whole_array():
         assert them._answering._after == {}
 
 
+async def test_an_error_that_cannot_be_written_is_in_the_log_under_the_id_that_the_peer_gets(
+    caplog: pytest.LogCaptureFixture,
+):
+    """FN-35: as a result that cannot be."""
+
+    async def broken(params: Any) -> Any:
+        raise RequestFailed(-32050, "no", {"what": object()})
+
+    async with joined(theirs={"test/broken": broken}) as (us, _):
+        with pytest.raises(InternalError) as failed:
+            await us.request("test/broken")
+    assert failed.value.correlation_id
+    assert failed.value.correlation_id in caplog.text
+
+
 async def test_nothing_follows_an_answer_that_could_not_be_written():
     async def new_session(params: Any) -> Any:
         return Answer({"sessionId": object()}, then=lambda: followed.append(1))

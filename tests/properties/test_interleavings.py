@@ -148,7 +148,9 @@ def calls_and_answers(side: Side) -> tuple[Counter[Any], Counter[Any]]:
 @pytest.mark.parametrize("framing", ["newline", "content-length"])
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.requirement("RPC-06", "RPC-08", "RPC-09")
-def test_whatever_the_order_of_things_the_laws_of_the_peer_hold(seed: int, framing: str, caplog: pytest.LogCaptureFixture):
+def test_whatever_the_order_of_things_the_laws_of_the_peer_hold(
+    seed: int, framing: str, caplog: pytest.LogCaptureFixture
+):
     one, two = virtual_clock.run(conversation(seed, framing))
     for side, other in ((one, two), (two, one)):
         assert side.heard == list(range(1, len(side.heard) + 1)), "order kept, nothing lost between"

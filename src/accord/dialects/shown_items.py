@@ -22,34 +22,35 @@ class ShownItems:
     """Bound to the schema of one version, its diffs, and its way of writing content blocks."""
 
     def __init__(self, schema: Any, diff: type[Any], block_to_wire: Callable[[Dialect, Content], Any]) -> None:
-        self._schema = schema
+        self._content = schema.Content
+        self._text_block = schema.TextContent
+        self._terminal = schema.Terminal
         self._diff = diff
         self._block_to_wire = block_to_wire
 
     def to_wire(self, dialect: ShowingDialect, session_id: str, items: Iterable[ToolCallItem]) -> list[Any]:
-        """The items, in order; of some there are more afterwards."""
+        """The items, in order; a diff becomes as many as it has files."""
         written: list[Any] = []
         for item in items:
-            match item:
-                case ContentItem():
-                    block = self._block_to_wire(dialect, item.content)
-                    written.append(self._schema.Content(content=block, meta=told(item.meta)))
-                case Diff():
-                    written.extend(self._files(dialect, item))
-                case TerminalItem():
-                    written.append(self._terminal(dialect, session_id, item))
-                case Unknown():
-                    written.append(UnknownOnWire(item.tag, item.raw))
+            if type(item) is ContentItem:  # nearly always, and matching costs a tenth of the rest
+                block = self._block_to_wire(dialect, item.content)
+                written.append(self._content(content=block, meta=told(item.meta)))
+            elif isinstance(item, Diff):
+                written.extend(self._files(dialect, item))
+            elif isinstance(item, TerminalItem):
+                written.append(self._terminal_item(dialect, session_id, item))
+            elif isinstance(item, Unknown):
+                written.append(UnknownOnWire(item.tag, item.raw))
         return written
 
-    def _terminal(self, dialect: ShowingDialect, session_id: str, item: TerminalItem) -> Any:
+    def _terminal_item(self, dialect: ShowingDialect, session_id: str, item: TerminalItem) -> Any:
         terminal = dialect.shown(session_id).terminals.get(item.terminal_id)
         if terminal is None:
-            return self._schema.Terminal(terminal_id=item.terminal_id, meta=told(item.meta))
-        return self._text(terminal_text(terminal))
+            return self._terminal(terminal_id=item.terminal_id, meta=told(item.meta))
+        return self._text_item(terminal_text(terminal))
 
-    def _text(self, text: str) -> Any:
-        return self._schema.Content(content=self._schema.TextContent(text=text))
+    def _text_item(self, text: str) -> Any:
+        return self._content(content=self._text_block(text=text))
 
     def _files(self, dialect: Dialect, diff: Diff) -> Iterator[Any]:
         """For each file a diff that shows its text before and after, or a line that says what happened."""
@@ -63,7 +64,7 @@ class ShownItems:
                 old_text, new_text = partial[change.path]
             if not simple or (old_text if deleted else new_text) is None:
                 dialect.lose("diff-operation", change.path)
-                yield self._text(_described(change))
+                yield self._text_item(_described(change))
                 continue
             if deleted:
                 dialect.lose("diff-delete", change.path)

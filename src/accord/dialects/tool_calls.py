@@ -1,11 +1,11 @@
-"""What tool calls are made of, as far as every version spells it alike: locations, and items apart from diffs."""
+"""Reading what tool calls are made of, as far as every version spells it alike: locations, and items but for diffs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from accord.dialects.absent import known, told
+from accord.dialects.absent import known
 from accord.dialects.content import ContentMapping
 from accord.dialects.dialect import Dialect
 from accord.dialects.paths import noted
@@ -13,12 +13,7 @@ from accord.schema.values import Unknown as UnknownOnWire
 from accord.session.entities import ContentItem, Diff, Location, TerminalItem, ToolCallItem
 from accord.session.word import Unknown
 
-__all__ = ["ItemReader", "locations_from_wire", "locations_to_wire"]
-
-
-def locations_to_wire(kind: type[Any], locations: Iterable[Location]) -> list[Any]:
-    """The locations, each as an object of this type."""
-    return [kind(path=location.path, line=told(location.line), meta=told(location.meta)) for location in locations]
+__all__ = ["ItemReader", "locations_from_wire"]
 
 
 def locations_from_wire(dialect: Dialect, locations: Iterable[Any]) -> list[Location]:

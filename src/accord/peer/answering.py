@@ -131,13 +131,12 @@ class Answering:
         then = None
         if type(result) is Answer:
             result, then = result.result, result.then
-        frame = self._conversation.answer(incoming, result)
+        self._answered(incoming, self._conversation.answer(incoming, result), then)
+
+    def _answered(self, incoming: Incoming, frame: bytes | None, then: Callable[[], None] | None = None) -> None:
         if incoming.failure is not None:
             log.error("the answer to %s could not be encoded", incoming.method, exc_info=incoming.failure)
             then = None
-        self._answered(incoming, frame, then)
-
-    def _answered(self, incoming: Incoming, frame: bytes | None, then: Callable[[], None] | None = None) -> None:
         batch = incoming.batch
         following = [] if batch is None else self._after.pop(batch, [])
         if then is not None:

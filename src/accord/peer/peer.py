@@ -401,6 +401,8 @@ class Peer:
             self._flow.answered(len(frame))
 
     def _fail(self, error: AccordError) -> None:
+        if self._closed is not None:
+            return
         log.error("the connection is given up: %s", error)
         reason = ConnectionClosed(str(error))
         reason.__cause__ = error

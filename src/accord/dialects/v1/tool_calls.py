@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TypeVar
 
-from accord.dialects.absent import known
+from accord.dialects.absent import known, told
 from accord.dialects.dialect import Dialect
 from accord.dialects.shown import ShowingDialect
 from accord.dialects.shown_items import ShownItems, diff_from_wire
-from accord.dialects.tool_calls import ItemReader, locations_from_wire, locations_to_wire
+from accord.dialects.tool_calls import ItemReader, locations_from_wire
 from accord.dialects.v1.content import CONTENT, block_to_wire
 from accord.schema import v1 as wire
 from accord.schema.values import UNSET, UnsetType
-from accord.session.entities import OTHER, PENDING
+from accord.session.entities import OTHER, PENDING, Location
 from accord.session.updates import ToolCallPatch
 
-__all__ = ["ITEMS", "kind_to_wire", "patch_from_wire", "patch_to_wire", "status_to_wire"]
+__all__ = ["ITEMS", "kind_to_wire", "locations_to_wire", "patch_from_wire", "patch_to_wire", "status_to_wire"]
 
 ITEMS = ShownItems(wire, wire.Diff, block_to_wire)
 T = TypeVar("T")
@@ -44,6 +45,13 @@ def status_to_wire(dialect: Dialect, status: str, about: str) -> str:
     return "in_progress"
 
 
+def locations_to_wire(locations: Iterable[Location]) -> list[wire.ToolCallLocation]:
+    return [
+        wire.ToolCallLocation(path=location.path, line=told(location.line), meta=told(location.meta))
+        for location in locations
+    ]
+
+
 def patch_to_wire(
     dialect: ShowingDialect, session_id: str, patch: ToolCallPatch, kind: type[wire.ToolCallUpdate]
 ) -> wire.ToolCallUpdate:
@@ -61,9 +69,7 @@ def patch_to_wire(
         kind=UNSET if patch.kind is UNSET else kind_to_wire(dialect, patch.kind or OTHER, patch.id),
         status=UNSET if patch.status is UNSET else status_to_wire(dialect, patch.status or PENDING, patch.id),
         content=UNSET if patch.content is UNSET else ITEMS.to_wire(dialect, session_id, patch.content or []),
-        locations=UNSET
-        if patch.locations is UNSET
-        else locations_to_wire(wire.ToolCallLocation, patch.locations or []),
+        locations=UNSET if patch.locations is UNSET else locations_to_wire(patch.locations or []),
         raw_input=UNSET if patch.raw_input is None else patch.raw_input,
         raw_output=UNSET if patch.raw_output is None else patch.raw_output,
         meta=UNSET if patch.meta is None else patch.meta,

@@ -12,10 +12,9 @@ from accord.dialects.dialect import Dialect, UpdatesToWire
 from accord.dialects.plans import entries_to_wire
 from accord.dialects.showing import ShowingUpdates, entries_to_tell, plan_is_told
 from accord.dialects.shown import ShowingDialect
-from accord.dialects.tool_calls import locations_to_wire
 from accord.dialects.v1.content import ALIKE, block_to_wire, note_icons
 from accord.dialects.v1.options import COMMANDS, options_to_wire
-from accord.dialects.v1.tool_calls import ITEMS, kind_to_wire, patch_to_wire, status_to_wire
+from accord.dialects.v1.tool_calls import ITEMS, kind_to_wire, locations_to_wire, patch_to_wire, status_to_wire
 from accord.dialects.v1.updates_from_wire import TAGS
 from accord.schema import v1 as wire
 from accord.schema.values import UNSET, Wire
@@ -104,7 +103,7 @@ def _new_tool_call(
         kind=kind_to_wire(dialect, call.kind, call.id),
         status=status_to_wire(dialect, call.status, call.id),
         content=ITEMS.to_wire(dialect, session_id, call.content) if call.content else UNSET,
-        locations=locations_to_wire(wire.ToolCallLocation, call.locations) if call.locations else UNSET,
+        locations=locations_to_wire(call.locations) if call.locations else UNSET,
         raw_input=told(call.raw_input),
         raw_output=told(call.raw_output),
         meta=told(call.meta) if type(patch) is ToolCallPatch else patch.meta,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -9,13 +10,13 @@ from accord.dialects.absent import known, told
 from accord.dialects.dialect import Dialect
 from accord.dialects.patched import each, one
 from accord.dialects.paths import noted
-from accord.dialects.tool_calls import ItemReader, locations_from_wire, locations_to_wire
+from accord.dialects.tool_calls import ItemReader, locations_from_wire
 from accord.dialects.v2.content import CONTENT
 from accord.schema import v2 as wire
 from accord.schema.values import UNSET
 from accord.schema.values import Unknown as UnknownOnWire
 from accord.session.diffs import GIT_PATCH, git_patch
-from accord.session.entities import ContentItem, Diff, FileChange, Patch, TerminalItem, ToolCallItem
+from accord.session.entities import ContentItem, Diff, FileChange, Location, Patch, TerminalItem, ToolCallItem
 from accord.session.updates import ToolCallPatch
 from accord.session.word import Unknown
 
@@ -25,6 +26,7 @@ __all__ = [
     "capabilities_to_wire",
     "diff_from_wire",
     "item_to_wire",
+    "locations_to_wire",
     "patch_from_wire",
     "patch_to_wire",
 ]
@@ -39,7 +41,7 @@ def patch_to_wire(dialect: Dialect, patch: ToolCallPatch, kind: type[wire.ToolCa
         kind=patch.kind,
         status=patch.status,
         content=each(patch.content, partial(item_to_wire, dialect)),
-        locations=one(patch.locations, partial(locations_to_wire, wire.ToolCallLocation)),
+        locations=one(patch.locations, locations_to_wire),
         raw_input=patch.raw_input,
         raw_output=patch.raw_output,
         capabilities=one(patch.cancellable, capabilities_to_wire),
@@ -69,6 +71,13 @@ def can_cancel(capabilities: wire.ToolCallCapabilities | wire.TerminalCapabiliti
 
 def capabilities_to_wire(cancellable: bool) -> wire.ToolCallCapabilities:
     return wire.ToolCallCapabilities(cancel=wire.ToolCallCancelCapabilities() if cancellable else UNSET)
+
+
+def locations_to_wire(locations: Iterable[Location]) -> list[wire.ToolCallLocation]:
+    return [
+        wire.ToolCallLocation(path=location.path, line=told(location.line), meta=told(location.meta))
+        for location in locations
+    ]
 
 
 def item_to_wire(dialect: Dialect, item: ToolCallItem) -> wire.ToolCallContent:

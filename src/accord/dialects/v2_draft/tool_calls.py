@@ -10,8 +10,8 @@ from accord.dialects.patched import one
 from accord.dialects.shown import ShowingDialect
 from accord.dialects.shown_items import ShownItems
 from accord.dialects.shown_items import diff_from_wire as diff_of_v1
-from accord.dialects.tool_calls import ItemReader, locations_from_wire, locations_to_wire
-from accord.dialects.v2.tool_calls import can_cancel, capabilities_to_wire
+from accord.dialects.tool_calls import ItemReader, locations_from_wire
+from accord.dialects.v2.tool_calls import can_cancel, capabilities_to_wire, locations_to_wire
 from accord.dialects.v2.tool_calls import diff_from_wire as diff_of_v2
 from accord.dialects.v2_draft.clearing import ClearingDialect
 from accord.dialects.v2_draft.content import CONTENT
@@ -49,7 +49,7 @@ def patch_to_wire(
         kind=OTHER if patch.kind is None else patch.kind,
         status=PENDING if patch.status is None else patch.status,
         content=UNSET if patch.content is UNSET else ITEMS.to_wire(dialect, session_id, patch.content or []),
-        locations=UNSET if patch.locations is UNSET else locations_to_wire(v2.ToolCallLocation, patch.locations or []),
+        locations=UNSET if patch.locations is UNSET else locations_to_wire(patch.locations or []),
         raw_input=patch.raw_input,
         raw_output=patch.raw_output,
         capabilities=one(patch.cancellable, capabilities_to_wire),

@@ -11,8 +11,7 @@ from accord.dialects.patched import each
 from accord.dialects.plans import entries_to_wire
 from accord.dialects.showing import ShowingUpdates, entries_to_tell, plan_is_told
 from accord.dialects.shown import ShowingDialect
-from accord.dialects.tool_calls import locations_to_wire
-from accord.dialects.v2.tool_calls import capabilities_to_wire
+from accord.dialects.v2.tool_calls import capabilities_to_wire, locations_to_wire
 from accord.dialects.v2_draft.content import ALIKE, CONTENT
 from accord.dialects.v2_draft.options import COMMANDS, options_to_wire
 from accord.dialects.v2_draft.tool_calls import ITEMS, patch_to_wire
@@ -93,7 +92,7 @@ def _new_tool_call(
         kind=call.kind,
         status=call.status,
         content=ITEMS.to_wire(dialect, session_id, call.content) if call.content else UNSET,
-        locations=locations_to_wire(v2.ToolCallLocation, call.locations) if call.locations else UNSET,
+        locations=locations_to_wire(call.locations) if call.locations else UNSET,
         raw_input=told(call.raw_input),
         raw_output=told(call.raw_output),
         capabilities=capabilities_to_wire(True) if call.cancellable else UNSET,

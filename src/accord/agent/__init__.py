@@ -1,0 +1,26 @@
+"""Write an agent."""
+
+from __future__ import annotations
+
+from accord.agent.app import Agent
+from accord.agent.commands import Ran
+from accord.agent.connected_client import ConnectedClient
+from accord.agent.policy import STOP_REASONS, Policy, StopReason
+from accord.agent.sessions import Session
+from accord.agent.syncing import SyncToolCall, SyncTurn
+from accord.agent.tool_calls import OpenToolCall
+from accord.agent.turn import Turn
+
+__all__ = [
+    "STOP_REASONS",
+    "Agent",
+    "ConnectedClient",
+    "OpenToolCall",
+    "Policy",
+    "Ran",
+    "Session",
+    "StopReason",
+    "SyncToolCall",
+    "SyncTurn",
+    "Turn",
+]

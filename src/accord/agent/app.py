@@ -1,0 +1,249 @@
+"""`Agent`: what an author registers, served to any client in whatever version it speaks.
+
+Capabilities are derived from what is registered, so nobody can advertise what they did not write.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from accord.agent.policy import Busy, Policy
+from accord.agent.registered import Handler, LoginMethod, OfferedCommand, OfferedOption, choice_of
+from accord.agent.serving import Serving
+from accord.peer import FrameObserver, Limits
+from accord.peer.environment import is_strict
+from accord.peer.loop import run
+from accord.session.capabilities import AgentCapabilities, AgentLogin, Implementation, TerminalLogin
+from accord.session.entities import Choice, Command, Option
+from accord.transports.transport import Transport
+
+if TYPE_CHECKING:
+    from accord.store.interface import Store
+
+__all__ = ["Agent"]
+
+F = TypeVar("F", bound=Handler)
+
+
+class Agent:
+    """An agent. `store` makes its sessions survive; `busy` says what becomes of a prompt while a turn runs.
+
+    `image`, `audio` and `embedded_context` say which content prompts may hold beside text and links. `meta` goes into
+    the `_meta` of the capabilities, for what is beyond the protocol. `logged_in` tells whether sessions may be opened
+    without a login; it may be a function that looks. The times are told in `Policy`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        version: str = "0",
+        *,
+        title: str | None = None,
+        store: Store | None = None,
+        busy: Busy = "queue",
+        strict: bool | None = None,
+        image: bool = False,
+        audio: bool = False,
+        embedded_context: bool = False,
+        meta: Mapping[str, Any] | None = None,
+        logged_in: bool | Callable[[], bool] = False,
+        merge_seconds: float = 0.02,
+        idle_deadline: float | None = None,
+        turn_deadline: float | None = None,
+        cancel_grace: float = 2.0,
+        max_requests: int | None = None,
+        max_tokens: int | None = None,
+        limits: Limits | None = None,
+        slow_loop_seconds: float | None = 1.0,
+        on_frame: FrameObserver | None = None,
+    ) -> None:
+        self.info = Implementation(name=name, version=version, title=title)
+        self.store = store
+        self.strict = is_strict() if strict is None else strict
+        self.logged_in = logged_in
+        self.limits = limits
+        self.on_frame = on_frame
+        self.policy = Policy(
+            busy=busy,
+            merge_seconds=merge_seconds,
+            idle_deadline=idle_deadline,
+            turn_deadline=turn_deadline,
+            cancel_grace=cancel_grace,
+            max_requests=max_requests,
+            max_tokens=max_tokens,
+            slow_loop_seconds=slow_loop_seconds,
+        )
+        self.meta = dict(meta) if meta else None
+        self.image, self.audio, self.embedded_context = image, audio, embedded_context
+        self.prompt_handler: Handler | None = None
+        self.session_handler: Handler | None = None
+        self.logout_handler: Handler | None = None
+        self.logins: dict[str, LoginMethod] = {}
+        self.options: dict[str, OfferedOption] = {}
+        self.commands: dict[str, OfferedCommand] = {}
+        self.methods: dict[str, Handler] = {}
+        self.notifications: dict[str, Handler] = {}
+
+    def prompt(self, handler: F) -> F:
+        """Register what answers a prompt: `async def f(turn: Turn)`, or `def f(turn: SyncTurn)` in a thread.
+
+        It returns a stop reason, or None for `end_turn`.
+        """
+        self.prompt_handler = handler
+        return handler
+
+    def new_session(self, handler: F) -> F:
+        """Register what prepares a session when it is opened, new or again: `f(session)`. It may refuse by raising."""
+        self.session_handler = handler
+        return handler
+
+    def login(self, id: str, *, name: str, description: str | None = None) -> Callable[[F], F]:
+        """Register a way to log in: `f(client)`. It has failed when it raises."""
+
+        def register(handler: F) -> F:
+            self.logins[id] = LoginMethod(AgentLogin(id=id, name=name, description=description), handler)
+            return handler
+
+        return register
+
+    def terminal_login(
+        self,
+        id: str,
+        *,
+        name: str,
+        description: str | None = None,
+        args: Iterable[str] = (),
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        """Offer a login that the client runs as an interactive start of this program, with these arguments more."""
+        method = TerminalLogin(id=id, name=name, description=description, args=list(args), env=dict(env or {}))
+        self.logins[id] = LoginMethod(method)
+
+    def logout(self, handler: F) -> F:
+        """Register what drops the credentials: `f(client)`."""
+        self.logout_handler = handler
+        return handler
+
+    def option(
+        self,
+        id: str,
+        *,
+        name: str | None = None,
+        choices: Iterable[str | tuple[str, str] | Choice] = (),
+        default: str | bool | None = None,
+        description: str | None = None,
+        category: str | None = None,
+    ) -> Callable[[F], F]:
+        """Offer a setting, and register what is told when the user chooses: `f(session, value)`, which may refuse.
+
+        Without choices it is a switch. The category `mode` makes it the session's modes. A handler is not needed.
+        """
+        listed = [choice_of(choice) for choice in choices]
+        if not listed and not isinstance(default, bool):
+            raise TypeError("an option has choices, or a default that is True or False")
+        value = listed[0].value if default is None else default
+        if listed and value not in [choice.value for choice in listed]:
+            raise ValueError(f"the default {value!r} is none of the choices")
+        option = Option(id=id, name=name or id.replace("_", " ").capitalize(), value=value, choices=listed)
+        option.kind = "select" if listed else "boolean"
+        option.description = description
+        option.category = category or (id if id in ("mode", "model") else None)
+        offered = self.options[id] = OfferedOption(option)
+
+        def register(handler: F) -> F:
+            offered.handler = handler
+            return handler
+
+        return register
+
+    def command(self, name: str, description: str, hint: str | None = None) -> Callable[[F], F]:
+        """Register a slash command, which is answered as a prompt is; what follows its name is `turn.arguments`."""
+        if not name or name.startswith("/") or any(letter.isspace() for letter in name):
+            raise ValueError(f"{name!r} is no name for a command: it has no slash and no blanks")
+
+        def register(handler: F) -> F:
+            self.commands[name] = OfferedCommand(Command(name=name, description=description, hint=hint), handler)
+            return handler
+
+        return register
+
+    def method(self, name: str) -> Callable[[F], F]:
+        """Register a method of your own, such as `_acme/ping`: `f(params, client)`; its result is the answer."""
+        return self._extension(self.methods, name)
+
+    def notification(self, name: str) -> Callable[[F], F]:
+        """Register a notification of your own, such as `_acme/seen`: `f(params, client)`."""
+        return self._extension(self.notifications, name)
+
+    def _extension(self, table: dict[str, Handler], name: str) -> Callable[[F], F]:
+        if not name.startswith("_"):
+            raise ValueError(
+                f"{name!r} is a name that belongs to the protocol; yours begin with an underscore"
+            )  # EXT-04
+
+        def register(handler: F) -> F:
+            table[name] = handler
+            return handler
+
+        return register
+
+    def capabilities(self) -> AgentCapabilities:
+        """What is offered to clients."""
+        from accord.agent.mcp import is_installed  # noqa: PLC0415  # looks for a package, which takes a moment
+
+        stored = self.store is not None
+        remote = is_installed()
+        return AgentCapabilities(
+            load=stored,
+            resume=stored,
+            list=stored,
+            close=True,
+            delete=stored,
+            fork=stored,
+            additional_directories=True,
+            image=self.image,
+            audio=self.audio,
+            embedded_context=self.embedded_context,
+            mcp_http=remote,
+            mcp_sse=remote,
+            logout=self.logout_handler is not None or bool(self.logins),
+            meta=self.meta,
+        )
+
+    async def serve(self, transport: Transport) -> None:
+        """Serve one connection until it ends, from either side; all turns have ended then."""
+        await Serving(self, transport).run()
+
+    def connect(self) -> Transport:
+        """A client's end of a connection in memory; opening it begins to serve the other end."""
+        from accord.agent.in_memory import ClientEnd  # noqa: PLC0415  # only tests and embedding need it
+
+        return ClientEnd(self.serve)
+
+    def run(self) -> None:
+        """Serve stdin and stdout until the client hangs up. On a terminal it explains itself instead of waiting."""
+        if sys.stdin is not None and sys.stdin.isatty():
+            sys.stderr.write(self._explanation())
+            return
+        from accord.transports.stdio import Stdio  # noqa: PLC0415  # needs a process of its own
+
+        with suppress(KeyboardInterrupt):
+            run(self._serve_and_close(Stdio()))
+
+    async def _serve_and_close(self, transport: Transport) -> None:
+        try:
+            await self.serve(transport)
+        finally:
+            if self.store is not None:
+                await self.store.aclose()
+
+    def _explanation(self) -> str:
+        name = self.info.title or self.info.name
+        return (
+            f"{name} {self.info.version} is an agent: an editor starts it and speaks the Agent Client Protocol with it\n"
+            "through stdin and stdout. There is nothing to type here. Tell your editor to run this command:\n\n"
+            f"    {sys.executable} {' '.join(sys.argv)}\n"
+        )

@@ -1,0 +1,72 @@
+"""The client at the other end of a connection, as an agent's code meets it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from accord.dialects.dialect import Dialect
+from accord.peer import Peer
+from accord.session.capabilities import ClientCapabilities, Implementation
+from accord.session.requests import Asked, Told
+
+__all__ = ["ConnectedClient", "trace_of"]
+
+_TRACE = ("traceparent", "tracestate", "baggage")
+
+
+def trace_of(meta: dict[str, Any] | None) -> dict[str, Any]:
+    """The trace context that a request came with, to be carried on."""
+    return {key: meta[key] for key in _TRACE if key in meta} if meta else {}
+
+
+class ConnectedClient:
+    """Who the client is, what it can do, and a way to ask it anything. Nothing may be decided by its name."""
+
+    def __init__(
+        self,
+        peer: Peer,
+        dialect: Dialect,
+        info: Implementation | None,
+        capabilities: ClientCapabilities,
+        trace: dict[str, Any] | None = None,
+    ) -> None:
+        self.peer = peer
+        self.dialect = dialect
+        self.info = info
+        self.capabilities = capabilities
+        """`meta` and `group_meta` hold what the client advertises beyond the protocol."""
+        self._trace = trace or {}
+
+    def traced(self, trace: dict[str, Any]) -> ConnectedClient:
+        """The same client; every request made through this one carries the trace context."""
+        return ConnectedClient(self.peer, self.dialect, self.info, self.capabilities, trace)
+
+    async def ask(self, asked: Asked, *, deadline: float | None = None) -> Any:
+        """Ask in words and get the answer in words; MethodNotFound when the version agreed on can't ask that."""
+        if self._trace:
+            asked.meta = {**self._trace, **(asked.meta or {})}
+        method, params = self.dialect.request_to_wire(asked)
+        return self.dialect.answer_from_wire(asked, await self.peer.request(method, params, deadline=deadline))
+
+    async def tell(self, told: Told) -> None:
+        """Tell in words."""
+        await self.peer.notify(*self.dialect.notification_to_wire(told))
+
+    async def request(self, method: str, params: Any = None, *, deadline: float | None = None) -> Any:
+        """Call a method of the client's own, such as `_acme/pick`; its result as plain values."""
+        result = await self.peer.request(method, self._traced(params), deadline=deadline)
+        return msgspec.json.decode(result)
+
+    async def notify(self, method: str, params: Any = None) -> None:
+        """Send a notification of the client's own kind, such as `_acme/highlight`."""
+        await self.peer.notify(method, self._traced(params))
+
+    def _traced(self, params: Any) -> Any:
+        params = {} if params is None else params
+        if self._trace and isinstance(params, dict):
+            given: dict[str, Any] = {**params}
+            given["_meta"] = {**self._trace, **given.get("_meta", {})}
+            return given
+        return params

@@ -1,0 +1,274 @@
+"""The turns of one session: one after the other, each with exactly one end.
+
+Laws: prompts are taken in the order in which they came, and a cancel ends those that came before it, no others. All
+that a turn tells is on its way before its end is told; every tool call has a final status by then. A turn that was
+cancelled ends as `cancelled`, whatever its handler made of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
+from typing import Any
+
+from accord.agent.deadlines import Deadlines
+from accord.agent.policy import STOP_REASONS, Policy
+from accord.agent.sessions import Session
+from accord.agent.turn import TakeSteered, Turn
+from accord.agent.waiting import WaitingPrompt
+from accord.errors import ConnectionClosed, InternalError, InvalidRequest, RequestCancelled, RequestFailed, TurnStopped
+from accord.peer import Answer
+from accord.peer.answering import correlation_id
+from accord.session.content import Content
+from accord.session.entities import USER, State
+from accord.session.requests import Prompt, PromptAnswer
+from accord.session.updates import Change, MessagePatch, StateReport, ToolCallPatch
+
+__all__ = ["Engine", "Handle"]
+
+log = logging.getLogger("accord.agent")
+
+Handle = Callable[[Turn], Awaitable[Any]]
+"""What the author does with a turn; the result is a stop reason, or None."""
+
+
+class Engine:
+    """Takes prompts, runs turns."""
+
+    def __init__(self, session: Session, policy: Policy, handle: Handle) -> None:
+        self._session = session
+        self._policy = policy
+        self._handle = handle
+        self._queue: deque[WaitingPrompt] = deque()
+        self._worker: asyncio.Task[None] | None = None
+        self._current: _Current | None = None
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a turn runs or waits."""
+        return self._worker is not None
+
+    def take(self, asked: Prompt) -> Coroutine[Any, Any, Any]:
+        """Put a prompt in its place, now; what is returned answers it when its time has come."""
+        if self.is_busy and self._policy.busy == "refuse":
+            raise InvalidRequest("The session is busy: wait for the end of the turn, or cancel it")
+        waiting = WaitingPrompt(asked, self._session.client.dialect.answer_ends_turn)
+        self._queue.append(waiting)
+        waiting.work = self._answer(waiting)
+        if self._worker is None:
+            self._worker = asyncio.create_task(self._work())
+        return waiting.work
+
+    def cancel(self) -> None:
+        """End the running turn and all that waits; nothing when there is nothing."""
+        for waiting in self._queue:
+            waiting.is_cancelled = True
+        if self._current is not None:
+            self._current.cancel()
+
+    async def stop(self) -> None:
+        """Cancel, and wait until everything has ended."""
+        self.cancel()
+        if self._worker is not None:
+            await asyncio.wait([self._worker])
+
+    async def _answer(self, waiting: WaitingPrompt) -> Any:
+        client = self._session.client
+        try:
+            try:
+                await waiting.wait()
+            except asyncio.CancelledError:
+                if not client.peer.is_open or self._withdraw(waiting):
+                    raise
+                await waiting.wait()  # it runs: its end is its answer
+            answer = PromptAnswer(stop_reason=waiting.stop_reason, message_id=waiting.message_id)
+            result = client.dialect.answer_to_wire(waiting.asked, answer)
+        except BaseException:
+            waiting.settled.set()
+            raise
+        return Answer(result, waiting.settled.set)
+
+    def _withdraw(self, waiting: WaitingPrompt) -> bool:
+        """Whether it could still be taken back."""
+        if waiting in self._queue:
+            self._queue.remove(waiting)
+            return True
+        if self._current is not None and self._current.waiting is waiting and waiting.is_open:
+            self._current.cancel()
+        return False
+
+    async def _work(self) -> None:
+        try:
+            while self._queue:
+                waiting = self._queue.popleft()
+                if waiting.is_cancelled:
+                    waiting.cancelled()
+                elif inspect.getcoroutinestate(waiting.work) != inspect.CORO_CLOSED:
+                    await self._take_turn(waiting)
+        finally:
+            self._worker = None
+
+    async def _take_turn(self, waiting: WaitingPrompt) -> None:
+        current = self._current = _Current(self._session, waiting, self._policy, self._steered)
+        try:
+            failure = None
+            try:
+                await self._insert(waiting)
+                self._session.report(StateReport(state=State(state="running")))
+                stop_reason = await current.run(self._handle)
+            except Exception as error:  # noqa: BLE001  # whatever it is, the turn gets its end
+                stop_reason, failure = self._failed(error)
+            if current.is_cancelled:
+                stop_reason, failure = "cancelled", None
+            await self._end(current, stop_reason, failure)
+        except Exception as error:  # noqa: BLE001  # what could not be told or kept still gets its answer
+            for each in (waiting, *current.steered):
+                each.ended(*self._failed(error))
+        finally:
+            current.close()
+            self._current = None
+
+    async def _insert(self, waiting: WaitingPrompt) -> None:
+        """Give the message its id and its place; where the version wants it, answer with that and tell it back."""
+        session = self._session
+        session.transcript.begin_turn()
+        patch = MessagePatch(role=USER, id=None, content=waiting.asked.content)
+        change: Any = session.report(patch, told=False)
+        session.transcript.begin_turn()
+        await session.commit()
+        waiting.inserted(change.message.id)
+        await self._echo(waiting, change)
+
+    async def _echo(self, waiting: WaitingPrompt, change: Change) -> None:
+        dialect = self._session.client.dialect
+        if not dialect.answer_ends_turn:
+            await waiting.settled.wait()
+        if dialect.echoes_prompt:
+            self._session.send(change)
+
+    async def _steered(self) -> list[Content] | None:
+        """The next prompt that came while a turn runs, taken into it."""
+        if self._policy.busy != "steer" or not self._queue or self._current is None:
+            return None
+        waiting = self._queue.popleft()
+        self._current.steered.append(waiting)
+        await self._insert(waiting)
+        return waiting.asked.content
+
+    def _failed(self, error: Exception) -> tuple[str, RequestFailed | None]:
+        if isinstance(error, RequestFailed) and not error.was_received:
+            return "error", error
+        if isinstance(error, ConnectionClosed) and not self._session.client.peer.is_open:
+            return "error", RequestCancelled()
+        name = correlation_id()
+        log.error("a turn of %s failed (correlation id %s)", self._session.id, name, exc_info=error)
+        return "error", InternalError(name)
+
+    async def _end(self, current: _Current, stop_reason: str, failure: RequestFailed | None) -> None:
+        current.turn.is_over = True
+        session = self._session
+        status = "failed" if failure else "cancelled" if stop_reason == "cancelled" else "completed"
+        for call in list(session.transcript.tool_calls.values()):
+            if not call.finished:
+                session.report(ToolCallPatch(id=call.id, status=status))  # FN-25
+        state = State(state="idle", stop_reason=stop_reason, error=None if failure is None else _told(failure))
+        try:
+            await session.commit()
+        except Exception as error:  # noqa: BLE001  # what is not safe must not be called so
+            stop_reason, failure = self._failed(error)
+            state = State(state="idle", stop_reason=stop_reason, error=None if failure is None else _told(failure))
+        session.report(StateReport(state=state))
+        for waiting in (current.waiting, *current.steered):
+            waiting.ended(stop_reason, failure)
+
+
+class _Current:
+    """The turn that runs, with its handler's task and its clocks."""
+
+    def __init__(self, session: Session, waiting: WaitingPrompt, policy: Policy, take_steered: TakeSteered) -> None:
+        self.waiting = waiting
+        self.steered: list[WaitingPrompt] = []
+        self.is_cancelled = False
+        self._policy = policy
+        self._session = session
+        self._passed: str | None = None
+        self._task: asyncio.Task[Any] | None = None
+        self._left_behind: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._timer: asyncio.TimerHandle | None = None
+        self._deadlines = Deadlines(policy.idle_deadline, policy.turn_deadline, self._pass)
+        self.turn = Turn(session, waiting.asked, policy, self._deadlines, take_steered)
+
+    def cancel(self) -> None:
+        if not self.is_cancelled and not self.turn.is_over:
+            self.is_cancelled = self.turn.is_cancelled = True
+            self.waiting.settled.set()
+            self._interrupt()
+
+    def close(self) -> None:
+        self._deadlines.stop()
+        if self._timer is not None:
+            self._timer.cancel()
+
+    async def run(self, handle: Handle) -> str:
+        """The stop reason; raises what the handler raised, or RequestCancelled when a deadline has passed."""
+        if self.is_cancelled:
+            return "cancelled"
+        task = self._task = asyncio.ensure_future(handle(self.turn))
+        if self.is_cancelled or self._passed is not None:
+            task.cancel()
+        await asyncio.wait((task, self._left_behind), return_when=asyncio.FIRST_COMPLETED)
+        if self._passed is not None:
+            _seen(task)
+            raise RequestCancelled(self._passed)
+        if not task.done():
+            log.warning("a handler goes on although its turn was cancelled: %r", task)
+            task.add_done_callback(_seen)
+            return "cancelled"
+        try:
+            return _stop_reason(task.result())
+        except TurnStopped as stopped:
+            return stopped.reason
+        except asyncio.CancelledError:
+            if self.is_cancelled:
+                return "cancelled"
+            raise RuntimeError("the handler was cancelled, though nobody cancelled the turn") from None
+
+    def _pass(self, what: str) -> None:
+        self._passed = what
+        self._interrupt()
+
+    def _interrupt(self) -> None:
+        self._deadlines.stop()
+        if self._task is not None:
+            self._task.cancel()
+        if self._timer is None:
+            leave = partial(_resolve, self._left_behind)
+            self._timer = asyncio.get_running_loop().call_later(self._policy.cancel_grace, leave)
+
+
+def _resolve(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+def _seen(task: asyncio.Future[Any]) -> None:
+    if task.done() and not task.cancelled() and task.exception() is not None:
+        log.debug("raised by the handler of a turn that was over", exc_info=task.exception())
+
+
+def _stop_reason(result: Any) -> str:
+    if result is None:
+        return "end_turn"
+    if isinstance(result, str) and result in STOP_REASONS:
+        return result
+    raise TypeError(f"a prompt handler returned {result!r}: expected None or one of {', '.join(sorted(STOP_REASONS))}")
+
+
+def _told(failure: RequestFailed) -> dict[str, Any]:
+    code, message, details = failure.to_error()
+    error: dict[str, Any] = {"code": code, "message": message}
+    return error if not isinstance(details, dict) else {**error, "data": details}

@@ -1,0 +1,23 @@
+"""The MCP servers of a session: connected, their tools called, the fate of each one told.
+
+The package `mcp` is not imported before the first server is named.
+"""
+
+from __future__ import annotations
+
+from accord.agent.mcp.connections import ServerConnections, is_installed
+from accord.agent.mcp.fates import KINDS, Kind, ServerFate, kind_of, not_offered
+from accord.agent.mcp.tools import McpResult, McpTool, OnProgress
+
+__all__ = [
+    "KINDS",
+    "Kind",
+    "McpResult",
+    "McpTool",
+    "OnProgress",
+    "ServerConnections",
+    "ServerFate",
+    "is_installed",
+    "kind_of",
+    "not_offered",
+]

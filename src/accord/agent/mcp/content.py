@@ -1,0 +1,82 @@
+"""The result of an MCP tool, as it came, in session words: MCP's content blocks are ACP's (CONTENT-02)."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import msgspec
+
+from accord.agent.mcp.tools import McpResult
+from accord.errors import Malformed
+from accord.session.content import Audio, Content, Image, Resource, ResourceLink, Text
+from accord.session.word import Unknown
+
+__all__ = ["content_from_mcp", "result_from_mcp"]
+
+_BLOCK = Text | Image | Audio | ResourceLink | Resource
+_TAGS = frozenset(("text", "image", "audio", "resource_link", "resource"))
+_NAMES = {"_meta": "meta", "mimeType": "mime_type", "lastModified": "last_modified"}
+_OUR_NAMES = frozenset((*_NAMES.values(), "contents_meta"))  # a server that uses them means nothing by them
+
+
+def result_from_mcp(raw: dict[str, Any]) -> McpResult:
+    """Raises `Malformed` when a block of a kind we know is not what it should be."""
+    blocks = raw.get("content")
+    if blocks is None:
+        blocks = []  # some servers send structured content alone
+    if not isinstance(blocks, list):
+        raise Malformed("$.content", "it is no array")
+    meta = raw.get("_meta")
+    return McpResult(
+        content=[content_from_mcp(block, f"$.content[{i}]") for i, block in enumerate(cast("list[Any]", blocks))],
+        structured=raw.get("structuredContent"),
+        is_error=raw.get("isError") is True,
+        meta=cast("dict[str, Any]", meta) if isinstance(meta, dict) else None,
+    )
+
+
+def content_from_mcp(block: Any, path: str = "$") -> Content:
+    """One content block; of a kind accord has no word for, it is kept whole."""
+    if not isinstance(block, dict):
+        raise Malformed(path, "a content block is an object")
+    members = cast("dict[str, Any]", block)
+    tag = members.get("type")
+    if not isinstance(tag, str):
+        raise Malformed(path, "a content block has a type")
+    if tag not in _TAGS:
+        return Unknown(tag=tag, raw=members)
+    word = _renamed(members)
+    word["annotations"] = _renamed(word.get("annotations"))
+    if tag == "resource_link" and isinstance(word.get("icons"), list):
+        word["icons"] = [_renamed(icon) for icon in word["icons"]]
+    if tag == "resource":
+        word |= _inside(word.get("resource"), path)
+    try:
+        return msgspec.convert(word, _BLOCK)
+    except msgspec.ValidationError as error:
+        raise Malformed(path, str(error)) from None
+
+
+def _inside(contents: Any, path: str) -> dict[str, Any]:
+    if not isinstance(contents, dict):
+        raise Malformed(f"{path}.resource", "the contents of a resource are an object")
+    members = cast("dict[str, Any]", contents)
+    if (members.get("text") is None) == (members.get("blob") is None):
+        raise Malformed(f"{path}.resource", "a resource has either text or blob")
+    return {
+        "uri": members.get("uri"),
+        "text": members.get("text"),
+        "blob": members.get("blob"),
+        "mime_type": members.get("mimeType"),
+        "contents_meta": members.get("_meta"),
+    }
+
+
+def _renamed(members: Any) -> Any:
+    if not isinstance(members, dict):
+        return members
+    return {
+        _NAMES.get(name, name): value
+        for name, value in cast("dict[str, Any]", members).items()
+        if name not in _OUR_NAMES
+    }

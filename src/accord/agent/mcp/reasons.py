@@ -1,0 +1,36 @@
+"""Why a server could not be connected or was lost, in words for whoever named it. No address with its query, no header."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import httpx2
+from mcp import MCPError
+from pydantic import ValidationError
+
+from accord.errors import ConnectionClosed
+
+__all__ = ["reason_of"]
+
+
+def reason_of(error: BaseException) -> str:
+    """One clause, without a full stop; of several errors at once, the first."""
+    if isinstance(error, BaseExceptionGroup):
+        return reason_of(cast("BaseExceptionGroup[BaseException]", error).exceptions[0])
+    match error:
+        case ConnectionClosed():
+            return error.reason
+        case MCPError():
+            return f"it refused: {error.message} (error {error.code})"
+        case httpx2.HTTPStatusError():
+            return f"it answered {error.response.status_code} {error.response.reason_phrase}".rstrip()
+        case httpx2.ConnectError() | httpx2.ConnectTimeout():
+            return f"nothing answers at its address: {str(error) or type(error).__name__}"
+        case httpx2.HTTPError() | httpx2.InvalidURL():
+            return f"its address or the way to it is broken: {type(error).__name__}: {error}".rstrip(": ")
+        case ValidationError():
+            first = error.errors(include_url=False, include_input=False)[0]
+            place = ".".join(str(part) for part in first["loc"])
+            return f"it does not speak MCP: {place}: {first['msg']}"
+        case _:
+            return str(error) or type(error).__name__

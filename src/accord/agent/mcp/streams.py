@@ -1,0 +1,165 @@
+"""The three ways to an MCP server, each a pair of streams for `mcp`, open for as long as the context lasts.
+
+Law: a context is entered and left by one task, the server's owner.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import deque
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, suppress
+from typing import Any, TypeAlias, cast
+
+import anyio
+import httpx2
+from mcp.client.sse import sse_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.message import SessionMessage
+from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
+from pydantic import ValidationError
+
+from accord.errors import ConnectionClosed, FrameRejected
+from accord.session.servers import HttpServer, SseServer
+from accord.transports.framing import FRAME_LIMIT
+from accord.transports.process import Process
+from accord.transports.tail import Tail
+
+__all__ = ["OnResponse", "Pipe", "Streams", "http_streams", "sse_streams", "stdio_streams"]
+
+Streams: TypeAlias = tuple[Any, Any]  # mcp keeps the types of its stream pairs to itself
+OnResponse: TypeAlias = Callable[[httpx2.Response], Awaitable[None]]
+
+_STDERR_KEPT = 8 * 1024
+# Reading has no bound of its own: a tool may take its time, and whoever calls it has a deadline or does not.
+_TIMEOUT = httpx2.Timeout(30.0, read=None)
+
+
+class Pipe:
+    """Between a started server and the streams: what it is told as a receiver, `mcp` gets as messages."""
+
+    def __init__(self, on_noise: Callable[[], None], on_refused: Callable[[str], None]) -> None:
+        self.lost: ConnectionClosed | None = None
+        self._on_noise = on_noise
+        self._on_refused = on_refused
+        self._frames: deque[bytes] = deque()
+        self._arrived = asyncio.Event()
+        self._writable = asyncio.Event()
+        self._writable.set()
+        self.stderr = Tail(_STDERR_KEPT)
+
+    def frames_received(self, frames: list[bytes]) -> None:
+        self._frames.extend(frames)
+        self._arrived.set()
+
+    def frame_refused(self, error: FrameRejected) -> None:
+        self._on_refused(error.reason)  # it may have been the answer that somebody waits for
+
+    def connection_lost(self, reason: ConnectionClosed) -> None:
+        self.lost = reason
+        self._arrived.set()
+
+    def send_paused(self) -> None:
+        self._writable.clear()
+
+    def send_resumed(self) -> None:
+        self._writable.set()
+
+    async def deliver(self, process: Process, into: Any) -> None:
+        """No faster than `mcp` takes it."""
+        async with into:
+            while True:
+                process.pause_receiving()
+                while self._frames:
+                    for message in self._messages(self._frames.popleft()):
+                        await into.send(SessionMessage(message))
+                if self.lost is not None:
+                    return
+                self._arrived.clear()
+                process.resume_receiving()
+                await self._arrived.wait()
+
+    async def send(self, process: Process, source: Any) -> None:
+        """No faster than the server takes it."""
+        async with source:
+            async for item in source:
+                await self._writable.wait()
+                process.send(item.message.model_dump_json(by_alias=True, exclude_unset=True).encode())
+
+    def _messages(self, frame: bytes) -> Iterator[JSONRPCMessage]:
+        try:
+            yield jsonrpc_message_adapter.validate_json(frame, by_name=False)
+        except ValidationError:
+            yield from self._odd_messages(frame)
+
+    def _odd_messages(self, frame: bytes) -> Iterator[JSONRPCMessage]:
+        # Half an emoji, a batch, or an answer that is none: whoever waits for it must not wait for ever.
+        try:
+            text = json.dumps(json.loads(frame), ensure_ascii=False)
+            value = json.loads(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+        except (ValueError, RecursionError):
+            value = None
+        for entry in cast("list[Any]", value if isinstance(value, list) else [value]):
+            try:
+                yield jsonrpc_message_adapter.validate_python(entry, by_name=False)
+            except ValidationError:
+                answered = cast("dict[str, Any]", entry).get("id") if isinstance(entry, dict) else None
+                if isinstance(answered, int | str) and "method" not in entry:
+                    error = ErrorData(code=PARSE_ERROR, message="the server's answer is no JSON-RPC response")
+                    yield JSONRPCError(jsonrpc="2.0", id=answered, error=error)
+                else:
+                    self._on_noise()
+
+
+@asynccontextmanager
+async def stdio_streams(process: Process, pipe: Pipe) -> AsyncGenerator[Streams]:
+    """Raises `ConnectionClosed` when the server can't be started; leaves nothing running."""
+    into, read = anyio.create_memory_object_stream[SessionMessage | Exception]()
+    write, source = anyio.create_memory_object_stream[SessionMessage]()
+    try:
+        await process.open(pipe)
+        async with anyio.create_task_group() as tasks, read, write:
+            tasks.start_soon(_until_closed, pipe.deliver, process, into)
+            tasks.start_soon(_until_closed, pipe.send, process, source)
+            try:
+                yield read, write
+            finally:
+                tasks.cancel_scope.cancel()
+    finally:
+        for stream in (into, read, write, source):
+            stream.close()
+        with anyio.CancelScope(shield=True):
+            await process.aclose()
+
+
+async def _until_closed(pump: Callable[[Process, Any], Awaitable[None]], process: Process, stream: Any) -> None:
+    with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):  # the session has gone first
+        await pump(process, stream)
+
+
+@asynccontextmanager
+async def http_streams(server: HttpServer, on_response: OnResponse) -> AsyncGenerator[Streams]:
+    """Nothing is sent before the first message, so nothing can fail before."""
+    async with (
+        _client(server.headers, on_response) as client,
+        streamable_http_client(server.url, http_client=client, max_sse_event_size=FRAME_LIMIT) as streams,
+    ):
+        yield streams
+
+
+@asynccontextmanager
+async def sse_streams(server: SseServer, on_response: OnResponse) -> AsyncGenerator[Streams]:
+    """A message of more than 1 MiB ends the connection: `mcp` has no other limit for these servers."""
+
+    def make(
+        headers: dict[str, str] | None = None, timeout: httpx2.Timeout | None = None, auth: httpx2.Auth | None = None
+    ) -> httpx2.AsyncClient:
+        return _client(headers, on_response)
+
+    async with sse_client(server.url, headers=dict(server.headers), httpx_client_factory=make) as streams:
+        yield streams
+
+
+def _client(headers: dict[str, str] | None, on_response: OnResponse) -> httpx2.AsyncClient:
+    return httpx2.AsyncClient(headers=headers, timeout=_TIMEOUT, event_hooks={"response": [on_response]})

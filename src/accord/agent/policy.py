@@ -1,0 +1,32 @@
+"""How an agent treats its turns, whoever asks for them."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+__all__ = ["STOP_REASONS", "Busy", "Policy", "StopReason"]
+
+Busy: TypeAlias = Literal["queue", "refuse", "steer"]
+StopReason: TypeAlias = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]
+
+STOP_REASONS: frozenset[str] = frozenset(("end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"))
+"""What a prompt handler may return; None is `end_turn`."""
+
+
+class Policy(msgspec.Struct, frozen=True, kw_only=True):
+    """Times are in seconds; None is no limit.
+
+    `idle_deadline` is the longest silence of a turn and `turn_deadline` its longest duration, both without the time in
+    which the user is asked something. A turn that does not end `cancel_grace` after it was cancelled is left behind.
+    """
+
+    busy: Busy = "queue"
+    merge_seconds: float = 0.02
+    idle_deadline: float | None = None
+    turn_deadline: float | None = None
+    cancel_grace: float = 2.0
+    max_requests: int | None = None
+    max_tokens: int | None = None
+    slow_loop_seconds: float | None = 1.0

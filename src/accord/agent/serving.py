@@ -1,0 +1,223 @@
+"""One connection of an agent: the handshake, who answers which request, and what is asked too early or not offered."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from accord.agent.connected_client import ConnectedClient
+from accord.agent.open_sessions import OpenSessions
+from accord.agent.registered import LoginMethod, called
+from accord.agent.slow_loop import SlowLoopWatch
+from accord.dialects.dialect import Dialect
+from accord.dialects.negotiation import negotiate
+from accord.errors import AuthRequired, InvalidParams, InvalidRequest, MethodNotFound
+from accord.jsonrpc.codec import encode
+from accord.jsonrpc.events import NotificationReceived, RequestReceived
+from accord.jsonrpc.messages import Success
+from accord.peer import Answer, Peer
+from accord.session.capabilities import AgentCapabilities, TerminalLogin
+from accord.session.content import Audio, Image, Resource
+from accord.session.requests import (
+    Asked,
+    Authenticate,
+    Cancel,
+    CloseSession,
+    DeleteSession,
+    Done,
+    ForkSession,
+    Initialized,
+    ListSessions,
+    LoadSession,
+    Logout,
+    NewSession,
+    Prompt,
+    ResumeSession,
+    SetMode,
+    SetOption,
+)
+from accord.session.word import Word
+from accord.transports.transport import Transport
+
+if TYPE_CHECKING:
+    from accord.agent.app import Agent
+
+__all__ = ["Serving"]
+
+log = logging.getLogger("accord.agent")
+
+_OFFERS: dict[type[Asked], str] = {
+    LoadSession: "load",
+    ResumeSession: "resume",
+    ListSessions: "list",
+    CloseSession: "close",
+    DeleteSession: "delete",
+    ForkSession: "fork",
+    Logout: "logout",
+}
+_GATED = (NewSession, LoadSession, ResumeSession, ForkSession, ListSessions, Prompt, SetMode, SetOption)
+
+
+class Serving:
+    """Serves an agent to one client, until either hangs up."""
+
+    def __init__(self, agent: Agent, transport: Transport) -> None:
+        self._agent = agent
+        self._peer = Peer(transport, self._receive, limits=agent.limits, on_frame=agent.on_frame)
+        self._dialect: Dialect | None = None
+        self._client: ConnectedClient | None = None
+        self._offered = AgentCapabilities()
+        self._sessions: OpenSessions | None = None
+        self._is_settled = False
+        self._is_logged_in = False
+        self._notified: set[asyncio.Task[Any]] = set()
+
+    async def run(self) -> None:
+        async with SlowLoopWatch(self._agent.policy.slow_loop_seconds):
+            try:
+                async with self._peer:
+                    await self._peer.wait_closed()
+            finally:
+                for task in self._notified:
+                    task.cancel()
+                if self._sessions is not None:
+                    await self._sessions.aclose()  # FN-37
+
+    def _receive(self, event: RequestReceived | NotificationReceived) -> Coroutine[Any, Any, Any] | None:
+        if isinstance(event, NotificationReceived):
+            self._heard(event)
+            return None
+        incoming = event.incoming
+        method = incoming.method
+        if method == "initialize":
+            return self._initialize(incoming.params)
+        if self._dialect is None or self._client is None or self._sessions is None:
+            raise InvalidRequest("initialize comes first")
+        self._is_settled = True
+        if method in self._agent.methods:
+            params = msgspec.json.decode(incoming.params)
+            return called(self._agent.methods[method], params, self._client)
+        asked = self._dialect.request_from_wire(method, incoming.params, "client")
+        incoming.release()
+        self._check(asked, method)
+        if isinstance(asked, Prompt):
+            self._check_content(asked)
+            return self._sessions.take(asked)
+        return self._answer(asked, self._sessions)
+
+    def _heard(self, event: NotificationReceived) -> None:
+        if self._dialect is None or self._client is None or self._sessions is None:
+            return
+        handler = self._agent.notifications.get(event.method)
+        if handler is not None:
+            params = msgspec.json.decode(event.params)
+            task = asyncio.create_task(self._notify(event.method, called(handler, params, self._client)))
+            self._notified.add(task)
+            task.add_done_callback(self._notified.discard)
+            return
+        told = self._dialect.notification_from_wire(event.method, event.params, "client")
+        if isinstance(told, Cancel):
+            self._sessions.cancel(told.session_id)
+
+    async def _notify(self, method: str, work: Coroutine[Any, Any, Any]) -> None:
+        try:
+            await work
+        except Exception:
+            log.exception("the handler of %s failed", method)
+
+    def _initialize(self, params: msgspec.Raw) -> Coroutine[Any, Any, Any]:
+        before = self._dialect
+        if before is not None and (self._is_settled or before.odd_ids_allowed):
+            raise InvalidRequest("This connection is initialized already")
+        dialect, asked = negotiate(params, strict=self._agent.strict)
+        if before is not None and dialect.version < before.version:
+            raise InvalidRequest("A connection can't go back to an older version")
+        self._dialect = dialect
+        self._client = ConnectedClient(self._peer, dialect, asked.info, asked.capabilities)
+        offered = self._agent.capabilities()
+        answer = Initialized(
+            version=dialect.version,
+            info=self._agent.info,
+            capabilities=offered,
+            auth_methods=[login.shown for login in self._agent.logins.values()],
+        )
+        result = dialect.answer_to_wire(asked, answer)
+        # As the client reads it: a version may bring more with it than was said (v2's list, resume and close).
+        said = msgspec.Raw(encode(Success(id=0, result=result)))
+        said = msgspec.json.decode(said, type=_Result).result
+        self._offered = dialect.answer_from_wire(asked, said).capabilities
+        self._sessions = OpenSessions(self._agent, self._client)
+        return self._initialized(result, dialect)
+
+    async def _initialized(self, result: Any, dialect: Dialect) -> Answer:
+        agree = partial(
+            self._peer.agree,
+            odd_ids_allowed=dialect.odd_ids_allowed,
+            batches_allowed=dialect.batches_allowed,
+        )
+        return Answer(result, agree)
+
+    def _check(self, asked: Asked, method: str) -> None:
+        capability = _OFFERS.get(type(asked))
+        if capability is not None and not getattr(self._offered, capability):
+            raise MethodNotFound(method)
+        if isinstance(asked, Authenticate) and not self._agent.logins:
+            raise MethodNotFound(method)  # AMB-10
+        if isinstance(asked, _GATED) and not self._may_enter():
+            methods = [{"id": login.method.id, "name": login.method.name} for login in self._agent.logins.values()]
+            raise AuthRequired(methods)
+
+    def _may_enter(self) -> bool:
+        if self._is_logged_in or not self._agent.logins:
+            return True
+        logged_in = self._agent.logged_in
+        return logged_in() if callable(logged_in) else logged_in
+
+    def _check_content(self, asked: Prompt) -> None:
+        agent = self._agent
+        for index, block in enumerate(asked.content):
+            refused = (
+                (isinstance(block, Image) and not agent.image)
+                or (isinstance(block, Audio) and not agent.audio)
+                or (isinstance(block, Resource) and not agent.embedded_context)
+            )
+            if refused:
+                raise InvalidParams("this agent takes no content of this type", field=f"prompt[{index}].type")
+
+    async def _answer(self, asked: Asked, sessions: OpenSessions) -> Any:
+        assert self._dialect is not None
+        answer: Word
+        then = None
+        match asked:
+            case Authenticate():
+                answer = await self._log_in(asked)
+            case Logout():
+                answer = await self._log_out()
+            case _:
+                answer, then = await sessions.answer(asked)
+        result = self._dialect.answer_to_wire(asked, answer)
+        return result if then is None else Answer(result, then)
+
+    async def _log_in(self, asked: Authenticate) -> Done:
+        login: LoginMethod | None = self._agent.logins.get(asked.method_id)
+        if login is None or isinstance(login.method, TerminalLogin) or login.handler is None:
+            raise InvalidParams("this agent has no such login", field="methodId")
+        if not self._is_logged_in:  # FN-76
+            await called(login.handler, self._client)
+            self._is_logged_in = True
+        return Done()
+
+    async def _log_out(self) -> Done:
+        if self._agent.logout_handler is not None:
+            await called(self._agent.logout_handler, self._client)
+        self._is_logged_in = False
+        return Done()
+
+
+class _Result(msgspec.Struct):
+    result: msgspec.Raw

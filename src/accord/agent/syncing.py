@@ -1,0 +1,292 @@
+"""Plain `def` handlers: they run in a thread, with a turn whose calls block. Same names, same meaning.
+
+When the turn is cancelled, every call of it raises `asyncio.CancelledError` in the thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable, Coroutine, Generator, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+from accord.agent.commands import Ran
+from accord.agent.policy import StopReason
+from accord.agent.questions import OPTIONS
+from accord.agent.sessions import Session
+from accord.agent.tool_calls import OpenToolCall, Shown
+from accord.agent.turn import Turn
+from accord.session.content import Content
+from accord.session.entities import PlanEntry, ToolCall
+from accord.session.requests import PermissionOption
+from accord.session.updates import Report
+from accord.session.word import UNSET
+
+__all__ = ["SyncFiles", "SyncToolCall", "SyncTurn", "in_thread"]
+
+T = TypeVar("T")
+
+
+class Bridge:
+    """From the handler's thread to the event loop and back."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._calls: set[Future[Any]] = set()
+        self._is_cancelled = False
+
+    def wait(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run something in the loop and block until it is done."""
+        if self._is_cancelled:
+            work.close()
+            raise asyncio.CancelledError
+        call = asyncio.run_coroutine_threadsafe(work, self._loop)
+        self._calls.add(call)
+        try:
+            return call.result()
+        except BaseException:
+            if self._is_cancelled:
+                raise asyncio.CancelledError from None
+            raise
+        finally:
+            self._calls.discard(call)
+
+    def cancel(self) -> None:
+        """Called in the loop: whoever waits is released, and nobody waits any more."""
+        self._is_cancelled = True
+        for call in list(self._calls):
+            call.cancel()
+
+
+class SyncToolCall:
+    """`OpenToolCall` for a thread."""
+
+    def __init__(self, call: OpenToolCall, bridge: Bridge) -> None:
+        self.open = call
+        self._bridge = bridge
+
+    @property
+    def id(self) -> str:
+        return self.open.id
+
+    @property
+    def call(self) -> ToolCall:
+        return self.open.call
+
+    @property
+    def status(self) -> str:
+        return self.open.status
+
+    def begin(self) -> None:
+        self._bridge.wait(self.open.begin())
+
+    def show(self, *shown: Shown) -> None:
+        self._bridge.wait(self.open.show(*shown))
+
+    def say(self, text: str) -> None:
+        self._bridge.wait(self.open.say(text))
+
+    def replace(self, *shown: Shown) -> None:
+        self._bridge.wait(self.open.replace(*shown))
+
+    def diff(self, path: str | os.PathLike[str], new_text: str | None, old_text: str | None = None) -> None:
+        self._bridge.wait(self.open.diff(path, new_text, old_text))
+
+    def terminal(self, terminal_id: str) -> None:
+        self._bridge.wait(self.open.terminal(terminal_id))
+
+    def locate(self, path: str | os.PathLike[str], line: int | None = None) -> None:
+        self._bridge.wait(self.open.locate(path, line))
+
+    def update(
+        self, *, title: str | None = None, kind: str | None = None, raw_input: Any = UNSET, raw_output: Any = UNSET
+    ) -> None:
+        self._bridge.wait(self.open.update(title=title, kind=kind, raw_input=raw_input, raw_output=raw_output))
+
+    def fail(self, reason: str | None = None) -> None:
+        self._bridge.wait(self.open.fail(reason))
+
+
+class SyncFiles:
+    """`Files` for a thread."""
+
+    def __init__(self, turn: Turn, bridge: Bridge) -> None:
+        self._turn = turn
+        self._bridge = bridge
+
+    def read(self, path: str | os.PathLike[str], line: int | None = None, limit: int | None = None) -> str:
+        return self._bridge.wait(self._turn.files.read(path, line, limit))
+
+    def write(self, path: str | os.PathLike[str], text: str) -> None:
+        self._bridge.wait(self._turn.files.write(path, text))
+
+
+class SyncTurn:
+    """`Turn` for a thread; `turn` is the turn itself, for what has no name here."""
+
+    def __init__(self, turn: Turn, bridge: Bridge) -> None:
+        self.turn = turn
+        self.files = SyncFiles(turn, bridge)
+        self._bridge = bridge
+
+    @property
+    def session(self) -> Session:
+        return self.turn.session
+
+    @property
+    def content(self) -> list[Content]:
+        return self.turn.content
+
+    @property
+    def text(self) -> str:
+        return self.turn.text
+
+    @property
+    def cwd(self) -> Path:
+        return self.turn.cwd
+
+    @property
+    def options(self) -> dict[str, str | bool | None]:
+        return self.turn.options
+
+    @property
+    def command(self) -> str | None:
+        return self.turn.command
+
+    @property
+    def arguments(self) -> str:
+        return self.turn.arguments
+
+    @property
+    def is_cancelled(self) -> bool:
+        """For loops that call nothing of the turn."""
+        return self.turn.is_cancelled
+
+    @property
+    def can_ask(self) -> bool:
+        return self.turn.can_ask
+
+    def say(self, content: str | Content) -> None:
+        self._bridge.wait(self.turn.say(content))
+
+    def think(self, content: str | Content) -> None:
+        self._bridge.wait(self.turn.think(content))
+
+    def notice(self, title: str, description: str | None = None, severity: str = "info") -> None:
+        self._bridge.wait(self.turn.notice(title, description, severity))
+
+    def plan(self, entries: Iterable[str | PlanEntry], id: str = "main") -> None:
+        self._bridge.wait(self.turn.plan(entries, id))
+
+    @contextmanager
+    def tool_call(self, title: str, **about: Any) -> Generator[SyncToolCall]:
+        """As `Turn.tool_call`, with a plain `with`."""
+        call = self.turn.tool_call(title, **about)
+        self._bridge.wait(call.__aenter__())
+        try:
+            yield SyncToolCall(call, self._bridge)
+        except BaseException as error:
+            if not isinstance(error, asyncio.CancelledError):
+                self._bridge.wait(call.__aexit__(type(error), error, None))
+            raise
+        self._bridge.wait(call.__aexit__(None, None, None))
+
+    def allowed(
+        self,
+        about: SyncToolCall | str,
+        *,
+        options: Sequence[PermissionOption] = OPTIONS,
+        description: str | None = None,
+        scope: str | None = None,
+    ) -> bool:
+        subject = about if isinstance(about, str) else about.open
+        return self._bridge.wait(self.turn.allowed(subject, options=options, description=description, scope=scope))
+
+    def ask(
+        self, message: str, fields: Mapping[str, Any], *, required: Sequence[str] | None = None
+    ) -> dict[str, Any] | None:
+        return self._bridge.wait(self.turn.ask(message, fields, required=required))
+
+    def run(
+        self,
+        *command: str,
+        cwd: str | os.PathLike[str] | None = None,
+        env: Mapping[str, str] | None = None,
+        deadline: float | None = None,
+        output_limit: int = 1024 * 1024,
+        call: SyncToolCall | None = None,
+    ) -> Ran:
+        shown = None if call is None else call.open
+        return self._bridge.wait(
+            self.turn.run(*command, cwd=cwd, env=env, deadline=deadline, output_limit=output_limit, call=shown)
+        )
+
+    def usage(self, used: int, size: int, cost: float | None = None, currency: str = "USD") -> None:
+        self._bridge.wait(self.turn.usage(used, size, cost, currency))
+
+    def title(self, title: str) -> None:
+        self._bridge.wait(self.turn.title(title))
+
+    def mode(self, mode_id: str) -> None:
+        self._bridge.wait(self.turn.mode(mode_id))
+
+    def tell(self, report: Report) -> None:
+        self._bridge.wait(self.turn.tell(report))
+
+    def steered(self) -> list[Content] | None:
+        return self._bridge.wait(self.turn.steered())
+
+    def request(self, method: str, params: Any = None, *, deadline: float | None = None) -> Any:
+        """As `turn.client.request`."""
+        return self._bridge.wait(self.turn.client.request(method, params, deadline=deadline))
+
+    def stop(self, reason: StopReason) -> NoReturn:
+        self.turn.stop(reason)
+
+    def count_request(self) -> None:
+        self.turn.count_request()
+
+    def count_tokens(self, tokens: int) -> None:
+        self.turn.count_tokens(tokens)
+
+
+async def in_thread(handler: Callable[[SyncTurn], Any], turn: Turn) -> Any:
+    """Run it in a thread of its own, which does not keep the process alive; its result is the stop reason."""
+    loop = asyncio.get_running_loop()
+    bridge = Bridge(loop)
+    ended: asyncio.Future[Any] = loop.create_future()
+
+    def work() -> None:
+        result, error = None, None
+        try:
+            result = handler(SyncTurn(turn, bridge))
+        except BaseException as raised:  # noqa: BLE001  # it is raised again, in the loop
+            error = raised
+        try:
+            loop.call_soon_threadsafe(_settle, ended, result, error)
+        except RuntimeError:
+            return  # the loop is closed: nobody waits
+
+    threading.Thread(target=work, name=f"accord turn of {turn.session.id}", daemon=True).start()
+    try:
+        return await asyncio.shield(ended)
+    except asyncio.CancelledError:
+        bridge.cancel()
+        return await ended
+
+
+def _settle(ended: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
+    if ended.done():
+        return
+    if error is None:
+        ended.set_result(result)
+    elif isinstance(error, asyncio.CancelledError):
+        ended.cancel()
+    elif isinstance(error, StopIteration):
+        ended.set_exception(RuntimeError("the handler raised StopIteration"))
+    else:
+        ended.set_exception(error)

@@ -1,0 +1,158 @@
+"""One tool call while it is under way, as an agent's code holds it.
+
+Its life: pending when it is entered; in progress once it is allowed, or reports something; completed when the block is
+left, unless the user's last word was no; failed by an exception; cancelled with the turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeAlias
+
+from accord.agent.sessions import Session
+from accord.errors import TurnStopped
+from accord.session.content import Content, Text
+from accord.session.entities import ContentItem, Diff, FileChange, Location, TerminalItem, ToolCall, ToolCallItem
+from accord.session.updates import Report, ToolCallPatch, ToolCallPiece
+from accord.session.word import UNSET, Unknown
+
+__all__ = ["OpenToolCall", "Shown", "file_change", "items_of"]
+
+Shown: TypeAlias = str | Content | ToolCallItem
+"""What a tool call can show: text, a content block, a diff or a terminal."""
+
+
+def items_of(shown: Shown | Iterable[Shown]) -> list[ToolCallItem]:
+    """What is shown, as items of a tool call."""
+    if isinstance(shown, str):
+        return [ContentItem(content=Text(shown))]
+    if isinstance(shown, (ContentItem, Diff, TerminalItem, Unknown)):
+        return [shown]
+    if isinstance(shown, Iterable):
+        return [item for each in shown for item in items_of(each)]
+    return [ContentItem(content=shown)]
+
+
+def file_change(path: str, old_text: str | None, new_text: str | None) -> FileChange:
+    """A file before and after; None is a file that is not there."""
+    operation = "add" if old_text is None else "delete" if new_text is None else "modify"
+    return FileChange(operation=operation, path=path, old_text=old_text, new_text=new_text)
+
+
+class OpenToolCall:
+    """Enter it to announce the call, leave it to give it its final status."""
+
+    def __init__(self, session: Session, announcement: ToolCallPatch, on_report: Any) -> None:
+        self.id = announcement.id
+        self.allowed: bool | None = None
+        """The user's last word, None when nobody was asked."""
+        self._session = session
+        self._announcement = announcement
+        self._on_report = on_report
+        self._has_failed = False
+
+    @property
+    def call(self) -> ToolCall:
+        """The call as it is now."""
+        return self._session.transcript.tool_calls[self.id]
+
+    @property
+    def status(self) -> str:
+        return self.call.status
+
+    async def __aenter__(self) -> Self:
+        await self._tell(self._announcement)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if error is None or isinstance(error, TurnStopped):
+            self.end("failed" if self._has_failed or self.allowed is False else "completed")
+        else:
+            self.end("cancelled" if isinstance(error, asyncio.CancelledError) else "failed")
+
+    def end(self, status: str) -> None:
+        """Give it its final status, unless it has one; for those who do not use it as a context."""
+        if self.call.finished:
+            return
+        if status == "completed" and self.status == "pending":
+            self._session.report(ToolCallPatch(id=self.id, status="in_progress"))  # TOOL-28
+        self._session.report(ToolCallPatch(id=self.id, status=status))
+
+    async def begin(self) -> None:
+        """It runs from now on; every report says so by itself."""
+        if self.status == "pending":
+            await self._tell(ToolCallPatch(id=self.id, status="in_progress"))
+
+    async def show(self, *shown: Shown) -> None:
+        """Add to what the call shows."""
+        for item in items_of(shown):
+            await self._progress(ToolCallPiece(id=self.id, item=item))
+
+    async def say(self, text: str) -> None:
+        """Add text to what the call shows."""
+        await self.show(text)
+
+    async def replace(self, *shown: Shown) -> None:
+        """Show this and nothing else."""
+        await self._progress(ToolCallPatch(id=self.id, content=items_of(shown)))
+
+    async def diff(self, path: str | os.PathLike[str], new_text: str | None, old_text: str | None = None) -> None:
+        """Show a changed file. Without an old text it is a new one, without a new text it is gone."""
+        await self.show(Diff(changes=[file_change(self._absolute(path), old_text, new_text)]))
+
+    async def terminal(self, terminal_id: str) -> None:
+        """Show a terminal."""
+        await self.show(TerminalItem(terminal_id=terminal_id))
+
+    async def locate(self, path: str | os.PathLike[str], line: int | None = None) -> None:
+        """Add a place that the call works on, so that an editor can follow; lines count from 1."""
+        if line is not None and line < 1:
+            raise ValueError(f"lines count from 1, not {line}")  # RPC-19
+        here = Location(path=self._absolute(path), line=line)
+        await self._progress(ToolCallPatch(id=self.id, locations=[*self.call.locations, here]))
+
+    async def update(
+        self, *, title: str | None = None, kind: str | None = None, raw_input: Any = UNSET, raw_output: Any = UNSET
+    ) -> None:
+        """Tell what is known by now; what is raw is the tool's own, any JSON."""
+        patch = ToolCallPatch(id=self.id, raw_input=raw_input, raw_output=raw_output)
+        patch.title = UNSET if title is None else title
+        patch.kind = UNSET if kind is None else kind
+        await self._progress(patch)
+
+    async def fail(self, reason: str | None = None) -> None:
+        """It has failed, though nothing is raised; the block may go on."""
+        self._has_failed = True
+        if reason is not None:
+            await self.show(reason)
+
+    def asked(self) -> ToolCallPatch:
+        """All that is known of the call, for a question about it (FN-78)."""
+        call = self.call
+        return ToolCallPatch(
+            id=call.id,
+            title=UNSET if call.title is None else call.title,
+            name=UNSET if call.name is None else call.name,
+            kind=call.kind,
+            status=call.status,
+            content=list(call.content) or UNSET,
+            locations=call.locations or UNSET,
+            raw_input=UNSET if call.raw_input is None else call.raw_input,
+        )
+
+    async def _progress(self, report: Report) -> None:
+        await self.begin()
+        await self._tell(report)
+
+    async def _tell(self, report: Report) -> None:
+        self._on_report()
+        await self._session.tell(report)
+
+    def _absolute(self, path: str | os.PathLike[str]) -> str:
+        return str(self._session.cwd / Path(path))

@@ -1,0 +1,242 @@
+"""One turn of a session, as a prompt handler holds it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn, TypeAlias
+
+from accord.agent.commands import Commands, Ran
+from accord.agent.connected_client import trace_of
+from accord.agent.deadlines import Deadlines
+from accord.agent.files import Files
+from accord.agent.policy import STOP_REASONS, Policy, StopReason
+from accord.agent.questions import OPTIONS, Questions
+from accord.agent.sessions import Session
+from accord.agent.tool_calls import OpenToolCall, Shown, items_of
+from accord.errors import TurnStopped
+from accord.session.content import Content, Text, text_of
+from accord.session.entities import AGENT, THOUGHT, Cost, Location, Notice, Plan, PlanEntry
+from accord.session.requests import PermissionOption, Prompt
+from accord.session.updates import (
+    MessagePiece,
+    ModeReport,
+    NoticeReport,
+    PlanReport,
+    Report,
+    ToolCallPatch,
+    UsageReport,
+)
+from accord.session.word import UNSET
+
+__all__ = ["TakeSteered", "Turn"]
+
+TakeSteered: TypeAlias = Callable[[], Awaitable[list[Content] | None]]
+
+
+class Turn:
+    """What the user asked, and everything a handler can do about it, in whatever version the client speaks."""
+
+    def __init__(
+        self,
+        session: Session,
+        asked: Prompt,
+        policy: Policy,
+        deadlines: Deadlines,
+        take_steered: TakeSteered,
+    ) -> None:
+        self.session = session
+        self.content: list[Content] = asked.content
+        """The prompt, block by block."""
+        self.meta = asked.meta or {}
+        """The prompt's `_meta`."""
+        self.trace = trace_of(asked.meta)
+        """The trace context of the prompt, which every request to the client carries on."""
+        self.client = session.client.traced(self.trace)
+        self.command: str | None = None
+        """The slash command that was called."""
+        self.arguments = ""
+        """What stands behind the command."""
+        self.is_over = False
+        self.is_cancelled = False
+        self.requests = 0
+        self.tokens = 0
+        self.files = Files(session, self.client)
+        self._policy = policy
+        self._deadlines = deadlines
+        self._questions = Questions(session, self.client, deadlines)
+        self._commands = Commands(session, self.client)
+        self._take_steered = take_steered
+
+    @property
+    def text(self) -> str:
+        """The text of the prompt; resources that came with it are in `content`."""
+        return text_of(self.content)
+
+    @property
+    def cwd(self) -> Path:
+        """The session's directory, absolute."""
+        return self.session.cwd
+
+    @property
+    def options(self) -> dict[str, str | bool | None]:
+        """The value of each option, the mode's included."""
+        return self.session.options
+
+    async def say(self, content: str | Content) -> None:
+        """Tell the user something, in Markdown; say it piece by piece as it comes."""
+        block = Text(content) if isinstance(content, str) else content
+        self._touch()
+        await self.session.tell(MessagePiece(role=AGENT, id=None, content=block))
+
+    async def think(self, content: str | Content) -> None:
+        """Show a thought."""
+        block = Text(content) if isinstance(content, str) else content
+        await self.tell(MessagePiece(role=THOUGHT, id=None, content=block))
+
+    async def notice(self, title: str, description: str | None = None, severity: str = "info") -> None:
+        """Show something that is not part of the conversation; clients that can't will not see it."""
+        await self.tell(NoticeReport(notice=Notice(severity=severity, title=title, description=description)))
+
+    async def plan(self, entries: Iterable[str | PlanEntry], id: str = "main") -> None:
+        """Show the plan as it is now, complete."""
+        listed = [PlanEntry(content=entry) if isinstance(entry, str) else entry for entry in entries]
+        await self.tell(PlanReport(plan=Plan(id=id, entries=listed)))
+
+    def tool_call(
+        self,
+        title: str,
+        *,
+        kind: str = "other",
+        name: str | None = None,
+        raw_input: Any = None,
+        content: Shown | Iterable[Shown] = (),
+        locations: Iterable[str | os.PathLike[str] | Location] = (),
+        id: str | None = None,
+    ) -> OpenToolCall:
+        """A tool call: `async with turn.tool_call(...) as call`. What is given here is shown before it is allowed."""
+        announcement = ToolCallPatch(
+            id=self.session.unused_call_id() if id is None else id,
+            title=title,
+            kind=kind,
+            status="pending",
+            name=UNSET if name is None else name,
+            raw_input=UNSET if raw_input is None else raw_input,
+            content=items_of(content) or UNSET,
+            locations=[self._location(place) for place in locations] or UNSET,
+            creates=True,
+        )
+        return OpenToolCall(self.session, announcement, self._touch)
+
+    async def allowed(
+        self,
+        about: OpenToolCall | str,
+        *,
+        options: Sequence[PermissionOption] = OPTIONS,
+        description: str | None = None,
+        scope: str | None = None,
+    ) -> bool:
+        """Whether the user allows it; anything but a clear yes is a no. A question in words becomes a call of its own.
+
+        An always-choice holds for the rest of the session: for tool calls of the same `name`, or else of the same kind
+        and title, unless `scope` says what it is about.
+        """
+        self._touch()
+        if isinstance(about, str):
+            async with self.tool_call(about) as call:  # v1 can only ask about one, which must not stay open
+                return await self.allowed(call, options=options, description=description, scope=scope)
+        yes = about.allowed = await self._questions.permission(about, options, description, scope)
+        if yes:
+            await about.begin()
+        return yes
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether the client can show forms."""
+        return self.client.capabilities.form_elicitation
+
+    async def ask(
+        self, message: str, fields: Mapping[str, Any], *, required: Sequence[str] | None = None
+    ) -> dict[str, Any] | None:
+        """Ask the user by a form; `fields` are JSON Schema properties, flat, all required unless told otherwise.
+
+        None when the user declines, or the client has no forms. Never ask for secrets.
+        """
+        self._touch()
+        return await self._questions.form(message, fields, required, None)
+
+    async def ask_to_open(self, message: str, url: str, id: str) -> bool:
+        """Whether the user agreed to open the address; False where the client can't ask that."""
+        self._touch()
+        return await self._questions.url(message, url, id)
+
+    async def run(
+        self,
+        *command: str,
+        cwd: str | os.PathLike[str] | None = None,
+        env: Mapping[str, str] | None = None,
+        deadline: float | None = None,
+        output_limit: int = 1024 * 1024,
+        call: OpenToolCall | None = None,
+    ) -> Ran:
+        """Run a command to its end: in the client's terminal where it has some, else here; shown in `call`.
+
+        One string with blanks in it is a line for the shell. Past the deadline it is killed, and what it wrote is kept.
+        """
+        self._touch()
+        return await self._commands.run(command, cwd, env, deadline=deadline, limit=output_limit, call=call)
+
+    async def usage(self, used: int, size: int, cost: float | None = None, currency: str = "USD") -> None:
+        """Tell how many tokens are in context, how many fit, and what the session has cost so far."""
+        price = UNSET if cost is None else Cost(amount=cost, currency=currency)
+        await self.tell(UsageReport(used=used, size=size, cost=price))
+
+    async def title(self, title: str) -> None:
+        """Name the session."""
+        self._touch()
+        await self.session.title(title)
+
+    async def mode(self, mode_id: str) -> None:
+        """Put a mode in force, and tell the client; ValueError when the agent has no such mode."""
+        options = [option for option in self.session.transcript.options if option.category == "mode"]
+        if not any(choice.value == mode_id for option in options for choice in option.choices):
+            raise ValueError(f"there is no mode {mode_id!r}; offer it with agent.option('mode', choices=...)")
+        await self.tell(ModeReport(mode_id=mode_id))
+
+    async def steered(self) -> list[Content] | None:
+        """What the user said meanwhile, if anything; for agents that are steered while they work."""
+        return await self._take_steered()
+
+    def stop(self, reason: StopReason) -> NoReturn:
+        """End the turn here, for this reason."""
+        if reason not in STOP_REASONS:
+            raise ValueError(f"{reason!r} is no stop reason; there are {', '.join(sorted(STOP_REASONS))}")
+        raise TurnStopped(reason)
+
+    def count_request(self) -> None:
+        """Count a request to the model; past the agent's `max_requests` the turn ends with `max_turn_requests`."""
+        self.requests += 1
+        if self._policy.max_requests is not None and self.requests > self._policy.max_requests:
+            self.stop("max_turn_requests")
+
+    def count_tokens(self, tokens: int) -> None:
+        """Count tokens; past the agent's `max_tokens` the turn ends with `max_tokens`."""
+        self.tokens += tokens
+        if self._policy.max_tokens is not None and self.tokens > self._policy.max_tokens:
+            self.stop("max_tokens")
+
+    async def tell(self, report: Report) -> None:
+        """Report anything there is a word for, see `accord.session.updates`."""
+        self._touch()
+        await self.session.tell(report)
+
+    def _touch(self) -> None:
+        if self.is_over:
+            raise RuntimeError("the turn is over: what is told now would come after its answer; use turn.session")
+        self._deadlines.touch()
+
+    def _location(self, place: str | os.PathLike[str] | Location) -> Location:
+        if isinstance(place, Location):
+            return place
+        return Location(path=str(self.cwd / Path(place)))

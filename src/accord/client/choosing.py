@@ -1,0 +1,81 @@
+"""Choosing among the options that an agent offers with a permission request.
+
+Law: an option is chosen by its kind or by a person, never by its place in the list; one whose id another one has as
+well can't be chosen, since nobody could tell which was meant. FN-43, PERM-05
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+
+from accord.session.requests import (
+    CommandSubject,
+    PermissionAnswer,
+    PermissionOption,
+    RequestPermission,
+    ToolCallSubject,
+)
+
+__all__ = [
+    "ALLOWING",
+    "REJECTING",
+    "Policy",
+    "cancelled",
+    "chosen",
+    "deny",
+    "kind_of",
+    "offered",
+    "selected",
+    "sendable",
+]
+
+Policy: TypeAlias = Callable[[RequestPermission], Awaitable[PermissionAnswer]]
+
+ALLOWING = ("allow_once", "allow_always")
+REJECTING = ("reject_once", "reject_always")
+
+
+def chosen(asked: RequestPermission, *kinds: str) -> PermissionAnswer | None:
+    """An offered option of the first of these kinds that there is one of."""
+    for kind in kinds:
+        for option in asked.options:
+            if option.kind == kind and offered(asked, option.id) is not None:
+                return selected(option)
+    return None
+
+
+def offered(asked: RequestPermission, option_id: str | None) -> PermissionOption | None:
+    """The one option with this id."""
+    matching = [option for option in asked.options if option.id == option_id]
+    return matching[0] if len(matching) == 1 else None
+
+
+def selected(option: PermissionOption) -> PermissionAnswer:
+    """The answer that chooses it. PERM-14"""
+    return PermissionAnswer(outcome="selected", option_id=option.id)
+
+
+def sendable(asked: RequestPermission, answer: PermissionAnswer) -> PermissionAnswer | None:
+    """The answer, if it is one that this request can have."""
+    if answer.outcome == "cancelled":
+        return answer
+    return answer if answer.outcome == "selected" and offered(asked, answer.option_id) is not None else None
+
+
+def cancelled() -> PermissionAnswer:
+    """Not approved, without an option: the turn was cancelled, or there is nothing to say no with. PERM-15"""
+    return PermissionAnswer(outcome="cancelled")
+
+
+async def deny(asked: RequestPermission) -> PermissionAnswer:
+    """For when nobody can answer: no, this once."""
+    return chosen(asked, "reject_once") or cancelled()
+
+
+def kind_of(asked: RequestPermission) -> str | None:
+    """What the agent says that it would do: the tool call's kind, or `execute` for a command; None if it doesn't say."""
+    subject = asked.subject
+    if isinstance(subject, ToolCallSubject):
+        return subject.call.kind or None
+    return "execute" if isinstance(subject, CommandSubject) else None

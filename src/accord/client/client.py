@@ -1,0 +1,305 @@
+"""Talk to an agent: connect, open sessions, prompt."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
+from typing import Any, Self, TypeVar
+
+import msgspec
+
+from accord.client.checks import absolute_path, check_directories, check_offered, check_servers
+from accord.client.commands import AnyTarget, Command, target_of
+from accord.client.connection import Connection
+from accord.client.deadlines import Deadlines
+from accord.client.delivering import OnUpdate
+from accord.client.extensions import Extensions, Handler, check_name
+from accord.client.login import ChooseLogin, RunLogin, chosen_login, login_command, login_failed, method_of
+from accord.client.permissions import Policy
+from accord.client.questions import OnElicitation, Questions, offered_capabilities
+from accord.client.session import Session
+from accord.client.workspace import Workspace
+from accord.dialects.negotiation import Offered
+from accord.errors import AuthRequired, ConnectionClosed, InternalError, NotFound, RequestFailed
+from accord.peer import FrameObserver, Limits, Peer
+from accord.peer.environment import is_strict
+from accord.session.capabilities import Implementation, TerminalLogin
+from accord.session.requests import (
+    Authenticate,
+    DeleteSession,
+    ForkSession,
+    Initialized,
+    ListSessions,
+    LoadSession,
+    Logout,
+    NewSession,
+    ResumeSession,
+    SessionPage,
+    SessionSummary,
+)
+from accord.session.servers import McpServer
+
+__all__ = ["Client"]
+
+T = TypeVar("T")
+Path = str | os.PathLike[str]
+
+INFO = Implementation(name="accord", version="0")
+_FIRST_RETRY_SECONDS = 0.05
+
+
+class Client:
+    """A connection with one agent, as long as its `async with` block.
+
+    What the client can do is derived from what it is given. Without `on_permission` every question is answered with
+    no; without a `workspace`, which may be given as its directories, there are no files and terminals for the agent.
+    `on_update` gets what changes while no prompt runs in that session.
+    """
+
+    def __init__(
+        self,
+        target: AnyTarget,
+        *,
+        version: Offered = "auto",
+        on_permission: Policy | None = None,
+        on_elicitation: OnElicitation | None = None,
+        on_update: OnUpdate | None = None,
+        on_login: ChooseLogin | None = None,
+        run_login: RunLogin | None = None,
+        workspace: Workspace | Path | Iterable[Path] | None = None,
+        info: Implementation = INFO,
+        strict: bool | None = None,
+        deadlines: Deadlines | None = None,
+        limits: Limits | None = None,
+        on_frame: FrameObserver | None = None,
+    ) -> None:
+        self._target = target_of(target)
+        self._version: Offered = version
+        self._on_login = on_login
+        # Only a command can be started once more, and only where somebody can talk to it.
+        self._run_login = run_login if isinstance(self._target, Command) else None
+        self._owns_workspace = not isinstance(workspace, Workspace)
+        self._workspace = workspace if workspace is None or isinstance(workspace, Workspace) else Workspace(workspace)
+        self._capabilities = offered_capabilities(self._workspace, on_elicitation, self._run_login is not None)
+        self._questions = Questions(on_permission, on_elicitation, self._workspace)
+        self._extensions = Extensions()
+        self._info = info
+        self._strict = is_strict() if strict is None else strict
+        self._deadlines = deadlines or Deadlines()
+        self._on_update = on_update
+        self._limits = limits
+        self._on_frame = on_frame
+        self._connection: Connection | None = None
+
+    async def open(self) -> None:
+        """Connect with the agent and shake hands; as `async with` does."""
+        if self._connection is not None:
+            raise RuntimeError("a client is opened once")
+        await self._connect()
+
+    async def aclose(self) -> None:
+        """End the connection, and the agent's process if we started it. Safe to call twice, and from any task."""
+        if self._connection is not None:
+            await self._connection.aclose()
+        if self._workspace is not None and self._owns_workspace:
+            await self._workspace.aclose()
+
+    async def __aenter__(self) -> Self:
+        await self.open()
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        await self.aclose()
+
+    async def wait_closed(self) -> ConnectionClosed:
+        """Wait until the connection has ended, by either side; tells why."""
+        return await self.peer.wait_closed()
+
+    @property
+    def connection(self) -> Connection:
+        """What the client stands on; another one after a terminal login."""
+        if self._connection is None:
+            raise RuntimeError("the client is not open: use `async with Client(...) as client`")
+        return self._connection
+
+    @property
+    def peer(self) -> Peer:
+        """The wire itself, for those who need it."""
+        return self.connection.peer
+
+    @property
+    def agent(self) -> Initialized:
+        """What the agent said of itself: `info`, `capabilities`, `auth_methods`, and the `version` it speaks."""
+        return self.connection.agent
+
+    @property
+    def sessions(self) -> list[Session]:
+        """The sessions that are open here."""
+        return list(self.connection.receiving.sessions.values())
+
+    async def new_session(
+        self, cwd: Path, servers: Iterable[McpServer] = (), additional_directories: Iterable[Path] = ()
+    ) -> Session:
+        """Begin a conversation. If the agent wants a login first, and `on_login` chooses one, it is done."""
+        place = self._place(cwd, servers, additional_directories)
+        return await self._logged_in(lambda: self.connection.open_session(NewSession(**place)))
+
+    async def load_session(
+        self,
+        session_id: str,
+        cwd: Path,
+        servers: Iterable[McpServer] = (),
+        additional_directories: Iterable[Path] = (),
+        *,
+        patience: float = 1.5,
+    ) -> Session:
+        """Take up a session with all its history, which is in the transcript when this returns.
+
+        Agents that cannot find what they have only just stored are asked again for `patience` seconds (FN-96).
+        """
+        check_offered(self.agent.capabilities.load, "session/load")
+        place = self._place(cwd, servers, additional_directories)
+
+        async def load() -> Session:
+            return await self.connection.take_up_session(LoadSession(session_id=session_id, **place))
+
+        return await self._logged_in(lambda: _insisting(load, patience))
+
+    async def resume_session(
+        self, session_id: str, cwd: Path, servers: Iterable[McpServer] = (), additional_directories: Iterable[Path] = ()
+    ) -> Session:
+        """Take up a session without its history."""
+        check_offered(self.agent.capabilities.resume, "session/resume")
+        asked = ResumeSession(session_id=session_id, **self._place(cwd, servers, additional_directories))
+        return await self._logged_in(lambda: self.connection.take_up_session(asked))
+
+    async def fork_session(
+        self, session_id: str, cwd: Path, servers: Iterable[McpServer] = (), additional_directories: Iterable[Path] = ()
+    ) -> Session:
+        """Begin a session with the history of another one. Unstable."""
+        check_offered(self.agent.capabilities.fork, "session/fork")
+        asked = ForkSession(session_id=session_id, **self._place(cwd, servers, additional_directories))
+        return await self._logged_in(lambda: self.connection.open_session(asked))
+
+    async def list_sessions(self, cwd: Path | None = None) -> AsyncIterator[SessionSummary]:
+        """The sessions that the agent has kept, of one directory or of all, page after page."""
+        check_offered(self.agent.capabilities.list, "session/list")
+        directory, cursor = None if cwd is None else absolute_path(cwd), None
+        while True:
+            page: SessionPage = await self.connection.ask(ListSessions(cwd=directory, cursor=cursor))
+            for summary in page.sessions:
+                yield summary
+            if page.next_cursor is None or page.next_cursor == cursor:
+                return
+            cursor = page.next_cursor
+
+    async def delete_session(self, session_id: str) -> None:
+        """Take a session off the agent's list; one that is not there counts as taken off."""
+        check_offered(self.agent.capabilities.delete, "session/delete")
+        with suppress(NotFound):
+            await self.connection.ask(DeleteSession(session_id=session_id))
+
+    async def authenticate(self, method_id: str) -> None:
+        """Log in by a method that the agent carries out itself."""
+        method = method_of(self.agent.auth_methods, method_id)
+        if isinstance(method, TerminalLogin):
+            raise ValueError(  # noqa: TRY004  # the id is wrong, not its type
+                f"{method_id!r} is a terminal login, which the agent cannot carry out: use `login`"
+            )
+        await self.connection.ask(Authenticate(method_id=method_id), self._deadlines.login)
+
+    async def login(self, method_id: str | None = None) -> bool:
+        """Log in by the method given, or by the one that `on_login` chooses; False if none was chosen.
+
+        After a terminal login the client connects again: sessions that were open are closed.
+        """
+        methods = self.agent.auth_methods
+        chosen = method_id or await chosen_login(methods, self._on_login)
+        if chosen is None:
+            return False
+        method = method_of(methods, chosen)
+        if isinstance(method, TerminalLogin):
+            await self._login_in_terminal(method)
+        else:
+            await self.authenticate(chosen)
+        return True
+
+    async def logout(self) -> None:
+        """Have the agent drop its credentials."""
+        check_offered(self.agent.capabilities.logout, "logout")
+        await self.connection.ask(Logout())
+
+    async def request(self, method: str, params: Any = None, *, deadline: float | None = None) -> Any:
+        """Call an extension method of the agent, whose name begins with an underscore; the result, decoded."""
+        seconds = self._deadlines.request if deadline is None else deadline
+        result = await self.peer.request(check_name(method), {} if params is None else params, deadline=seconds)
+        return msgspec.json.decode(result)
+
+    async def notify(self, method: str, params: Any = None) -> None:
+        """Send a notification of an extension."""
+        await self.peer.notify(check_name(method), {} if params is None else params)
+
+    def method(self, name: str) -> Callable[[Handler], Handler]:
+        """Decorates what answers an extension method that the agent calls. It gets the params, decoded."""
+        return self._extensions.method(name)
+
+    def notification(self, name: str) -> Callable[[Handler], Handler]:
+        """Decorates what hears a notification of an extension. It gets the params, decoded."""
+        return self._extensions.notification(name)
+
+    async def _connect(self) -> None:
+        connection = self._connection = Connection(
+            self._target.connect(),
+            questions=self._questions,
+            extensions=self._extensions,
+            workspace=self._workspace,
+            deadlines=self._deadlines,
+            on_update=self._on_update,
+            limits=self._limits,
+            on_frame=self._on_frame,
+        )
+        await connection.open(self._version, self._info, self._capabilities, strict=self._strict)
+
+    async def _logged_in(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Do something, and once more after a login if that is what it wants (AUTH-09)."""
+        try:
+            return await work()
+        except AuthRequired:
+            if not await self.login():
+                raise
+        return await work()
+
+    async def _login_in_terminal(self, method: TerminalLogin) -> None:
+        assert isinstance(self._target, Command)
+        if self._run_login is None:
+            raise ValueError(f"{method.id!r} is a terminal login: give the client a `run_login`")
+        code = await self._run_login(login_command(self._target, method))
+        if code != 0:
+            raise login_failed(method, code)
+        await self.connection.aclose()
+        await self._connect()
+
+    def _place(self, cwd: Path, servers: Iterable[McpServer], additional_directories: Iterable[Path]) -> dict[str, Any]:
+        can = self.agent.capabilities
+        known: Sequence[McpServer] = list(servers)
+        directories = [absolute_path(directory) for directory in additional_directories]
+        check_servers(known, can)
+        check_directories(directories, can)
+        return {"cwd": absolute_path(cwd), "servers": known, "additional_directories": directories}
+
+
+async def _insisting(work: Callable[[], Awaitable[T]], patience: float) -> T:
+    """Do something that may fail for a while."""
+    loop = asyncio.get_running_loop()
+    end, pause = loop.time() + patience, _FIRST_RETRY_SECONDS
+    while True:
+        try:
+            return await work()
+        except RequestFailed as error:
+            passes = isinstance(error, (NotFound, InternalError)) or type(error) is RequestFailed
+            if not passes or loop.time() + pause > end:
+                raise
+        await asyncio.sleep(pause)
+        pause *= 2

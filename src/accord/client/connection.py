@@ -1,0 +1,188 @@
+"""One live connection with an agent: its peer, the version that was agreed on, and the sessions that are open on it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Raw
+
+from accord.client.deadlines import Deadlines
+from accord.client.delivering import Deliveries, OnUpdate
+from accord.client.extensions import Extensions
+from accord.client.questions import Questions
+from accord.client.receiving import Receiving
+from accord.client.requesting import RequestingPeer
+from accord.client.session import Session
+from accord.client.workspace import Workspace
+from accord.dialects.dialect import Dialect
+from accord.dialects.negotiation import Offered, accepted, offer
+from accord.errors import AccordError, ConnectionClosed
+from accord.peer import FrameObserver, Limits
+from accord.session.capabilities import ClientCapabilities, Implementation
+from accord.session.requests import Asked, ForkSession, Initialized, LoadSession, NewSession, SessionOpened
+from accord.session.word import UNSET
+from accord.transports.transport import Transport
+
+__all__ = ["Connection"]
+
+
+class Connection:
+    """From the handshake to the end; a client that has to connect again gets another one."""
+
+    dialect: Dialect
+    agent: Initialized
+
+    def __init__(
+        self,
+        transport: Transport,
+        *,
+        questions: Questions,
+        extensions: Extensions,
+        workspace: Workspace | None,
+        deadlines: Deadlines,
+        on_update: OnUpdate | None,
+        limits: Limits | None,
+        on_frame: FrameObserver | None,
+    ) -> None:
+        self.questions = questions
+        self.extensions = extensions
+        self.workspace = workspace
+        self.deadlines = deadlines
+        self.on_update = on_update
+        self.receiving = Receiving(self)
+        self.peer = RequestingPeer(transport, self.receiving, limits=limits, on_frame=on_frame, on_closed=self._closed)
+        self.deliveries = Deliveries(self.peer)
+        self._killing: asyncio.Task[None] | None = None
+        self._reason: ConnectionClosed | None = None
+
+    async def open(
+        self, version: Offered, info: Implementation, capabilities: ClientCapabilities, *, strict: bool
+    ) -> None:
+        """Connect and shake hands. Whatever goes wrong, nothing is left behind."""
+        try:
+            await self.peer.open()
+            await self._initialize(version, info, capabilities, strict=strict)
+        except BaseException:
+            await self.aclose()
+            raise
+
+    async def _initialize(
+        self, version: Offered, info: Implementation, capabilities: ClientCapabilities, *, strict: bool
+    ) -> None:
+        failure: AccordError | None = None
+
+        def agree(outcome: Raw | AccordError) -> None:
+            nonlocal failure
+            if isinstance(outcome, AccordError):
+                return
+            try:
+                self.dialect, self.agent = accepted(outcome, version, capabilities, strict)
+            except AccordError as error:
+                failure = error
+            else:
+                self.receiving.dialect = self.dialect
+
+        await self.peer.ask("initialize", offer(version, info, capabilities), agree, self.deadlines.handshake)
+        if failure is not None:
+            raise failure
+        self.peer.agree(odd_ids_allowed=self.dialect.odd_ids_allowed, batches_allowed=self.dialect.batches_allowed)
+
+    def check_open(self) -> None:
+        """Raises ConnectionClosed when nothing can be sent any more."""
+        if not self.peer.is_open:
+            raise _again(self._reason or ConnectionClosed("closed by this side"))
+
+    async def ask(self, asked: Asked, deadline: float | None = None) -> Any:
+        """The answer, in words."""
+        method, params = self.dialect.request_to_wire(asked)
+        seconds = self.deadlines.request if deadline is None else deadline
+        return self.dialect.answer_from_wire(asked, await self.peer.request(method, params, deadline=seconds))
+
+    async def open_session(self, asked: NewSession | ForkSession) -> Session:
+        """A session that the answer names."""
+
+        def named(answer: SessionOpened) -> Session:
+            assert answer.session_id is not UNSET
+            return Session(self, answer.session_id, asked.cwd, asked.additional_directories)
+
+        self.receiving.begin_opening()
+        try:
+            return await self._opened(asked, named)
+        finally:
+            self.receiving.end_opening()
+
+    async def take_up_session(self, asked: Any) -> Session:
+        """A session whose id we know. What is told before the answer to a load is history (FN-62)."""
+        session = Session(self, asked.session_id, asked.cwd, asked.additional_directories)
+        session.is_replaying = isinstance(asked, LoadSession)
+        before = self.receiving.sessions.get(session.id)
+        self._add(session)
+        try:
+            return await self._opened(asked, lambda _: session)
+        except BaseException:
+            self.receiving.sessions.pop(session.id, None)
+            if before is not None:
+                self.receiving.sessions[session.id] = before
+            raise
+
+    async def _opened(self, asked: Any, named: Callable[[SessionOpened], Session]) -> Session:
+        session: Session | None = None
+        failure: AccordError | None = None
+
+        def opened(outcome: Raw | AccordError) -> None:
+            nonlocal session, failure
+            if isinstance(outcome, AccordError):
+                return
+            try:
+                answer: SessionOpened = self.dialect.answer_from_wire(asked, outcome)
+            except AccordError as error:
+                failure = error
+                return
+            session = named(answer)
+            session.is_replaying = False
+            session.opened(answer)
+            self._add(session)
+
+        method, params = self.dialect.request_to_wire(asked)
+        await self.peer.ask(method, params, opened, self.deadlines.request)
+        if session is None:
+            raise failure or ConnectionClosed("it ended while a session was opened")
+        return session
+
+    def _add(self, session: Session) -> None:
+        if self.workspace is not None:
+            self.workspace.enter(session.id, session.cwd, session.additional_directories)
+        self.receiving.add(session)
+
+    async def forget(self, session: Session) -> None:
+        """The session is closed: what still comes for it is dropped."""
+        session.end(lambda: ConnectionClosed("the session was closed"))
+        if self.receiving.sessions.get(session.id) is session:
+            del self.receiving.sessions[session.id]
+            self.dialect.forget_session(session.id)
+            if self.workspace is not None:
+                await self.workspace.leave(session.id)
+
+    def kill(self) -> None:
+        """End the connection and the process behind it, without waiting for that (FN-17, FN-100)."""
+        if self._killing is None:
+            self._killing = asyncio.create_task(self.peer.aclose(), name="accord kill")
+
+    async def aclose(self) -> None:
+        """Safe to call twice, and from any task."""
+        await self.peer.aclose()
+        if self._killing is not None:
+            await asyncio.wait((self._killing,))
+        await self.deliveries.ended(self.peer.limits.close_grace_seconds)
+
+    def _closed(self, reason: ConnectionClosed) -> None:
+        self._reason = reason
+        for session in list(self.receiving.sessions.values()):
+            session.end(lambda: _again(reason))
+
+
+def _again(known: ConnectionClosed) -> ConnectionClosed:
+    # A fresh one for each who gets it raised: an exception collects the frames of everybody who raised it.
+    return ConnectionClosed(known.reason, known.exit_code, known.stderr_tail)

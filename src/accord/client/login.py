@@ -1,0 +1,64 @@
+"""Logging in: which way, and what has to happen for it.
+
+A login that the agent does itself is a request. A terminal login is the same program started once more, for a person
+to talk to; when it ended well, the client connects again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeAlias
+
+from accord.client.commands import Command
+from accord.errors import AuthRequired
+from accord.session.capabilities import AuthMethod, TerminalLogin
+from accord.session.word import Unknown
+
+__all__ = ["ChooseLogin", "RunLogin", "chosen_login", "login_command", "method_of", "run_in_terminal"]
+
+ChooseLogin: TypeAlias = str | Callable[[Sequence[AuthMethod]], Awaitable[str | None]]
+"""The id of a method, or who chooses one among those that the agent has; None for not now."""
+
+RunLogin: TypeAlias = Callable[[Command], Awaitable[int]]
+"""Runs a command where a person can talk to it; its exit code."""
+
+
+def method_of(methods: Sequence[AuthMethod], method_id: str) -> AuthMethod:
+    """The method of this id; ValueError when the agent named no such method (AUTH-05)."""
+    for method in methods:
+        if not isinstance(method, Unknown) and method.id == method_id:
+            return method
+    known = [method.id for method in methods if not isinstance(method, Unknown)]
+    raise ValueError(f"the agent has no login {method_id!r}, only {', '.join(map(repr, known)) or 'none'}")
+
+
+async def chosen_login(methods: Sequence[AuthMethod], choose: ChooseLogin | None) -> str | None:
+    """What was chosen, if there is anything to choose from and somebody who does."""
+    if choose is None or not methods:
+        return None
+    return choose if isinstance(choose, str) else await choose(methods)
+
+
+def login_command(command: Command, method: TerminalLogin) -> Command:
+    """The agent's own command with what the method adds; the method cannot name another program."""
+    return Command([*command.args, *method.args], env={**command.env, **method.env}, cwd=command.cwd)
+
+
+async def run_in_terminal(command: Command) -> int:
+    """Run a login on the terminal that this program has."""
+    process = await asyncio.create_subprocess_exec(*command.args, env=command.environment(), cwd=command.cwd)
+    try:
+        return await process.wait()
+    except asyncio.CancelledError:
+        if process.returncode is None:
+            process.terminate()
+            await process.wait()
+        raise
+
+
+def login_failed(method: TerminalLogin, code: int) -> AuthRequired:
+    """A terminal login that ended badly."""
+    error = AuthRequired()
+    error.message = f"The login {method.id!r} failed: its command ended with exit code {code}"
+    return error

@@ -1,0 +1,153 @@
+"""What an agent asks of the client, and who answers it.
+
+Law: nothing is allowed unless somebody said yes to it. No policy, a policy that fails, an option that was never
+offered, a turn that was cancelled: each of them is a no (FN-43, FN-44).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeAlias, TypeVar
+
+from accord.client.permissions import Policy, cancelled, completed, decide, reject_all
+from accord.client.workspace import Workspace
+from accord.errors import InvalidParams, MethodNotFound
+from accord.session.capabilities import ClientCapabilities
+from accord.session.entities import ToolCall
+from accord.session.requests import (
+    Asked,
+    CommandSubject,
+    CreateTerminal,
+    Elicit,
+    ElicitationAnswer,
+    KillTerminal,
+    ReadFile,
+    ReadTerminal,
+    ReleaseTerminal,
+    RequestPermission,
+    ToolCallSubject,
+    WaitForExit,
+    WriteFile,
+)
+from accord.session.word import Word
+
+__all__ = ["OnElicitation", "Questions", "offered_capabilities"]
+
+T = TypeVar("T")
+
+OnElicitation: TypeAlias = Callable[[Elicit], Awaitable[ElicitationAnswer]]
+
+_RESOURCES = (ReadFile, WriteFile, CreateTerminal, ReadTerminal, WaitForExit, KillTerminal, ReleaseTerminal)
+
+
+def offered_capabilities(
+    workspace: Workspace | None, on_elicitation: OnElicitation | None, terminal_login: bool
+) -> ClientCapabilities:
+    """What a client can do that was given these."""
+    resources = ClientCapabilities() if workspace is None else workspace.capabilities
+    return ClientCapabilities(
+        read_files=resources.read_files,
+        write_files=resources.write_files,
+        terminals=resources.terminals,
+        terminal_login=terminal_login,
+        form_elicitation=on_elicitation is not None,
+        url_elicitation=on_elicitation is not None,
+        boolean_options=True,
+        notices=True,
+        compaction=True,
+    )
+
+
+class _Question:
+    """Somebody on our side is being asked, until they answer or the work that it is for is cancelled."""
+
+    def __init__(self, session_id: str | None, about: tuple[str | None, ...]) -> None:
+        self.session_id = session_id
+        self.about = about
+        self.cancelled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+
+class Questions:
+    """The questions that are open, and the answers to all of them."""
+
+    def __init__(
+        self, policy: Policy | None, on_elicitation: OnElicitation | None, workspace: Workspace | None
+    ) -> None:
+        self._policy = policy or reject_all
+        self._on_elicitation = on_elicitation
+        self._workspace = workspace
+        self._open: list[_Question] = []
+
+    def is_asking(self, session_id: str) -> bool:
+        """Whether somebody on our side has yet to answer for the session."""
+        return any(question.session_id == session_id for question in self._open)
+
+    def cancel(self, session_id: str, in_background: Callable[[str | None], bool]) -> None:
+        """Answer all that the session's foreground has asked with `cancelled` (CANCEL-04)."""
+        for question in self._open:
+            survives = any(in_background(id) for id in question.about)
+            if question.session_id == session_id and not survives and not question.cancelled.done():
+                question.cancelled.set_result(None)
+
+    def answer(
+        self, asked: Asked, method: str, call: ToolCall | None, is_cancelled: Callable[[], bool]
+    ) -> Coroutine[Any, Any, Word]:
+        """The coroutine that answers; MethodNotFound for what was not offered. `call` is what permission is for."""
+        match asked:
+            case RequestPermission():
+                return self._permission(asked, call, is_cancelled)
+            case Elicit() if self._on_elicitation is not None:
+                if asked.mode not in ("form", "url"):
+                    raise InvalidParams("this client shows no elicitation of this mode", field="mode")
+                return self._elicitation(asked, self._on_elicitation, is_cancelled)
+            case _ if isinstance(asked, _RESOURCES) and self._workspace is not None:
+                return self._workspace.answer(asked)
+            case _:
+                raise MethodNotFound(method)
+
+    async def _permission(
+        self, asked: RequestPermission, call: ToolCall | None, is_cancelled: Callable[[], bool]
+    ) -> Word:
+        if is_cancelled():
+            return cancelled()
+        if call is not None:
+            asked = completed(asked, call)
+        question = _Question(asked.session_id, _about(asked))
+        try:
+            return await self._asking(question, decide(self._policy, asked), cancelled())
+        except asyncio.CancelledError:
+            return cancelled()  # withdrawn by the agent, or the connection is ending: not allowed, either way
+
+    async def _elicitation(
+        self, asked: Elicit, ask: OnElicitation, is_cancelled: Callable[[], bool]
+    ) -> ElicitationAnswer:
+        declined = ElicitationAnswer(action="cancel")
+        if is_cancelled():
+            return declined
+        question = _Question(asked.session_id, (asked.tool_call_id,))
+        try:
+            return await self._asking(question, ask(asked), declined)
+        except asyncio.CancelledError:
+            return declined
+
+    async def _asking(self, question: _Question, answering: Awaitable[T], when_cancelled: T) -> T:
+        self._open.append(question)
+        task = asyncio.ensure_future(answering)
+        task.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody may be left to hear it
+        try:
+            await asyncio.wait((task, question.cancelled), return_when=asyncio.FIRST_COMPLETED)
+            return when_cancelled if question.cancelled.done() else task.result()
+        finally:
+            task.cancel()
+            self._open.remove(question)
+
+
+def _about(asked: RequestPermission) -> tuple[str | None, ...]:
+    match asked.subject:
+        case ToolCallSubject(call=call):
+            return (call.id,)
+        case CommandSubject(tool_call_id=tool_call_id, terminal_id=terminal_id):
+            return (tool_call_id, terminal_id)
+        case _:
+            return ()

@@ -1,0 +1,151 @@
+"""What arrives from an agent, in wire order: decoded, applied to its session's transcript, and put where it is awaited.
+
+Law: nothing here waits or runs the user's code.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from accord.dialects.dialect import Dialect
+from accord.errors import InvalidRequest, MethodNotFound, NotFound
+from accord.jsonrpc.events import NotificationReceived, RequestReceived
+from accord.session.entities import ToolCall
+from accord.session.requests import Asked, Elicit, RequestPermission, ToolCallSubject
+from accord.session.updates import Report
+
+if TYPE_CHECKING:
+    from accord.client.connection import Connection
+    from accord.client.session import Session
+
+__all__ = ["Receiving"]
+
+log = logging.getLogger("accord.client")
+
+HELD_BYTES = 4 * 1024 * 1024
+
+
+class Receiving:
+    """The receive function of a client's peer, and the sessions that it knows."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self.dialect: Dialect | None = None
+        self.sessions: dict[str, Session] = {}
+        self._opening = 0
+        self._held: dict[str, list[tuple[Report, int]]] = {}
+        self._held_bytes = 0
+
+    def begin_opening(self) -> None:
+        """A session will be named by an answer; until then, updates of sessions that nobody knows are held (FN-01)."""
+        self._opening += 1
+
+    def end_opening(self) -> None:
+        """The answer is there, or will not come."""
+        self._opening -= 1
+        if self._opening == 0:
+            for session_id in self._held:
+                log.warning("updates of a session that never was were dropped: %.100r", session_id)
+            self._held.clear()
+            self._held_bytes = 0
+
+    def add(self, session: Session) -> None:
+        """From now on the session's updates are its own; those that were held come first."""
+        self.sessions[session.id] = session
+        for report, size in self._held.pop(session.id, ()):
+            self._held_bytes -= size
+            session.take(report, size)
+
+    def __call__(self, event: RequestReceived | NotificationReceived) -> Coroutine[Any, Any, Any] | None:
+        if type(event) is NotificationReceived:
+            if event.method == "session/update":
+                self._update(event.params)
+            else:
+                self._notification(event)
+            return None
+        assert isinstance(event, RequestReceived)
+        return self._request(event)
+
+    def _update(self, params: msgspec.Raw) -> None:
+        dialect = self.dialect
+        if dialect is None:
+            log.warning("an update before the handshake was dropped")
+            return
+        session_id, reports = dialect.update_from_wire(params)
+        session = self.sessions.get(session_id)
+        size = len(memoryview(params))
+        for report in reports:
+            if session is not None:
+                session.take(report, size)
+            else:
+                self._hold(session_id, report, size)
+
+    def _hold(self, session_id: str, report: Report, size: int) -> None:
+        if self._opening == 0 or self._held_bytes + size > HELD_BYTES:  # AMB-40
+            log.warning("an update of a session that is not open here was dropped: %.100r", session_id)
+            return
+        self._held_bytes += size
+        self._held.setdefault(session_id, []).append((report, size))
+
+    def _notification(self, event: NotificationReceived) -> None:
+        handler = self._connection.extensions.notifications.get(event.method)
+        if handler is not None:
+            size = len(memoryview(event.params))
+            self._connection.deliveries.put(handler, msgspec.json.decode(event.params), size)
+        else:
+            log.debug("ignored: a notification of %.100r", event.method)  # EXT-11
+
+    def _request(self, event: RequestReceived) -> Coroutine[Any, Any, Any]:
+        method, params = event.incoming.method, event.incoming.params
+        dialect = self.dialect
+        if dialect is None:
+            raise InvalidRequest("nothing can be asked before the handshake")
+        if method.startswith("_"):
+            handler = self._connection.extensions.methods.get(method)
+            if handler is None:
+                raise MethodNotFound(method)  # EXT-08
+            return handler(msgspec.json.decode(params))
+        asked = dialect.request_from_wire(method, params, "agent")
+        session = self._session_of(asked)
+        call = None
+        if session is not None and isinstance(asked, RequestPermission) and isinstance(asked.subject, ToolCallSubject):
+            session.take(asked.subject.call, len(memoryview(params)))
+            call = session.transcript.tool_calls.get(asked.subject.call.id)
+        work = self._connection.questions.answer(asked, method, call, _is_cancelled(session, call))
+        asker = session if isinstance(asked, (RequestPermission, Elicit)) else None
+        return _answered(dialect, asked, work, asker)
+
+    def _session_of(self, asked: Asked) -> Session | None:
+        session_id: str | None = getattr(asked, "session_id", None)
+        if session_id is None:
+            return None
+        if session_id not in self.sessions:
+            raise NotFound(session_id=session_id)
+        return self.sessions[session_id]
+
+
+def _is_cancelled(session: Session | None, call: ToolCall | None) -> Callable[[], bool]:
+    """Tells whether the work that a question is for has been cancelled, before or after the question came."""
+    cancels = 0 if session is None else session.cancels
+
+    def is_cancelled() -> bool:
+        if session is None or (call is not None and session.in_background(call.id)):
+            return False
+        return session.is_cancelling or session.cancels != cancels
+
+    return is_cancelled
+
+
+async def _answered(dialect: Dialect, asked: Asked, work: Coroutine[Any, Any, Any], asker: Session | None) -> Any:
+    if asker is None:
+        return dialect.answer_to_wire(asked, await work)
+    asker.question_opened()
+    try:
+        answer = await work
+    finally:
+        asker.question_closed()
+    return dialect.answer_to_wire(asked, answer)

@@ -1,0 +1,316 @@
+"""A session as a client has it: what was told, what runs, and what can be asked for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from accord.client.checks import check_content
+from accord.client.delivering import OnUpdate, Update
+from accord.client.reply import Reply
+from accord.client.turns import PromptedTurn
+from accord.errors import AccordError, DeadlineExceeded, InvalidParams, MethodNotFound, NotFound
+from accord.session import Transcript
+from accord.session.content import Content, Text
+from accord.session.entities import Command, Modes, Option, State
+from accord.session.requests import (
+    Cancel,
+    CancelTerminal,
+    CancelToolCall,
+    CloseSession,
+    SessionOpened,
+    SetMode,
+    SetOption,
+)
+from accord.session.updates import (
+    CommandsReport,
+    ModeReport,
+    ModesReport,
+    OptionsReport,
+    Report,
+    StateReport,
+    ToolCallPatch,
+)
+from accord.session.word import UNSET
+
+if TYPE_CHECKING:
+    from accord.client.connection import Connection
+
+__all__ = ["Session"]
+
+
+class Session:
+    """One conversation. `transcript` is current: whatever has arrived is in it, before anybody is told.
+
+    `on_update` is called with what changes while no prompt runs, in place of the client's `on_update`.
+    """
+
+    def __init__(self, connection: Connection, id: str, cwd: str, additional_directories: Iterable[str] = ()) -> None:
+        self.connection = connection
+        self.id = id
+        self.cwd = cwd
+        self.additional_directories = list(additional_directories)
+        self.transcript = Transcript()
+        self.on_update: OnUpdate | None = None
+        self.is_replaying = False
+        """Whether what arrives now is history: a load has been asked for and not been answered."""
+        self.is_closed = False
+        self.cancels = 0
+        """How often it was cancelled."""
+        self._turns: deque[PromptedTurn] = deque()
+        self._running: PromptedTurn | None = None
+        self._questions = 0
+
+    @property
+    def options(self) -> list[Option]:
+        """The session's settings, with their values."""
+        return self.transcript.options
+
+    @property
+    def modes(self) -> Modes | None:
+        """The modes there are and the one in force; None when the agent has none, or only the option for it."""
+        return self.transcript.modes
+
+    @property
+    def commands(self) -> list[Command]:
+        """The slash commands that a prompt may begin with."""
+        return self.transcript.commands
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a prompt of ours runs."""
+        return self._running is not None
+
+    async def prompt(self, content: str | Content | Iterable[Content]) -> Reply:
+        """Send a message. While another one runs in this session it is held, and sent when that turn is over.
+
+        Returns at once. InvalidParams for content that the agent does not take (PROMPT-05).
+        """
+        self.connection.check_open()
+        if self.is_closed:
+            raise NotFound(session_id=self.id)
+        blocks = _blocks(content)
+        check_content(blocks, self.connection.agent.capabilities)
+        turn = PromptedTurn(self, blocks)
+        self._turns.append(turn)
+        if self._running is None:
+            self._send_next()
+        else:
+            turn.hold()
+        return Reply(turn)
+
+    async def cancel(self) -> None:
+        """Stop what runs, and all prompts that are held. Returns when the agent has been told, not when it is done.
+
+        Questions that it has asked are answered with `cancelled` (CANCEL-04), its open tool calls are marked as
+        cancelled until it says otherwise (CANCEL-03). A turn that goes on all the same is ended, together with the
+        connection, when `Deadlines.cancel_grace` is over.
+        """
+        self.cancel_now()
+        await self.connection.peer.drain()
+
+    async def cancel_turn(self, turn: PromptedTurn) -> None:
+        """Cancel the turn if it runs, drop it if it is held."""
+        if turn is self._running:
+            await self.cancel()
+        elif not turn.is_over:
+            self._drop(turn)
+
+    async def close(self) -> None:
+        """End the session here, and free what the agent holds for it if it can be asked to; safe to call twice."""
+        if self.is_closed:
+            return
+        self.cancel_questions()
+        for turn in [turn for turn in self._turns if not turn.is_sent]:
+            self._drop(turn)
+        try:
+            if self.connection.agent.capabilities.close:
+                await self.connection.ask(CloseSession(session_id=self.id))
+            elif self._running is not None:
+                await self._cancelled(self._running)
+        except NotFound:
+            pass  # it is gone, as we want it
+        finally:
+            await self.connection.forget(self)
+
+    async def set_mode(self, mode_id: str) -> None:
+        """Put one of the modes in force; where modes are an option (v2), sets that option."""
+        if self.modes is None or not self.connection.dialect.has_modes:
+            option = next((option for option in self.options if option.category == "mode"), None)
+            if option is None:
+                raise MethodNotFound("session/set_mode")
+            await self.set_option(option.id, mode_id)
+            return
+        if mode_id not in [mode.id for mode in self.modes.available]:
+            raise InvalidParams(f"the session has no mode {mode_id!r}", field="modeId")
+        await self.connection.ask(SetMode(session_id=self.id, mode_id=mode_id))
+        if self.modes.current != mode_id:  # the agent need not tell what we asked for
+            self.take(ModeReport(mode_id=mode_id), 0)
+
+    async def set_option(self, option_id: str, value: str | bool) -> None:
+        """Give an option a value; the agent may change others with it."""
+        answer: SessionOpened = await self.connection.ask(
+            SetOption(session_id=self.id, option_id=option_id, value=value)
+        )
+        if answer.options is not UNSET and answer.options != self.options:
+            self.take(OptionsReport(options=answer.options), 0)
+
+    async def cancel_tool_call(self, tool_call_id: str) -> None:
+        """Stop one tool call that says it can be stopped; v2 only."""
+        await self.connection.ask(CancelToolCall(session_id=self.id, tool_call_id=tool_call_id))
+
+    async def cancel_terminal(self, terminal_id: str) -> None:
+        """Stop the process in one of the agent's terminals that says it can be stopped; v2 only."""
+        await self.connection.ask(CancelTerminal(session_id=self.id, terminal_id=terminal_id))
+
+    def take(self, report: Report, size: int) -> None:
+        """Take in a report of `size` bytes; called in wire order."""
+        turn = self._running
+        if turn is None:
+            change = self.transcript.apply(report)
+            callback = self.on_update or self.connection.on_update
+            if callback is not None:
+                self.connection.deliveries.put(callback, Update(self, change, self.is_replaying), size)
+        elif not turn.checks_reports or turn.before(report):
+            turn.take(self.transcript.apply(report), size)
+
+    def opened(self, answer: SessionOpened) -> None:
+        """What the session starts with, as far as no update has told it already."""
+        transcript = self.transcript
+        if answer.options is not UNSET and not transcript.options:
+            transcript.apply(OptionsReport(options=answer.options))
+        if answer.modes is not None and transcript.modes is None:
+            transcript.apply(ModesReport(modes=answer.modes))
+        if answer.commands is not UNSET and not transcript.commands:
+            transcript.apply(CommandsReport(commands=answer.commands))
+
+    def tell_state(self, state: State) -> None:
+        """What the agent does, in versions that do not tell it."""
+        self.take(StateReport(state=state), 0)
+
+    def question_opened(self) -> None:
+        """Somebody on our side is being asked."""
+        self._questions += 1
+        if self._questions == 1 and self._running is not None and not self.connection.dialect.tells_state:
+            self.tell_state(State(state="requires_action"))
+
+    def question_closed(self) -> None:
+        """They have answered."""
+        self._questions -= 1
+        if self._questions == 0 and self._running is not None and not self.connection.dialect.tells_state:
+            self.tell_state(State(state="running"))
+
+    def cancel_now(self) -> None:
+        """As `cancel`, without waiting for room."""
+        for turn in [turn for turn in self._turns if not turn.is_sent]:
+            self._drop(turn)
+        running = self._running
+        self.connection.peer.post(*self.connection.dialect.notification_to_wire(Cancel(session_id=self.id)))
+        if running is not None:
+            if not running.cancel_requested:
+                self._end_after_grace(running)
+            running.cancel_requested = True
+            self._mark_open_calls()
+        self.cancel_questions()
+
+    def cancel_questions(self) -> None:
+        """Answer what the agent has asked for its foreground work."""
+        self.cancels += 1
+        self.connection.questions.cancel(self.id, self.in_background)
+
+    def in_background(self, id: str | None) -> bool:
+        """Whether a tool call or terminal runs beside the foreground, where a cancel does not reach."""
+        return id is not None and any(work.id == id for work in self.transcript.state.background or ())
+
+    @property
+    def is_cancelling(self) -> bool:
+        """Whether a turn that was asked to end has not ended yet."""
+        return self._running is not None and self._running.cancel_requested
+
+    def turn_ended(self, turn: PromptedTurn) -> None:
+        """Called once by each turn."""
+        if turn in self._turns:
+            self._turns.remove(turn)
+        if turn is self._running:
+            self._running = None
+            self._send_next()
+
+    def end(self, error: Callable[[], AccordError]) -> None:
+        """The session or its connection is gone, and so are its turns."""
+        self.is_closed = True
+        for turn in reversed(list(self._turns)):
+            turn.end(error=error())
+
+    def _send_next(self) -> None:
+        if self._turns and not self.is_closed:
+            turn = self._running = self._turns[0]
+            turn.send()
+            self._watch(turn)
+
+    def _drop(self, turn: PromptedTurn) -> None:
+        turn.cancel_requested = True
+        turn.end("cancelled")
+
+    async def _cancelled(self, turn: PromptedTurn) -> None:
+        await self.cancel()
+        self.connection.peer.keep_reading(1)
+        try:
+            await asyncio.wait((turn.ended,))
+        finally:
+            self.connection.peer.keep_reading(-1)
+
+    def _mark_open_calls(self) -> None:
+        for call in list(self.transcript.tool_calls.values()):
+            if not call.finished and not self.in_background(call.id):
+                self.take(ToolCallPatch(id=call.id, status="cancelled"), 0)
+
+    def _end_after_grace(self, turn: PromptedTurn) -> None:
+        grace = self.connection.deadlines.cancel_grace
+
+        def give_up(seconds: float) -> None:
+            turn.overdue(DeadlineExceeded("session/cancel", seconds))
+            turn.end()
+            self.connection.kill()
+
+        if grace is not None:
+            _call_later(turn, grace, give_up, grace)
+
+    def _watch(self, turn: PromptedTurn) -> None:
+        deadlines = self.connection.deadlines
+        if turn.is_over:
+            return
+        if deadlines.turn is not None:
+            _call_later(turn, deadlines.turn, self._overdue, turn, deadlines.turn)
+        if deadlines.silence is not None:
+            turn.is_listened_to = True
+            _call_later(turn, deadlines.silence, self._listen, turn, deadlines.silence)
+
+    def _listen(self, turn: PromptedTurn, silence: float) -> None:
+        now = asyncio.get_running_loop().time()
+        if self.connection.questions.is_asking(self.id):
+            turn.heard_at = now
+        left = turn.heard_at + silence - now
+        if left > 0:
+            _call_later(turn, left, self._listen, turn, silence)
+        else:
+            self._overdue(turn, silence)
+
+    def _overdue(self, turn: PromptedTurn, seconds: float) -> None:
+        if not turn.is_over:
+            turn.overdue(DeadlineExceeded("session/prompt", seconds))
+            self.cancel_now()
+
+
+def _call_later(turn: PromptedTurn, seconds: float, call: Any, *arguments: Any) -> None:
+    timer = asyncio.get_running_loop().call_later(seconds, call, *arguments)
+    turn.ended.add_done_callback(lambda _: timer.cancel())
+
+
+def _blocks(content: str | Content | Iterable[Content]) -> list[Content]:
+    if isinstance(content, str):
+        return [Text(text=content)]
+    if isinstance(content, Iterable):
+        return list(content)
+    return [content]

@@ -1,0 +1,228 @@
+"""A prompt and what came of it: when a turn is over, and why.
+
+Law: a turn ends once, at its place among the updates: all that came before its end has been put into its inbox, and
+nothing after it. Up to the v2 draft the answer ends it. In v2 the answer says that the message was accepted; the turn
+ends with the idle that follows work on it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from msgspec import UNSET, Raw
+
+from accord.errors import AccordError, DeadlineExceeded, Malformed, RequestFailed, request_failed
+from accord.peer import Inbox, Merging
+from accord.session import merging
+from accord.session.content import Content, is_plain, text_of
+from accord.session.entities import AGENT, USER, Message, State
+from accord.session.requests import Prompt, PromptAnswer
+from accord.session.updates import (
+    Change,
+    MessageChanged,
+    MessageChunk,
+    MessagePatch,
+    MessagePiece,
+    PlanReport,
+    Report,
+    StateChanged,
+    ToolCallPatch,
+    ToolCallPiece,
+)
+
+if TYPE_CHECKING:
+    from accord.client.connection import Connection
+    from accord.client.session import Session
+
+__all__ = ["CHANGES", "PromptedTurn"]
+
+CHANGES: Merging[Change] = Merging(merging.joins, merging.joined, merging.supersedes, merging.newest)
+_SHOWS_WORK = (MessagePiece, MessagePatch, ToolCallPatch, ToolCallPiece, PlanReport)
+
+
+class PromptedTurn:
+    """One turn of a session, from the call of `prompt` to its end; `Reply` is how a user sees it."""
+
+    def __init__(self, session: Session, content: list[Content]) -> None:
+        self.session = session
+        self.connection: Connection = session.connection
+        self.asked = Prompt(session_id=session.id, content=content)
+        self.inbox: Inbox[Change] = self.connection.peer.inbox(CHANGES)
+        self.answer: PromptAnswer | None = None
+        self.stop_reason: str | None = None
+        self.error: AccordError | None = None
+        self.is_sent = False
+        self._keeps_reading = False
+        self.cancel_requested = False
+        self.messages: dict[tuple[str, str], int] = {}
+        """Role and id of what the agent said in this turn, in order, and where in the message this turn begins."""
+        self.checks_reports = False
+        """Whether `before` has to be asked."""
+        self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.heard_at = 0.0
+        self.is_listened_to = False
+        """Whether `heard_at` is kept up to date, for a deadline on silence."""
+        self._telling: Message | None = None
+        self._was_busy = False
+        self._has_worked = False
+        self._idle_before_answer: State | None = None
+        self._overdue: DeadlineExceeded | None = None
+        self._echo = ""
+        self._must_show_prompt = False
+
+    @property
+    def is_over(self) -> bool:
+        return self.ended.done()
+
+    def hold(self) -> None:
+        """Another turn has to end first. It must be able to, even if nobody reads its reply."""
+        self._keep_reading(True)
+
+    def discard(self) -> None:
+        """Nobody will read on, or there is nothing more to read."""
+        if self.is_over:
+            self._keep_reading(False)
+        self.connection.peer.discard(self.inbox)
+
+    def _keep_reading(self, keeps: bool) -> None:
+        if keeps is not self._keeps_reading:
+            self._keeps_reading = keeps
+            self.connection.peer.keep_reading(1 if keeps else -1)
+
+    def send(self) -> None:
+        """Send the prompt; the session's turns are sent one after the other."""
+        self._keep_reading(False)
+        dialect, transcript = self.connection.dialect, self.session.transcript
+        self.is_sent = True
+        self._was_busy = dialect.tells_state and transcript.state.state != "idle"
+        self.heard_at = asyncio.get_running_loop().time()
+        transcript.begin_turn()
+        try:
+            method, params = dialect.request_to_wire(self.asked)
+            self.connection.peer.call(method, params, self._answered)
+        except AccordError as error:
+            self.end(error=error)
+            return
+        if dialect.echoes_prompt:
+            self._must_show_prompt = dialect.answer_ends_turn  # an agent of the draft may leave it out
+        else:
+            self._show_prompt()
+            if all(map(is_plain, self.asked.content)):
+                self._echo = text_of(self.asked.content)
+        self.checks_reports = self._must_show_prompt or bool(self._echo)
+        if not dialect.tells_state:
+            self.session.tell_state(State(state="running"))
+
+    def before(self, report: Report) -> bool:
+        """Called before a report is applied; False when it only repeats the prompt, which has been shown already."""
+        if self._echo:
+            is_new = not self._repeats_prompt(report)
+            self.checks_reports = bool(self._echo)
+            return is_new
+        if self._must_show_prompt and isinstance(report, _SHOWS_WORK):
+            self._must_show_prompt = self.checks_reports = False
+            if not (isinstance(report, (MessagePiece, MessagePatch)) and report.role == USER):
+                self._show_prompt()
+        return True
+
+    def take(self, change: Change, size: int) -> None:
+        """A change of the session during this turn."""
+        if self.is_listened_to:
+            self.heard_at = self.ended.get_loop().time()
+        if isinstance(change, (MessageChunk, MessageChanged)) and change.message is not self._telling:
+            self._note(change)
+        self.inbox.put(change, size)
+        if isinstance(change, StateChanged) and self.connection.dialect.tells_state:
+            self._state_told(change.state)
+
+    def overdue(self, error: DeadlineExceeded) -> None:
+        """However the turn ends now, it ends with this error."""
+        self._overdue = self._overdue or error
+
+    def end(self, stop_reason: str | None = None, error: AccordError | None = None) -> None:
+        """The turn is over. Only the first call counts."""
+        if self.is_over:
+            return
+        self.stop_reason = stop_reason
+        self.error = self._overdue or error
+        if self.is_sent and not self.connection.dialect.tells_state:
+            self.session.tell_state(State(state="idle", stop_reason=stop_reason))
+        self.ended.set_result(None)
+        self.inbox.close(self.error)
+        self._keep_reading(self.inbox.pressing)  # what waits to be read must not stop the turns after this one
+        self.session.turn_ended(self)
+
+    def text(self) -> str:
+        """All that the agent said in this turn."""
+        known = self.session.transcript.messages
+        return "".join([known[key].text[begin:] for key, begin in self.messages.items() if key in known])
+
+    def _note(self, change: MessageChunk | MessageChanged) -> None:
+        message = self._telling = change.message
+        key = (message.role, message.id)
+        if message.role != AGENT:
+            return
+        if isinstance(change, MessageChanged):
+            self.messages[key] = 0
+        elif key not in self.messages:
+            self.messages[key] = 0 if change.created else len(message.text) - len(change.text)
+
+    def _show_prompt(self) -> None:
+        self.session.transcript.begin_turn()
+        report = MessagePatch(role=USER, id=None, content=self.asked.content)
+        self.take(self.session.transcript.apply(report), 0)
+        self.session.transcript.begin_turn()
+
+    def _repeats_prompt(self, report: Report) -> bool:
+        # Some agents of v1 tell the prompt back, before anything else.
+        if isinstance(report, MessagePiece) and report.role == USER and is_plain(report.content):
+            text = report.content.text
+            if text and self._echo.startswith(text):
+                self._echo = self._echo[len(text) :]
+                return True
+        if isinstance(report, _SHOWS_WORK):
+            self._echo = ""
+        return False
+
+    def _answered(self, outcome: Raw | AccordError) -> None:
+        if isinstance(outcome, AccordError):
+            self.end("error" if isinstance(outcome, RequestFailed) else None, outcome)
+            return
+        dialect = self.connection.dialect
+        try:
+            answer: PromptAnswer = dialect.answer_from_wire(self.asked, outcome)
+        except Malformed as error:
+            self.end(error=error)
+            return
+        self.answer = answer
+        if dialect.answer_ends_turn or answer.stop_reason is not None:
+            self.end(answer.stop_reason)
+        elif self._idle_before_answer is not None:
+            self._end_with(self._idle_before_answer)
+
+    def _state_told(self, state: State) -> None:
+        if state.state != "idle":  # whatever else it is, it is busy
+            self._has_worked = True
+            self._idle_before_answer = None
+        elif self.answer is None:
+            if self._has_worked:
+                self._idle_before_answer = state
+        elif self._has_worked or self._was_busy or state.stop_reason is not None:
+            self._end_with(state)
+
+    def _end_with(self, state: State) -> None:
+        reason = state.stop_reason or "end_turn"
+        self.end(reason, _failure(state) if reason == "error" else None)
+
+
+def _failure(state: State) -> RequestFailed:
+    said = state.error or {}
+    code, message = said.get("code"), said.get("message")
+    failure = request_failed(
+        code if type(code) is int else -32603,
+        message if isinstance(message, str) else "The turn failed",
+        said.get("data", UNSET),
+    )
+    failure.was_received = True
+    return failure

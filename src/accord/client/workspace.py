@@ -1,0 +1,127 @@
+"""The part of the user's machine that an agent may ask for: v1's files and terminals, inside some directories."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from types import TracebackType
+from typing import Self
+
+from accord.client.files import Buffers, Files, MissingFile
+from accord.client.roots import PathLike, Roots
+from accord.client.terminal import OnTerminal, Terminal
+from accord.client.terminals import Terminals
+from accord.errors import MethodNotFound
+from accord.session.capabilities import ClientCapabilities
+from accord.session.requests import (
+    Asked,
+    CreateTerminal,
+    KillTerminal,
+    ReadFile,
+    ReadTerminal,
+    ReleaseTerminal,
+    WaitForExit,
+    WriteFile,
+)
+from accord.session.word import Word
+
+__all__ = ["Workspace"]
+
+_CAPABILITY: dict[type[Asked], str] = {
+    ReadFile: "read_files",
+    WriteFile: "write_files",
+    **dict.fromkeys((CreateTerminal, ReadTerminal, WaitForExit, KillTerminal, ReleaseTerminal), "terminals"),
+}
+
+
+class Workspace:
+    """Answers what agents ask of files and terminals; it has them or denies them, and waits for nobody for ever.
+
+    `roots` are open to every session, `enter` opens more to one. `read`, `write` and `run` say what is offered at all.
+    """
+
+    def __init__(
+        self,
+        roots: PathLike | Iterable[PathLike] = (),
+        *,
+        read: bool = True,
+        write: bool = True,
+        run: bool = True,
+        buffers: Buffers | None = None,
+        missing_file: MissingFile = "error",
+        file_limit: int = 16 * 1024 * 1024,
+        on_terminal: OnTerminal | None = None,
+        terminal_output_limit: int = 4 * 1024 * 1024,
+        terminal_limit: int = 32,
+        shell: Sequence[str] | None = None,
+        env: Mapping[str, str] | None = None,
+        kill_grace: float = 1.0,
+    ) -> None:
+        self.capabilities = ClientCapabilities(read_files=read, write_files=write, terminals=run)
+        self._roots = Roots([roots] if isinstance(roots, str | os.PathLike) else roots)
+        self._of_session: dict[str, Roots] = {}
+        self._files = Files(buffers, missing_file, file_limit)
+        self._terminals = Terminals(
+            on_terminal=on_terminal,
+            output_limit=terminal_output_limit,
+            running_limit=terminal_limit,
+            shell=shell,
+            env=env,
+            kill_grace=kill_grace,
+        )
+
+    @property
+    def terminals(self) -> Mapping[str, Terminal]:
+        """By id, the oldest first; also those that the agent has released, the last thousand of them (TERM-16)."""
+        return self._terminals.known
+
+    def enter(self, session_id: str, cwd: PathLike, additional_directories: Iterable[PathLike] = ()) -> None:
+        """Open its directories to a session; they take the place of those it had, and `cwd` is where commands start."""
+        self._of_session[session_id] = Roots([cwd, *additional_directories])
+
+    async def leave(self, session_id: str) -> None:
+        """Close its directories to a session again, and end the commands that it left running."""
+        self._of_session.pop(session_id, None)
+        await self._terminals.end_session(session_id)
+
+    def offers(self, asked: Asked) -> bool:
+        """Whether this is something that `answer` answers."""
+        return getattr(self.capabilities, _CAPABILITY.get(type(asked), ""), False)
+
+    async def answer(self, asked: Asked) -> Word:
+        """The answer, or a `RequestFailed`. Never a part of a file that should be whole, nor a path outside."""
+        if not self.offers(asked):
+            raise MethodNotFound(type(asked).__name__)  # who knows the method's name on the wire asks `offers` first
+        match asked:
+            case ReadFile():
+                return await self._files.read(self._open_to(asked.session_id), asked)
+            case WriteFile():
+                return await self._files.write(self._open_to(asked.session_id), asked)
+            case CreateTerminal():
+                return await self._terminals.create(self._open_to(asked.session_id), asked)
+            case ReadTerminal():
+                return await self._terminals.read(asked)
+            case WaitForExit():
+                return await self._terminals.wait(asked)
+            case KillTerminal():
+                return await self._terminals.kill(asked)
+            case ReleaseTerminal():
+                return await self._terminals.release(asked)
+            case _:
+                raise TypeError(type(asked).__name__)
+
+    async def aclose(self) -> None:
+        """End every command and all that they started. Safe to call twice, and from any task."""
+        await self._terminals.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    def _open_to(self, session_id: str) -> Roots:
+        of_session = self._of_session.get(session_id)
+        return self._roots if of_session is None else of_session + self._roots

@@ -1,0 +1,34 @@
+"""Where sessions are kept; see `accord.store.interface` for the laws that every store keeps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from accord.errors import JournalUnreadable, SessionExists, StoreClosed, StoreFailed
+from accord.store.interface import Reports, Store
+from accord.store.kept import Kept
+from accord.store.memory import MemoryStore
+
+if TYPE_CHECKING:
+    from accord.store.sqlite import SqliteStore
+
+__all__ = [
+    "JournalUnreadable",
+    "Kept",
+    "MemoryStore",
+    "Reports",
+    "SessionExists",
+    "SqliteStore",
+    "Store",
+    "StoreClosed",
+    "StoreFailed",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "SqliteStore":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from accord.store.sqlite import SqliteStore  # noqa: PLC0415  # without it, nobody pays for sqlite3 and threads
+
+    globals()[name] = SqliteStore
+    return SqliteStore

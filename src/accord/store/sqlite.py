@@ -1,0 +1,217 @@
+"""Sessions in a SQLite file, which several processes may use at the same time.
+
+Law: what is appended is written at the latest when its window closes, by a thread that depends on no event loop; so
+even in a program that is stuck, `kill -9` costs no more than the window.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sqlite3
+import threading
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+from time import monotonic, sleep
+from types import TracebackType
+from typing import Self, TypeVar
+
+from accord.errors import StoreClosed, StoreFailed
+from accord.session.requests import SessionPage
+from accord.session.updates import Report
+from accord.store.cursors import begins_before, session_page
+from accord.store.interface import PAGE, Reports
+from accord.store.kept import Kept, dated, settled
+from accord.store.owner import Owner
+from accord.store.tables import Tables, is_busy
+from accord.store.window import Window, taken
+
+__all__ = ["SqliteStore"]
+
+log = logging.getLogger("accord.store")
+
+T = TypeVar("T")
+
+UNWRITTEN = 64 * 1024 * 1024
+"""Bytes that may wait for a disk that does not take them, before `append` refuses more."""
+
+_AGAIN = 0.05
+
+
+class SqliteStore:
+    """A `Store` in a file that only its owner can read; it and its folder are made when they are first needed.
+
+    A window begins with the first report and is written after `window` seconds, which leaves 20 of the promised 50 ms
+    to the disk. While another process has the file locked, a call waits `patience` seconds at most. A commit survives
+    the end of the process however it comes, and the loss of power too where `survives_power_cut` makes it wait for
+    the disk.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        window: float = 0.03,
+        patience: float = 5.0,
+        survives_power_cut: bool = False,
+    ) -> None:
+        self.path = Path(path).expanduser().absolute()
+        self._seconds = window
+        self._patience = patience
+        self._survives_power_cut = survives_power_cut
+        self._lock = threading.Lock()  # of the window
+        self._window = Window()
+        # A moment more, so that a call that is out of patience says so itself.
+        self._owner = Owner(f"accord store {self.path.name}", self._window_closes, self._at_end, patience + 1)
+        self._tables: Tables | None = None  # the owner's, like all below
+        self._log_holds_deleted = False
+        self._failing = False
+
+    async def create(self, kept: Kept) -> Kept:
+        """See `Store.create`."""
+        new = dated(kept)
+        await self._do(lambda tables: tables.create(new))
+        return new
+
+    async def find(self, session_id: str) -> Kept | None:
+        """See `Store.find`."""
+        return await self._do(lambda tables: tables.find(session_id))
+
+    async def update(self, kept: Kept) -> Kept:
+        """See `Store.update`."""
+        new = settled(kept)
+        return await self._do(lambda tables: tables.update(new))
+
+    async def list(self, cwd: str | None = None, cursor: str | None = None, limit: int = PAGE) -> SessionPage:
+        """See `Store.list`."""
+        before = begins_before(cursor, limit)
+        return session_page(await self._do(lambda tables: [*tables.list(cwd, before, limit + 1)]), limit)
+
+    def append(self, session_id: str, reports: Iterable[Report]) -> None:
+        """See `Store.append`; may be called from any thread."""
+        if self._owner.ending:
+            raise StoreClosed(str(self.path))
+        if self._window.weight > UNWRITTEN:
+            raise StoreFailed(str(self.path), f"more than {UNWRITTEN} bytes wait to be written")
+        waiting, weight = taken(reports)
+        if not waiting:
+            return
+        with self._lock:
+            window_begins = not self._window
+            self._window.add(session_id, waiting, weight)
+        if window_begins:
+            self._owner.set_alarm(self._seconds)
+
+    async def commit(self, session_id: str | None = None) -> None:
+        """See `Store.commit`."""
+        await self._do(lambda tables: None if session_id is None else tables.check(session_id), written=True)
+
+    async def read(self, session_id: str) -> AsyncIterator[Reports]:
+        """See `Store.read`."""
+        number, last = await self._do(lambda tables: tables.extent(session_id), written=True)
+        place = 0
+        while place < last:
+            page = await self._do(lambda tables, after=place: tables.page(session_id, number, after, last))
+            place = page.last
+            yield page.reports
+
+    async def fork(self, session_id: str, kept: Kept) -> Kept:
+        """See `Store.fork`."""
+        new = dated(kept)
+        await self._do(lambda tables: tables.create(new, session_id), written=True)
+        return new
+
+    async def delete(self, session_id: str) -> None:
+        """See `Store.delete`. The content is overwritten; a log that another process still reads is cleared later."""
+        await self._do(lambda tables: self._delete(tables, session_id))
+
+    async def aclose(self) -> None:
+        """See `Store.aclose`; raises StoreFailed when something could not be written."""
+        await self._owner.end(self._closed)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def _do(self, work: Callable[[Tables], T], written: bool = False) -> T:
+        """Have the owner do it, after all that was appended is written; if that fails, only where it must be."""
+        deadline = monotonic() + self._patience
+
+        def in_order() -> T:
+            try:
+                self._write(deadline if written else 0)
+            except StoreFailed:
+                if written:
+                    raise
+            return self._patiently(work, deadline)
+
+        return await self._owner.call(in_order, self._closed)
+
+    # What follows runs in the owner's thread.
+
+    def _window_closes(self) -> None:
+        try:
+            self._write(0)
+        except StoreFailed as error:
+            if not self._failing:
+                self._failing = True
+                log.warning("%s. It is tried again until it works", error)
+        else:
+            self._failing = False
+
+    def _write(self, deadline: float) -> None:
+        with self._lock:
+            window = self._window.close()
+        if not window:
+            return
+        unwritten = window.entries()
+        try:
+            self._patiently(lambda tables: tables.write(unwritten), deadline)
+        except BaseException:
+            with self._lock:
+                self._window.put_back(unwritten)
+            self._owner.set_alarm(max(self._seconds, _AGAIN))
+            raise
+        if self._log_holds_deleted and self._tables is not None:
+            with suppress(sqlite3.Error):  # what was to be written is written
+                self._log_holds_deleted = not self._tables.clear_log()
+
+    def _delete(self, tables: Tables, session_id: str) -> None:
+        tables.delete(session_id)
+        with self._lock:
+            self._window.forget(session_id)
+        self._log_holds_deleted = not tables.clear_log()
+
+    def _patiently(self, work: Callable[[Tables], T], deadline: float) -> T:
+        """What `work` gives, tried again while the file is locked and the deadline is not over."""
+        while True:
+            try:
+                if self._tables is None:
+                    self._tables = Tables(self.path, survives_power_cut=self._survives_power_cut)
+                return work(self._tables)
+            except sqlite3.Error as error:
+                if not is_busy(error):
+                    raise StoreFailed(str(self.path), str(error)) from error
+                if monotonic() >= deadline:
+                    raise StoreFailed(str(self.path), f"another process keeps it locked ({error})") from error
+            except OSError as error:
+                raise StoreFailed(str(self.path), error.strerror or str(error)) from error
+            sleep(0.005)  # SQLite has waited itself, but not for every kind of lock
+
+    def _at_end(self) -> None:
+        try:
+            self._write(monotonic() + self._patience)
+        except StoreFailed as error:
+            lost = self._window.weight
+            raise StoreFailed(str(self.path), f"about {lost} bytes were not written: {error.reason}") from error
+        finally:
+            if self._tables is not None:
+                self._tables.close()
+
+    def _closed(self) -> StoreClosed:
+        return StoreClosed(str(self.path))

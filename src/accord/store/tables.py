@@ -1,0 +1,269 @@
+"""A store's SQLite file: how it is made, and every statement that touches it.
+
+    sessions   one row each; a `number` is never used twice, so no journal can end up with another session
+    journal    the entries of all sessions, in the order in which they were written
+
+`user_version` is the number of this layout. What is deleted is overwritten, here and in the write-ahead log.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from accord.errors import JournalUnreadable, NotFound, SessionExists, StoreFailed
+from accord.store.cursors import Mark
+from accord.store.kept import Kept, now, updated
+from accord.store.pages import ReportPage, page_of
+from accord.store.window import Unwritten
+
+__all__ = ["Tables", "is_busy"]
+
+LAYOUT = 1
+_APPLICATION = 0x41434F52  # marks the file as ours
+_WAIT = 0.02  # seconds that SQLite itself waits for a lock; whoever is more patient asks again
+_LOG_BYTES = 16 * 1024 * 1024
+
+_MAKE = f"""
+CREATE TABLE sessions (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    cwd TEXT NOT NULL,
+    title TEXT,
+    created_at TEXT NOT NULL,
+    updated_at TEXT NOT NULL,
+    more TEXT NOT NULL
+);
+CREATE INDEX sessions_by_use ON sessions (updated_at, number);
+CREATE INDEX sessions_by_directory ON sessions (cwd, updated_at, number);
+CREATE TABLE journal (number INTEGER PRIMARY KEY, session INTEGER NOT NULL, format INTEGER NOT NULL, reports BLOB NOT NULL);
+CREATE INDEX journal_by_session ON journal (session, number);
+PRAGMA application_id = {_APPLICATION};
+PRAGMA user_version = {LAYOUT};
+"""
+_KEPT = "number, id, cwd, title, created_at, updated_at, more"
+
+
+class _More(msgspec.Struct):
+    """What nobody searches by."""
+
+    additional_directories: list[str]
+    meta: dict[str, Any] | None
+
+
+_read_more = msgspec.json.Decoder(_More).decode
+_making = threading.Lock()
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    """Whether it says no more than that somebody else is at it right now."""
+    code: int | None = getattr(error, "sqlite_errorcode", None)
+    return code is not None and code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
+
+
+class Tables:
+    """An open file. Every method is one transaction; it belongs to the thread that opened it."""
+
+    def __init__(self, path: Path, *, survives_power_cut: bool = False) -> None:
+        self._name = str(path)
+        _make_file(path)
+        self._connection = sqlite3.connect(self._name, timeout=_WAIT, isolation_level=None)
+        self._execute = self._connection.execute
+        try:
+            self._prepare("FULL" if survives_power_cut else "NORMAL")
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def create(self, kept: Kept, source: str | None = None) -> None:
+        """Add a session, with the journal of `source` if there is one."""
+        with self._transaction():
+            if self._execute("SELECT 1 FROM sessions WHERE id = ?", (kept.session_id,)).fetchone() is not None:
+                raise SessionExists(self._name, kept.session_id)
+            number = None if source is None else self._number(source)
+            values = (kept.session_id, kept.cwd, kept.title, kept.created_at, kept.updated_at, _more(kept))
+            added = self._execute(
+                "INSERT INTO sessions (id, cwd, title, created_at, updated_at, more) VALUES (?, ?, ?, ?, ?, ?)", values
+            )
+            if number is not None:
+                self._execute(
+                    "INSERT INTO journal (session, format, reports)"
+                    " SELECT ?, format, reports FROM journal WHERE session = ? ORDER BY number",
+                    (added.lastrowid, number),
+                )
+
+    def find(self, session_id: str) -> Kept | None:
+        row = self._execute(f"SELECT {_KEPT} FROM sessions WHERE id = ?", (session_id,)).fetchone()  # noqa: S608
+        if row is None:
+            return None
+        try:
+            return _kept(row)
+        except msgspec.DecodeError as error:
+            reason = f"what is kept about session {session_id!r} is damaged ({error}); other sessions are unaffected"
+            raise StoreFailed(self._name, reason) from error
+
+    def update(self, kept: Kept) -> Kept:
+        with self._transaction():
+            times = self._execute(
+                "SELECT created_at, updated_at FROM sessions WHERE id = ?", (kept.session_id,)
+            ).fetchone()
+            if times is None:
+                raise NotFound(session_id=kept.session_id)
+            kept = updated(kept, *times)
+            self._execute(
+                "UPDATE sessions SET cwd = ?, title = ?, updated_at = ?, more = ? WHERE id = ?",
+                (kept.cwd, kept.title, kept.updated_at, _more(kept), kept.session_id),
+            )
+        return kept
+
+    def list(self, cwd: str | None, before: Mark | None, limit: int) -> Iterator[tuple[Mark, Kept]]:
+        """Up to `limit` sessions, last used first; one that is damaged is there all the same, so it can be deleted."""
+        conditions: list[str] = []
+        values: list[object] = []
+        if cwd is not None:
+            conditions.append("cwd = ?")
+            values.append(cwd)
+        if before is not None:
+            conditions.append("(updated_at, number) < (?, ?)")
+            values += before
+        where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
+        query = f"SELECT {_KEPT} FROM sessions {where} ORDER BY updated_at DESC, number DESC LIMIT ?"  # noqa: S608
+        for row in self._execute(query, (*values, limit)).fetchall():
+            try:
+                kept = _kept(row)
+            except msgspec.DecodeError:
+                kept = _kept((*row[:-1], b'{"additional_directories": [], "meta": null}'))
+            yield (row[5], row[0]), kept
+
+    def write(self, unwritten: Unwritten) -> None:
+        """Add entries to the journals; those of sessions that are not there are dropped."""
+        with self._transaction():
+            time = now()
+            for session_id, entries in unwritten.items():
+                row = self._execute("SELECT number FROM sessions WHERE id = ?", (session_id,)).fetchone()
+                if row is None:
+                    continue
+                self._connection.executemany(
+                    "INSERT INTO journal (session, format, reports) VALUES (?, ?, ?)",
+                    [(row[0], entry.form, entry.reports) for entry in entries],
+                )
+                self._execute("UPDATE sessions SET updated_at = max(updated_at, ?) WHERE number = ?", (time, row[0]))
+
+    def check(self, session_id: str) -> None:
+        """Raise NotFound if there is no such session."""
+        self._number(session_id)
+
+    def extent(self, session_id: str) -> tuple[int, int]:
+        """The session's number, and that of the last entry in its journal."""
+        number = self._number(session_id)
+        last = self._execute("SELECT max(number) FROM journal WHERE session = ?", (number,)).fetchone()[0]
+        return number, last or 0
+
+    def page(self, session_id: str, number: int, after: int, last: int) -> ReportPage:
+        """The next reports of a journal that has more; raises NotFound when it was deleted."""
+        query = "SELECT number, format, reports FROM journal WHERE session = ? AND number > ? AND number <= ? ORDER BY number"
+        try:
+            # Closing it ends the reading transaction, which would keep the write-ahead log from shrinking.
+            with closing(self._execute(query, (number, after, last))) as rows:
+                page = page_of(rows, self._name, session_id)
+        except sqlite3.DatabaseError as error:
+            if is_busy(error):
+                raise
+            raise JournalUnreadable(self._name, session_id, after + 1, str(error)) from error
+        if page is None:
+            raise NotFound(session_id=session_id)
+        return page
+
+    def delete(self, session_id: str) -> None:
+        with self._transaction():
+            self._execute(
+                "DELETE FROM journal WHERE session = (SELECT number FROM sessions WHERE id = ?)", (session_id,)
+            )
+            self._execute("DELETE FROM sessions WHERE id = ?", (session_id,))
+        # Gives the room back to the disk. It is a script because `execute` would stop after the first page.
+        self._connection.executescript("PRAGMA incremental_vacuum")
+
+    def clear_log(self) -> bool:
+        """Empty the write-ahead log, which still has what was deleted; False while another process reads from it."""
+        busy, _, _ = self._execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        return not busy
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def _prepare(self, synchronous: str) -> None:
+        self._execute("BEGIN")
+        (layout,) = self._execute("PRAGMA user_version").fetchone()
+        (application,) = self._execute("PRAGMA application_id").fetchone()
+        (things,) = self._execute("SELECT count(*) FROM sqlite_master").fetchone()
+        self._execute("COMMIT")
+        if application != _APPLICATION and (layout or things):
+            raise StoreFailed(self._name, "it is the database of another program; name another file")
+        if layout > LAYOUT:
+            reason = (
+                f"a newer accord wrote it (layout {layout}, this one knows {LAYOUT}); upgrade, or name another file"
+            )
+            raise StoreFailed(self._name, reason)
+        for setting in (f"synchronous = {synchronous}", "secure_delete = ON", f"journal_size_limit = {_LOG_BYTES}"):
+            self._execute(f"PRAGMA {setting}").fetchall()
+        if layout == 0:
+            self._execute("PRAGMA auto_vacuum = INCREMENTAL")  # before the first table, or never
+        self._execute("PRAGMA journal_mode = WAL").fetchall()
+        if layout == 0:
+            with self._transaction():
+                if self._execute("PRAGMA user_version").fetchone() == (0,):  # nobody else was faster
+                    for statement in filter(str.strip, _MAKE.split(";")):
+                        self._execute(statement)
+
+    def _number(self, session_id: str) -> int:
+        row = self._execute("SELECT number FROM sessions WHERE id = ?", (session_id,)).fetchone()
+        if row is None:
+            raise NotFound(session_id=session_id)
+        return row[0]
+
+    @contextmanager
+    def _transaction(self) -> Generator[None]:
+        self._execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._execute("COMMIT")
+        except BaseException:
+            if self._connection.in_transaction:
+                with suppress(sqlite3.Error):
+                    self._execute("ROLLBACK")
+            raise
+
+
+def _make_file(path: Path) -> None:
+    """Make the file so that only its owner can read it; SQLite gives its companions the same mode.
+
+    A file that is there is not opened here: closing it again would release the locks of others in this process.
+    """
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with _making, suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+
+
+def _more(kept: Kept) -> str:
+    return msgspec.json.encode(_More(kept.additional_directories, kept.meta)).decode()
+
+
+def _kept(row: tuple[Any, ...]) -> Kept:
+    _, session_id, cwd, title, created_at, updated_at, encoded = row
+    more = _read_more(encoded)
+    return Kept(
+        session_id=session_id,
+        cwd=cwd,
+        additional_directories=more.additional_directories,
+        title=title,
+        updated_at=updated_at,
+        created_at=created_at,
+        meta=more.meta,
+    )

@@ -1,0 +1,281 @@
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import Any
+
+import msgspec
+import pytest
+
+from accord.agent import Agent, ConnectedClient, Turn
+from accord.dialects.negotiation import Offered, offer
+from accord.errors import AuthRequired, Denied, InvalidParams, InvalidRequest, MethodNotFound
+from accord.jsonrpc.events import NotificationReceived, RequestReceived
+from accord.peer import Peer
+from accord.session.capabilities import ClientCapabilities, Implementation
+from accord.session.content import Audio, Image, Resource, ResourceLink, Text
+from accord.session.requests import Authenticate, ListSessions, Logout, NewSession, Prompt
+from accord.session.servers import HttpServer, StdioServer
+from accord.store.memory import MemoryStore
+from tests.agent.user import CWD, User, plain_agent
+
+
+def echo(**options: Any) -> Agent:
+    agent = plain_agent(**options)
+
+    @agent.prompt
+    async def say(turn: Turn) -> None:
+        await turn.say(turn.text)
+
+    return agent
+
+
+@pytest.mark.requirement("INIT-24", "INIT-26", "INIT-27", "INIT-28", "INIT-29", "INIT-33")
+async def test_capabilities_are_what_was_registered(version):
+    async with User(echo(image=True, meta={"acme.dev": {"ping": True}}), version) as user:
+        assert user.agent is not None
+        can = user.agent.capabilities
+        assert (can.image, can.audio, can.embedded_context) == (True, False, False)
+        assert can.meta == {"acme.dev": {"ping": True}}
+        assert (can.load, can.delete) == ((True, False) if version == 2 else (False, False))
+    async with User(echo(store=MemoryStore()), version) as user:
+        assert user.agent is not None
+        assert user.agent.capabilities.load
+        assert user.agent.capabilities.delete
+
+
+@pytest.mark.requirement("CHECK-04", "CHECK-18", "PROMPT-05", "CONTENT-06", "CONTENT-17")
+async def test_content_that_was_not_offered_is_refused(version):
+    async with User(echo(), version) as user:
+        session = await user.new_session()
+        link = ResourceLink(uri="file:///a", name="a")
+        await user.ask(Prompt(session_id=session, content=[Text("hi"), link]))
+        for block in (
+            Image(data="aGk=", mime_type="image/png"),
+            Audio(data="aGk=", mime_type="audio/wav"),
+            Resource(uri="file:///a", text="x"),
+        ):
+            with pytest.raises(InvalidParams, match="no content of this type"):
+                await user.ask(Prompt(session_id=session, content=[block]))
+
+
+async def connected(agent: Agent) -> Peer:
+    def receive(event: RequestReceived | NotificationReceived) -> Any:
+        return None
+
+    peer = Peer(agent.connect(), receive)
+    await peer.open()
+    return peer
+
+
+@pytest.mark.requirement("AMB-35")
+async def test_requests_before_the_handshake_are_refused(version):
+    peer = await connected(echo())
+    with pytest.raises(InvalidRequest, match="initialize comes first"):
+        await peer.request("session/new", {"cwd": CWD, "mcpServers": []})
+    await peer.request("initialize", offer(version, Implementation(name="t", version="1"), ClientCapabilities()))
+    params = {"cwd": CWD, "mcpServers": []}
+    assert "sessionId" in msgspec.json.decode(await peer.request("session/new", params))
+    with pytest.raises(InvalidRequest):
+        await peer.request("initialize", offer(version, Implementation(name="t", version="1")))
+    await peer.aclose()
+
+
+async def test_a_second_initialize_is_allowed_in_v2_before_anything_else():
+    offers: list[tuple[Offered, bool]] = [(1, False), (2, True)]
+    for version, allowed in offers:
+        peer = await connected(echo())
+        params = offer(version, Implementation(name="t", version="1"))
+        await peer.request("initialize", params)
+        if allowed:
+            await peer.request("initialize", params)
+        else:
+            with pytest.raises(InvalidRequest):
+                await peer.request("initialize", params)
+        await peer.aclose()
+
+
+@pytest.mark.requirement("AUTH-06", "AUTH-07", "AUTH-08", "AUTH-10", "AUTH-11", "CHECK-07", "CHECK-38")
+async def test_a_login_opens_the_door_and_a_logout_closes_it(version):
+    agent = echo()
+    calls: list[str] = []
+
+    @agent.login("key", name="With a key", description="From the environment")
+    async def log_in(client: ConnectedClient) -> None:
+        calls.append("in")
+        if len(calls) == 1:
+            raise Denied("no key")
+
+    @agent.logout
+    def log_out() -> None:
+        calls.append("out")
+
+    async with User(agent, version) as user:
+        assert user.agent is not None
+        assert [method.id for method in user.agent.auth_methods] == ["key"]  # type: ignore[union-attr]
+        with pytest.raises(AuthRequired) as required:
+            await user.new_session()
+        assert required.value.auth_methods == [{"id": "key", "name": "With a key"}]
+        with pytest.raises(InvalidParams):
+            await user.ask(Authenticate(method_id="face"))
+        with pytest.raises(Denied):
+            await user.ask(Authenticate(method_id="key"))
+        await user.ask(Authenticate(method_id="key"))
+        session = await user.new_session()
+        assert await user.prompt(session, "x") == "end_turn"
+        await user.ask(Logout())
+        with pytest.raises(AuthRequired):
+            await user.new_session()
+        assert calls == ["in", "in", "out"]
+
+
+async def test_authenticate_and_list_may_come_as_often_as_they_like(version):
+    """FN-76: both are cheap and harmless."""
+    agent = echo(store=MemoryStore(), logged_in=True)
+    logins: list[int] = []
+
+    @agent.login("key", name="With a key")
+    def log_in() -> None:
+        logins.append(1)
+
+    async with User(agent, version) as user:
+        session = await user.new_session()
+        for _ in range(3):
+            await user.ask(Authenticate(method_id="key"))
+            assert await user.prompt(session, "x") == "end_turn"
+            assert len((await user.ask(ListSessions())).sessions) == 1
+        assert len(logins) == 1
+
+
+@pytest.mark.requirement("SESS-38", "SESS-34", "AMB-43")
+async def test_mcp_servers_of_kinds_not_offered_are_skipped_with_a_report(version, monkeypatch, caplog):
+    """FN-77: the session opens all the same; v2 refuses, as it must."""
+    monkeypatch.setattr("accord.agent.mcp.is_installed", lambda: False)
+    servers = [HttpServer(name="web", url="http://localhost:1/mcp")]
+    async with User(echo(), version) as user:
+        asked = NewSession(cwd=CWD, servers=list(servers))
+        if version == 2:
+            with pytest.raises(InvalidParams):
+                await user.ask(asked)
+            return
+        session = (await user.ask(asked)).session_id
+        await user.until("notice MCP server 'web': skipped")
+        assert await user.prompt(session, "x") == "end_turn"
+
+
+async def test_an_mcp_server_that_can_not_start_does_not_cost_the_session(version):
+    async with User(echo(), version) as user:
+        server = StdioServer(name="gone", command="/no/such/program")
+        session = (await user.ask(NewSession(cwd=CWD, servers=[server]))).session_id
+        assert await user.prompt(session, "x") == "end_turn"
+        assert any(line.startswith("notice MCP server 'gone'") for line in user.seen)
+
+
+@pytest.mark.requirement("EXT-05", "EXT-06", "EXT-07", "EXT-08", "EXT-09", "EXT-10", "EXT-11", "EXT-12")
+async def test_extensions_work_both_ways(version):
+    agent = plain_agent(meta={"acme.dev": {"methods": ["_acme/ping"]}})
+    noted = asyncio.Event()
+
+    @agent.method("_acme/ping")
+    async def ping(params: Any, client: ConnectedClient) -> Any:
+        return {"pong": params["n"], "to": client.info.name if client.info else None}
+
+    @agent.notification("_acme/note")
+    def note(params: Any) -> None:
+        loop.call_soon_threadsafe(noted.set)
+
+    @agent.prompt
+    async def ask_back(turn: Turn) -> None:
+        await turn.client.notify("_acme/hint", {"a": 1})
+        try:
+            await turn.client.request("_acme/pick", {"from": [1, 2]}, deadline=10)
+        except MethodNotFound as error:
+            await turn.say(f"no {error.method}")
+
+    loop = asyncio.get_running_loop()
+    async with User(agent, version) as user:
+        assert await user.call("_acme/ping", {"n": 1}) == {"pong": 1, "to": "accord-tests"}
+        with pytest.raises(MethodNotFound):
+            await user.call("_acme/unknown", {})
+        await user.peer.notify("_acme/unknown", {})
+        await user.peer.notify("_acme/note", {})
+        await asyncio.wait_for(noted.wait(), 10)
+        session = await user.new_session()
+        await user.prompt(session, "x")
+        assert user.said(session) == "no _acme/pick"
+        assert any(frame.get("method") == "_acme/hint" for frame in user.sent())
+
+
+def test_a_name_of_the_protocols_is_refused():
+    with pytest.raises(ValueError, match="underscore"):
+        plain_agent().method("session/magic")
+
+
+async def test_a_trace_is_carried_on(version):
+    agent = plain_agent()
+    trace = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
+
+    @agent.prompt
+    async def ask(turn: Turn) -> None:
+        await turn.allowed("May I?")
+        await turn.client.notify("_acme/hint", {"a": 1})
+        await turn.say("done")
+
+    async with User(agent, version) as user:
+        session = await user.new_session()
+        await user.ask(Prompt(session_id=session, content=[Text("x")], meta={**trace, "other": 1}))
+        await user.until("agent: done")
+        assert user.asked[0].meta == trace
+        (hint,) = [frame for frame in user.sent() if frame.get("method") == "_acme/hint"]
+        assert hint["params"] == {"a": 1, "_meta": trace}
+
+
+async def test_a_plain_function_does_not_freeze_the_other_sessions(version):
+    """FN-15: it runs in a thread; the other sessions go on."""
+    import threading
+
+    release = threading.Event()
+    agent = plain_agent()
+
+    @agent.prompt
+    def block(turn: Any) -> None:
+        turn.say(f"in {turn.cwd.name}")
+        if turn.cwd.name == "slow":
+            release.wait(30)
+
+    async with User(agent, version) as user:
+        slow, quick = await user.new_session("/slow"), await user.new_session("/quick")
+        blocked = user.start(user.prompt(slow, "x"))
+        await user.until("agent: in slow")
+        assert await user.prompt(quick, "x") == "end_turn"
+        release.set()
+        assert await blocked == "end_turn"
+
+
+async def test_a_loop_that_stands_still_is_reported(caplog):
+    """FN-15: whoever blocks it finds out from the log."""
+    import time
+
+    agent = plain_agent(slow_loop_seconds=0.02)
+
+    @agent.prompt
+    async def block(turn: Turn) -> None:
+        time.sleep(0.1)  # noqa: ASYNC251  # the mistake that is to be noticed
+        await asyncio.sleep(0.05)
+
+    async with User(agent, 1) as user:
+        session = await user.new_session()
+        await user.prompt(session, "x")
+    assert "the event loop stood still" in caplog.text
+
+
+def test_on_a_terminal_it_explains_itself(monkeypatch, capsys):
+    class Terminal:
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr(sys, "stdin", Terminal())
+    echo(title="The Echo").run()
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "The Echo 1.0 is an agent" in shown.err

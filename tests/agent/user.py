@@ -1,0 +1,59 @@
+"""Whoever sits in front of a client: a client of the parts below the SDK, with choices to make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from accord.agent import Agent
+from accord.session.requests import Asked, PermissionAnswer, RequestPermission
+from accord.session.word import Word
+from tests.conversations.client_side import EVERYTHING, ClientSide
+
+__all__ = ["CWD", "EVERYTHING", "User", "plain_agent"]
+
+CWD = "/work/project"
+
+
+def plain_agent(name: str = "tester", version: str = "1.0", **options: Any) -> Agent:
+    """An agent that reads strictly and sends each piece by itself, unless told otherwise."""
+    return Agent(name, version, **{"strict": True, "merge_seconds": 0.0, **options})
+
+
+class User(ClientSide):
+    """Picks the first option of the kinds in `prefers`; `asked` holds every question. `answers` overrides any answer."""
+
+    def __init__(self, agent: Agent, version: Any = "auto", prefers: str | None = "allow_once", **options: Any) -> None:
+        super().__init__(agent.connect(), version=version, chooses=prefers, **options)
+        self.asked: list[Asked] = []
+        self.answers: dict[type[Asked], Callable[[Any], Any]] = {}
+
+    async def new_session(self, cwd: str = CWD) -> str:
+        return await super().new_session(cwd)
+
+    async def answer_in_words(self, asked: Asked) -> Word:
+        self.asked.append(asked)
+        if type(asked) in self.answers:
+            answer = self.answers[type(asked)](asked)
+            return await answer if hasattr(answer, "__await__") else answer
+        return await super().answer_in_words(asked)
+
+    async def permission(self, asked: RequestPermission) -> PermissionAnswer:
+        if self.chooses is None:
+            await self.cancelled.wait()
+            return PermissionAnswer(outcome="cancelled")
+        chosen = next(option for option in asked.options if option.kind == self.chooses)
+        return PermissionAnswer(outcome="selected", option_id=chosen.id)
+
+    async def call(self, method: str, params: Any) -> Any:
+        return msgspec.json.decode(await self.peer.request(method, params, deadline=30))
+
+    def said(self, session_id: str) -> str:
+        messages = self.transcripts[session_id].messages.values()
+        return "".join(message.text for message in messages if message.role == "agent")
+
+    def sent(self) -> list[dict[str, Any]]:
+        """The frames that the agent sent."""
+        return [msgspec.json.decode(frame) for direction, frame in self.frames if direction == "received"]

@@ -1,0 +1,37 @@
+"""Short ways to fill a store and to look into it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from accord.session import Transcript
+from accord.session.updates import Report
+from accord.store import Kept, Store
+from tests.session.words import piece
+
+
+def kept(session_id: str = "s", cwd: str = "/repo", **rest: Any) -> Kept:
+    return Kept(session_id, cwd, **rest)
+
+
+def said(*texts: str, id: str | None = "m") -> list[Report]:
+    return [piece(text, id=id) for text in texts]
+
+
+async def read(store: Store, session_id: str = "s") -> list[Report]:
+    return [report async for page in store.read(session_id) for report in page]
+
+
+async def transcript(store: Store, session_id: str = "s") -> Transcript:
+    result = Transcript()
+    for report in await read(store, session_id):
+        result.apply(report)
+    return result
+
+
+async def text(store: Store, session_id: str = "s") -> str:
+    return "".join([message.text for message in (await transcript(store, session_id)).messages.values()])
+
+
+async def listed(store: Store, cwd: str | None = None) -> list[str]:
+    return [each.session_id for each in (await store.list(cwd)).sessions]

@@ -1,0 +1,416 @@
+"""What a store in a file does besides what every store does."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sqlite3
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from accord.session.content import Image
+from accord.store import JournalUnreadable, SqliteStore, StoreClosed, StoreFailed
+from accord.store.tables import LAYOUT, Tables
+from tests.session.words import piece, tool_piece
+from tests.store.telling import kept, listed, read, said, text
+
+FOR_EVER = 3600.0
+
+
+def files(path: Path) -> bytes:
+    """All that is on the disk."""
+    return b"".join([file.read_bytes() for file in sorted(path.parent.iterdir()) if not file.name.endswith("-shm")])
+
+
+def overwrite(path: Path, place: int, content: bytes) -> None:
+    with path.open("r+b" if path.exists() else "w+b") as file:
+        file.seek(place)
+        file.write(content)
+
+
+def query(path: Path, statement: str, *values: object) -> list[Any]:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        return connection.execute(statement, values).fetchall()
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """As if another process were writing, and took its time."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        yield
+        connection.execute("ROLLBACK")
+
+
+async def filled(path: Path, **options: Any) -> SqliteStore:
+    store = SqliteStore(path, **options)
+    await store.create(kept())
+    return store
+
+
+async def test_sessions_survive_a_restart(path: Path):
+    """FN-61: whatever was committed is there for the next process, list and history alike."""
+    async with await filled(path) as store:
+        store.append("s", said("before "))
+    async with SqliteStore(path) as store:
+        assert await listed(store) == ["s"]
+        store.append("s", said("after"))
+        assert await text(store) == "before after"
+
+
+async def test_closing_writes_what_nobody_committed(path: Path):
+    async with await filled(path, window=FOR_EVER) as store:
+        store.append("s", said("last words"))
+    async with SqliteStore(path) as store:
+        assert await text(store) == "last words"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such modes there")
+async def test_only_the_owner_can_read_what_the_store_made(path: Path):
+    async with await filled(path):
+        assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+        modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
+        assert modes == {"sessions.db": 0o600, "sessions.db-shm": 0o600, "sessions.db-wal": 0o600}
+
+
+async def test_nothing_is_made_before_it_is_needed(path: Path):
+    async with SqliteStore(path):
+        pass
+    assert not path.parent.exists()
+
+
+async def test_a_path_may_begin_at_home_and_has_no_magic_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    await (await filled(Path("~/.acme/sessions.db"))).aclose()
+    assert (tmp_path / "home" / ".acme" / "sessions.db").is_file()
+    if sys.platform != "win32":
+        await (await filled(Path(":memory:"))).aclose()
+        assert (tmp_path / ":memory:").is_file()
+
+
+async def test_a_file_of_a_newer_accord_is_left_alone(path: Path):
+    await (await filled(path)).aclose()
+    query(path, f"PRAGMA user_version = {LAYOUT + 6}")
+    before = files(path)
+    async with SqliteStore(path) as store:
+        with pytest.raises(
+            StoreFailed, match=rf"newer accord .*layout {LAYOUT + 6}, this one knows {LAYOUT}"
+        ) as failed:
+            await store.list()
+    assert str(path) in str(failed.value)
+    assert files(path) == before
+
+
+async def test_a_database_of_another_program_is_left_alone(path: Path):
+    path.parent.mkdir()
+    query(path, "CREATE TABLE recipes (name TEXT)")
+    before = files(path)
+    async with SqliteStore(path) as store:
+        with pytest.raises(StoreFailed, match="another program"):
+            await store.create(kept())
+    assert files(path) == before
+
+
+async def test_a_file_that_is_no_database_is_left_alone(path: Path):
+    path.parent.mkdir()
+    overwrite(path, 0, b"Dear diary, " * 1000)
+    async with SqliteStore(path) as store:
+        with pytest.raises(StoreFailed, match="not a database"):
+            await store.create(kept())
+    assert files(path) == b"Dear diary, " * 1000
+
+
+async def test_a_folder_that_cannot_be_made_is_a_clear_error(tmp_path: Path):
+    (tmp_path / "file").write_text("")
+    async with SqliteStore(tmp_path / "file" / "sessions.db") as store:
+        with pytest.raises(StoreFailed, match=r"sessions\.db failed: "):
+            await store.find("s")
+
+
+async def test_a_damaged_entry_names_its_session_and_harms_no_other(path: Path):
+    async with await filled(path) as store:
+        await store.create(kept("other"))
+        for name in ("s", "other"):
+            store.append(name, [tool_piece("good")])
+            await store.commit()
+            store.append(name, [tool_piece("bad")])
+            await store.commit()
+        query(path, "UPDATE journal SET reports = x'c1' WHERE number = 2")
+        pages = store.read("s")
+        assert await anext(pages) == [tool_piece("good")]
+        with pytest.raises(JournalUnreadable, match=r"session 's' .*damaged") as failed:
+            await anext(pages)
+        assert (failed.value.session_id, failed.value.entry) == ("s", 2)
+        assert len(await read(store, "other")) == 2
+        assert await listed(store) == ["other", "s"]
+        store.append("s", [tool_piece("later")])
+        await store.commit("s")
+        await store.delete("s")
+        assert await listed(store) == ["other"]
+
+
+async def test_an_entry_of_a_newer_accord_names_its_session(path: Path):
+    async with await filled(path) as store:
+        store.append("s", said("x"))
+        await store.commit()
+        query(path, "UPDATE journal SET format = 77")
+        with pytest.raises(JournalUnreadable, match=r"'s' .*format 77 .*newer"):
+            await read(store)
+
+
+async def test_a_torn_page_names_its_session(path: Path):
+    async with await filled(path) as store:
+        store.append("s", [piece(Image(data="x" * 200_000, mime_type="image/png"))])
+    overwrite(path, 100_000, b"\xff" * 20_000)
+    async with SqliteStore(path) as store:
+        with pytest.raises(JournalUnreadable, match="'s'"):
+            await read(store)
+        assert await listed(store) == ["s"]
+
+
+async def test_a_session_whose_details_are_damaged_is_listed_and_can_be_deleted(path: Path):
+    async with await filled(path) as store:
+        await store.create(kept("other"))
+        query(path, "UPDATE sessions SET more = '{' WHERE id = 's'")
+        with pytest.raises(StoreFailed, match="session 's' is damaged"):
+            await store.find("s")
+        assert await listed(store) == ["other", "s"]
+        await store.delete("s")
+        assert await listed(store) == ["other"]
+
+
+async def test_what_is_deleted_is_nowhere_on_the_disk(path: Path):
+    async with await filled(path) as store:
+        await store.create(kept("other"))
+        for number in range(50):
+            store.append("s", [tool_piece(f"TOP SECRET {number} " + "x" * 5000)])
+            store.append("other", [tool_piece("harmless")])
+            await store.commit()
+        await store.update(kept(title="TOP SECRET title", meta={"a": "TOP SECRET meta"}))
+        assert b"TOP SECRET" in files(path)
+        await store.delete("s")
+        assert b"TOP SECRET" not in files(path)
+        assert len(files(path)) < 100_000
+        assert len(await read(store, "other")) == 50
+
+
+async def test_what_another_process_still_reads_is_cleared_with_the_next_write(path: Path):
+    async with await filled(path) as store:
+        await store.create(kept("other"))
+        store.append("s", [tool_piece("TOP SECRET")])
+        await store.commit()
+        with closing(sqlite3.connect(path, isolation_level=None)) as reader:
+            reader.execute("BEGIN")
+            reader.execute("SELECT * FROM journal").fetchall()
+            await store.delete("s")
+            assert await listed(store) == ["other"]
+            reader.execute("ROLLBACK")
+        store.append("other", said("x"))
+        await store.commit()
+        assert b"TOP SECRET" not in files(path)
+
+
+async def test_waiting_for_a_locked_file_is_bounded_and_costs_nothing(path: Path):
+    async with await filled(path, patience=0) as store:
+        store.append("s", said("patient"))
+        with locked(path):
+            for call in (store.commit(), store.create(kept("t")), store.delete("s")):
+                with pytest.raises(StoreFailed, match="another process keeps it locked"):
+                    await call
+            assert await listed(store) == ["s"]
+            store.append("s", said(" words"))
+        await store.commit("s")
+        assert await text(store) == "patient words"
+
+
+async def test_a_call_waits_for_a_lock_that_is_released_in_time(path: Path):
+    async with await filled(path, patience=9) as store, SqliteStore(path) as other:
+        store.append("s", said("x"))
+        with locked(path):
+            commit = asyncio.ensure_future(store.commit("s"))
+            for _ in range(10):
+                assert await listed(other) == ["s"]  # reading needs no lock
+            assert not commit.done()
+        await commit
+
+
+async def test_closing_a_locked_store_says_what_was_lost(path: Path):
+    store = await filled(path, patience=0, window=FOR_EVER)
+    store.append("s", said("lost"))
+    with locked(path), pytest.raises(StoreFailed, match="bytes were not written: another process"):
+        await store.aclose()
+    await store.aclose()
+
+
+def reports_on_disk(path: Path) -> int:
+    return query(path, "SELECT count(*) FROM journal")[0][0]
+
+
+async def test_a_window_is_written_even_while_the_loop_is_blocked(path: Path):
+    async with await filled(path) as store:
+        store.append("s", said("x"))
+        while not reports_on_disk(path):  # the loop gets no turn here
+            pass
+
+
+async def test_the_window_is_within_what_was_promised():
+    assert SqliteStore("unused")._seconds <= 0.05
+
+
+async def test_a_window_that_could_not_be_written_is_tried_again(path: Path, caplog: pytest.LogCaptureFixture):
+    async with await filled(path, window=0.0) as store:
+        with locked(path):
+            store.append("s", said("a"))
+            while not caplog.records:  # noqa: ASYNC110  # another thread logs
+                await asyncio.sleep(0)
+            store.append("s", said("b"))
+        while not reports_on_disk(path):
+            pass
+        assert await text(store) == "ab"
+    assert [record.levelno for record in caplog.records] == [logging.WARNING]
+    assert "locked" in caplog.text
+
+
+async def test_a_stream_is_written_in_batches(path: Path, monkeypatch: pytest.MonkeyPatch):
+    """FN-63: a thousand pieces of text in a window are one write, and one entry."""
+    writes: list[int] = []
+    write = Tables.write
+
+    def counted(tables: Tables, unwritten: Any) -> None:
+        writes.append(len(unwritten["s"]))
+        write(tables, unwritten)
+
+    monkeypatch.setattr(Tables, "write", counted)
+    async with await filled(path, window=FOR_EVER) as store:
+        for _ in range(1000):
+            store.append("s", said("token "))
+        await store.commit("s")
+        await asyncio.gather(*[store.commit("s") for _ in range(10)])
+    assert writes == [1]
+
+
+async def test_a_full_disk_loses_nothing_and_leaves_the_rest_working(path: Path):
+    async with await filled(path, window=FOR_EVER) as store:
+        await store._do(lambda tables: tables._execute("PRAGMA max_page_count = 20").fetchall())
+        store.append("s", [tool_piece("x" * 200_000)])
+        for _ in range(2):
+            with pytest.raises(StoreFailed, match="full"):
+                await store.commit("s")
+        assert await listed(store) == ["s"]
+        store.append("s", [tool_piece("after")])
+        await store._do(lambda tables: tables._execute("PRAGMA max_page_count = 10000").fetchall())
+        await store.commit("s")
+        assert await read(store) == [tool_piece("x" * 200_000), tool_piece("after")]
+
+
+async def test_what_waits_for_a_disk_that_takes_nothing_is_bounded(path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("accord.store.sqlite.UNWRITTEN", 1000)
+    async with await filled(path, patience=0, window=FOR_EVER) as store:
+        with locked(path):
+            store.append("s", [tool_piece("x" * 2000)])
+            with pytest.raises(StoreFailed, match="wait to be written"):
+                store.append("s", said("more"))
+        await store.commit()
+        store.append("s", said("more"))
+
+
+async def test_a_deleted_session_takes_along_what_could_not_be_written(path: Path):
+    async with await filled(path, patience=0, window=FOR_EVER) as store:
+        await store._do(lambda tables: tables._execute("PRAGMA max_page_count = 20").fetchall())
+        store.append("s", [tool_piece("x" * 200_000)])
+        await store.delete("s")
+        assert store._window.weight == 0
+        await store.commit()
+
+
+async def test_a_slow_disk_does_not_block_the_loop(path: Path):
+    async with await filled(path) as store:
+        slow = threading.Event()
+        waiting = asyncio.ensure_future(store._do(lambda _: slow.wait()))
+        for _ in range(100):
+            store.append("s", said("x"))
+            await asyncio.sleep(0)
+        assert not waiting.done()
+        slow.set()
+        await waiting
+        assert await text(store) == "x" * 100
+
+
+async def test_two_stores_on_one_file_see_each_others_sessions(path: Path):
+    async with await filled(path) as one, SqliteStore(path) as other:
+        one.append("s", said("one "))
+        await one.commit()
+        other.append("s", said("other"))
+        await other.commit()
+        assert await text(one) == await text(other) == "one other"
+        await other.delete("s")
+        assert await one.find("s") is None
+        one.append("s", said("too late"))
+        await one.commit()
+
+
+async def test_many_tasks_may_commit_at_once(path: Path):
+    async with SqliteStore(path) as store:
+
+        async def session(name: str) -> None:
+            await store.create(kept(name))
+            for number in range(10):
+                store.append(name, said(f"{number} "))
+                await store.commit(name)
+
+        await asyncio.gather(*[session(f"s{number}") for number in range(10)])
+        for number in range(10):
+            assert await text(store, f"s{number}") == "0 1 2 3 4 5 6 7 8 9 "
+
+
+async def test_a_cancelled_commit_is_none_the_less_done(path: Path):
+    async with await filled(path, window=FOR_EVER) as store:
+        slow = threading.Event()
+        blocked = asyncio.ensure_future(store._do(lambda _: slow.wait()))
+        store.append("s", said("x"))
+        commit = asyncio.ensure_future(store.commit("s"))
+        await asyncio.sleep(0)
+        commit.cancel()
+        slow.set()
+        await blocked
+        await store.find("s")
+        assert reports_on_disk(path) == 1
+
+
+@pytest.mark.parametrize(("survives", "level"), [(False, 1), (True, 2)])
+async def test_surviving_a_power_cut_waits_for_the_disk(path: Path, survives: bool, level: int):
+    async with SqliteStore(path, survives_power_cut=survives) as store:
+        assert await store._do(lambda tables: tables._execute("PRAGMA synchronous").fetchone()) == (level,)
+        assert await store._do(lambda tables: tables._execute("PRAGMA journal_mode").fetchone()) == ("wal",)
+
+
+async def test_a_store_closed_while_somebody_waits_lets_them_go(path: Path):
+    store = await filled(path, patience=9)
+    slow = threading.Event()
+    blocked = asyncio.ensure_future(store._do(lambda _: slow.wait()))
+    store.append("s", said("x"))
+    commit = asyncio.ensure_future(store.commit("s"))
+    await asyncio.sleep(0)
+    closing_store = asyncio.ensure_future(store.aclose())
+    await asyncio.sleep(0)
+    with pytest.raises(StoreClosed):
+        await store.find("s")
+    slow.set()
+    await asyncio.gather(blocked, commit, closing_store)
+    assert reports_on_disk(path) == 1
+
+
+def test_importing_the_package_does_not_load_sqlite():
+    program = "import sys, accord.store; print('sqlite3' in sys.modules, accord.store.SqliteStore.__name__)"
+    finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert finished.stdout.split() == ["False", "SqliteStore"]
