@@ -328,3 +328,26 @@ print(*[name for name in ("v1", "v2", "v2_draft") if f"accord.schema.{{name}}" i
 """
     finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert set(finished.stdout.split()) == loaded
+
+
+DEEP = b"[" * 100_000 + b"]" * 100_000
+
+
+@pytest.mark.parametrize(
+    "offer_text",
+    [
+        b'{"protocolVersion":%s}' % DEEP,
+        b'{"protocolVersion":1,"info":{"name":"\xff","version":"1"}}',
+        b'{"protocolVersion":1,"capabilities":{"a":%s}}' % DEEP,
+        b'{"protocolVersion":1,"capabilities":{"a":%s}}' % (b"9" * 5000),
+    ],
+)
+def test_an_offer_that_cannot_be_read_is_invalid_params_and_nothing_else(offer_text: bytes):
+    with pytest.raises(InvalidParams):
+        negotiate(Raw(offer_text))
+
+
+@pytest.mark.parametrize("version", [DEEP, b"9" * 5000, b'"\xff"'])
+def test_an_answer_that_cannot_be_read_is_one_of_our_own_errors(version: bytes):
+    with pytest.raises((Malformed, VersionRefused)):
+        accepted(Raw(b'{"protocolVersion":%s,"agentInfo":{"name":"\xff"}}' % version))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from accord.session import Compaction, Image, Plan, PlanEntry, Text, Transcript
+from accord.session import Compaction, Image, Location, Plan, PlanEntry, Text, Transcript
 from accord.session.updates import (
     CompactionPatch,
     MessagePiece,
@@ -16,8 +16,8 @@ from accord.session.updates import (
     ToolCallPatch,
     UnknownReport,
 )
-from accord.session.weight import PIECE, weigh, weigh_text
-from tests.session.words import apply_all, item, piece, tool_piece, whole
+from accord.session.weight import LINE, PIECE, weigh, weigh_detail, weigh_text
+from tests.session.words import apply_all, item, patch, piece, tool_piece, whole
 
 
 def test_the_message_left_alone_for_longest_goes_first():
@@ -164,3 +164,100 @@ def test_what_is_forgotten_no_longer_weighs():
         transcript.apply(MessagePiece(role="agent", id=f"m{number}", content=Text("x" * 100)))
     assert not transcript.messages[("agent", "m99")].dropped
     assert transcript._weight < 300
+
+
+LONG = "x" * 5000
+LONG_META: dict[str, Any] = {"k": LONG}
+DETAILED: list[Any] = [
+    ToolCallPatch(id="c", title=LONG),
+    ToolCallPatch(id="c", name=LONG),
+    ToolCallPatch(id="c", locations=[Location(LONG)]),
+    ToolCallPatch(id="c", meta=LONG_META),
+    TerminalPatch(id="t", command=LONG),
+    TerminalPatch(id="t", cwd=LONG),
+    TerminalPatch(id="t", meta=LONG_META),
+    CompactionPatch(id="k", status="failed", error=LONG),
+    CompactionPatch(id="k", status="failed", meta=LONG_META),
+    PlanReport(plan=Plan(id="p", meta=LONG_META)),
+    patch(meta=LONG_META),
+]
+
+
+def entities(transcript: Transcript) -> list[Any]:
+    tables = (
+        transcript.messages,
+        transcript.tool_calls,
+        transcript.terminals,
+        transcript.plans,
+        transcript.compactions,
+    )
+    return [entity for table in tables for entity in table.values()]
+
+
+def details(transcript: Transcript) -> int:
+    """What is told beside the content of everything, weighed anew."""
+    names = ("title", "name", "locations", "command", "cwd", "error", "meta")
+    return sum(weigh_detail(getattr(entity, name, None)) for entity in entities(transcript) for name in names)
+
+
+@pytest.mark.parametrize("report", DETAILED, ids=lambda report: type(report).__name__)
+def test_what_is_told_beside_the_content_is_limited_too(report: Any):
+    transcript = Transcript(byte_limit=1000)
+    change = transcript.apply(report)
+    (entity,) = entities(transcript)
+    assert entity.dropped
+    assert len(repr(entity)) < 700
+    assert change.patch == report
+    assert (transcript._weight, transcript._room) == (0, 1000)
+
+
+def test_many_tool_calls_with_huge_titles_keep_the_beginning_of_them():
+    transcript = Transcript(byte_limit=20_000)
+    apply_all(transcript, *(ToolCallPatch(id=str(number), title=LONG) for number in range(200)))
+    titles = [call.title or "" for call in transcript.tool_calls.values()]
+    assert titles == ["x" * LINE] * 196 + [LONG] * 4
+
+
+def test_a_short_title_weighs_nothing_and_stays_whole():
+    transcript = Transcript(byte_limit=0)
+    transcript.apply(ToolCallPatch(id="c", title="é" * LINE, name="read"))
+    call = transcript.tool_calls["c"]
+    assert (call.title, call.name, call.dropped) == ("é" * LINE, "read", False)
+
+
+def test_a_dropped_tool_call_loses_its_locations_and_meta_and_older_changes_keep_them():
+    transcript = Transcript(byte_limit=1000)
+    (change, _) = apply_all(
+        transcript, ToolCallPatch(id="c", title="Read", locations=[Location("/a")], meta={"k": 1}), piece("y" * 930)
+    )
+    left = transcript.tool_calls["c"]
+    assert (left.title, left.locations, left.meta, left.dropped) == ("Read", [], None, True)
+    assert (change.call.locations, change.call.meta) == ([Location("/a")], {"k": 1})
+
+
+@pytest.mark.parametrize(("byte_limit", "entity_limit"), [(0, 9), (7000, 9), (12_000, 9), (2**30, 9), (2**30, 1)])
+def test_what_is_told_beside_the_content_is_accounted_for_exactly(byte_limit: int, entity_limit: int):
+    transcript = Transcript(byte_limit, entity_limit)
+    again: list[Any] = [
+        patch(meta={"k": None, "other": "é" * 300}),
+        ToolCallPatch(id="c", title=None, name="n" * 300, locations=None, meta={"more": 1}),
+        ToolCallPatch(id="d", title="é" * 300, meta={"more": 1}),
+        TerminalPatch(id="t", command="short", cwd=None, meta=None),
+        TerminalPatch(id="u", cwd="/" * 201),
+        CompactionPatch(id="k", status="failed", error=None, meta={"k": 2}),
+        PlanReport(plan=Plan(id="p", meta={"k": 2})),
+        PlanReport(plan=Plan(id="q", meta=LONG_META)),
+    ]
+    for report in [*DETAILED, piece("text", id="m"), *again, *DETAILED, tool_piece("item")]:
+        transcript.apply(report)
+        assert transcript._room == byte_limit - details(transcript)
+        assert transcript._weight <= transcript._room
+
+
+def test_a_limit_that_is_lowered_is_kept_from_the_next_report_on():
+    transcript = Transcript()
+    apply_all(transcript, ToolCallPatch(id="c", title=LONG), piece("a" * 500, id="a"))
+    transcript.byte_limit = 1000
+    transcript.apply(piece("b", id="b"))
+    assert (transcript.tool_calls["c"].title, transcript.byte_limit) == ("x" * LINE, 1000)
+    assert transcript.messages["agent", "a"].text == "a" * 500

@@ -1,7 +1,11 @@
-"""Between the wire, where a member can be missing, and session words, where None says that."""
+"""Between the wire, where a member can be missing or null, and session words, where None says both.
+
+Only the words of patches have all three states, as the wire does.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from msgspec import UNSET, UnsetType
@@ -10,9 +14,10 @@ from accord.session.message import Message
 from accord.session.updates import Upsert
 from accord.session.word import Patched, Word
 
-__all__ = ["known", "listed", "meta_whole", "told"]
+__all__ = ["each", "known", "listed", "meta_whole", "one", "told"]
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 
 def known(value: T | None | UnsetType) -> T | None:
@@ -33,3 +38,13 @@ def told(value: T | None) -> T | UnsetType:
 def meta_whole(patch: Upsert, entity: Word | Message) -> Patched[dict[str, Any]]:
     """The `_meta` that a patch leaves an entity with, for versions where an object replaces the stored one."""
     return patch.meta if patch.meta is UNSET or patch.meta is None else entity.meta or {}
+
+
+def one(value: Patched[T], convert: Callable[[T], U]) -> Patched[U]:
+    """A member with three states, of which only a value is converted."""
+    return value if value is UNSET or value is None else convert(value)
+
+
+def each(values: Patched[list[T]], convert: Callable[[T], U]) -> Patched[list[U]]:
+    """A list with three states, of which only the values are converted."""
+    return values if values is UNSET or values is None else [convert(value) for value in values]

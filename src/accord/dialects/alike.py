@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from accord.dialects.absent import known, meta_whole, told
+from accord.dialects.absent import known, meta_whole, one, told
 from accord.dialects.content import ContentMapping
 from accord.dialects.dialect import Dialect, UpdatesFromWire, UpdatesToWire
-from accord.dialects.patched import one
 from accord.schema.values import UNSET, Unknown
 from accord.session.entities import Cost, Notice
 from accord.session.updates import (

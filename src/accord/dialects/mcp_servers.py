@@ -1,14 +1,17 @@
-"""MCP servers of the kinds that every version has, as words; what they are on the wire differs."""
+"""MCP servers as words, and what starts and reaches them: environment variables and headers, which others have too.
+
+These are a dict in words. On the wire they are a list of names and values, or in v1's logins a dict as well.
+"""
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any, TypeVar, cast
 
 from accord.dialects.absent import known, listed
-from accord.dialects.pairs import pairs_from_wire
 from accord.session.servers import HttpServer, SseServer, StdioServer
 
-__all__ = ["remote_server", "stdio_server"]
+__all__ = ["pairs_from_wire", "pairs_to_wire", "remote_server", "stdio_server"]
 
 Remote = TypeVar("Remote", HttpServer, SseServer)
 
@@ -27,3 +30,15 @@ def stdio_server(server: Any) -> StdioServer:
 def remote_server(word: type[Remote], server: Any) -> Remote:
     """A server that is reached by its URL."""
     return word(name=server.name, url=server.url, headers=pairs_from_wire(server.headers), meta=known(server.meta))
+
+
+def pairs_to_wire(kind: type[Any], values: Mapping[str, str]) -> list[Any]:
+    """The values, each as an object of this type."""
+    return [kind(name=name, value=value) for name, value in values.items()]
+
+
+def pairs_from_wire(pairs: Any) -> dict[str, str]:
+    """The values by name; of two with the same name the last one counts."""
+    if isinstance(pairs, dict):
+        return cast("dict[str, str]", pairs)
+    return {pair.name: pair.value for pair in listed(pairs)}

@@ -57,7 +57,7 @@ def negotiate(params: Raw, versions: Sequence[int] = VERSIONS, strict: bool = Fa
     """
     try:
         said = _peek.decode(params)
-    except msgspec.DecodeError as error:
+    except _UNREADABLE as error:
         raise InvalidParams("expected an object") from error
     offered = _offered_version(said.protocol_version)
     chosen = _chosen(offered, said.has_info, versions)
@@ -109,7 +109,7 @@ def accepted(
     """
     try:
         said = _peek.decode(result)
-    except msgspec.DecodeError as error:
+    except _UNREADABLE as error:
         raise Malformed("$", "expected `object`") from error
     if said.protocol_version is UNSET:
         raise Malformed("$.protocolVersion", "required")
@@ -122,6 +122,7 @@ def accepted(
 
 
 _peek = msgspec.json.Decoder(_Peek)
+_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def _dialect(key: int | str) -> type[Dialect]:
@@ -152,7 +153,10 @@ def _chosen(offered: int, with_info: bool, versions: Sequence[int]) -> int:
 
 def _in_v1_shape(params: Raw) -> Raw:
     """An offer in v2's shape as one that v1 can read; if it has v1's members too, they are what counts."""
-    members: Members = msgspec.json.decode(params)
+    try:
+        members: Members = msgspec.json.decode(params)
+    except _UNREADABLE as error:
+        raise InvalidParams("not valid JSON, nested too deeply, or a number too large") from error
     info, capabilities = members.pop("info", None), members.pop("capabilities", None)
     if "clientInfo" not in members and "clientCapabilities" not in members:
         members |= as_v1(info, capabilities)
@@ -193,7 +197,7 @@ def _agent(said: _Peek) -> str:
     for info in (said.info, said.agent_info):
         try:
             return f"The agent {msgspec.json.decode(b'{}' if info is UNSET else info, type=_Named).name[:100]!r}"
-        except msgspec.DecodeError:
+        except _UNREADABLE:
             continue
     return "The agent"
 
@@ -209,7 +213,7 @@ def _is_there(member: Raw | UnsetType) -> bool:
 def _value(version: Raw) -> Any:
     try:
         return msgspec.json.decode(version)
-    except (msgspec.DecodeError, UnicodeDecodeError):  # a number that fits nowhere
+    except _UNREADABLE:  # a number that fits nowhere, perhaps
         return None
 
 

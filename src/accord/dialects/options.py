@@ -1,4 +1,4 @@
-"""Options and their choices, as far as every version spells them alike: all but the names of ids."""
+"""Options and their choices, as far as every version spells them alike; and the option that stands for the modes."""
 
 from __future__ import annotations
 
@@ -11,10 +11,23 @@ from accord.schema.values import UnsetType
 from accord.session.entities import Choice, Option
 from accord.session.requests import SetOption
 
-__all__ = ["choices_to_wire", "is_grouped", "option_from_wire", "option_members", "set_option_from_wire"]
+__all__ = [
+    "MODE",
+    "choices_to_wire",
+    "current_mode",
+    "is_grouped",
+    "is_mode_option",
+    "mode_option",
+    "option_from_wire",
+    "option_members",
+    "set_option_from_wire",
+]
 
 GroupId: TypeAlias = Callable[[Any], str | UnsetType]
 """Given a group on the wire it returns its id, which goes by another name in each version."""
+
+MODE = "mode"
+"""The category of options that stand for the modes."""
 
 
 def option_members(option: Option) -> dict[str, Any]:
@@ -81,3 +94,19 @@ def set_option_from_wire(dialect: Dialect, params: Any) -> SetOption:
     return SetOption(
         session_id=params.session_id, option_id=params.config_id, value=params.value, meta=known(params.meta)
     )
+
+
+def is_mode_option(option: Option) -> bool:
+    """Whether an option stands for the modes."""
+    return option.category == MODE and isinstance(option.value, str)
+
+
+def mode_option(options: Iterable[Option]) -> Option | None:
+    """The first option that stands for the modes."""
+    return next(filter(is_mode_option, options), None)
+
+
+def current_mode(options: Iterable[Option]) -> str | None:
+    """The mode in force, if an option stands for the modes."""
+    option = mode_option(options)
+    return None if option is None else str(option.value)

@@ -1,4 +1,4 @@
-"""Asking for a session and listing them, which every version spells alike but for the MCP servers."""
+"""Asking for a session, listing them, and prompts: spelled alike in every version but for MCP servers and answers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from accord.dialects.absent import known, listed, told
+from accord.dialects.content import ContentMapping
 from accord.dialects.dialect import Dialect, Exchange, RequestFunction
 from accord.dialects.paths import absolute
 from accord.errors import InvalidParams
@@ -15,13 +16,15 @@ from accord.session.requests import (
     ListSessions,
     LoadSession,
     NewSession,
+    Prompt,
     ResumeSession,
     SessionPage,
     SessionSummary,
 )
 from accord.session.servers import McpServer
+from accord.session.word import Unknown
 
-__all__ = ["SessionMapping"]
+__all__ = ["PromptMapping", "SessionMapping"]
 
 
 class SessionMapping:
@@ -129,3 +132,24 @@ def _page_from_wire(dialect: Dialect, asked: ListSessions, result: Any) -> Sessi
         for info in result.sessions
     ]
     return SessionPage(sessions=sessions, next_cursor=known(result.next_cursor), meta=known(result.meta))
+
+
+class PromptMapping:
+    """Bound to the request and the content blocks of one version."""
+
+    def __init__(self, params: type[Any], content: ContentMapping) -> None:
+        self._params = params
+        self._content = content
+
+    def to_wire(self, dialect: Dialect, asked: Prompt) -> Any:
+        """The user's message."""
+        content = self._content.all_to_wire(asked.content)
+        return self._params(session_id=asked.session_id, prompt=content, meta=told(asked.meta))
+
+    def from_wire(self, dialect: Dialect, params: Any) -> Prompt:
+        """The user's message; InvalidParams for content that no agent can have said it takes."""
+        content = self._content.all_from_wire(params.prompt)
+        for index, block in enumerate(content):
+            if isinstance(block, Unknown):
+                raise InvalidParams("this agent takes no content of this type", field=f"prompt[{index}].type")
+        return Prompt(session_id=params.session_id, content=content, meta=known(params.meta))

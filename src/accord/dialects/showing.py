@@ -7,7 +7,7 @@ from typing import Any
 
 from accord.dialects.alike import AlikeUpdates
 from accord.dialects.dialect import Dialect, UpdatesToWire
-from accord.dialects.modes import current_mode
+from accord.dialects.options import current_mode
 from accord.dialects.shown import ShowingDialect
 from accord.dialects.shown_items import ShownItems
 from accord.session.entities import Option, Plan, PlanEntry, Terminal

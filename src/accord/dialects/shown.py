@@ -15,7 +15,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from accord.dialects.dialect import Dialect
-from accord.dialects.modes import is_mode_option
+from accord.dialects.options import is_mode_option
 from accord.session.entities import Exit, Option, Plan, Terminal, TerminalItem, ToolCall
 from accord.session.growing import Output
 

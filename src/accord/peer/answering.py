@@ -51,6 +51,8 @@ class _Service:
 class Answering:
     """Runs what answers each request as a task of its own, and sends what came of it."""
 
+    loop: asyncio.AbstractEventLoop  # set when the connection opens
+
     def __init__(self, conversation: Conversation, flow: Flow, send: Callable[[bytes], None]) -> None:
         self._conversation = conversation
         self._flow = flow
@@ -65,7 +67,7 @@ class Answering:
             self.failed(incoming, TypeError(f"nothing answers {incoming.method}"))
             return
         service = self._services[incoming] = _Service(incoming, work)
-        service.task = asyncio.create_task(self._serve(service))
+        service.task = self.loop.create_task(self._serve(service))
         self._size += service.size
         self._flow.open_requests(len(self._services), self._size)
 

@@ -66,7 +66,7 @@ class Call:
         self.id = id
         self.method = method
         self.on_answer = on_answer
-        self.future: asyncio.Future[Raw] = asyncio.get_running_loop().create_future()
+        self.future: asyncio.Future[Raw] = peer.new_future()
 
     def cancel(self) -> None:
         """Send `$/cancel_request`. The answer still comes: a result, perhaps partial, or RequestCancelled."""
@@ -103,6 +103,7 @@ class Peer:
         self._closed: ConnectionClosed | None = None
         self._close_requested = asyncio.Event()
         self._owner: asyncio.Task[None] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._opening: asyncio.Task[None] | None = None
 
     def agree(self, *, odd_ids_allowed: bool, batches_allowed: bool) -> None:
@@ -110,11 +111,19 @@ class Peer:
         self._conversation.null_ids_allowed = odd_ids_allowed
         self.batches_allowed = batches_allowed
 
+    def new_future(self) -> asyncio.Future[Any]:
+        """A future of the loop that the connection lives in."""
+        if self._loop is None:
+            raise ConnectionClosed("it is not open yet")
+        return self._loop.create_future()
+
     async def open(self) -> None:
         """Open the transport and begin to read. Once: a connection that has ended stays ended."""
         if self._owner is not None:
             raise RuntimeError("a peer is opened only once; make another one")
-        opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        # Kept, because asking for the running loop costs a system call in Python 3.11.
+        self._loop = self._answering.loop = asyncio.get_running_loop()
+        opened: asyncio.Future[None] = self._loop.create_future()
         self._owner = asyncio.create_task(self._own(opened), name="accord connection")
         try:
             await opened

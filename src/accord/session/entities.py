@@ -108,7 +108,7 @@ class ToolCall(Word, kw_only=True):
 
     `content` is a sequence that shares its storage with what came before and after it: each tool call in the queue of
     a slow reader still shows exactly the items it had, and a piece costs the same however many there were before it.
-    `dropped` tells that the transcript's limit has cost it its content and raw fields.
+    `dropped` tells that the transcript's limit has cost it its content, raw fields, locations and meta.
     """
 
     id: str

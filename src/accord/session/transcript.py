@@ -36,7 +36,7 @@ from accord.session.entities import (
 from accord.session.growing import Items, Output
 from accord.session.patching import added_by, lay, meta_after, plus
 from accord.session.updates import Change, MessageChunk, MessagePiece, Report, UnknownReport
-from accord.session.weight import weigh, weigh_piece
+from accord.session.weight import left_of, weigh, weigh_detail, weigh_piece
 from accord.session.word import UNSET
 
 __all__ = ["Place", "Transcript"]
@@ -58,6 +58,15 @@ _CONTENT: Mapping[str, Mapping[str, Any]] = {
     "plans": {"entries": [], "raw": None},
     "compactions": {"summary": Items[Any]()},
 }
+# What it counts beside the content.
+_DETAILS: Mapping[str, tuple[str, ...]] = {
+    "messages": ("meta",),
+    "tool_calls": ("title", "name", "locations", "meta"),
+    "terminals": ("command", "cwd", "meta"),
+    "plans": ("meta",),
+    "compactions": ("error", "meta"),
+    "unknown": (),
+}
 
 
 class Transcript:
@@ -68,7 +77,7 @@ class Transcript:
     """
 
     def __init__(self, byte_limit: int = 256 * 1024 * 1024, entity_limit: int = 100_000) -> None:
-        self.byte_limit = byte_limit
+        self._byte_limit = self._room = byte_limit  # and what of it is left for content
         self.entity_limit = entity_limit
         self.forgotten = 0
         """How many entities went altogether."""
@@ -97,9 +106,19 @@ class Transcript:
         self._telling: Message | None = None
         self._made_up = 0
         self._unknown_count = 0
-        self._weight = 0
+        self._weight = 0  # of all content
         self._holding: OrderedDict[_Key, None] = OrderedDict()  # the last one changed comes last
         self._changed_last: object = None  # the message itself if it was one, else its place in `_holding`
+
+    @property
+    def byte_limit(self) -> int:
+        """How much all of it may weigh; a new limit is kept from the next report on."""
+        return self._byte_limit
+
+    @byte_limit.setter
+    def byte_limit(self, limit: int) -> None:
+        self._room += limit - self._byte_limit
+        self._byte_limit = limit
 
     @property
     def timeline(self) -> list[Place]:
@@ -122,13 +141,16 @@ class Transcript:
             self._hold(("messages", (message.role, message.id)), message)
         content = report.content
         self._weight += message.append(content)
-        if self._weight > self.byte_limit:
+        if self._weight > self._room:
             self._drop()
         return MessageChunk(message=message, content=content, patch=report, created=created)
 
     def _message_patch(self, report: updates.MessagePatch) -> Change:
         message, created = self._message(report.role, report.id)
-        message.meta = meta_after(message.meta, report)
+        meta = message.meta
+        message.meta = meta_after(meta, report)
+        if message.meta is not meta:
+            self._room -= weigh_detail(message.meta) - weigh_detail(meta)
         added: list[Content] | None = []
         growth = 0
         if report.content is not UNSET:
@@ -161,11 +183,13 @@ class Transcript:
 
     def _tool_call_patch(self, report: updates.ToolCallPatch) -> Change:
         self._telling = None
+        before = self.tool_calls.get(report.id)
         call, created = self._renewed("tool_calls", report.id, ToolCall)
         call.meta = meta_after(call.meta, report)
         lay(report, call, _CALL)
         if report.locations is not UNSET:
             call.locations = [*(report.locations or ())]
+        self._room -= _details_growth("tool_calls", before, call)
         growth = 0
         if report.content is not UNSET:
             growth = -weigh(call.content)
@@ -188,9 +212,11 @@ class Transcript:
         return updates.ToolCallChanged(call=call, patch=report, created=created)
 
     def _terminal_patch(self, report: updates.TerminalPatch) -> Change:
+        before = self.terminals.get(report.id)
         terminal, created = self._renewed("terminals", report.id, Terminal)
         terminal.meta = meta_after(terminal.meta, report)
         lay(report, terminal, _TERMINAL)
+        self._room -= _details_growth("terminals", before, terminal)
         growth = 0
         if report.output is not UNSET:
             growth = -len(terminal.output)
@@ -212,6 +238,7 @@ class Transcript:
         before = self.plans.get(plan.id)
         self.plans[plan.id] = plan
         growth = _content_weight("plans", plan)
+        self._room -= _details_growth("plans", before, plan)
         if before is None:
             self._appeared("plans", plan.id)
         else:
@@ -220,12 +247,14 @@ class Transcript:
         return updates.PlanChanged(plan=plan, patch=report, created=before is None)
 
     def _compaction_patch(self, report: updates.CompactionPatch) -> Change:
+        before = self.compactions.get(report.id)
         compaction, created = self._renewed("compactions", report.id, Compaction, status=report.status)
         compaction.status = report.status
         compaction.meta = meta_after(compaction.meta, report)
         growth = 0
         if report.error is not UNSET:
             compaction.error = report.error
+        self._room -= _details_growth("compactions", before, compaction)
         if report.summary is not UNSET:
             growth = -weigh(compaction.summary)
             compaction.summary = Items(report.summary or ())
@@ -313,7 +342,9 @@ class Transcript:
             return
         first = next(iter(entities))
         self._holding.pop((table, first), None)
-        self._weight -= self._weight_of(table, entities.pop(first))
+        entity = entities.pop(first)
+        self._weight -= self._weight_of(table, entity)
+        self._room += _details_weight(table, entity)
         self.forgotten += 1
         if len(self._order) > 16 + 2 * sum(map(len, self._tables.values())):
             self._order = [(table, key) for table, key in self._order if key in self._tables[table]]
@@ -330,7 +361,7 @@ class Transcript:
         if place != self._changed_last:
             self._hold(place, place)
         self._weight += growth
-        if self._weight > self.byte_limit:
+        if self._weight > self._room:
             self._drop()
 
     def _hold(self, place: _Key, sign: object) -> None:
@@ -340,17 +371,20 @@ class Transcript:
 
     def _drop(self) -> None:
         """Drop content until the limit is kept; what is changing right now goes only when nothing else is left."""
-        while self._weight > self.byte_limit and self._holding:
+        while self._weight > self._room and self._holding:
             (table, key), _ = self._holding.popitem(last=False)
             entity = self._tables[table][key]
+            self._room += _details_weight(table, entity)
             if table == "messages":
                 self._weight += entity.replace(())
+                entity.meta = None
                 entity.dropped = True
             elif table == "unknown":
                 self._weight -= weigh(self._unknown.pop(key).raw)
             else:
                 self._weight -= _content_weight(table, entity)
-                self._tables[table][key] = replace(entity, **_CONTENT[table], dropped=True)
+                left = {name: left_of(getattr(entity, name)) for name in _DETAILS[table]}
+                self._tables[table][key] = replace(entity, **_CONTENT[table], **left, dropped=True)
         if not self._holding:
             self._changed_last = None
 
@@ -378,6 +412,18 @@ class Transcript:
 
 def _content_weight(table: str, entity: Any) -> int:
     return sum([weigh(getattr(entity, name)) for name in _CONTENT[table]])
+
+
+def _details_weight(table: str, entity: Any) -> int:
+    return sum([weigh_detail(getattr(entity, name)) for name in _DETAILS[table]])
+
+
+def _details_growth(table: str, before: Any, after: Any) -> int:
+    """What an entity's details weigh more than before; those that are still the same are not weighed again."""
+    if before is None:
+        return _details_weight(table, after)
+    pairs = [(getattr(before, name), getattr(after, name)) for name in _DETAILS[table]]
+    return sum([weigh_detail(new) - weigh_detail(old) for old, new in pairs if new is not old])
 
 
 def _mode_option(options: list[Option]) -> Option | None:

@@ -12,10 +12,12 @@ from msgspec.msgpack import Encoder
 from accord.session.content import Text, is_plain
 from accord.session.growing import Items, Output
 
-__all__ = ["PIECE", "weigh", "weigh_piece", "weigh_text"]
+__all__ = ["LINE", "PIECE", "left_of", "weigh", "weigh_detail", "weigh_piece", "weigh_text"]
 
 PIECE = 64
 """What each piece counts for beside its text."""
+LINE = 200
+"""How many characters of a title or the like stay whatever the limit is; one that is no longer weighs nothing."""
 _STEP = 64 * 1024
 
 _encode = Encoder(enc_hook=repr).encode  # the quickest way to add up all that is in a word
@@ -28,6 +30,20 @@ def weigh(value: Any) -> int:
     if isinstance(value, Output):
         return len(value)
     return 0 if value is None or value == [] else _encoded(value)
+
+
+def weigh_detail(value: Any) -> int:
+    """The weight of something told beside a content; that of what is `left_of` it is nothing."""
+    if isinstance(value, str):
+        return weigh_text(value) if len(value) > LINE else 0
+    return weigh(value)
+
+
+def left_of(detail: Any) -> Any:
+    """What stays of something told beside a content that is dropped: the beginning of a text, else nothing."""
+    if isinstance(detail, str):
+        return detail[:LINE]
+    return [] if isinstance(detail, list) else None
 
 
 def weigh_piece(piece: Any) -> int:

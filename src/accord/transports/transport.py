@@ -11,7 +11,7 @@ from accord.errors import ConnectionClosed, FrameRejected
 
 __all__ = ["HIGH_WATER", "Receiver", "Transport"]
 
-HIGH_WATER = 1024 * 1024
+HIGH_WATER = 64 * 1024
 
 
 class Receiver(Protocol):

@@ -51,6 +51,24 @@ def offered(**members: Any) -> Initialize:
     return word
 
 
+@pytest.mark.parametrize(
+    ("members", "clears"),
+    [
+        ({"capabilities": {}}, True),
+        ({"capabilities": {}, "agentCapabilities": {}, "clientCapabilities": {}}, False),
+        ({"agentCapabilities": {}, "clientCapabilities": {}}, False),
+        ({}, False),
+    ],
+    ids=["bare", "both", "v1", "none"],
+)
+@pytest.mark.requirement("AMB-49")
+def test_null_clears_after_a_handshake_with_bare_capabilities_only(members: dict[str, Any], clears: bool):
+    client, agent = speaker(), speaker()
+    client.answer_from_wire(OFFER, raw({"protocolVersion": 2, **members}))
+    agent.request_from_wire("initialize", raw({"protocolVersion": 2, **members}), "client")
+    assert (client.null_clears, agent.null_clears) == (clears, clears)
+
+
 @pytest.mark.requirement("INIT-06", "AMB-16")
 def test_an_agent_answers_in_both_shapes():
     result = answered(can=AgentCapabilities(load=True, image=True))

@@ -220,7 +220,11 @@ NULLS = {
     "rawInput": None,
     "_meta": None,
 }
+CHANGED = {"type": "diff", "changes": [{"operation": "modify", "path": "/a"}]}
 DRAFT_ONLY = [
+    {"sessionUpdate": "tool_call", "toolCallId": "x", "title": "T", "capabilities": {}},
+    {"sessionUpdate": "tool_call_update", "toolCallId": "x", "content": [CHANGED]},
+    {"sessionUpdate": "agent_message_chunk", "messageId": "m", "content": [text("a")]},
     {"sessionUpdate": "agent_message", "messageId": "m"},
     {"sessionUpdate": "tool_call_content_chunk", "toolCallId": "x", "content": item("a")},
     {"sessionUpdate": "plan_update", "plan": {"type": "items", "id": "p", "entries": []}},
@@ -229,6 +233,8 @@ DRAFT_ONLY = [
     {"sessionUpdate": "terminal_output_chunk", "terminalId": "t", "data": ""},
 ]
 ALSO_OF_V1 = [
+    {"sessionUpdate": "tool_call", "toolCallId": "x", "title": "T", "capabilities": None},
+    {"sessionUpdate": "tool_call", "toolCallId": "x", "content": [{"type": "diff", "path": "/a", "newText": "b"}]},
     {"sessionUpdate": "agent_message_chunk", "messageId": "m", "content": text("a")},
     {"sessionUpdate": "tool_call", "toolCallId": "x", "title": "T"},
     {"sessionUpdate": "tool_call_update", "toolCallId": "x", "status": "completed"},
@@ -258,6 +264,14 @@ def test_null_clears_once_the_peer_has_sent_a_form_that_v1_does_not_have(before:
     call = transcript.tool_calls["c"]
     assert (call.title, call.kind, call.status) == (None, "other", "pending")
     assert (list(call.content), call.locations, call.raw_input, call.meta) == ([], [], None, None)
+
+
+@pytest.mark.parametrize("form", [{"capabilities": {}}, {"content": [CHANGED]}], ids=["capabilities", "diff"])
+@pytest.mark.requirement("AMB-49")
+def test_null_clears_already_in_the_update_that_has_such_a_form(form: dict[str, Any]):
+    [report] = reports_of(speaker(), sessionUpdate="tool_call_update", toolCallId="c", **{**NULLS, **form})
+    assert isinstance(report, ToolCallPatch)
+    assert (report.title, report.status, report.raw_input) == (None, None, None)
 
 
 @pytest.mark.requirement("UPDATE-38")

@@ -6,7 +6,7 @@ import msgspec
 
 from accord.dialects.absent import known, listed, told
 from accord.dialects.dialect import Dialect
-from accord.dialects.pairs import pairs_from_wire, pairs_to_wire
+from accord.dialects.mcp_servers import pairs_from_wire, pairs_to_wire
 from accord.dialects.paths import absolute, line_number
 from accord.dialects.permissions import PermissionMapping, permission_options
 from accord.dialects.shown import ShowingDialect

@@ -15,7 +15,7 @@ from accord.dialects.lifecycle import (
     info_to_wire,
     marker,
 )
-from accord.dialects.pairs import pairs_from_wire
+from accord.dialects.mcp_servers import pairs_from_wire
 from accord.schema import v1 as wire
 from accord.schema.values import UNSET, UnsetType
 from accord.session.capabilities import (

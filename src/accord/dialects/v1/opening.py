@@ -8,10 +8,11 @@ from typing import Any
 from accord.dialects.absent import known, told
 from accord.dialects.commands import commands_from_wire
 from accord.dialects.dialect import AnswerFunction, Dialect
+from accord.dialects.options import mode_option
 from accord.dialects.shown import ShowingDialect
-from accord.dialects.v1.modes import modes_from_wire, modes_shown, modes_to_wire
-from accord.schema.values import UNSET
-from accord.session.entities import Option
+from accord.schema import v1 as wire
+from accord.schema.values import UNSET, UnsetType
+from accord.session.entities import Mode, Modes, Option
 from accord.session.requests import Asked, SessionOpened, SetOption
 
 __all__ = ["OpeningMapping"]
@@ -40,7 +41,7 @@ class OpeningMapping:
             if answer.commands:
                 dialect.lose("opened-commands", session_id)
             return result(
-                modes=modes_to_wire(modes_shown(dialect, session_id, answer)),
+                modes=_modes_to_wire(_modes_shown(dialect, session_id, answer)),
                 config_options=UNSET if answer.options is UNSET else self._options_to_wire(dialect, answer.options),
                 models=answer.models,
                 meta=told(answer.meta),
@@ -54,7 +55,7 @@ class OpeningMapping:
         commands = known(getattr(result, "available_commands", UNSET))
         return SessionOpened(
             session_id=getattr(result, "session_id", UNSET),
-            modes=modes_from_wire(getattr(result, "modes", UNSET)),
+            modes=_modes_from_wire(getattr(result, "modes", UNSET)),
             options=UNSET if options is None else self._options_from_wire(dialect, options),
             commands=UNSET if commands is None else commands_from_wire(dialect, commands),
             models=getattr(result, "models", UNSET),
@@ -65,3 +66,44 @@ class OpeningMapping:
         """All options, after one was set."""
         options = [] if answer.options is UNSET else answer.options
         return self._options_set(config_options=self._options_to_wire(dialect, options), meta=told(answer.meta))
+
+
+def _modes_shown(dialect: ShowingDialect, session_id: str, answer: SessionOpened) -> Modes | None:
+    """The modes to open a session with, made from the mode option if need be; they are kept in step from here on."""
+    shown = dialect.shown(session_id)
+    modes = answer.modes
+    if answer.options is not UNSET:
+        shown.options = answer.options
+        modes = modes or _modes_of(answer.options)
+    if modes is not None:
+        shown.mode = modes.current
+    return modes
+
+
+def _modes_of(options: Iterable[Option]) -> Modes | None:
+    option = mode_option(options)
+    if option is None:
+        return None
+    available = [Mode(id=each.value, name=each.name, description=each.description) for each in option.choices]
+    return Modes(current=str(option.value), available=available)
+
+
+def _modes_to_wire(modes: Modes | None) -> wire.SessionModeState | UnsetType:
+    if modes is None:
+        return UNSET
+    available = [
+        wire.SessionMode(id=mode.id, name=mode.name, description=told(mode.description), meta=told(mode.meta))
+        for mode in modes.available
+    ]
+    return wire.SessionModeState(current_mode_id=modes.current, available_modes=available, meta=told(modes.meta))
+
+
+def _modes_from_wire(state: wire.SessionModeState | None | UnsetType) -> Modes | None:
+    said = known(state)
+    if said is None:
+        return None
+    available = [
+        Mode(id=mode.id, name=mode.name, description=known(mode.description), meta=known(mode.meta))
+        for mode in said.available_modes
+    ]
+    return Modes(current=said.current_mode_id, available=available, meta=known(said.meta))

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from accord.dialects.absent import known, told
+from accord.dialects.absent import known, listed, told
 from accord.dialects.dialect import Dialect
-from accord.dialects.prompts import PromptMapping
-from accord.dialects.sessions import SessionMapping
+from accord.dialects.mcp_servers import pairs_to_wire, remote_server, stdio_server
+from accord.dialects.sessions import PromptMapping, SessionMapping
 from accord.dialects.v1.content import CONTENT, note_icons
-from accord.dialects.v1.mcp_servers import servers_from_wire, servers_to_wire
 from accord.dialects.v1.opening import OpeningMapping
 from accord.dialects.v1.options import options_from_wire, options_to_wire
 from accord.schema import v1 as wire
-from accord.schema.values import UNSET
+from accord.schema.values import UNSET, UnsetType
 from accord.session.requests import Prompt, PromptAnswer, SetOption
+from accord.session.servers import HttpServer, McpServer, SseServer, StdioServer
+from accord.session.word import Unknown
 
 __all__ = [
     "OPENING",
@@ -26,7 +28,44 @@ __all__ = [
     "set_option_to_wire",
 ]
 
-SESSIONS = SessionMapping(wire, servers_to_wire, servers_from_wire)
+
+def _servers_to_wire(servers: Iterable[McpServer]) -> list[wire.McpServer]:
+    return [_server_to_wire(server) for server in servers]
+
+
+def _server_to_wire(server: McpServer) -> wire.McpServer:
+    match server:
+        case StdioServer():
+            env = pairs_to_wire(wire.EnvVariable, server.env)
+            return wire.McpServer(
+                name=server.name, command=server.command, args=server.args, env=env, meta=told(server.meta)
+            )
+        case HttpServer() | SseServer():
+            kind = "http" if isinstance(server, HttpServer) else "sse"
+            headers = pairs_to_wire(wire.HttpHeader, server.headers)
+            return wire.McpServer(type=kind, name=server.name, url=server.url, headers=headers, meta=told(server.meta))
+        case Unknown():
+            return wire.McpServer(type=server.tag, name=str(server.raw.get("name", server.tag)))
+
+
+def _servers_from_wire(servers: list[wire.McpServer] | UnsetType) -> list[McpServer]:
+    """The servers; one of a kind v1 does not know keeps its kind and name, to be reported (FN-77)."""
+    return [_server_from_wire(server) for server in listed(servers)]
+
+
+def _server_from_wire(server: wire.McpServer) -> McpServer:
+    match known(server.type):
+        case None | "stdio":
+            return stdio_server(server)
+        case "http":
+            return remote_server(HttpServer, server)
+        case "sse":
+            return remote_server(SseServer, server)
+        case kind:
+            return Unknown(tag=kind, raw={"type": kind, "name": server.name})
+
+
+SESSIONS = SessionMapping(wire, _servers_to_wire, _servers_from_wire)
 OPENING = OpeningMapping(options_to_wire, options_from_wire, wire.SetSessionConfigOptionResponse)
 PROMPTS = PromptMapping(wire.PromptRequest, CONTENT)
 STOP_REASONS = frozenset(("end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"))

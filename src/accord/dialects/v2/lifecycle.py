@@ -15,7 +15,7 @@ from accord.dialects.lifecycle import (
     info_to_wire,
     marker,
 )
-from accord.dialects.pairs import pairs_from_wire, pairs_to_wire
+from accord.dialects.mcp_servers import pairs_from_wire, pairs_to_wire
 from accord.errors import InvalidParams
 from accord.schema import v2 as wire
 from accord.schema.values import UNSET, UnsetType

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from accord.dialects.dialect import Dialect
-from accord.dialects.modes import MODE, is_mode_option
+from accord.dialects.options import MODE, is_mode_option
 from accord.session.entities import Choice, Modes, Option
 
 __all__ = ["Offered", "OfferingDialect"]

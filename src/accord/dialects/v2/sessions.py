@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from accord.dialects.absent import known, told
+from accord.dialects.absent import known, listed, told
 from accord.dialects.commands import commands_from_wire
 from accord.dialects.dialect import AnswerFunction, Dialect, RequestFunction
+from accord.dialects.mcp_servers import pairs_to_wire, remote_server, stdio_server
 from accord.dialects.options import set_option_from_wire as value_from_wire
-from accord.dialects.prompts import PromptMapping
-from accord.dialects.sessions import SessionMapping
+from accord.dialects.sessions import PromptMapping, SessionMapping
 from accord.dialects.v2.content import CONTENT
-from accord.dialects.v2.mcp_servers import servers_from_wire, servers_to_wire
 from accord.dialects.v2.offered import OfferingDialect
 from accord.dialects.v2.options import COMMANDS, options_from_wire, options_to_wire
 from accord.errors import InvalidParams
 from accord.schema import v2 as wire
-from accord.schema.values import UNSET
+from accord.schema.values import UNSET, UnsetType
+from accord.schema.values import Unknown as UnknownOnWire
 from accord.session.requests import Asked, Prompt, PromptAnswer, SessionOpened, SetOption
+from accord.session.servers import HttpServer, McpServer, SseServer, StdioServer
+from accord.session.word import Unknown
 
 __all__ = [
     "PROMPTS",
@@ -31,7 +34,47 @@ __all__ = [
     "set_option_to_wire",
 ]
 
-SESSIONS = SessionMapping(wire, servers_to_wire, servers_from_wire)
+
+def _servers_to_wire(servers: Iterable[McpServer]) -> list[wire.McpServer] | UnsetType:
+    """The servers; InvalidParams, as an agent would answer, for one of the kind that v2 no longer has."""
+    return [_server_to_wire(server, f"mcpServers[{index}]") for index, server in enumerate(servers)] or UNSET
+
+
+def _server_to_wire(server: McpServer, field: str) -> wire.McpServer:
+    match server:
+        case StdioServer():
+            return wire.McpServerStdio(
+                name=server.name,
+                command=server.command,
+                args=server.args or UNSET,
+                env=pairs_to_wire(wire.EnvVariable, server.env) or UNSET,
+                meta=told(server.meta),
+            )
+        case HttpServer():
+            headers = pairs_to_wire(wire.HttpHeader, server.headers) or UNSET
+            return wire.McpServerHttp(name=server.name, url=server.url, headers=headers, meta=told(server.meta))
+        case SseServer():
+            raise InvalidParams("v2 has no MCP servers of type sse", field=f"{field}.type")
+        case Unknown():
+            return UnknownOnWire(server.tag, server.raw)
+
+
+def _servers_from_wire(servers: list[wire.McpServer] | UnsetType) -> list[McpServer]:
+    """The servers; InvalidParams for a kind that is not known, and for two of the same name."""
+    read: list[McpServer] = []
+    names: set[str] = set()
+    for index, server in enumerate(listed(servers)):
+        if isinstance(server, UnknownOnWire):
+            raise InvalidParams("this agent has no such MCP transport", field=f"mcpServers[{index}].type")
+        if server.name in names:
+            raise InvalidParams("two MCP servers have this name", field=f"mcpServers[{index}].name")
+        names.add(server.name)
+        is_stdio = isinstance(server, wire.McpServerStdio)
+        read.append(stdio_server(server) if is_stdio else remote_server(HttpServer, server))
+    return read
+
+
+SESSIONS = SessionMapping(wire, _servers_to_wire, _servers_from_wire)
 PROMPTS = PromptMapping(wire.PromptRequest, CONTENT)
 
 
@@ -75,7 +118,8 @@ def opened_from_wire(dialect: Dialect, asked: Asked, result: Any) -> SessionOpen
 
 def prompt_answer_to_wire(dialect: Dialect, asked: Prompt, answer: PromptAnswer) -> wire.PromptResponse:
     """Where the message has its place; the stop reason is told by a state report."""
-    assert answer.message_id is not None
+    if answer.message_id is None:
+        raise ValueError("in v2 a prompt is answered with the id of its message")
     return wire.PromptResponse(message_id=answer.message_id, meta=told(answer.meta))
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from binascii import a2b_base64, b2a_base64
 
-from accord.dialects.absent import known, told
+from accord.dialects.absent import known, one, told
 from accord.dialects.dialect import Dialect
-from accord.dialects.patched import one
 from accord.dialects.v2.tool_calls import can_cancel
 from accord.errors import Malformed
 from accord.schema import v2 as wire

@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
-from accord.dialects.absent import known, told
+from accord.dialects.absent import each, known, one, told
 from accord.dialects.dialect import Dialect
-from accord.dialects.patched import each, one
 from accord.dialects.paths import noted
 from accord.dialects.tool_calls import ItemReader, locations_from_wire
 from accord.dialects.v2.content import CONTENT

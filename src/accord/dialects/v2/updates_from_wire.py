@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from accord.dialects.absent import known
+from accord.dialects.absent import each, known
 from accord.dialects.alike import tags_of
 from accord.dialects.commands import commands_report
 from accord.dialects.dialect import Dialect, UpdatesFromWire
-from accord.dialects.patched import each
 from accord.dialects.plans import plan_from_wire
 from accord.dialects.v2 import terminals
 from accord.dialects.v2.content import ALIKE, CONTENT

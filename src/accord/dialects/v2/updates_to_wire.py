@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from accord.dialects.absent import told
+from accord.dialects.absent import each, told
 from accord.dialects.alike import unknown_update
 from accord.dialects.dialect import Dialect, UpdatesToWire
-from accord.dialects.patched import each
 from accord.dialects.plans import entries_to_wire
 from accord.dialects.v2 import terminals
 from accord.dialects.v2.content import ALIKE, CONTENT

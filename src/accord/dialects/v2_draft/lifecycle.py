@@ -8,6 +8,7 @@ from accord.dialects.absent import known, listed, told
 from accord.dialects.dialect import Dialect
 from accord.dialects.lifecycle import group_meta, info_from_wire, info_to_wire, marker
 from accord.dialects.v1 import lifecycle as older
+from accord.dialects.v2_draft.clearing import ClearingDialect
 from accord.schema import v1, v2
 from accord.schema import v2_draft as wire
 from accord.schema.v2_draft import Support, is_supported
@@ -34,7 +35,9 @@ def initialize_to_wire(dialect: Dialect, asked: Initialize) -> v1.InitializeRequ
     return older.initialize_to_wire(dialect, asked)
 
 
-def initialize_from_wire(dialect: Dialect, params: wire.InitializeRequest) -> Initialize:
+def initialize_from_wire(dialect: ClearingDialect, params: wire.InitializeRequest) -> Initialize:
+    if known(params.capabilities) is not None and known(params.client_capabilities) is None:
+        dialect.null_clears = True
     return Initialize(
         version=params.protocol_version,
         info=info_from_wire(params.client_info) or info_from_wire(params.info),
@@ -56,7 +59,9 @@ def initialized_to_wire(dialect: Dialect, asked: Initialize, answer: Initialized
     )
 
 
-def initialized_from_wire(dialect: Dialect, asked: Initialize, result: wire.InitializeResponse) -> Initialized:
+def initialized_from_wire(dialect: ClearingDialect, asked: Initialize, result: wire.InitializeResponse) -> Initialized:
+    if known(result.capabilities) is not None and known(result.agent_capabilities) is None:
+        dialect.null_clears = True
     return Initialized(
         version=result.protocol_version,
         info=info_from_wire(result.agent_info) or info_from_wire(result.info),

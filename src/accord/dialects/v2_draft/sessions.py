@@ -5,7 +5,7 @@ from __future__ import annotations
 from accord.dialects.absent import known, told
 from accord.dialects.dialect import Dialect
 from accord.dialects.options import set_option_from_wire as value_from_wire
-from accord.dialects.prompts import PromptMapping
+from accord.dialects.sessions import PromptMapping
 from accord.dialects.v1.opening import OpeningMapping
 from accord.dialects.v2.options import options_from_wire
 from accord.dialects.v2_draft.clearing import ClearingDialect

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from accord.dialects.absent import known, one
 from accord.dialects.dialect import Dialect
-from accord.dialects.patched import one
 from accord.dialects.shown import ShowingDialect
 from accord.dialects.shown_items import ShownItems
 from accord.dialects.shown_items import diff_from_wire as diff_of_v1
@@ -30,8 +30,12 @@ def _block_to_wire(dialect: Dialect, block: Content) -> v2.ContentBlock:
 
 
 def _diff_from_wire(dialect: Dialect, item: wire.Diff) -> Diff:
-    """Changed files: v1's one, or v2's list."""
-    return diff_of_v1(dialect, item) if item.changes is UNSET else diff_of_v2(dialect, item)
+    """Changed files: v1's one, or v2's list, which v1 does not have."""
+    if item.changes is UNSET:
+        return diff_of_v1(dialect, item)
+    assert isinstance(dialect, ClearingDialect)
+    dialect.null_clears = True
+    return diff_of_v2(dialect, item)
 
 
 ITEMS = ShownItems(v2, wire.Diff, _block_to_wire)
@@ -63,13 +67,17 @@ def patch_from_wire(dialect: ClearingDialect, update: wire.ToolCallUpdate, creat
     def kept(value: Any) -> Any:
         return UNSET if value is None and not dialect.null_clears else value
 
+    if known(update.capabilities) is not None:
+        dialect.null_clears = True
+    # Read before the rest: a diff in it may tell that null clears.
+    content = one(kept(update.content), partial(READER.all_from_wire, dialect))
     return ToolCallPatch(
         id=update.tool_call_id,
         title=kept(update.title),
         name=kept(update.name),
         kind=kept(update.kind),
         status=kept(update.status),
-        content=one(kept(update.content), partial(READER.all_from_wire, dialect)),
+        content=content,
         locations=one(kept(update.locations), partial(locations_from_wire, dialect)),
         raw_input=kept(update.raw_input),
         raw_output=kept(update.raw_output),

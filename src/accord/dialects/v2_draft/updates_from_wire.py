@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from accord.dialects.absent import known
+from accord.dialects.absent import each, known
 from accord.dialects.alike import tags_of
 from accord.dialects.commands import commands_report
 from accord.dialects.dialect import UpdatesFromWire
-from accord.dialects.patched import each
 from accord.dialects.plans import plan_from_wire
 from accord.dialects.v1 import updates_from_wire as older
 from accord.dialects.v2 import updates_from_wire as newer
@@ -40,6 +39,8 @@ def newer_form(read: Reading) -> Reading:
 def _pieces(role: str) -> Reading:
     def pieces(dialect: ClearingDialect, update: wire.ContentChunk) -> list[Report]:
         message_id, content = known(update.message_id), update.content
+        if isinstance(content, list):
+            dialect.null_clears = True
         blocks = content if isinstance(content, list) else [content]
         return [
             MessagePiece(role=role, id=message_id, content=CONTENT.from_wire(block), meta=update.meta)

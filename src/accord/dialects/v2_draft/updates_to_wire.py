@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from msgspec import UNSET
 
-from accord.dialects.absent import meta_whole, told
+from accord.dialects.absent import each, meta_whole, told
 from accord.dialects.alike import unknown_update
 from accord.dialects.dialect import UpdatesToWire
-from accord.dialects.patched import each
 from accord.dialects.plans import entries_to_wire
 from accord.dialects.showing import ShowingUpdates, entries_to_tell, plan_is_told
 from accord.dialects.shown import ShowingDialect
