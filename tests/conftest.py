@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 settings.register_profile("accord", deadline=None, print_blob=True)
 settings.load_profile("accord")
 
+# Our own tests forgive nothing, unless they test what is forgiven.
+os.environ.setdefault("ACCORD_STRICT", "1")
+
 # In CI every peer has to be there, so an interop test that is skipped is one that failed.
 SKIPPING_FAILS = os.environ.get("CI") == "true"
 
