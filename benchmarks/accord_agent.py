@@ -55,7 +55,8 @@ class BenchAgent:
             case SetMode():
                 return Done()
             case Prompt(session_id=session_id, content=[Text(text=order)]):
-                await self.take_turn(session_id, *read_order(order))
+                count, size, _ = read_order(order)
+                await self.take_turn(session_id, count, size)
                 return PromptAnswer(stop_reason="end_turn")
             case Initialize():
                 info = Implementation(name=AGENT_NAME, version=str(os.getpid()))

@@ -40,7 +40,7 @@ def answer(request: FromClient) -> Success:
         case SetMode():
             return Success(request.id, SetModeResult())
         case Prompt():
-            count, size = read_order(request.params.prompt[0].text)
+            count, size, _ = read_order(request.params.prompt[0].text)
             text = text_of(size)
             for _ in range(count):
                 update = AgentMessageChunk(Text(text))

@@ -31,10 +31,12 @@ class Scale:
     flood: int
     wire: int
     starts: int
+    stored: int
+    sessions: int
 
 
-FULL = Scale(5, 50_000, 2_000, 1_000, 50 * MEBIBYTE, 128 * MEBIBYTE, 5_000, 3)
-QUICK = Scale(1, 2_000, 200, 100, 5 * MEBIBYTE, 32 * MEBIBYTE, 500, 1)
+FULL = Scale(5, 50_000, 2_000, 1_000, 50 * MEBIBYTE, 128 * MEBIBYTE, 5_000, 3, 100_000, 300)
+QUICK = Scale(1, 2_000, 200, 100, 5 * MEBIBYTE, 32 * MEBIBYTE, 500, 1, 2_000, 20)
 
 
 @dataclass(frozen=True)
@@ -43,9 +45,12 @@ class Contender:
 
     program: str
     uvloop: bool = False
+    shown: str | None = None
 
     @property
     def name(self) -> str:
+        if self.shown is not None:
+            return self.shown
         return f"{self.program} on uvloop" if self.uvloop else self.program
 
 
@@ -59,6 +64,9 @@ class Experiment:
 
 
 ACCORD, OFFICIAL, BARE, STREAMS = map(Contender, ("accord", "official", "bare", "streams"))
+SDK = Contender("sdk", shown="accord")
+"""accord as its users write it, where `ACCORD` is its core."""
+STREAMED = Contender("sdk", shown="streamed")
 
 
 def _client(contender: Contender, work: str, count: int, *arguments: str) -> Readings:
@@ -72,6 +80,19 @@ def _updates(contender: Contender, scale: Scale) -> Readings:
         "rate": scale.updates / readings["seconds"],
         "cpu": readings["cpu_seconds"] / scale.updates * 1e6,
     }
+
+
+def _mixed_updates(contender: Contender, scale: Scale) -> Readings:
+    return {"rate": scale.updates / _client(contender, "mixed-turn", scale.updates)["seconds"]}
+
+
+def _load(contender: Contender, scale: Scale) -> Readings:
+    work = "stored-turn" if contender is STREAMED else "load"
+    return {"time": _client(contender, work, scale.stored)["seconds"] * 1e3}
+
+
+def _sessions(contender: Contender, scale: Scale) -> Readings:
+    return {"cpu": _client(contender, "sessions", scale.sessions)["cpu_seconds"] * 1e3}
 
 
 def _round_trips(contender: Contender, scale: Scale) -> Readings:
@@ -163,6 +184,9 @@ def _growth(pid: int, resident: int) -> Readings:
 
 EXPERIMENTS = {
     "updates": Experiment((ACCORD, OFFICIAL, BARE, STREAMS), _updates),
+    "mixed-updates": Experiment((SDK, OFFICIAL, STREAMS), _mixed_updates),
+    "load": Experiment((SDK, STREAMED), _load),
+    "sessions": Experiment((SDK, OFFICIAL), _sessions),
     "round-trips": Experiment((ACCORD, OFFICIAL, BARE, STREAMS), _round_trips),
     "round-trips-uvloop": Experiment(
         (

@@ -10,7 +10,16 @@ import acp
 from acp.schema import AgentCapabilities, Implementation, SetSessionModeResponse, TextContentBlock
 
 from benchmarks.loops import run
-from benchmarks.payloads import AGENT_NAME, PROTOCOL_VERSION, SESSION_ID, read_order, text_of
+from benchmarks.payloads import (
+    AGENT_NAME,
+    PROTOCOL_VERSION,
+    SESSION_ID,
+    TOOL_CALL_ID,
+    is_tool_update,
+    read_order,
+    text_of,
+    tool_title,
+)
 
 
 class BenchAgent:
@@ -35,10 +44,14 @@ class BenchAgent:
     async def prompt(self, session_id: str, prompt: list[Any], **_: Any) -> acp.PromptResponse:
         block = prompt[0]
         assert isinstance(block, TextContentBlock)
-        count, size = read_order(block.text)
+        count, size, tool_every = read_order(block.text)
         text = text_of(size)
-        for _number in range(count):
-            await self.connection.session_update(session_id, acp.update_agent_message_text(text))
+        for number in range(count):
+            if is_tool_update(number, tool_every):
+                update = acp.update_tool_call(TOOL_CALL_ID, title=tool_title(number), status="in_progress")
+                await self.connection.session_update(session_id, update)
+            else:
+                await self.connection.session_update(session_id, acp.update_agent_message_text(text))
         return acp.PromptResponse(stop_reason="end_turn")
 
 

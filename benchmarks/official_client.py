@@ -11,7 +11,7 @@ from acp.schema import AgentMessageChunk, TextContentBlock
 
 from benchmarks.loops import run
 from benchmarks.payloads import MODE_ID, PROTOCOL_VERSION, write_order
-from benchmarks.program import Options, measure, read_options, report
+from benchmarks.program import Options, measure_whole, read_options, report
 
 
 class BenchClient:
@@ -27,9 +27,9 @@ class BenchClient:
     async def session_update(self, update: Any, **_: Any) -> None:
         if self.stalled:
             await asyncio.get_running_loop().create_future()
-        assert isinstance(update, AgentMessageChunk)
-        assert isinstance(update.content, TextContentBlock)
-        self.received += len(update.content.text)
+        if isinstance(update, AgentMessageChunk):
+            assert isinstance(update.content, TextContentBlock)
+            self.received += len(update.content.text)
 
 
 class Connected:
@@ -39,13 +39,16 @@ class Connected:
         self.agent_pid = agent_pid
         self.session_id = session_id
 
-    async def prompt(self, count: int, size: int) -> int:
+    async def prompt(self, count: int, size: int, tool_every: int = 0) -> int:
         self.client.received = 0
-        await self.connection.prompt(self.session_id, [acp.text_block(write_order(count, size))])
+        await self.connection.prompt(self.session_id, [acp.text_block(write_order(count, size, tool_every))])
         return self.client.received
 
     async def set_mode(self) -> None:
         await self.connection.set_session_mode(self.session_id, MODE_ID)
+
+    async def new_session(self) -> None:
+        await self.connection.new_session("/")
 
     async def in_flight(self, count: int) -> None:
         await asyncio.gather(*(self.set_mode() for _ in range(count)))
@@ -58,7 +61,7 @@ async def converse(options: Options) -> dict[str, float]:
         assert answer.agent_info
         session = await connection.new_session("/")
         connected = Connected(client, connection, int(answer.agent_info.version), session.session_id)
-        return await measure(options, connected, client.stall)
+        return await measure_whole(options, connected, client.stall)
 
 
 if __name__ == "__main__":

@@ -10,8 +10,12 @@ __all__ = [
     "PROTOCOL_VERSION",
     "SESSION_ID",
     "TOOL_CALL_FRAME",
+    "TOOL_CALL_ID",
+    "characters_of",
+    "is_tool_update",
     "read_order",
     "text_of",
+    "tool_title",
     "write_order",
 ]
 
@@ -19,6 +23,7 @@ PROTOCOL_VERSION = 1
 AGENT_NAME = "bench"
 SESSION_ID = "sess_0d9f4c1b7e"
 MODE_ID = "ask"
+TOOL_CALL_ID = "call_0001"
 
 _LINE = "The quick brown fox jumps over the lazy dog and runs home again\n"
 
@@ -29,7 +34,7 @@ TOOL_CALL_FRAME: dict[str, Any] = {
         "sessionId": SESSION_ID,
         "update": {
             "sessionUpdate": "tool_call_update",
-            "toolCallId": "call_0001",
+            "toolCallId": TOOL_CALL_ID,
             "title": "Edit src/server/handlers.py",
             "kind": "edit",
             "status": "in_progress",
@@ -58,11 +63,26 @@ def text_of(size: int) -> str:
     return _LINE * (size // len(_LINE))
 
 
-def write_order(count: int, size: int) -> str:
-    """The prompt's text that asks an agent for `count` message chunks of `size` characters."""
-    return f"{count} {size}"
+def write_order(count: int, size: int, tool_every: int = 0) -> str:
+    """The prompt's text that asks for `count` updates: chunks of `size` characters, each `tool_every`th a tool update."""
+    return f"{count} {size} {tool_every}"
 
 
-def read_order(text: str) -> tuple[int, int]:
-    count, size = text.split()
-    return int(count), int(size)
+def read_order(text: str) -> tuple[int, int, int]:
+    count, size, tool_every = text.split()
+    return int(count), int(size), int(tool_every)
+
+
+def is_tool_update(number: int, tool_every: int) -> bool:
+    """Whether the update of this number, from 0, is one of a tool call."""
+    return tool_every > 0 and number % tool_every == 0
+
+
+def tool_title(number: int) -> str:
+    return f"Step {number}"
+
+
+def characters_of(count: int, size: int, tool_every: int) -> int:
+    """How much text an order brings."""
+    tools = -(-count // tool_every) if tool_every else 0
+    return (count - tools) * size

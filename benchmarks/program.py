@@ -13,11 +13,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
 from time import perf_counter, perf_counter_ns
-from typing import Protocol
+from typing import Any, Protocol
 
+from benchmarks.payloads import characters_of
 from benchmarks.processes import cpu_seconds, peak_memory
 
-__all__ = ["Connected", "Options", "measure", "read_options", "report"]
+__all__ = ["Connected", "Options", "WholeClient", "measure", "measure_whole", "read_options", "report"]
+
+
+TOOL_EVERY = 10
+"""Which updates of a mixed turn are those of a tool call."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +56,19 @@ class Connected(Protocol):
         ...
 
 
+class WholeClient(Connected, Protocol):
+    """A client that can do more than the floors: turns with tool calls in them, and sessions one after the other."""
+
+    async def prompt(self, count: int, size: int, tool_every: int = 0) -> int: ...
+
+    async def new_session(self) -> None: ...
+
+
 def read_options(default_agent: str) -> Options:
     parser = argparse.ArgumentParser()
-    parser.add_argument("work", choices=["turn", "round-trips", "in-flight", "stalled"])
+    parser.add_argument(
+        "work", choices=["turn", "mixed-turn", "sessions", "round-trips", "in-flight", "stalled", "stored-turn", "load"]
+    )
     parser.add_argument("--count", type=int, default=1)
     parser.add_argument("--size", type=int, default=12)
     parser.add_argument("--agent", default=default_agent)
@@ -91,15 +106,40 @@ async def measure(options: Options, connected: Connected, stall: Callable[[], No
             raise ValueError(other)
 
 
-async def _turn(options: Options, connected: Connected) -> dict[str, float]:
+async def measure_whole(
+    options: Options, connected: WholeClient, stall: Callable[[], None] | None = None
+) -> dict[str, float]:
+    """As `measure`, with the works that only a whole client can do."""
+    match options.work:
+        case "mixed-turn":
+            await connected.prompt(20, 12, TOOL_EVERY)
+            return await _turn(options, connected, TOOL_EVERY)
+        case "sessions":
+            return await _sessions(options, connected)
+        case _:
+            return await measure(options, connected, stall)
+
+
+async def _sessions(options: Options, connected: WholeClient) -> dict[str, float]:
+    for _ in range(10):
+        await connected.new_session()
+    pids = (os.getpid(), connected.agent_pid)
+    cpu = sum(map(cpu_seconds, pids))
+    for _ in range(options.count):
+        await connected.new_session()
+    return {"cpu_seconds": (sum(map(cpu_seconds, pids)) - cpu) / options.count}
+
+
+async def _turn(options: Options, connected: Any, tool_every: int = 0) -> dict[str, float]:
     pids = (os.getpid(), connected.agent_pid)
     cpu = sum(map(cpu_seconds, pids))
     started = perf_counter()
-    received = await connected.prompt(options.count, options.size)
+    mixed = (tool_every,) if tool_every else ()
+    received = await connected.prompt(options.count, options.size, *mixed)
     seconds = perf_counter() - started
     cpu = sum(map(cpu_seconds, pids)) - cpu
-    if received != options.count * options.size:
-        raise RuntimeError(f"{received} characters came instead of {options.count * options.size}")
+    if received != (expected := characters_of(options.count, options.size, tool_every)):
+        raise RuntimeError(f"{received} characters came instead of {expected}")
     return {"seconds": seconds, "cpu_seconds": cpu, "peak_bytes": sum(map(peak_memory, pids))}
 
 

@@ -9,8 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks.cases import FRAME_CAP_NAME, Case
-from benchmarks.experiments import FRAME_CAP, MEBIBYTE
+from benchmarks.cases import KNOWN_SIZES, Case
 
 __all__ = ["Result", "result_of", "table", "write_json"]
 
@@ -36,7 +35,7 @@ class Result:
     @property
     def others(self) -> dict[str, float]:
         """The floors, and whoever else ran for comparison."""
-        own = ("accord", "accord on uvloop", "official", FRAME_CAP_NAME)
+        own = ("accord", "accord on uvloop", "official", *KNOWN_SIZES)
         return {name: value for name, value in self.medians.items() if name not in own}
 
     def as_json(self) -> dict[str, Any]:
@@ -57,7 +56,7 @@ class Result:
 def result_of(case: Case, rounds: dict[str, list[dict[str, float]]]) -> Result:
     """`rounds` has the readings of each contender, one per round."""
     medians = {name: median(readings[case.reading] for readings in runs) for name, runs in rounds.items() if runs}
-    return Result(case, {**medians, FRAME_CAP_NAME: FRAME_CAP / MEBIBYTE})
+    return Result(case, {**medians, **KNOWN_SIZES})
 
 
 def table(results: Iterable[Result]) -> str:

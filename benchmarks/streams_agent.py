@@ -10,7 +10,16 @@ from typing import Any
 import msgspec
 
 from benchmarks.loops import run
-from benchmarks.payloads import AGENT_NAME, PROTOCOL_VERSION, SESSION_ID, read_order, text_of
+from benchmarks.payloads import (
+    AGENT_NAME,
+    PROTOCOL_VERSION,
+    SESSION_ID,
+    TOOL_CALL_ID,
+    is_tool_update,
+    read_order,
+    text_of,
+    tool_title,
+)
 
 
 async def open_stdio() -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
@@ -27,10 +36,14 @@ async def send(writer: asyncio.StreamWriter, message: dict[str, Any]) -> None:
 
 
 async def take_turn(writer: asyncio.StreamWriter, params: dict[str, Any]) -> dict[str, Any]:
-    count, size = read_order(params["prompt"][0]["text"])
+    count, size, tool_every = read_order(params["prompt"][0]["text"])
     text = text_of(size)
-    for _ in range(count):
-        update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}
+    for number in range(count):
+        if is_tool_update(number, tool_every):
+            title = tool_title(number)
+            update = {"sessionUpdate": "tool_call_update", "toolCallId": TOOL_CALL_ID, "title": title}
+        else:
+            update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}
         params = {"sessionId": SESSION_ID, "update": update}
         await send(writer, {"jsonrpc": "2.0", "method": "session/update", "params": params})
     return {"stopReason": "end_turn"}

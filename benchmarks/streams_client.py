@@ -10,7 +10,7 @@ import msgspec
 
 from benchmarks.loops import run
 from benchmarks.payloads import MODE_ID, PROTOCOL_VERSION, write_order
-from benchmarks.program import Options, measure, read_options, report
+from benchmarks.program import Options, measure_whole, read_options, report
 
 
 class Connected:
@@ -46,16 +46,21 @@ class Connected:
             frame = msgspec.json.decode(await self.reader.readline())
             if "id" in frame:
                 return frame["result"]
-            self.received += len(frame["params"]["update"]["content"]["text"])
+            update = frame["params"]["update"]
+            if update["sessionUpdate"] == "agent_message_chunk":
+                self.received += len(update["content"]["text"])
 
-    async def prompt(self, count: int, size: int) -> int:
+    async def prompt(self, count: int, size: int, tool_every: int = 0) -> int:
         self.received = 0
-        text = {"type": "text", "text": write_order(count, size)}
+        text = {"type": "text", "text": write_order(count, size, tool_every)}
         await self.ask("session/prompt", {"sessionId": self.session_id, "prompt": [text]})
         return self.received
 
     async def set_mode(self) -> None:
         await self.ask("session/set_mode", {"sessionId": self.session_id, "modeId": MODE_ID})
+
+    async def new_session(self) -> None:
+        await self.ask("session/new", {"cwd": "/", "mcpServers": []})
 
     async def in_flight(self, count: int) -> None:
         for _ in range(count):
@@ -68,7 +73,7 @@ async def converse(options: Options) -> dict[str, float]:
     agent = await create_subprocess_exec(*options.agent_command, stdin=PIPE, stdout=PIPE)
     connected = Connected(agent)
     await connected.open()
-    readings = await measure(options, connected)
+    readings = await measure_whole(options, connected)
     connected.writer.close()
     await asyncio.wait_for(agent.wait(), 10)
     return readings
