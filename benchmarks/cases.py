@@ -42,7 +42,8 @@ class Case:
 FRAME_CAP_NAME = f"the frame cap of {FRAME_CAP // MEBIBYTE} MiB"
 _BOUNDED = Target(1.1, FRAME_CAP_NAME)
 _MILLISECOND = "a millisecond"
-KNOWN_SIZES = {FRAME_CAP_NAME: FRAME_CAP / MEBIBYTE, _MILLISECOND: 1.0}
+_MICROSECOND = "a microsecond"
+KNOWN_SIZES = {FRAME_CAP_NAME: FRAME_CAP / MEBIBYTE, _MILLISECOND: 1.0, _MICROSECOND: 1.0}
 """In the unit of the rows that are held against them."""
 
 CASES = [
@@ -90,6 +91,24 @@ CASES = [
     Case("message-memory", "one 50 MiB text message, peak memory", "MiB", "message", "memory", Target(1.6, "bare")),
     Case("import", "import, over bare Python", "ms", "import", "time", Target(1 / 6, "official"), "msgspec"),
     Case("start", "start of an agent to its initialize answer", "ms", "start", "time", Target(1 / 4, "official")),
+    Case(
+        "coder-start",
+        "start of `accord agent` to its initialize answer",
+        "ms",
+        "coder-start",
+        "time",
+        Target(3.5, "import msgspec"),
+        None,
+    ),
+    Case(
+        "coder-tokens",
+        "CPU per token that the coding agent adds",
+        "µs",
+        "coder-tokens",
+        "cpu",
+        Target(50, _MICROSECOND),
+        None,
+    ),
     Case("encode", "encode one tool_call_update", "µs", "wire", "encode", Target(1 / 5, "official")),
     Case("decode", "decode one tool_call_update", "µs", "wire", "decode", Target(1 / 5, "official")),
     Case("memory-unread", "memory while a client stops reading", "MiB over base", "unread", "growth", _BOUNDED, None),

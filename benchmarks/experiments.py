@@ -8,7 +8,15 @@ from dataclasses import dataclass
 from statistics import median
 
 from benchmarks.processes import forget_peak, resident_memory
-from benchmarks.started import ContenderFailed, RawAgent, peak_when_quiet, run_program, start, time_command
+from benchmarks.started import (
+    ContenderFailed,
+    RawAgent,
+    peak_when_quiet,
+    run_program,
+    start,
+    start_python,
+    time_command,
+)
 
 __all__ = ["EXPERIMENTS", "FRAME_CAP", "FULL", "QUICK", "Contender", "Experiment", "Scale"]
 
@@ -67,6 +75,7 @@ ACCORD, OFFICIAL, BARE, STREAMS = map(Contender, ("accord", "official", "bare", 
 SDK = Contender("sdk", shown="accord")
 """accord as its users write it, where `ACCORD` is its core."""
 STREAMED = Contender("sdk", shown="streamed")
+CODER = Contender("coder", shown="accord")
 
 
 def _client(contender: Contender, work: str, count: int, *arguments: str) -> Readings:
@@ -131,6 +140,23 @@ def _start(contender: Contender, scale: Scale) -> Readings:
             RawAgent(program).initialize()
             laps.append(time.perf_counter() - started)
     return {"time": median(laps) * 1e3}
+
+
+def _coder_start(contender: Contender, scale: Scale) -> Readings:
+    laps: list[float] = []
+    for _ in range(scale.starts * 3):
+        if contender is not CODER:
+            laps.append(time_command("-c", "import msgspec"))
+            continue
+        started = time.perf_counter()
+        with start_python("-m", "accord", "agent") as program:
+            RawAgent(program).initialize()
+            laps.append(time.perf_counter() - started)
+    return {"time": median(laps) * 1e3}
+
+
+def _coder_tokens(contender: Contender, scale: Scale) -> Readings:
+    return {"cpu": run_program("coder_tokens", str(scale.updates))["seconds"] * 1e6}
 
 
 def _frame_cap(contender: Contender) -> list[str]:
@@ -204,6 +230,8 @@ EXPERIMENTS = {
         (ACCORD, OFFICIAL, Contender("msgspec"), Contender("asyncio"), Contender("accord, a v1 agent's part")), _import
     ),
     "start": Experiment((ACCORD, OFFICIAL, BARE, STREAMS), _start),
+    "coder-start": Experiment((CODER, Contender("import msgspec")), _coder_start),
+    "coder-tokens": Experiment((CODER,), _coder_tokens),
     "wire": Experiment((ACCORD, OFFICIAL, BARE), _wire),
     "unread": Experiment((ACCORD, OFFICIAL), _unread),
     "untaken": Experiment((ACCORD, OFFICIAL), _untaken),

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryFile, mkdtemp
@@ -24,7 +24,16 @@ from typing import IO, Any
 from benchmarks.payloads import PROTOCOL_VERSION, write_order
 from benchmarks.processes import cpu_seconds, peak_memory
 
-__all__ = ["ContenderFailed", "Program", "RawAgent", "peak_when_quiet", "run_program", "start", "time_command"]
+__all__ = [
+    "ContenderFailed",
+    "Program",
+    "RawAgent",
+    "peak_when_quiet",
+    "run_program",
+    "start",
+    "start_python",
+    "time_command",
+]
 
 ROOT = Path(__file__).parent.parent
 SECONDS_PER_PROGRAM = 90
@@ -42,6 +51,7 @@ def _environment() -> dict[str, str]:
         **{name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"},
         "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "src")]),
         "PYTHONPYCACHEPREFIX": _compiled_modules(),
+        "ACCORD_HOME": str(Path(_compiled_modules()) / "home"),
     }
 
 
@@ -70,9 +80,13 @@ class Program:
         return _last_line(self._errors.read())
 
 
+def start(module: str, *arguments: str) -> AbstractContextManager[Program]:
+    return start_python("-m", f"benchmarks.{module}", *arguments)
+
+
 @contextmanager
-def start(module: str, *arguments: str) -> Iterator[Program]:
-    command = [sys.executable, "-m", f"benchmarks.{module}", *arguments]
+def start_python(*arguments: str) -> Iterator[Program]:
+    command = [sys.executable, *arguments]
     pipe = subprocess.PIPE
     with TemporaryFile() as errors:
         process = subprocess.Popen(

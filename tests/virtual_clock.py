@@ -20,7 +20,7 @@ class _Selector(selectors.SelectSelector):
         self._loop = loop
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        ready = super().select(0)
+        ready = super().select(None if self._loop.outside and timeout != 0 else 0)
         if not ready:
             if timeout is None:
                 raise Deadlock
@@ -29,10 +29,14 @@ class _Selector(selectors.SelectSelector):
 
 
 class VirtualClockLoop(asyncio.SelectorEventLoop):
-    """For code without real input and output."""
+    """For code without real input and output.
+
+    While `outside` is not 0 somebody waits for another thread, and time stands still.
+    """
 
     def __init__(self) -> None:
         self.now = 0.0
+        self.outside = 0
         super().__init__(_Selector(self))
 
     def time(self) -> float:

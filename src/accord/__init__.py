@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     )
     from accord.session.word import UNSET, Unknown
 
+__version__ = "0.1.0"
+
 __all__ = [
     "UNSET",
     "AccordError",

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from pathlib import Path
+
 import pytest
 
 from accord.dialects.negotiation import Offered
+from accord.store import MemoryStore, SqliteStore, Store
 
 
 @pytest.fixture(params=[1, 2, "2-draft"], ids=["v1", "v2", "v2-draft"])
 def version(request: pytest.FixtureRequest) -> Offered:
     return request.param
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
+    store = MemoryStore() if request.param == "memory" else SqliteStore(tmp_path / "sessions.db")
+    yield store
+    await store.aclose()

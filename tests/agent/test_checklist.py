@@ -8,7 +8,7 @@ import pytest
 
 from accord.agent import Turn
 from accord.errors import InvalidParams, MethodNotFound
-from accord.session.content import Audio, Content, Image, Resource, Text
+from accord.session.content import Audio, Content, Image, Resource, ResourceLink, Text
 from accord.session.requests import Authenticate, Prompt
 from tests.agent.user import CWD, User, plain_agent
 
@@ -109,13 +109,16 @@ async def test_every_kind_of_content_comes_in_and_goes_out(version):
 
     @agent.prompt
     async def echo(turn: Turn) -> None:
+        texts.append(turn.whole_text)
         for block in turn.content:
             await turn.say(block)
 
+    texts: list[str] = []
     blocks: list[Content] = [
         Text("hi"),
         Image(data="aGk=", mime_type="image/png"),
         Audio(data="aGk=", mime_type="audio/wav"),
+        ResourceLink(uri="file:///b.txt", name="b.txt"),
         Resource(uri="file:///a.txt", text="text"),
         Resource(uri="file:///a.bin", blob="aGk="),
     ]
@@ -125,6 +128,9 @@ async def test_every_kind_of_content_comes_in_and_goes_out(version):
         await user.prompt(session, "end")
         (first, *_) = [each for each in user.transcripts[session].messages.values() if each.role == "agent"]
         assert first.content == blocks
+        assert texts[0] == (
+            "hi[image/png][audio/wav][b.txt](file:///b.txt)\n\nfile:///a.txt:\n```\ntext\n```\n\n[file: file:///a.bin]"
+        )
 
 
 @pytest.mark.requirement("CHECK-05", "CHECK-20", "SESS-08", "SESS-19")

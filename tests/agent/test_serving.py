@@ -14,7 +14,7 @@ from accord.jsonrpc.events import NotificationReceived, RequestReceived
 from accord.peer import Peer
 from accord.session.capabilities import ClientCapabilities, Implementation
 from accord.session.content import Audio, Image, Resource, ResourceLink, Text
-from accord.session.requests import Authenticate, ListSessions, Logout, NewSession, Prompt
+from accord.session.requests import Authenticate, ListSessions, Logout, NewSession, Prompt, SetModel
 from accord.session.servers import HttpServer, StdioServer
 from accord.store.memory import MemoryStore
 from tests.agent.user import CWD, User, plain_agent
@@ -147,6 +147,20 @@ async def test_authenticate_and_list_may_come_as_often_as_they_like(version):
         assert len(logins) == 1
 
 
+async def test_an_agent_that_looks_for_its_key_itself_hears_of_every_login(version):
+    agent = echo(logged_in=lambda: True)
+    logins: list[int] = []
+
+    @agent.login("key", name="With a key")
+    def log_in() -> None:
+        logins.append(1)
+
+    async with User(agent, version) as user:
+        for _ in range(3):
+            await user.ask(Authenticate(method_id="key"))
+        assert len(logins) == 3
+
+
 @pytest.mark.requirement("SESS-38", "SESS-34", "AMB-43")
 async def test_mcp_servers_of_kinds_not_offered_are_skipped_with_a_report(version, monkeypatch, caplog):
     """FN-77: the session opens all the same; v2 refuses, as it must."""
@@ -169,6 +183,25 @@ async def test_an_mcp_server_that_can_not_start_does_not_cost_the_session(versio
         session = (await user.ask(NewSession(cwd=CWD, servers=[server]))).session_id
         assert await user.prompt(session, "x") == "end_turn"
         assert any(line.startswith("notice MCP server 'gone'") for line in user.seen)
+
+
+@pytest.mark.timeout(60)
+async def test_an_mcp_server_that_does_not_answer_in_time_has_failed(version):
+    agent = echo(mcp_connect_deadline=0.01)
+    async with User(agent, version) as user:
+        server = StdioServer(name="slow", command=sys.executable, args=["-c", "import time; time.sleep(600)"])
+        session = (await user.ask(NewSession(cwd="/", servers=[server]))).session_id
+        await user.until("notice MCP server 'slow': failed")
+        assert await user.prompt(session, "x") == "end_turn"
+
+
+@pytest.mark.requirement("RPC-12", "AMB-06")
+async def test_a_method_that_later_versions_dropped_is_not_there():
+    async with User(echo(), 1) as user:
+        session = await user.new_session()
+        with pytest.raises(MethodNotFound) as caught:
+            await user.ask(SetModel(session_id=session, model_id="fast"))
+        assert caught.value.method == "session/set_model"
 
 
 @pytest.mark.requirement("EXT-05", "EXT-06", "EXT-07", "EXT-08", "EXT-09", "EXT-10", "EXT-11", "EXT-12")
@@ -228,6 +261,43 @@ async def test_a_trace_is_carried_on(version):
         assert user.asked[0].meta == trace
         (hint,) = [frame for frame in user.sent() if frame.get("method") == "_acme/hint"]
         assert hint["params"] == {"a": 1, "_meta": trace}
+
+
+async def test_the_trace_of_an_extension_is_carried_on(version):
+    agent = plain_agent()
+    trace = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "tracestate": "a=b"}
+
+    @agent.method("_acme/ping")
+    async def ping(params: Any, client: ConnectedClient) -> Any:
+        await client.notify("_acme/hint", {})
+        return {}
+
+    async with User(agent, version) as user:
+        await user.call("_acme/ping", {"_meta": {**trace, "acme.dev": 1}})
+        await user.call("_acme/ping", {"_meta": "no object"})
+        hints = [frame["params"] for frame in user.sent() if frame.get("method") == "_acme/hint"]
+        assert hints == [{"_meta": trace}, {}]
+
+
+async def test_nothing_that_a_client_sends_chooses_an_argument(version):
+    agent = plain_agent()
+    names = {"client": 1, "params": 2, "self": 3, "session_id": "other", "_meta": {"client": 4, "params": 5}}
+
+    @agent.method("_acme/ping")
+    async def ping(params: Any, client: Any, session_id: str = "ours") -> Any:
+        assert isinstance(client, ConnectedClient)
+        assert session_id == "ours"
+        return params
+
+    @agent.prompt
+    async def say(turn: Turn, session_id: str = "ours") -> None:
+        await turn.say(f"{session_id} {turn.meta['session_id']}")
+
+    async with User(agent, version) as user:
+        assert await user.call("_acme/ping", names) == names
+        session = await user.new_session()
+        await user.ask(Prompt(session_id=session, content=[Text("x")], meta={"session_id": "theirs", "turn": 1}))
+        await user.until("agent: ours theirs")
 
 
 async def test_a_plain_function_does_not_freeze_the_other_sessions(version):

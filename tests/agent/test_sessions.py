@@ -49,9 +49,8 @@ def talker(store: Any = None, **options: Any) -> Agent:
 
 
 @pytest.mark.requirement("SESS-14", "SESS-15", "CHECK-33", "INIT-25")
-async def test_a_loaded_session_is_told_whole_before_the_answer(version):
+async def test_a_loaded_session_is_told_whole_before_the_answer(version, store):
     """FN-60: load replays all before it answers, resume nothing."""
-    store = MemoryStore()
     async with User(talker(store), version) as user:
         session = await user.new_session()
         await user.prompt(session, "one")
@@ -69,9 +68,8 @@ async def test_a_loaded_session_is_told_whole_before_the_answer(version):
         assert user.said(session) == "Let me see.Done: four"
 
 
-async def test_sessions_outlive_the_agent(version):
+async def test_sessions_outlive_the_agent(version, store):
     """FN-61: another agent on the same store lists and loads them."""
-    store = MemoryStore()
     async with User(talker(store), version) as user:
         session = await user.new_session()
         await user.prompt(session, "A title")
@@ -83,9 +81,8 @@ async def test_sessions_outlive_the_agent(version):
             await user.ask(ListSessions(cursor="no such thing"))
 
 
-async def test_a_session_that_broke_off_has_no_open_tool_calls_when_it_is_loaded(version):
+async def test_a_session_that_broke_off_has_no_open_tool_calls_when_it_is_loaded(version, store):
     """FN-25: also after a crash."""
-    store = MemoryStore()
     async with User(talker(store, cancel_grace=0.01), version) as user:
         session = await user.new_session()
         user.start(user.prompt(session, "hang"))
@@ -101,9 +98,8 @@ async def test_a_session_that_broke_off_has_no_open_tool_calls_when_it_is_loaded
         assert [call.status for call in user.transcripts[session].tool_calls.values()] == ["completed", "failed"]
 
 
-async def test_replayed_updates_are_not_stored_again(version):
+async def test_replayed_updates_are_not_stored_again(version, store):
     """FN-62: what load tells is not written down a second time, however often it is told."""
-    store = MemoryStore()
     async with User(talker(store), version) as user:
         session = await user.new_session()
         await user.prompt(session, "one")
@@ -142,8 +138,7 @@ async def test_text_costs_no_durable_write_per_piece(version):
         assert user.said(session) == "x" * 200
 
 
-async def test_a_forked_session_has_the_history_and_goes_its_own_way():
-    store = MemoryStore()
+async def test_a_forked_session_has_the_history_and_goes_its_own_way(store):
     async with User(talker(store), 1) as user:
         session = await user.new_session()
         await user.prompt(session, "one")
@@ -155,8 +150,7 @@ async def test_a_forked_session_has_the_history_and_goes_its_own_way():
         assert "two" not in user.said(session)
 
 
-async def test_close_ends_what_runs_and_delete_removes(version):
-    store = MemoryStore()
+async def test_close_ends_what_runs_and_delete_removes(version, store):
     agent = talker(store)
     async with User(agent, version) as user:
         session = await user.new_session()
@@ -187,8 +181,7 @@ async def test_without_a_store_nothing_is_offered_that_needs_one(version):
                     await user.ask(asked)
 
 
-async def test_a_session_of_another_directory_is_refused(version):
-    store = MemoryStore()
+async def test_a_session_of_another_directory_is_refused(version, store):
     async with User(talker(store), version) as user:
         session = await user.new_session()
         await user.ask(CloseSession(session_id=session))
@@ -233,8 +226,7 @@ async def test_modes_and_options_are_chosen_from_both_sides(version):
         assert chosen == ["good"]
 
 
-async def test_what_was_chosen_outlives_the_agent(version):
-    store = MemoryStore()
+async def test_what_was_chosen_outlives_the_agent(version, store):
     async with User(talker(store), version) as user:
         session = await user.new_session()
         await user.ask(SetOption(session_id=session, option_id="mode", value="code"))

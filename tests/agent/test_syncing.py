@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from accord.agent import SyncTurn
+from accord.agent import OpenToolCall, SyncToolCall, SyncTurn, Turn
+from accord.errors import MethodNotFound
 from accord.session.capabilities import ClientCapabilities
 from accord.session.requests import Elicit, ElicitationAnswer
 from tests.agent.user import User, plain_agent
@@ -42,6 +43,54 @@ async def test_a_plain_function_can_do_all_that_a_turn_can(version, tmp_path):
         assert user.said(session) == "code, Work"
         (call,) = user.transcripts[session].tool_calls.values()
         assert (call.status, call.raw_output) == ("completed", {"code": 0})
+
+
+def test_a_turn_for_threads_has_the_same_names():
+    """All but the words for those who work below the turn."""
+    for ours, sync, left_out in ((Turn, SyncTurn, set()), (OpenToolCall, SyncToolCall, {"asked", "outlives_turn"})):
+        names = {name for name in dir(ours) if not name.startswith("_")}
+        assert names - left_out - set(dir(sync)) == set()
+
+
+async def test_a_plain_function_can_ask_for_the_clients_own_methods(version):
+    agent = plain_agent()
+
+    @agent.prompt
+    def work(turn: SyncTurn) -> None:
+        turn.client.notify("_acme/hint", {"a": 1})
+        try:
+            turn.client.request("_acme/pick", {"from": [1]}, deadline=10)
+        except MethodNotFound as error:
+            turn.say(
+                f"{turn.client.info.name if turn.client.info else ''}: no {error.method}; {turn.meta}, {turn.trace}"
+            )
+
+    async with User(agent, version) as user:
+        session = await user.new_session()
+        await user.prompt(session, "x")
+        assert user.said(session) == "accord-tests: no _acme/pick; {}, {}"
+        assert any(frame.get("method") == "_acme/hint" for frame in user.sent())
+
+
+async def test_a_plain_function_can_go_on_in_the_background(version):
+    agent = plain_agent()
+    go = threading.Event()
+
+    def index(call: SyncToolCall) -> None:
+        call.say("begun")
+        go.wait(30)
+        call.say("found")
+
+    @agent.prompt
+    def work(turn: SyncTurn) -> None:
+        turn.in_background(turn.tool_call("Index"), index)
+
+    async with User(agent, version) as user:
+        session = await user.new_session()
+        assert await user.prompt(session, "x") == "end_turn"
+        await user.until("call-1 in_progress [begun]")
+        go.set()
+        await user.until("call-1 completed [begun] [found]")
 
 
 @pytest.mark.parametrize("place", ["in a call", "between calls"])

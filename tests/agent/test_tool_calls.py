@@ -96,7 +96,7 @@ async def test_a_cancelled_tool_call_says_so_where_the_version_can(version):
         await user.until("agent: waiting")
         await user.cancel(session)
         await reply
-        assert statuses(user) == ["pending", "failed" if version == 1 else "cancelled"]
+        assert statuses(user) == ["pending", "cancelled" if version == 2 else "failed"]
 
 
 @pytest.mark.requirement("PERM-01", "PERM-02", "PERM-03", "PERM-04", "PERM-05", "PERM-06", "PERM-07", "TOOL-35")

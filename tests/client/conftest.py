@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from accord.client.commands import Command
 from accord.dialects.negotiation import Offered
-from tests.client.story_agent import StoryAgent
 
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "agent.py"
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "permission_and_diff.py"
 
 
 @pytest.fixture(params=[1, 2, "2-draft"], ids=["v1", "v2", "v2-draft"])
@@ -25,9 +22,3 @@ def version(request: pytest.FixtureRequest) -> Offered:
 def notebook() -> Command:
     """The example agent, as a process."""
     return Command([sys.executable, str(EXAMPLE)], close_grace=20.0)
-
-
-@pytest.fixture
-def storyteller() -> Callable[..., Any]:
-    """Makes agents in memory that do with a prompt what a test says."""
-    return StoryAgent

@@ -11,7 +11,8 @@ import pytest
 from accord import Client, ConnectionClosed, DeadlineExceeded, ToolCallChanged
 from accord.client.commands import Command
 from accord.client.deadlines import Deadlines
-from tests.client.puppet import CWD, Puppet
+from accord.testing import ScriptedAgent
+from tests.client.words import CWD
 from tests.virtual_clock import run
 
 OPTIONS = [
@@ -23,23 +24,10 @@ OPTIONS = [
 def ask_permission(agent, version, call="c"):
     if version == 2:
         subject = {"type": "tool_call", "toolCall": {"toolCallId": call}}
-        params = {"sessionId": "s", "title": "May I?", "subject": subject, "options": OPTIONS}
+        params = {"sessionId": "session-1", "title": "May I?", "subject": subject, "options": OPTIONS}
     else:
-        params = {"sessionId": "s", "toolCall": {"toolCallId": call, "title": "May I?"}, "options": OPTIONS}
+        params = {"sessionId": "session-1", "toolCall": {"toolCallId": call, "title": "May I?"}, "options": OPTIONS}
     return agent.ask("session/request_permission", params)
-
-
-def begin(agent, version, asked):
-    if version == 2:
-        agent.answer(asked, {"messageId": "u"})
-        agent.update("state_update", state="running")
-
-
-def end(agent, version, asked, reason):
-    if version == 2:
-        agent.update("state_update", state="idle", stopReason=reason)
-    else:
-        agent.answer(asked, {"stopReason": reason})
 
 
 async def asks_for_ever(asked) -> Any:
@@ -48,28 +36,28 @@ async def asks_for_ever(asked) -> Any:
 
 @pytest.mark.requirement("CANCEL-01", "CANCEL-02", "CANCEL-03", "CANCEL-04", "CANCEL-11", "PERM-15", "PERM-18")
 async def test_a_cancel_answers_what_is_pending_and_marks_what_is_open(version):
-    agent = Puppet(version)
+    agent = ScriptedAgent(version)
     async with Client(agent, version=version, on_permission=asks_for_ever) as client:
         session = await client.new_session(CWD)
         reply = await session.prompt("go")
         asked = await agent.seen("session/prompt")
-        begin(agent, version, asked)
+        agent.begin(asked)
         question = ask_permission(agent, version)
         async for change in reply:
             if isinstance(change, ToolCallChanged):
                 break
         await reply.cancel()
         assert session.transcript.tool_calls["c"].status == "cancelled"
-        assert (await agent.answered(question))["result"]["outcome"] == {"outcome": "cancelled"}
+        assert (await question).result["outcome"] == {"outcome": "cancelled"}
         told = await agent.seen("session/cancel")
-        assert told["params"] == {"sessionId": "s"}
-        assert "id" not in told
+        assert told.params == {"sessionId": "session-1"}
+        assert not told.is_request
         positions = [message.get("method") or message["id"] for message in agent.received]
-        assert positions.index("session/cancel") < positions.index(question)
+        assert positions.index("session/cancel") < positions.index(question.id)
         later = ask_permission(agent, version, "d")
-        assert (await agent.answered(later))["result"]["outcome"] == {"outcome": "cancelled"}
+        assert (await later).result["outcome"] == {"outcome": "cancelled"}
         agent.update("tool_call_update", toolCallId="c", status="failed")
-        end(agent, version, asked, "cancelled")
+        agent.finish(asked, "cancelled")
         assert await reply.finished() == "cancelled"
         assert reply.cancel_requested
         assert session.transcript.tool_calls["c"].status == "failed"
@@ -77,74 +65,85 @@ async def test_a_cancel_answers_what_is_pending_and_marks_what_is_open(version):
 
 async def test_the_reply_ends_with_what_the_agent_says_even_if_that_is_end_turn(version):
     """FN-93: a cancel answered with `end_turn` ends the reply; what we asked is kept beside it."""
-    agent = Puppet(version)
+    agent = ScriptedAgent(version)
     async with Client(agent, version=version) as client:
         session = await client.new_session(CWD)
         reply = await session.prompt("go")
         asked = await agent.seen("session/prompt")
-        begin(agent, version, asked)
+        agent.begin(asked)
         await session.cancel()
         await agent.seen("session/cancel")
-        end(agent, version, asked, "end_turn")
+        agent.finish(asked, "end_turn")
         assert await reply.finished() == "end_turn"
         assert reply.cancel_requested
 
 
 async def test_a_refused_permission_that_ends_the_turn_as_cancelled_is_shown_so(version):
     """FN-93: a rejected permission that ends the turn as `cancelled`: the reply ends; we did not ask for it."""
-    agent = Puppet(version)
+    agent = ScriptedAgent(version)
     async with Client(agent, version=version) as client:
         session = await client.new_session(CWD)
         reply = await session.prompt("go")
         asked = await agent.seen("session/prompt")
-        begin(agent, version, asked)
-        answer = await agent.answered(ask_permission(agent, version))
-        assert answer["result"]["outcome"] == {"outcome": "selected", "optionId": "n"}
-        end(agent, version, asked, "cancelled")
+        agent.begin(asked)
+        answer = await ask_permission(agent, version)
+        assert answer.result["outcome"] == {"outcome": "selected", "optionId": "n"}
+        agent.finish(asked, "cancelled")
         assert await reply.finished() == "cancelled"
         assert not reply.cancel_requested
 
 
 async def test_one_cancel_ends_the_running_turn_and_all_that_is_held(version):
-    agent = Puppet(version)
+    agent = ScriptedAgent(version)
     async with Client(agent, version=version) as client:
         session = await client.new_session(CWD)
         running, held = await session.prompt("1"), await session.prompt("2")
         asked = await agent.seen("session/prompt")
-        begin(agent, version, asked)
+        agent.begin(asked)
         await session.cancel()
         after = await session.prompt("3")
         assert await held.finished() == "cancelled"
-        end(agent, version, asked, "cancelled")
+        agent.finish(asked, "cancelled")
         assert await running.finished() == "cancelled"
         asked = await agent.seen("session/prompt", 2)
-        assert asked["params"]["prompt"][0]["text"] == "3"
-        begin(agent, version, asked)
-        end(agent, version, asked, "end_turn")
+        assert asked.params["prompt"][0]["text"] == "3"
+        agent.begin(asked)
+        agent.finish(asked, "end_turn")
         assert await after.finished() == "end_turn"
 
 
 async def test_a_held_prompt_can_be_dropped_alone(version):
-    agent = Puppet(version)
+    agent = ScriptedAgent(version)
     async with Client(agent, version=version) as client:
         session = await client.new_session(CWD)
         running, held = await session.prompt("1"), await session.prompt("2")
         await held.cancel()
         assert (held.is_over, held.stop_reason) == (True, "cancelled")
         asked = await agent.seen("session/prompt")
-        begin(agent, version, asked)
-        end(agent, version, asked, "end_turn")
+        agent.begin(asked)
+        agent.finish(asked, "end_turn")
         assert await running.finished() == "end_turn"
-        assert agent.all("session/cancel") == []
+        assert agent.calls("session/cancel") == []
+
+
+async def test_a_prompt_that_was_cancelled_before_the_agent_began_is_no_failure(version):
+    agent = ScriptedAgent(version)
+    async with Client(agent, version=version) as client:
+        session = await client.new_session(CWD)
+        reply = await session.prompt("go")
+        asked = await agent.seen("session/prompt")
+        await reply.cancel()
+        asked.fail(-32800, "cancelled")
+        assert await reply.finished() == "cancelled"
 
 
 async def test_questions_of_background_work_survive_a_cancel():
-    agent = Puppet(2)
+    agent = ScriptedAgent(2)
     async with Client(agent, version=2, on_permission=asks_for_ever) as client:
         session = await client.new_session(CWD)
         reply = await session.prompt("go")
         asked = await agent.seen("session/prompt")
-        agent.answer(asked, {"messageId": "u"})
+        asked.answer({"messageId": "u"})
         background = [{"type": "tool_call", "toolCallId": "b"}]
         agent.update("tool_call_update", toolCallId="b", title="Watch", status="in_progress")
         agent.update("state_update", state="running", background=background)
@@ -153,15 +152,15 @@ async def test_questions_of_background_work_survive_a_cancel():
             if isinstance(change, ToolCallChanged) and change.call.id == "c":
                 break
         await session.cancel()
-        await agent.answered(front)
+        await front
         agent.update("state_update", state="idle", stopReason="cancelled", background=background)
         assert await reply.finished() == "cancelled"
         assert session.transcript.tool_calls["b"].status == "in_progress"
-        assert [message for message in agent.received if message.get("id") == behind] == []
+        assert [message for message in agent.received if message.get("id") == behind.id] == []
 
 
 async def test_a_question_that_the_agent_withdraws_is_answered_with_cancelled(version):
-    agent = Puppet(version)
+    agent = ScriptedAgent(version)
     waiting = asyncio.Event()
 
     async def policy(asked) -> Any:
@@ -172,8 +171,8 @@ async def test_a_question_that_the_agent_withdraws_is_answered_with_cancelled(ve
         await client.new_session(CWD)
         question = ask_permission(agent, version)
         await waiting.wait()
-        agent.notify("$/cancel_request", {"requestId": question})
-        assert (await agent.answered(question))["result"]["outcome"] == {"outcome": "cancelled"}
+        agent.notify("$/cancel_request", {"requestId": question.id})
+        assert (await question).result["outcome"] == {"outcome": "cancelled"}
 
 
 @pytest.mark.parametrize("number", [1, 2])
@@ -181,7 +180,7 @@ def test_a_turn_that_goes_on_after_a_cancel_is_ended_with_its_connection(number)
     """FN-17: cancel, grace, kill."""
 
     async def main():
-        agent = Puppet(number)
+        agent = ScriptedAgent(number)
         async with Client(agent, version=number, deadlines=Deadlines(cancel_grace=7)) as client:
             loop = asyncio.get_running_loop()
             session = await client.new_session(CWD)
@@ -205,10 +204,8 @@ def test_a_turn_has_a_deadline_if_it_is_given_one():
     """FN-17: an agent that never answers is cancelled first."""
 
     async def main():
-        agent = Puppet(1)
-        agent.on(
-            "session/cancel", lambda told: agent.answer(agent.all("session/prompt")[0], {"stopReason": "cancelled"})
-        )
+        agent = ScriptedAgent(1)
+        agent.on("session/cancel", lambda told: agent.calls("session/prompt")[0].answer({"stopReason": "cancelled"}))
         async with Client(agent, version=1, deadlines=Deadlines(turn=60)) as client:
             session = await client.new_session(CWD)
             reply = await session.prompt("go")
@@ -223,11 +220,9 @@ def test_a_turn_has_a_deadline_if_it_is_given_one():
 
 def test_silence_ends_a_turn_but_not_while_somebody_here_is_asked():
     async def main():
-        agent = Puppet(1)
+        agent = ScriptedAgent(1, patience=2000)
         loop = asyncio.get_running_loop()
-        agent.on(
-            "session/cancel", lambda told: agent.answer(agent.all("session/prompt")[0], {"stopReason": "cancelled"})
-        )
+        agent.on("session/cancel", lambda told: agent.calls("session/prompt")[0].answer({"stopReason": "cancelled"}))
 
         async def slow(asked):
             await asyncio.sleep(1000)
@@ -240,8 +235,8 @@ def test_silence_ends_a_turn_but_not_while_somebody_here_is_asked():
             for _ in range(5):
                 await asyncio.sleep(9)
                 agent.say("x")
-            answer = await agent.answered(ask_permission(agent, 1))
-            assert answer["result"]["outcome"]["optionId"] == "n"
+            answer = await ask_permission(agent, 1)
+            assert answer.result["outcome"]["optionId"] == "n"
             answered = loop.time()
             with pytest.raises(DeadlineExceeded):
                 await reply.text()

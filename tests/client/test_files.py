@@ -13,10 +13,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from accord.client import disk, files
-from accord.client.lines import part
+from accord.client import files
 from accord.client.workspace import Workspace
 from accord.errors import Denied, MethodNotFound, NotFound, RequestFailed
+from accord.local import disk
+from accord.local.lines import part
 from accord.session.requests import CreateTerminal, Done, Logout, ReadFile, WriteFile
 from tests.client.words import read, write
 

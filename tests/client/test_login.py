@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
 import sys
 
 import pytest
 
-from accord import AuthRequired, Client, MethodNotFound
+from accord import Agent, AuthRequired, Client, MethodNotFound
 from accord.client.commands import Command
 from accord.client.login import run_in_terminal
-from tests.client.puppet import CWD, Puppet
-from tests.client.test_sessions import speak
-from tests.conversations.story import STORY
+from accord.testing import ScriptedAgent
+from tests.client.words import CWD
 
 LOGINS = [{"id": "key", "name": "Key"}, {"id": "web", "name": "Web"}]
 
 
 def locked(*, opens=True):
     """An agent of v1 that wants a login before a session."""
-    agent = Puppet(1, authMethods=LOGINS, agentCapabilities={"auth": {"logout": {}}})
+    agent = ScriptedAgent(1, authMethods=LOGINS, agentCapabilities={"auth": {"logout": {}}})
     is_open = False
 
     def new(asked):
         if not (is_open and opens):
-            agent.fail(asked, -32000, "Authentication required")
+            asked.fail(-32000, "Authentication required")
             return None
-        return {"sessionId": "s"}
+        return {"sessionId": "session-1"}
 
     def log_in(asked):
         nonlocal is_open
@@ -40,34 +41,37 @@ def locked(*, opens=True):
 
 
 @pytest.mark.requirement("AUTH-01", "AUTH-05", "AUTH-09")
-async def test_a_session_that_wants_a_login_is_asked_for_again_after_one(storyteller, version):
-    offered = []
+async def test_a_session_that_wants_a_login_is_asked_for_again_after_one(version):
+    agent = Agent("locked")
+    offered, logins = [], []
+    agent.login("key", name="Key")(logins.append)
 
     async def choose(methods):
         offered.extend(method.id for method in methods)
         return "key"
 
-    async with Client(storyteller(speak), version=version, on_login=choose) as client:
-        session = await client.new_session(STORY["locked"])
-        assert session.cwd == STORY["locked"]
+    async with Client(agent, version=version, on_login=choose) as client:
+        session = await client.new_session(CWD)
+        assert session.cwd == CWD
         assert offered == ["key"]
+        assert len(logins) == 1
 
 
 async def test_the_login_may_be_chosen_beforehand():
     agent = locked()
     async with Client(agent, on_login="web") as client:
         await client.new_session(CWD)
-        assert agent.all("authenticate")[0]["params"] == {"methodId": "web"}
+        assert agent.calls("authenticate")[0].params == {"methodId": "web"}
         await client.logout()
-        assert len(agent.all("logout")) == 1
+        assert len(agent.calls("logout")) == 1
 
 
 @pytest.mark.requirement("AUTH-09")
 async def test_login_methods_alone_are_no_reason_to_log_in():
-    agent = Puppet(1, authMethods=LOGINS)
+    agent = ScriptedAgent(1, authMethods=LOGINS)
     async with Client(agent, on_login="key") as client:
         await client.new_session(CWD)
-        assert agent.all("authenticate") == []
+        assert agent.calls("authenticate") == []
 
 
 async def test_without_a_choice_the_error_is_raised():
@@ -80,7 +84,7 @@ async def test_without_a_choice_the_error_is_raised():
         async with Client(agent, on_login=choose) as client:
             with pytest.raises(AuthRequired):
                 await client.new_session(CWD)
-            assert agent.all("authenticate") == []
+            assert agent.calls("authenticate") == []
 
 
 async def test_a_login_that_did_not_help_is_not_tried_again():
@@ -88,8 +92,8 @@ async def test_a_login_that_did_not_help_is_not_tried_again():
     async with Client(agent, on_login="key") as client:
         with pytest.raises(AuthRequired):
             await client.new_session(CWD)
-        assert len(agent.all("authenticate")) == 1
-        assert len(agent.all("session/new")) == 2
+        assert len(agent.calls("authenticate")) == 1
+        assert len(agent.calls("session/new")) == 2
 
 
 @pytest.mark.requirement("AUTH-05")
@@ -103,7 +107,7 @@ async def test_only_methods_that_the_agent_named_are_used():
 
 
 async def test_an_agent_without_logins_is_not_asked_to_log_out():
-    async with Client(Puppet(2), version=2) as client:
+    async with Client(ScriptedAgent(2), version=2) as client:
         with pytest.raises(MethodNotFound):
             await client.logout()
         assert await client.login() is False
@@ -150,6 +154,23 @@ async def test_a_terminal_login_that_fails_says_so(tmp_path):
 
 
 async def test_a_terminal_login_is_offered_only_where_one_can_be_run():
-    agent = Puppet(1)
+    agent = ScriptedAgent(1)
     async with Client(agent, version=1, run_login=run_in_terminal):
-        assert "auth" not in agent.all("initialize")[0]["params"]["clientCapabilities"]
+        assert "auth" not in agent.calls("initialize")[0].params["clientCapabilities"]
+
+
+@pytest.mark.timeout(30)
+async def test_a_terminal_login_that_is_given_up_is_ended_even_if_it_is_deaf(tmp_path, monkeypatch):
+    monkeypatch.setattr("accord.client.login._TERMINATE_SECONDS", 0.1)
+    ready = tmp_path / "ready"
+    deaf = "import os, signal, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); os.mkfifo(sys.argv[1]); "
+    deaf += "open(sys.argv[1], 'w').write(str(os.getpid())); time.sleep(600)"
+    login = asyncio.create_task(run_in_terminal(Command([sys.executable, "-c", deaf, str(ready)])))
+    while not ready.exists():  # noqa: ASYNC110  # a file has no event
+        await asyncio.sleep(0.01)
+    process = int(await asyncio.to_thread(ready.read_text))
+    login.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await login
+    with pytest.raises(ProcessLookupError):
+        os.kill(process, 0)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import os
+from itertools import pairwise
 
 import pytest
 
-from accord import Client, InvalidParams, MethodNotFound, NotFound, Text
+from accord import Agent, Client, InvalidParams, MethodNotFound, NotFound, Turn
 from accord.client.deadlines import Deadlines
 from accord.errors import DeadlineExceeded
 from accord.session.servers import HttpServer, SseServer, StdioServer
-from accord.session.updates import MessagePiece
-from tests.client.puppet import CWD, HANDSHAKES, Puppet
+from accord.store import MemoryStore
+from accord.testing import ScriptedAgent
+from tests.client.words import CWD
 from tests.virtual_clock import run
 
 COMMAND = {"name": "review", "description": "Look again"}
@@ -22,21 +24,28 @@ def commands(version):
     return [{**COMMAND, "type": "command"}] if version == 2 else [COMMAND]
 
 
-async def speak(agent, session, asked):
-    await agent.tell(session, MessagePiece(role="agent", id=f"a{len(session.transcript.messages)}", content=Text("Hi")))
-    return "end_turn"
+@pytest.fixture
+def greeter() -> Agent:
+    """Says Hi, and keeps its sessions."""
+    agent = Agent("greeter", store=MemoryStore())
+
+    @agent.prompt
+    async def greet(turn: Turn) -> None:
+        await turn.say("Hi")
+
+    return agent
 
 
 @pytest.mark.requirement("SESS-03", "SESS-04", "SESS-18", "SESS-19", "SESS-22")
 async def test_a_new_session_has_an_absolute_directory_and_its_servers():
     """FN-101: `session/new` without `mcpServers` is refused in v1, so it is always sent."""
-    agent = Puppet(1)
+    agent = ScriptedAgent(1)
     here = os.path.join(os.getcwd(), "here")  # noqa: PTH109, PTH118
     server = StdioServer(name="files", command="/bin/files", args=["-x"], env={"A": "b"})
     async with Client(agent, version=1) as client:
         await client.new_session("here")
         await client.new_session("C:\\work", servers=[server])
-        first, second = (message["params"] for message in agent.all("session/new"))
+        first, second = (message.params for message in agent.calls("session/new"))
         assert first == {"cwd": here, "mcpServers": []}
         env = [{"name": "A", "value": "b"}]
         named = {"name": "files", "command": "/bin/files", "args": ["-x"], "env": env}
@@ -46,14 +55,14 @@ async def test_a_new_session_has_an_absolute_directory_and_its_servers():
 @pytest.mark.parametrize("before", [True, False], ids=["before the answer", "after it"])
 async def test_updates_of_a_session_that_is_just_opening_are_held_for_it(version, before):
     """FN-01: updates for a session that the client does not know yet are held and delivered once it does."""
-    agent = Puppet(version)
+    agent = ScriptedAgent(version)
 
     def open_session(asked):
         if not before:
-            agent.answer(asked, {"sessionId": "s"})
-        agent.update("available_commands_update", availableCommands=commands(version))
+            asked.answer({"sessionId": "session-1"})
+        agent.update("available_commands_update", session_id="session-1", availableCommands=commands(version))
         if before:
-            agent.answer(asked, {"sessionId": "s"})
+            asked.answer({"sessionId": "session-1"})
 
     agent.on("session/new", open_session)
     told = asyncio.Queue()
@@ -64,39 +73,40 @@ async def test_updates_of_a_session_that_is_just_opening_are_held_for_it(version
 
 
 async def test_a_permission_asked_right_after_the_answer_finds_its_session():
-    agent = Puppet(1)
+    agent = ScriptedAgent(1)
+    questions = []
 
     def open_session(asked):
-        agent.answer(asked, {"sessionId": "s"})
-        agent.ask("session/request_permission", {"sessionId": "s", "toolCall": {"toolCallId": "c"}, "options": []})
+        asked.answer({"sessionId": "s"})
+        params = {"sessionId": "s", "toolCall": {"toolCallId": "c"}, "options": []}
+        questions.append(agent.ask("session/request_permission", params))
 
     agent.on("session/new", open_session)
     async with Client(agent, version=1) as client:
         await client.new_session(CWD)
-        assert (await agent.answered("q1"))["result"] == {"outcome": {"outcome": "cancelled"}}
+        assert (await questions[0]).result == {"outcome": {"outcome": "cancelled"}}
 
 
 async def test_updates_of_sessions_that_are_not_open_are_dropped(version, caplog):
-    agent = Puppet(version)
+    agent = ScriptedAgent(version)
     async with Client(agent, version=version) as client:
-        agent.say("who?", "nobody", messageId="m")
+        agent.say("who?", session_id="nobody", messageId="m")
         session = await client.new_session(CWD)
         assert [each.id for each in client.sessions] == [session.id]
-        agent.say("who?", "somebody", messageId="m")
-        agent.ask("_acme/ping", {})
-        await agent.answered("q1")
+        agent.say("who?", session_id="somebody", messageId="m")
+        await agent.ask("_acme/ping", {})
     assert "never was were dropped: 'nobody'" in caplog.text
     assert "not open here was dropped: 'somebody'" in caplog.text
 
 
 async def test_no_more_than_a_bound_is_held_for_a_session_to_come(version, monkeypatch):
     monkeypatch.setattr("accord.client.receiving.HELD_BYTES", 1000)
-    agent = Puppet(version)
+    agent = ScriptedAgent(version)
 
     def open_session(asked):
         for _ in range(20):
-            agent.say("x" * 100, messageId="m")
-        agent.answer(asked, {"sessionId": "s"})
+            agent.say("x" * 100, session_id="session-1", messageId="m")
+        asked.answer({"sessionId": "session-1"})
 
     agent.on("session/new", open_session)
     async with Client(agent, version=version) as client:
@@ -105,10 +115,9 @@ async def test_no_more_than_a_bound_is_held_for_a_session_to_come(version, monke
 
 
 @pytest.mark.requirement("SESS-11", "SESS-12", "SESS-13", "SESS-15")
-async def test_what_a_load_tells_is_history_and_marked_so(storyteller, version):
+async def test_what_a_load_tells_is_history_and_marked_so(greeter, version):
     """FN-62: a replay window marks replayed updates."""
-    agent = storyteller(speak)
-    async with Client(agent, version=version) as client:
+    async with Client(greeter, version=version) as client:
         session = await client.new_session(CWD)
         await (await session.prompt("hello")).finished()
     told = []
@@ -119,25 +128,25 @@ async def test_what_a_load_tells_is_history_and_marked_so(storyteller, version):
         if not update.replayed:
             live.set()
 
-    kept = agent.side.sessions
-    async with Client(agent, version=version, on_update=hear) as client:
-        agent.side.sessions.update(kept)
+    opened = []
+    greeter.new_session(opened.append)
+    async with Client(greeter, version=version, on_update=hear) as client:
         loaded = await client.load_session(session.id, CWD)
         assert [message.text for message in loaded.transcript.messages.values()] == ["hello", "Hi"]
         await (await loaded.prompt("more")).finished()
-        await agent.side.tell(agent.side.sessions[session.id], MessagePiece(role="agent", id="z", content=Text("!")))
+        await opened[0].title("Greetings")
         await live.wait()
     assert [update.replayed for update in told] == [True] * (len(told) - 1) + [False]
-    assert len(told) > 3
+    assert len(told) > 1
 
 
 async def test_what_follows_the_answer_to_a_load_is_not_history():
     """FN-62: a replay window marks replayed updates."""
-    agent = Puppet(1)
+    agent = ScriptedAgent(1)
 
     def load(asked):
         agent.say("old")
-        agent.answer(asked, {})
+        asked.answer({})
         agent.say("new")
 
     agent.on("session/load", load)
@@ -150,7 +159,7 @@ async def test_what_follows_the_answer_to_a_load_is_not_history():
 
 @pytest.mark.requirement("SESS-09", "SESS-10")
 async def test_what_the_agent_did_not_offer_is_not_asked_for():
-    agent = Puppet(1, agentCapabilities={})
+    agent = ScriptedAgent(1, agentCapabilities={})
     async with Client(agent, version=1) as client:
         session = await client.new_session(CWD)
         for refused in (
@@ -169,54 +178,60 @@ async def test_what_the_agent_did_not_offer_is_not_asked_for():
 
 @pytest.mark.requirement("SESS-34", "SESS-39")
 async def test_servers_and_directories_that_the_agent_does_not_take_are_not_sent():
-    agent = Puppet(1, agentCapabilities={"mcpCapabilities": {"sse": True}})
+    agent = ScriptedAgent(1, agentCapabilities={"mcpCapabilities": {"sse": True}})
     async with Client(agent, version=1) as client:
         with pytest.raises(InvalidParams, match="http"):
             await client.new_session(CWD, [HttpServer(name="a", url="http://a")])
         with pytest.raises(InvalidParams, match="directories"):
             await client.new_session(CWD, additional_directories=["/b"])
         await client.new_session(CWD, [SseServer(name="a", url="http://a")])
-        assert agent.all("session/new")[0]["params"]["mcpServers"][0]["type"] == "sse"
+        assert agent.calls("session/new")[0].params["mcpServers"][0]["type"] == "sse"
 
 
-def test_a_load_that_fails_for_a_while_is_tried_again():
-    """FN-96: `session/load` fails for a while after `session/new`; it is retried with back-off."""
+def test_a_load_that_fails_for_a_while_is_tried_again(version):
+    """FN-96: `session/load` fails for a while after `session/new`; it is retried with back-off, but not for ever."""
+    method = "session/resume" if version == 2 else "session/load"
+    attempts = []
 
     async def main():
-        agent = Puppet(1)
+        agent = ScriptedAgent(version)
+        loop = asyncio.get_running_loop()
 
         def load(asked):
-            agent.say("old")
-            if len(agent.all("session/load")) < 4:
-                agent.fail(asked, -32603, "not yet")
+            attempts.append(loop.time())
+            agent.say("old", messageId="m")
+            if len(attempts) < 4:
+                asked.fail(-32603, "not yet")
                 return None
             return {}
 
-        agent.on("session/load", load)
-        async with Client(agent, version=1) as client:
+        agent.on(method, load)
+        async with Client(agent, version=version) as client:
             session = await client.load_session("s", CWD)
             assert [message.text for message in session.transcript.messages.values()] == ["old"]
-            agent.on("session/load", lambda asked: agent.fail(asked, -32002, "Session not found"))
+            assert [later - earlier for earlier, later in pairwise(attempts)] == pytest.approx([0.05, 0.1, 0.2])
+            agent.on(method, lambda asked: asked.fail(-32002, "Session not found"))
+            began = loop.time()
             with pytest.raises(NotFound):
-                await client.load_session("s", CWD)
+                await client.load_session("s", CWD, patience=3)
+            assert 1 < loop.time() - began <= 3
             assert client.sessions == [session]
 
     run(main())
 
 
 async def test_a_session_that_an_agent_refuses_to_load_is_not_asked_for_twice():
-    agent = Puppet(1)
-    agent.on("session/load", lambda asked: agent.fail(asked, -32602, "no"))
+    agent = ScriptedAgent(1)
+    agent.on("session/load", lambda asked: asked.fail(-32602, "no"))
     async with Client(agent, version=1) as client:
         with pytest.raises(InvalidParams):
             await client.load_session("s", CWD)
-        assert len(agent.all("session/load")) == 1
+        assert len(agent.calls("session/load")) == 1
         assert client.sessions == []
 
 
-async def test_resuming_takes_up_a_session_without_its_history(storyteller, version):
-    agent = storyteller(speak)
-    async with Client(agent, version=version) as client:
+async def test_resuming_takes_up_a_session_without_its_history(greeter, version):
+    async with Client(greeter, version=version) as client:
         session = await client.new_session(CWD)
         await (await session.prompt("hello")).finished()
         resumed = await client.resume_session(session.id, CWD)
@@ -226,59 +241,60 @@ async def test_resuming_takes_up_a_session_without_its_history(storyteller, vers
 
 
 async def test_all_pages_of_the_list_are_read(version):
-    agent = Puppet(version)
+    agent = ScriptedAgent(version)
     pages = {None: ("a", ""), "": ("b", "2"), "2": ("c", None)}
 
     def page(asked):
-        id, cursor = pages[asked["params"].get("cursor")]
+        id, cursor = pages[asked.params.get("cursor")]
         more = {} if cursor is None else {"nextCursor": cursor}
         return {"sessions": [{"sessionId": id, "cwd": CWD}], **more}
 
     agent.on("session/list", page)
     async with Client(agent, version=version) as client:
         assert [summary.session_id async for summary in client.list_sessions(CWD)] == ["a", "b", "c"]
-        assert {message["params"]["cwd"] for message in agent.all("session/list")} == {CWD}
+        assert {message.params["cwd"] for message in agent.calls("session/list")} == {CWD}
 
 
-async def test_an_agent_that_repeats_its_cursor_does_not_keep_us_for_ever(version):
-    agent = Puppet(version)
-    agent.on("session/list", {"sessions": [], "nextCursor": "again"})
+async def test_an_agent_that_repeats_its_cursors_does_not_keep_us_for_ever(version):
+    agent = ScriptedAgent(version)
+    following = {None: "a", "a": "b", "b": "a"}
+    agent.on("session/list", lambda asked: {"sessions": [], "nextCursor": following[asked.params.get("cursor")]})
     async with Client(agent, version=version) as client:
         assert [summary async for summary in client.list_sessions()] == []
-        assert len(agent.all("session/list")) == 2
+        assert len(agent.calls("session/list")) == 3
 
 
 async def test_a_fork_is_a_session_of_its_own():
-    agent = Puppet(1)
+    agent = ScriptedAgent(1)
     agent.on("session/fork", {"sessionId": "t"})
     async with Client(agent, version=1) as client:
         session = await client.fork_session("s", CWD)
         assert (session.id, session.cwd) == ("t", CWD)
-        assert agent.all("session/fork")[0]["params"]["sessionId"] == "s"
+        assert agent.calls("session/fork")[0].params["sessionId"] == "s"
 
 
 async def test_deleting_what_is_gone_is_a_success():
-    agent = Puppet(1)
-    agent.on("session/delete", lambda asked: agent.fail(asked, -32002, "Session not found"))
+    agent = ScriptedAgent(1)
+    agent.on("session/delete", lambda asked: asked.fail(-32002, "Session not found"))
     async with Client(agent, version=1) as client:
         await client.delete_session("s")
 
 
 async def test_closing_frees_the_session_on_both_sides(version):
-    agent = Puppet(version)
-    agent.on("session/close", lambda asked: agent.fail(asked, -32002, "Session not found"))
+    agent = ScriptedAgent(version)
+    agent.on("session/close", lambda asked: asked.fail(-32002, "Session not found"))
     async with Client(agent, version=version) as client:
         session = await client.new_session(CWD)
         await session.close()
         await session.close()
         assert client.sessions == []
-        assert len(agent.all("session/close")) == 1
+        assert len(agent.calls("session/close")) == 1
         with pytest.raises(NotFound):
             await session.prompt("anybody?")
 
 
 async def test_closing_a_session_ends_its_running_turn(version):
-    agent = Puppet(version)
+    agent = ScriptedAgent(version)
     asked = asyncio.get_running_loop().create_future()
     agent.on(
         "session/prompt", lambda message: asked.set_result(message) or ({"messageId": "u"} if version == 2 else None)
@@ -288,7 +304,7 @@ async def test_closing_a_session_ends_its_running_turn(version):
         if version == 2:
             agent.update("state_update", state="idle", stopReason="cancelled")
         else:
-            agent.answer(asked.result(), {"stopReason": "cancelled"})
+            asked.result().answer({"stopReason": "cancelled"})
         return {}
 
     agent.on("session/close", close)
@@ -302,8 +318,11 @@ async def test_closing_a_session_ends_its_running_turn(version):
 
 
 @pytest.mark.requirement("MODE-09", "MODE-10", "MODE-11", "MODE-13")
-async def test_modes_and_options_can_be_set_in_every_version(storyteller, version):
-    async with Client(storyteller(speak), version=version) as client:
+async def test_modes_and_options_can_be_set_in_every_version(version):
+    agent = Agent("chooser")
+    agent.option("mode", choices=["quick", "thorough"])
+    agent.option("web", default=False)
+    async with Client(agent, version=version) as client:
         session = await client.new_session(CWD)
         mode = next(option for option in session.options if option.category == "mode")
         other = next(choice.value for choice in mode.choices if choice.value != mode.value)
@@ -318,20 +337,20 @@ async def test_modes_and_options_can_be_set_in_every_version(storyteller, versio
 
 
 async def test_a_mode_that_was_set_is_in_force_even_if_the_agent_does_not_say_so():
-    agent = Puppet(1)
+    agent = ScriptedAgent(1)
     modes = [{"id": "ask", "name": "Ask"}, {"id": "code", "name": "Code"}]
-    agent.on("session/new", {"sessionId": "s", "modes": {"currentModeId": "ask", "availableModes": modes}})
+    agent.on("session/new", {"sessionId": "session-1", "modes": {"currentModeId": "ask", "availableModes": modes}})
     agent.on("session/set_mode", {})
     async with Client(agent, version=1) as client:
         session = await client.new_session(CWD)
         await session.set_mode("code")
         assert session.modes is not None
         assert session.modes.current == "code"
-        assert agent.all("session/set_mode")[0]["params"] == {"sessionId": "s", "modeId": "code"}
+        assert agent.calls("session/set_mode")[0].params == {"sessionId": "session-1", "modeId": "code"}
 
 
 async def test_a_session_can_have_its_own_listener(version):
-    agent = Puppet(version)
+    agent = ScriptedAgent(version)
     own, others = asyncio.Queue(), asyncio.Queue()
     async with Client(agent, version=version, on_update=others.put) as client:
         session = await client.new_session(CWD)
@@ -342,7 +361,7 @@ async def test_a_session_can_have_its_own_listener(version):
 
 
 async def test_a_listener_that_fails_hears_the_next_update_all_the_same(version, caplog):
-    agent = Puppet(version)
+    agent = ScriptedAgent(version)
     heard = asyncio.Queue()
 
     def hear(update):
@@ -360,40 +379,41 @@ async def test_a_listener_that_fails_hears_the_next_update_all_the_same(version,
 @pytest.mark.bad_frames
 async def test_an_agent_that_echoes_any_version_is_read_by_its_shape():
     """FN-90: six agents echo any offered version, 999 too, and speak v1: the shape of the answer decides."""
-    agent = Puppet(1, protocolVersion=999)
+    agent = ScriptedAgent(1, protocolVersion=999)
     agent.on("session/prompt", {"stopReason": "end_turn"})
     async with Client(agent) as client:
-        assert agent.all("initialize")[0]["params"]["protocolVersion"] == 2
+        assert agent.calls("initialize")[0].params["protocolVersion"] == 2
         assert client.agent.version == 999 or client.connection.dialect.version == 1
         session = await client.new_session(CWD)
         assert await (await session.prompt("go")).finished() == "end_turn"
-        assert "mcpServers" in agent.all("session/new")[0]["params"]
+        assert "mcpServers" in agent.calls("session/new")[0].params
 
 
 async def test_requests_of_the_agent_before_the_handshake_are_refused():
-    agent = Puppet(1)
+    agent = ScriptedAgent(1)
+    questions = []
 
     def shake(asked):
-        agent.ask("fs/read_text_file", {"sessionId": "s", "path": "/a"})
-        agent.say("early")
-        return HANDSHAKES[1]
+        questions.append(agent.ask("fs/read_text_file", {"sessionId": "s", "path": "/a"}))
+        agent.say("early", session_id="s")
+        return {"protocolVersion": 1, "agentCapabilities": {}}
 
     agent.on("initialize", shake)
     async with Client(agent, version=1):
-        assert (await agent.answered("q1"))["error"]["code"] == -32600
+        assert (await questions[0]).error["code"] == -32600
 
 
 def test_an_agent_that_never_answers_is_given_up():
     """FN-17: deadlines per request."""
 
     async def main():
-        silent = Puppet(1)
+        silent = ScriptedAgent(1)
         silent.on("initialize", lambda asked: None)
         with pytest.raises(DeadlineExceeded, match="initialize"):
             async with Client(silent):
                 pass
         assert silent.closed is not None
-        agent = Puppet(1)
+        agent = ScriptedAgent(1)
         agent.on("session/new", lambda asked: None)
         async with Client(agent, deadlines=Deadlines(request=5)) as client:
             with pytest.raises(DeadlineExceeded, match="session/new"):
@@ -403,8 +423,8 @@ def test_an_agent_that_never_answers_is_given_up():
 
 
 async def test_closing_without_the_capability_cancels_and_waits_for_the_end():
-    agent = Puppet(1, agentCapabilities={})
-    agent.on("session/cancel", lambda told: agent.answer(agent.all("session/prompt")[0], {"stopReason": "cancelled"}))
+    agent = ScriptedAgent(1, agentCapabilities={})
+    agent.on("session/cancel", lambda told: agent.calls("session/prompt")[0].answer({"stopReason": "cancelled"}))
     async with Client(agent, version=1) as client:
         session = await client.new_session(CWD)
         reply = await session.prompt("go")

@@ -21,21 +21,32 @@ from accord import (
 from accord.errors import InvalidParams, Malformed
 from accord.session import Image
 from accord.session.updates import MessagePiece, ToolCallPatch
-from tests.client.puppet import CWD, Puppet
+from accord.testing import ScriptedAgent, program
+from tests.client.words import CWD
 
 
-async def speak(agent, session, asked):
-    """Echo the prompt in two pieces, around a tool call."""
-    await agent.tell(session, MessagePiece(role="agent", id="a", content=Text("You said: ")))
-    await agent.tell(session, ToolCallPatch(id="c", title="Think", status="in_progress"))
-    await agent.tell(session, ToolCallPatch(id="c", status="completed"))
-    await agent.tell(session, MessagePiece(role="agent", id="b", content=asked.content[0]))
-    return "end_turn"
+def speaker(version) -> ScriptedAgent:
+    """Echoes the prompt in two pieces, around a tool call."""
+    agent = ScriptedAgent(version)
+
+    @agent.on("session/prompt")
+    def speak(asked):
+        agent.begin(asked)
+        for report in (
+            MessagePiece(role="agent", id="a", content=Text("You said: ")),
+            ToolCallPatch(id="c", title="Think", status="in_progress"),
+            ToolCallPatch(id="c", status="completed"),
+            MessagePiece(role="agent", id="b", content=Text(asked.params["prompt"][0]["text"])),
+        ):
+            agent.tell(report, session_id=asked.session_id)
+        agent.finish(asked)
+
+    return agent
 
 
 @pytest.mark.requirement("PROMPT-03", "PROMPT-04", "PROMPT-08", "SESS-02")
-async def test_a_prompt_brings_its_changes_in_order_and_a_stop_reason(storyteller, version):
-    async with Client(storyteller(speak), version=version) as client:
+async def test_a_prompt_brings_its_changes_in_order_and_a_stop_reason(version):
+    async with Client(speaker(version), version=version) as client:
         session = await client.new_session(CWD)
         reply = await session.prompt("hello")
         changes = [change async for change in reply]
@@ -45,8 +56,8 @@ async def test_a_prompt_brings_its_changes_in_order_and_a_stop_reason(storytelle
         assert await reply.text() == "You said: hello"
 
 
-async def test_every_version_shows_the_prompt_and_the_states_of_the_turn(storyteller, version):
-    async with Client(storyteller(speak), version=version) as client:
+async def test_every_version_shows_the_prompt_and_the_states_of_the_turn(version):
+    async with Client(speaker(version), version=version) as client:
         session = await client.new_session(CWD)
         changes = [change async for change in await session.prompt("hello")]
         shown = [change.message for change in changes if isinstance(change, MessageChanged)]
@@ -56,9 +67,9 @@ async def test_every_version_shows_the_prompt_and_the_states_of_the_turn(storyte
         assert roles == ["user", "agent", "agent"]
 
 
-async def test_a_whole_turn_with_a_process(notebook, version):
+async def test_a_whole_turn_with_a_process(notebook, version, tmp_path):
     async with Client(notebook, version=version, on_permission=permissions.allow_all) as client:
-        session = await client.new_session(CWD)
+        session = await client.new_session(tmp_path)
         reply = await session.prompt("Buy milk")
         assert await reply.text() == "I wrote down: Buy milk"
         assert reply.stop_reason == "end_turn"
@@ -76,8 +87,8 @@ async def test_a_command_line_is_a_target(notebook):
 
 
 @pytest.mark.requirement("SESS-01", "PROMPT-19")
-async def test_sessions_run_beside_each_other(storyteller, version):
-    async with Client(storyteller(speak), version=version) as client:
+async def test_sessions_run_beside_each_other(version):
+    async with Client(speaker(version), version=version) as client:
         one, two = await client.new_session("/one"), await client.new_session("/two")
         replies = [await one.prompt("1"), await two.prompt("2"), await one.prompt("3")]
         assert [await reply.text() for reply in replies] == ["You said: 1", "You said: 2", "You said: 3"]
@@ -86,20 +97,15 @@ async def test_sessions_run_beside_each_other(storyteller, version):
 
 async def test_all_updates_before_the_answer_have_been_delivered_when_the_reply_ends(version):
     """FN-03: when a reply ends, every update before it has been delivered."""
-    agent = Puppet(version)
+    agent = ScriptedAgent(version)
     async with Client(agent, version=version) as client:
         session = await client.new_session(CWD)
         reply = await session.prompt("go")
         asked = await agent.seen("session/prompt")
-        if version == 2:
-            agent.answer(asked, {"messageId": "u"})
-            agent.update("state_update", state="running")
+        agent.begin(asked)
         for index in range(100):
             agent.say(f"{index} ", messageId="a")
-        if version == 2:
-            agent.update("state_update", state="idle", stopReason="end_turn")
-        else:
-            agent.answer(asked, {"stopReason": "end_turn"})
+        agent.finish(asked)
         agent.say("late", messageId="b")
         texts = [change.text async for change in reply if isinstance(change, MessageChunk)]
         assert texts == [f"{index} " for index in range(100)]
@@ -109,17 +115,17 @@ async def test_all_updates_before_the_answer_have_been_delivered_when_the_reply_
 async def test_what_comes_after_the_answer_is_told_while_idle(version):
     """FN-99: title and usage updates after the prompt's answer are fine."""
     told = asyncio.Queue()
-    agent = Puppet(version)
+    agent = ScriptedAgent(version)
     async with Client(agent, version=version, on_update=told.put) as client:
         session = await client.new_session(CWD)
         reply = await session.prompt("go")
         asked = await agent.seen("session/prompt")
         if version == 2:
             agent.update("state_update", state="running")
-            agent.answer(asked, {"messageId": "u"})
+            asked.answer({"messageId": "u"})
             agent.update("state_update", state="idle", stopReason="end_turn")
         else:
-            agent.answer(asked, {"stopReason": "end_turn"})
+            asked.answer({"stopReason": "end_turn"})
         agent.update("session_info_update", title="Milk")
         assert await reply.finished() == "end_turn"
         update = await told.get()
@@ -142,7 +148,7 @@ async def test_what_comes_after_the_answer_is_told_while_idle(version):
 )
 async def test_in_v2_the_idle_that_follows_the_work_ends_the_turn(states, reason):
     """FN-99: running comes before or after the prompt's answer; both are fine."""
-    agent = Puppet(2)
+    agent = ScriptedAgent(2)
     async with Client(agent, version=2, strict=False) as client:
         session = await client.new_session(CWD)
         reply = await session.prompt("go")
@@ -159,17 +165,17 @@ async def test_in_v2_the_idle_that_follows_the_work_ends_the_turn(states, reason
 def tell(agent, asked, state):
     name, _, reason = state.partition(":")
     if name == "answer":
-        agent.answer(asked, {"messageId": "u"})
+        asked.answer({"messageId": "u"})
     elif name == "answer+end_turn":
-        agent.answer(asked, {"messageId": "u", "stopReason": "end_turn"})
+        asked.answer({"messageId": "u", "stopReason": "end_turn"})
     else:
         agent.update("state_update", state=name, **({"stopReason": reason} if reason else {}))
 
 
 async def test_an_error_answer_is_raised_and_the_session_lives(version):
     """FN-94: a failed model call comes as an error with an odd code; it is shown as what it is."""
-    agent = Puppet(version)
-    agent.on("session/prompt", lambda asked: agent.fail(asked, 400, "the model is on strike"))
+    agent = ScriptedAgent(version)
+    agent.on("session/prompt", lambda asked: asked.fail(400, "the model is on strike"))
     async with Client(agent, version=version) as client:
         session = await client.new_session(CWD)
         reply = await session.prompt("go")
@@ -181,7 +187,7 @@ async def test_an_error_answer_is_raised_and_the_session_lives(version):
 
 
 async def test_an_idle_with_an_error_is_raised():
-    agent = Puppet(2)
+    agent = ScriptedAgent(2)
     agent.on("session/prompt", {"messageId": "u"})
     async with Client(agent, version=2) as client:
         session = await client.new_session(CWD)
@@ -196,7 +202,7 @@ async def test_an_idle_with_an_error_is_raised():
 
 @pytest.mark.bad_frames
 async def test_an_answer_that_is_none_ends_the_turn_with_an_error(version):
-    agent = Puppet(version)
+    agent = ScriptedAgent(version)
     agent.on("session/prompt", [])
     async with Client(agent, version=version) as client:
         session = await client.new_session(CWD)
@@ -206,22 +212,14 @@ async def test_an_answer_that_is_none_ends_the_turn_with_an_error(version):
 
 async def test_an_agent_that_dies_ends_every_wait_with_the_cause():
     """FN-10: every pending request fails at once with the cause: exit code and the tail of stderr."""
-    import sys
+    agent = ScriptedAgent(1)
 
-    program = """
-import json, sys
-for line in sys.stdin:
-    message = json.loads(line)
-    result = {"protocolVersion": 1, "agentCapabilities": {}}
-    if message["method"] == "session/new":
-        result = {"sessionId": "s"}
-    if message["method"] == "session/prompt":
-        print(json.dumps({"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s", "update": {
-            "sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "Oh"}}}}), flush=True)
-        sys.exit("out of coffee")
-    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
-"""
-    async with Client([sys.executable, "-c", program]) as client:
+    @agent.on("session/prompt")
+    def die(asked):
+        agent.say("Oh")
+        agent.die(1, "out of coffee")
+
+    async with program(agent) as command, Client(command) as client:
         session = await client.new_session(CWD)
         reply, held = await session.prompt("go"), await session.prompt("and then")
         with pytest.raises(ConnectionClosed, match="out of coffee") as raised:
@@ -237,42 +235,33 @@ for line in sys.stdin:
 
 @pytest.mark.requirement("PROMPT-05")
 async def test_content_that_the_agent_does_not_take_is_not_sent(version):
-    agent = Puppet(version)
+    agent = ScriptedAgent(version)
     async with Client(agent, version=version) as client:
         session = await client.new_session(CWD)
         with pytest.raises(InvalidParams, match="image"):
             await session.prompt([Text("look"), Image(data="", mime_type="image/png")])
-        assert agent.all("session/prompt") == []
+        assert agent.calls("session/prompt") == []
 
 
 @pytest.mark.requirement("PROMPT-02")
 async def test_a_second_prompt_is_held_until_the_first_is_over(version):
-    agent = Puppet(version)
+    agent = ScriptedAgent(version)
     async with Client(agent, version=version) as client:
         session = await client.new_session(CWD)
         first, second = await session.prompt("1"), await session.prompt("2")
         asked = await agent.seen("session/prompt")
         agent.say("one", messageId="a")
-        assert len(agent.all("session/prompt")) == 1
-        finish(agent, version, asked)
+        assert len(agent.calls("session/prompt")) == 1
+        agent.finish(asked)
         assert await first.text() == "one"
         asked = await agent.seen("session/prompt", 2)
         agent.say("two", messageId="b")
-        finish(agent, version, asked)
+        agent.finish(asked)
         assert await second.text() == "two"
 
 
-def finish(agent, version, asked, reason="end_turn"):
-    if version == 2:
-        agent.answer(asked, {"messageId": f"u{asked['id']}"})
-        agent.update("state_update", state="running")
-        agent.update("state_update", state="idle", stopReason=reason)
-    else:
-        agent.answer(asked, {"stopReason": reason})
-
-
 async def test_an_agent_of_v1_that_repeats_the_prompt_does_not_double_it():
-    agent = Puppet(1)
+    agent = ScriptedAgent(1)
     async with Client(agent, version=1) as client:
         session = await client.new_session(CWD)
         reply = await session.prompt("Buy milk")
@@ -281,41 +270,41 @@ async def test_an_agent_of_v1_that_repeats_the_prompt_does_not_double_it():
             agent.update("user_message_chunk", content={"type": "text", "text": piece})
         agent.say("Yes")
         agent.update("user_message_chunk", content={"type": "text", "text": "Buy milk"})
-        finish(agent, 1, asked)
+        agent.finish(asked)
         assert await reply.text() == "Yes"
         assert [message.text for message in session.transcript.messages.values()] == ["Buy milk", "Yes", "Buy milk"]
 
 
 async def test_an_agent_of_the_draft_that_does_not_echo_has_the_prompt_shown_before_its_words():
-    agent = Puppet("2-draft")
+    agent = ScriptedAgent("2-draft")
     async with Client(agent) as client:
         session = await client.new_session(CWD)
         reply = await session.prompt("Buy milk")
         asked = await agent.seen("session/prompt")
         agent.say("Yes")
-        finish(agent, "2-draft", asked)
+        agent.finish(asked)
         assert await reply.text() == "Yes"
         assert [message.text for message in session.transcript.messages.values()] == ["Buy milk", "Yes"]
 
 
 async def test_a_reply_that_nobody_holds_does_not_slow_the_connection(version):
-    agent = Puppet(version)
+    agent = ScriptedAgent(version)
     async with Client(agent, version=version, limits=Limits(inbox=10_000)) as client:
         session = await client.new_session(CWD)
         await session.prompt("forget it")
         asked = await agent.seen("session/prompt")
         for _ in range(100):
             agent.say("x" * 1000, messageId="a")
-        finish(agent, version, asked)
+        agent.finish(asked)
         reply = await session.prompt("listen")
         asked = await agent.seen("session/prompt", 2)
         agent.say("Yes", messageId="b")
-        finish(agent, version, asked)
+        agent.finish(asked)
         assert await reply.text() == "Yes"
 
 
-async def test_an_iteration_may_stop_and_text_reads_on(storyteller, version):
-    async with Client(storyteller(speak), version=version) as client:
+async def test_an_iteration_may_stop_and_text_reads_on(version):
+    async with Client(speaker(version), version=version) as client:
         session = await client.new_session(CWD)
         reply = await session.prompt("hello")
         async for change in reply:
@@ -325,7 +314,7 @@ async def test_an_iteration_may_stop_and_text_reads_on(storyteller, version):
 
 
 async def test_a_held_prompt_is_sent_even_if_nobody_reads_the_reply_before_it(version):
-    agent = Puppet(version)
+    agent = ScriptedAgent(version)
     async with Client(agent, version=version, limits=Limits(inbox=10_000)) as client:
         session = await client.new_session(CWD)
         unread, held = await session.prompt("1"), await session.prompt("2")
@@ -333,21 +322,18 @@ async def test_a_held_prompt_is_sent_even_if_nobody_reads_the_reply_before_it(ve
         for _ in range(100):
             agent.say("x" * 1000, messageId="a")
             await asyncio.sleep(0)
-        finish(agent, version, asked)
+        agent.finish(asked)
         asked = await agent.seen("session/prompt", 2)
         agent.say("Yes", messageId="b")
-        finish(agent, version, asked)
+        agent.finish(asked)
         assert await held.text() == "Yes"
         assert await unread.text() == "x" * 100_000
 
 
-async def test_a_slow_reader_misses_nothing(storyteller, version):
-    async def speak_much(agent, session, asked):
-        for index in range(300):
-            await agent.tell(session, MessagePiece(role="agent", id="a", content=Text(f"{index:1000}")))
-        return "end_turn"
-
-    async with Client(storyteller(speak_much), version=version, limits=Limits(inbox=10_000)) as client:
+async def test_a_slow_reader_misses_nothing(version):
+    agent = ScriptedAgent(version)
+    agent.on("session/prompt", agent.reply(*(f"{index:1000}" for index in range(300))))
+    async with Client(agent, version=version, limits=Limits(inbox=10_000)) as client:
         reply = await (await client.new_session(CWD)).prompt("go")
         texts = []
         async for change in reply:
@@ -358,7 +344,7 @@ async def test_a_slow_reader_misses_nothing(storyteller, version):
 
 
 async def test_closing_the_client_ends_a_reply_that_is_under_way(version):
-    agent = Puppet(version)
+    agent = ScriptedAgent(version)
     async with Client(agent, version=version) as client:
         reply = await (await client.new_session(CWD)).prompt("go")
         await agent.seen("session/prompt")

@@ -21,6 +21,7 @@ from accord.session.requests import (
 )
 
 SESSION = "s"
+CWD = "/work"
 
 
 async def read(workspace: Workspace, path: str | Path, **options: Any) -> str:

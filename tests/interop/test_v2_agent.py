@@ -1,186 +1,206 @@
-"""Our client and the v2 agent made with the official TypeScript SDK."""
+"""Our client and the v2 agent made with the official TypeScript SDK: what only v2 has, and how v2 tells things."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
 
-import msgspec
 import pytest
 
-from accord.errors import AuthRequired, InvalidParams, MethodNotFound, NotFound
-from accord.session.capabilities import AgentLogin
-from accord.session.entities import AGENT, Exit
-from accord.session.requests import (
-    Authenticate,
-    ListSessions,
-    LoadSession,
-    ResumeSession,
-    SessionOpened,
-    SessionPage,
-    SetOption,
-)
-from accord.transports.process import Process
-from tests.conversations.client_side import ClientSide
-from tests.conversations.expected import PLAN_DONE, STORY_TOLD_IN_V2
-from tests.conversations.story import MANY, MEBIBYTE, STORY, TEXT, THOUGHT
-from tests.interop.typescript_peer import need_node, script
+from accord import InvalidParams, MethodNotFound, RequestFailed, StateChanged, ToolCallChanged, permissions
+from accord.client.session import Session
+from accord.session.entities import Cost, Diff, Exit, FileChange, Patch, TerminalSize, Usage
+from accord.session.requests import Elicit, ElicitationAnswer, PermissionAnswer, RequestPermission, ToolCallSubject
+from accord.session.servers import SseServer
+from tests.conversations.expected import PLAN_DONE
+from tests.conversations.story import STORY, TEXT, THOUGHT
+from tests.interop.official_agents import OfficialAgent, ask, each_update_and_its_line, lines_of, seen, tell
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(60)]
 
-
-@pytest.fixture
-async def client() -> AsyncIterator[ClientSide]:
-    need_node()
-    async with ClientSide(Process(script("agent_v2.mjs"))) as connected:
-        yield connected
+TERMINAL = "terminal-of-the-agent"
+QUESTION = STORY["question"]
+UPDATES = each_update_and_its_line("v2")
 
 
-async def test_our_offer_is_understood_as_version_2(client: ClientSide):
-    assert client.dialect is not None
-    assert client.dialect.name == "v2"
-    assert client.agent is not None
-    assert client.agent.info is not None
-    assert client.agent.info.name == "official"
-    assert client.agent.auth_methods == [AgentLogin(id="key", name="With a key")]
+async def fill_in(asked: Elicit) -> ElicitationAnswer:
+    return ElicitationAnswer(action="accept", content={QUESTION["field"]: QUESTION["answer"]})
 
 
-async def test_version_2_can_be_asked_for_alone():
-    need_node()
-    async with ClientSide(Process(script("agent_v2.mjs")), version=2) as client:
-        offer = msgspec.json.decode(client.frames[0][1])["params"]
-        assert sorted(offer) == ["capabilities", "info", "protocolVersion"]
-        assert await client.prompt(await client.new_session(), "refuse") == "refusal"
+def told_in_v2(path: Path) -> list[str]:
+    diff = f"[modify {path}]"
+    read = f"[{STORY['file']['before']}]"
+    return [
+        *["running", *(f"thought: {piece}" for piece in STORY["thought"]), "plan main pending pending pending"],
+        *["call-read pending", "call-read in_progress", f"call-read in_progress {read}", f"call-read completed {read}"],
+        *["call-edit pending", "call-edit in_progress", f"call-edit in_progress {diff}"],
+        *["requires_action", f"call-edit pending {diff}", "running", f"call-edit completed {diff}"],
+        *["call-run pending", "call-run in_progress", f"{TERMINAL} runs", f"call-run in_progress [{TERMINAL}]"],
+        *[f"{TERMINAL} writes 5", f"{TERMINAL} writes 5", f"{TERMINAL} writes 3", f"{TERMINAL} ended"],
+        *[f"call-run completed [{TERMINAL}]", "plan main completed completed completed"],
+        *(f"agent: {piece}" for piece in STORY["message"]),
+        *[f"usage {STORY['usage']['used']} of {STORY['usage']['size']}", f"title {STORY['title']}", "idle end_turn"],
+    ]
 
 
-async def test_a_session_opens_with_its_options_and_commands(client: ClientSide):
-    transcript = client.transcripts[await client.new_session()]
-    assert [(option.id, option.value) for option in transcript.options] == [("mode", "quick"), ("web", False)]
-    assert [command.name for command in transcript.commands] == ["review"]
+async def test_a_whole_turn_is_told_in_order(official_v2: OfficialAgent, place: Path):
+    async with official_v2.connected(on_permission=permissions.allow_all, on_elicitation=fill_in) as client:
+        session = await client.new_session(place)
+        reply = await session.prompt("story")
+        assert await lines_of(reply) == told_in_v2(place / Path(STORY["file"]["path"]).name)
+        assert reply.message_id == "user-1"
+        check_transcript(session)
 
 
-async def test_a_whole_turn_is_told_in_order(client: ClientSide):
-    session_id = await client.new_session()
-    assert await client.prompt(session_id, "story") == "end_turn"
-    emptied = ("thought is: ", "agent is: ")
-    assert [line for line in client.seen if line not in emptied] == STORY_TOLD_IN_V2
-
-
-async def test_after_a_turn_the_transcript_tells_the_story(client: ClientSide):
-    session_id = await client.new_session()
-    await client.prompt(session_id, "story")
-    transcript = client.transcripts[session_id]
-    assert [(message.role, message.text) for message in transcript.messages.values()] == [
-        ("user", "story"),
-        ("thought", THOUGHT),
-        ("agent", TEXT),
+def check_transcript(session: Session) -> None:
+    transcript = session.transcript
+    assert [(message.role, message.id, message.text) for message in transcript.messages.values()] == [
+        ("user", "user-1", "story"),
+        ("thought", "agent_thought-1", THOUGHT),
+        ("agent", "agent_message-1", TEXT),
     ]
     assert transcript.plans["main"].entries == PLAN_DONE
     assert [call.status for call in transcript.tool_calls.values()] == ["completed"] * 3
     (terminal,) = transcript.terminals.values()
-    assert terminal.text == STORY["command"]["output"]
-    assert terminal.exit == Exit(code=0)
+    assert (terminal.text, terminal.exit) == (STORY["command"]["output"], Exit(code=0))
     assert transcript.info.title == STORY["title"]
 
 
-async def test_the_answer_names_the_message_that_is_told_back(client: ClientSide):
-    session_id = await client.new_session()
-    await client.prompt(session_id, "refuse")
-    assert list(client.transcripts[session_id].messages) == [("user", "user-1")]
+async def test_a_session_opens_with_its_commands(official_v2: OfficialAgent, place: Path):
+    async with official_v2.connected() as client:
+        session = await client.new_session(place)
+        assert [command.name for command in session.commands] == ["review"]
+        assert session.modes is None
 
 
-async def test_permission_for_a_call_that_was_never_told_is_shown(client: ClientSide):
-    """FN-06: the request brings the tool call with it."""
-    session_id = await client.new_session()
-    assert await client.prompt(session_id, "permission") == "end_turn"
-    assert client.transcripts[session_id].tool_calls["call-unseen"].title == STORY["edit"]["title"]
-
-
-async def test_a_cancel_ends_in_an_idle_state_that_says_so(client: ClientSide):
-    session_id = await client.new_session()
-    turn = client.start(client.prompt(session_id, "wait"))
-    await client.until("call-wait in_progress")
-    await client.cancel(session_id)
-    assert await turn == "cancelled"
-    assert client.seen[-2:] == ["call-wait cancelled", "idle cancelled"]
-
-
-async def test_a_cancel_withdraws_an_open_question():
-    need_node()
-    async with ClientSide(Process(script("agent_v2.mjs")), chooses=None) as client:
-        session_id = await client.new_session()
-        turn = client.start(client.prompt(session_id, "permission"))
-        await client.until("asked session/request_permission")
-        await client.cancel(session_id)
-        assert await turn == "cancelled"
-
-
-async def test_options_are_set_and_told(client: ClientSide):
-    session_id = await client.new_session()
+async def test_a_mode_is_an_option(official_v2: OfficialAgent, place: Path):
     mode = STORY["mode"]["id"]
-    answer: SessionOpened = await client.ask(SetOption(session_id=session_id, option_id="mode", value=mode))
-    assert isinstance(answer.options, list)
-    assert [option.value for option in answer.options] == [mode, False]
-    await client.ask(SetOption(session_id=session_id, option_id="web", value=True))
-    assert client.seen == [f"options mode={mode} web=False", f"options mode={mode} web=True"]
+    async with official_v2.connected() as client:
+        session = await client.new_session(place)
+        await session.set_mode(mode)
+        assert session.options[0].value == mode
+        (told,) = await seen(client, "session/set_config_option")
+        assert (told["configId"], told["value"]) == ("mode", mode)
 
 
-async def test_a_session_is_resumed_with_and_without_its_history(client: ClientSide):
-    session_id = await client.new_session()
-    await client.prompt(session_id, "story")
-    page: SessionPage = await client.ask(ListSessions())
-    assert [each.session_id for each in page.sessions] == [session_id]
-    before = client.transcripts.pop(session_id)
-    await client.ask(LoadSession(session_id=session_id, cwd=STORY["cwd"]))
-    again = client.transcripts[session_id]
-    assert (again.messages, again.tool_calls, again.plans) == (before.messages, before.tool_calls, before.plans)
-    assert again.terminals == before.terminals
-    client.seen.clear()
-    await client.ask(ResumeSession(session_id=session_id, cwd=STORY["cwd"]))
-    assert client.seen == ["idle"]
+async def test_a_question_has_a_title_and_what_it_is_about(official_v2: OfficialAgent, place: Path):
+    asked: list[RequestPermission] = []
+
+    async def reject(question: RequestPermission) -> PermissionAnswer:
+        asked.append(question)
+        return await permissions.reject_all(question)
+
+    async with official_v2.connected(on_permission=reject, on_elicitation=fill_in) as client:
+        session = await client.new_session(place)
+        assert await (await session.prompt("story")).finished() == "end_turn"
+        assert session.transcript.tool_calls[STORY["edit"]["id"]].status == "failed"
+    (question,) = asked
+    assert question.title == "May the notes be changed?"
+    assert isinstance(question.subject, ToolCallSubject)
+    assert question.subject.call.id == STORY["edit"]["id"]
 
 
-async def test_many_pieces_arrive_in_order(client: ClientSide):
-    session_id = await client.new_session()
-    await client.prompt(session_id, f"many {MANY}")
-    pieces = [f"agent: {number} " for number in range(MANY)]
-    assert client.seen == ["user is: many 200", "running", "agent is: ", *pieces, "idle end_turn"]
+async def test_a_command_can_be_what_permission_is_asked_for(official_v2: OfficialAgent, place: Path):
+    options = [{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]
+    subject = {"type": "command", "command": "make", "cwd": str(place)}
+    async with official_v2.connected(on_permission=permissions.allow_kinds("execute")) as client:
+        params = {"title": "Run make?", "description": "It builds.", "subject": subject, "options": options}
+        answer = await ask(await client.new_session(place), "session/request_permission", params)
+    assert answer == {"result": {"outcome": {"outcome": "selected", "optionId": "yes"}}}
 
 
-async def test_a_message_of_several_mebibytes_goes_there_and_back(client: ClientSide):
-    text = "größe 🐘 " * (3 * MEBIBYTE // 12)
-    session_id = await client.new_session()
-    await client.prompt(session_id, "echo", text)
-    (message,) = [each for each in client.transcripts[session_id].messages.values() if each.role == AGENT]
-    assert message.text == text
+async def test_one_tool_call_is_cancelled_and_the_turn_goes_on(official_v2: OfficialAgent, place: Path):
+    async with official_v2.connected() as client:
+        session = await client.new_session(place)
+        reply = await session.prompt("wait")
+        async for change in reply:
+            if isinstance(change, ToolCallChanged) and change.call.status == "in_progress":
+                assert change.call.cancellable
+                await session.cancel_tool_call(change.call.id)
+        assert reply.stop_reason == "end_turn"
+        assert session.transcript.tool_calls["call-wait"].status == "cancelled"
+        await session.cancel_terminal("t")
+        assert await seen(client, "tool_call/cancel", "terminal/cancel") == [
+            {"sessionId": session.id, "toolCallId": "call-wait"},
+            {"sessionId": session.id, "terminalId": "t"},
+        ]
 
 
-async def test_logging_in_is_asked_for_and_opens_the_door(client: ClientSide):
-    with pytest.raises(AuthRequired):
-        await client.new_session(STORY["locked"])
-    with pytest.raises(InvalidParams):
-        await client.ask(Authenticate(method_id="none"))
-    await client.ask(Authenticate(method_id="key"))
-    assert await client.new_session(STORY["locked"])
+async def test_files_and_terminals_of_the_client_are_not_there(official_v2: OfficialAgent, place: Path):
+    async with official_v2.connected(workspace=place) as client:
+        session = await client.new_session(place)
+        for method, params in [
+            ("fs/read_text_file", {"path": str(place / "a")}),
+            ("terminal/create", {"command": "a"}),
+        ]:
+            answer = await ask(session, method, params)
+            assert answer["error"] == {"code": -32601, "data": {"method": method}}
 
 
-@pytest.mark.bad_frames
-async def test_its_errors_are_ours(client: ClientSide):
-    with pytest.raises(MethodNotFound):
-        await client.peer.request("_accord/nothing", {})
-    with pytest.raises(InvalidParams):
-        await client.peer.request("session/new", {})
-    with pytest.raises(NotFound) as missing:
-        await client.prompt("none", "story")
-    assert missing.value.session_id == "none"
+async def test_what_the_agent_does_not_take_is_not_sent(official_v2: OfficialAgent, place: Path):
+    async with official_v2.connected() as client:
+        with pytest.raises(InvalidParams):
+            await client.new_session(place, [SseServer(name="old", url="https://example.com/sse")])
+        with pytest.raises(MethodNotFound):
+            await client.fork_session("none", place)
+        assert await seen(client, "session/new", "session/fork") == []
 
 
-async def test_a_failed_turn_ends_in_an_idle_state_with_the_error(client: ClientSide):
-    session_id = await client.new_session()
-    assert await client.prompt(session_id, "fail") == "error"
-    assert client.transcripts[session_id].state.error == {"code": -32603, "message": "the model is gone"}
+async def test_a_failed_turn_tells_its_error_in_the_idle_state(official_v2: OfficialAgent, place: Path):
+    async with official_v2.connected() as client:
+        session = await client.new_session(place)
+        reply = await session.prompt("fail")
+        with pytest.raises(RequestFailed, match="the model is gone"):
+            await reply.finished()
+        assert reply.stop_reason == "error"
+        assert session.transcript.state.error == {"code": -32603, "message": "the model is gone"}
 
 
-async def test_a_method_that_we_do_not_have_is_refused_by_its_name(client: ClientSide):
-    session_id = await client.new_session()
-    await client.prompt(session_id, "unknown")
-    assert "agent: -32601 _accord/nothing" in client.seen
+async def test_each_kind_of_update_is_told_and_kept(official_v2: OfficialAgent, place: Path):
+    async with official_v2.connected() as client:
+        session = await client.new_session(place)
+        lines = await tell(session, [update for update, _ in UPDATES])
+        assert lines == ["running", *(line for _, line in UPDATES), "idle end_turn"]
+        check_kept(session)
+
+
+def check_kept(session: Session) -> None:
+    transcript = session.transcript
+    call = transcript.tool_calls["c"]
+    assert (call.title, call.name, call.cancellable, call.locations) == ("Change", "edit_file", True, [])
+    assert call.content[0] == Diff(
+        changes=[
+            FileChange("add", "/new.py", file_type="text", mime_type="text/x-python"),
+            FileChange("delete", "/old.py"),
+            FileChange("move", "/to.py", old_path="/from.py"),
+        ],
+        patch=Patch("git_patch", "diff --git a/new.py b/new.py\n"),
+    )
+    terminal = transcript.terminals["t"]
+    assert (terminal.text, terminal.exit, terminal.size) == ("✓", Exit(signal="SIGKILL"), TerminalSize(80, 24))
+    assert transcript.usage == Usage(7, 9, Cost(0.5, "EUR"))
+
+
+async def test_work_in_the_background_is_told_while_the_session_is_idle(official_v2: OfficialAgent, place: Path):
+    told: list[Any] = []
+    background = [{"type": "terminal", "terminalId": "t"}, {"type": "tool_call", "toolCallId": "c"}]
+    async with official_v2.connected(on_update=told.append) as client:
+        session = await client.new_session(place)
+        update = {"sessionUpdate": "state_update", "state": "idle", "background": background}
+        await client.notify("_accord/tell", {"sessionId": session.id, "updates": [update]})
+        while session.transcript.state.background is None:
+            await client.request("_accord/echo")
+        assert [(work.type, work.id) for work in session.transcript.state.background] == [
+            ("terminal", "t"),
+            ("tool_call", "c"),
+        ]
+    assert isinstance(told[0].change, StateChanged)
+
+
+async def test_an_update_beyond_the_protocol_is_handed_on_unless_strictness_forbids_it(
+    official_v2: OfficialAgent, place: Path
+):
+    async with official_v2.connected(strict=False) as client:
+        session = await client.new_session(place)
+        lines = await tell(session, [{"sessionUpdate": "_accord_weather", "wind": 3}])
+        assert lines == ["running", "unknown _accord_weather", "idle end_turn"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.conversations.agent_program import PROGRAM
+from tests.interop.official_client import PROGRAM
 
 __all__ = ["need_node", "report_of", "script"]
 
@@ -29,10 +30,9 @@ def need_node() -> None:
         pytest.skip("node or the SDK is not installed: make interop")
 
 
-def report_of(name: str) -> dict[str, Any]:
-    """What a client script saw of our agent, which it starts."""
+def report_of(name: str, place: Path, **env: str) -> dict[str, Any]:
+    """What a client script saw of our agent, which it starts and opens sessions with in `place`."""
     need_node()
-    finished = subprocess.run(
-        [*script(name), sys.executable, str(PROGRAM)], stdout=subprocess.PIPE, timeout=100, check=True
-    )
+    command = [*script(name), str(place), sys.executable, str(PROGRAM)]
+    finished = subprocess.run(command, stdout=subprocess.PIPE, timeout=100, check=True, env={**os.environ, **env})
     return json.loads(finished.stdout)

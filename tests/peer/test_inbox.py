@@ -52,6 +52,30 @@ async def test_closing_delivers_what_waits_and_then_raises_the_reason():
         await anext(inbox)
 
 
+async def test_a_closed_inbox_delivers_what_waits_and_presses_no_more():
+    pressed: list[bool] = []
+    inbox: Inbox[int] = Inbox(limit=10, hard_limit=1000, pressed=pressed.append)
+    for number in range(20):
+        inbox.put(number, 1)
+    inbox.close()
+    assert pressed == [True, False]
+    assert [number async for number in inbox] == [*range(20)]
+    assert pressed == [True, False]
+
+
+async def test_an_inbox_that_has_to_give_way_merges_and_never_presses_again():
+    pressed: list[bool] = []
+    inbox: Inbox[Change] = Inbox(limit=10, hard_limit=10**9, merging=MERGING, pressed=pressed.append)
+    transcript = Transcript()
+    for _ in range(100):
+        inbox.put(transcript.apply(MessagePiece(role="agent", id="a", content=Text("x"))), 1)
+        if inbox.pressing:
+            inbox.stop_pressing()
+    assert pressed == [True, False]
+    assert len(inbox) < 20
+    assert "".join([change.text for change in await drained(inbox) if isinstance(change, MessageChunk)]) == "x" * 100
+
+
 async def test_pressure_begins_over_the_limit_and_ends_at_half_of_it():
     pressed: list[bool] = []
     inbox: Inbox[int] = Inbox(limit=10, hard_limit=1000, pressed=pressed.append)

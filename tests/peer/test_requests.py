@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -13,6 +14,7 @@ from accord.errors import (
     DeadlineExceeded,
     Denied,
     InternalError,
+    Malformed,
     MethodNotFound,
     NotFound,
     RateLimited,
@@ -243,6 +245,55 @@ async def test_what_is_told_during_a_request_arrives_before_its_answer():
         peers.append(them)
         await us.call("session/prompt", {}, on_answer=lambda answer: order.append("answer"))
     assert order == [*range(100), "answer"]
+
+
+async def test_what_an_answer_changes_is_changed_before_anything_that_came_later():
+    order: list[Any] = []
+
+    async def opened(params: Any) -> Any:
+        return Answer({"sessionId": "s"}, lambda: peers[0].post("session/update", {}))
+
+    def take(result: Any) -> str:
+        order.append("answer")
+        return value(result)["sessionId"]
+
+    peers: list[Peer] = []
+    async with joined(lambda event: order.append("update"), {"session/new": opened}) as (us, them):
+        peers.append(them)
+        assert await us.request("session/new", {}, on_answer=take) == "s"
+        await until(lambda: len(order) == 2)
+    assert order == ["answer", "update"]
+
+
+async def test_an_answer_that_is_not_taken_in_fails_its_request_and_nothing_else():
+    def refuse(result: Any) -> None:
+        raise Malformed("$", "not what was asked for")
+
+    async with joined(theirs={"session/new": echo}) as (us, _):
+        with pytest.raises(Malformed, match="not what was asked for"):
+            await us.request("session/new", {}, on_answer=refuse)
+        assert value(await us.request("session/new", {})) == {}
+
+
+async def test_an_answer_is_not_taken_in_for_somebody_who_has_ceased_to_wait():
+    taken: list[Any] = []
+    answering = asyncio.Event()
+
+    async def slow(params: Any) -> Any:
+        answering.set()
+        with suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        return {}
+
+    async with joined(theirs={"session/new": slow}) as (us, _):
+        waiting = asyncio.create_task(us.request("session/new", {}, on_answer=taken.append))
+        await answering.wait()
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        with pytest.raises(MethodNotFound):
+            await us.request("ping")
+    assert taken == []
 
 
 async def test_updates_are_before_the_answer_also_when_the_handler_is_cancelled():

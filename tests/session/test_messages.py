@@ -132,7 +132,7 @@ def test_changes_of_a_long_message_share_its_blocks(transcript: Transcript):
         transcript, *(report for n in range(100) for report in (piece(str(n), id="m"), patch(meta={"n": n})))
     )
     assert [len(change.message.content) for change in changes[1::2]] == list(range(1, 101))
-    assert len({id(change.message._settled._storage) for change in changes[1::2]}) == 1
+    assert len({id(change.message._blocks) for change in changes[1::2]}) == 1
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,55 @@ async def test_all_that_was_written_is_heard_before_the_end_is_told(start: Start
     assert heard.bytes == b"".join(b"%d\n" % number for number in range(1, 100_001))
 
 
+async def test_a_pause_stops_the_command_and_loses_nothing(start: Start):
+    capture, heard = await start("seq 500000; exit 3")
+    for _ in range(3):
+        await heard.lines(heard.bytes.count(b"\n") + 1)
+        capture.pause()
+        before = len(heard.bytes)
+        assert not (await asyncio.wait((capture.ended,), timeout=0.2))[0]
+        assert len(heard.bytes) == before
+        capture.resume()
+    assert await capture.ended == 3
+    assert heard.bytes == b"".join(b"%d\n" % number for number in range(1, 500_001))
+
+
+async def test_its_end_is_told_when_what_it_wrote_was_heard_however_late(start: Start):
+    capture, heard = await start("echo begin; read line; head -c 60000 /dev/zero")
+    await heard.lines(1)
+    capture.pause()
+    await asyncio.wait((capture._child.exited,))
+    done, _ = await asyncio.wait((capture.ended,), timeout=0.3)
+    assert not done
+    capture.resume()
+    await capture.ended
+    assert len(heard.bytes) == 6 + 60000
+
+
+async def test_ending_it_ends_a_pause(start: Start):
+    capture, heard = await start("echo begin; head -c 60000 /dev/zero; exec sleep 1000")
+    await heard.lines(1)
+    capture.pause()
+    await capture.end()
+    assert await capture.ended == -signal.SIGTERM
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is no guard that adopts orphans")
+async def test_what_was_left_behind_does_not_put_off_the_end_however_much_it_writes():
+    taken = 0
+
+    def take(piece: bytes) -> None:
+        nonlocal taken
+        taken += len(piece)
+        capture.pause()
+        asyncio.get_running_loop().call_soon(capture.resume)
+
+    capture = await start_capture(["sh", "-c", "yes & exit 5"], env=os.environ, cwd="/", on_output=take)
+    assert await capture.ended == 5
+    await capture.end()
+    assert taken
+
+
 async def test_both_streams_are_heard_in_the_order_they_were_written(start: Start):
     capture, heard = await start("for n in 1 2 3 4; do echo out $n; echo err $n >&2; done")
     await capture.ended

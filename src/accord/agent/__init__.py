@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from accord.agent.app import Agent
-from accord.agent.commands import Ran
 from accord.agent.connected_client import ConnectedClient
 from accord.agent.policy import STOP_REASONS, Policy, StopReason
+from accord.agent.ran import Ran
 from accord.agent.sessions import Session
 from accord.agent.syncing import SyncToolCall, SyncTurn
 from accord.agent.tool_calls import OpenToolCall

@@ -5,11 +5,14 @@ Capabilities are derived from what is registered, so nobody can advertise what t
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from accord.agent.live import LiveSessions
 from accord.agent.policy import Busy, Policy
 from accord.agent.registered import Handler, LoginMethod, OfferedCommand, OfferedOption, choice_of
 from accord.agent.serving import Serving
@@ -58,6 +61,7 @@ class Agent:
         max_tokens: int | None = None,
         limits: Limits | None = None,
         slow_loop_seconds: float | None = 1.0,
+        mcp_connect_deadline: float = 30.0,
         on_frame: FrameObserver | None = None,
     ) -> None:
         self.info = Implementation(name=name, version=version, title=title)
@@ -75,7 +79,9 @@ class Agent:
             max_requests=max_requests,
             max_tokens=max_tokens,
             slow_loop_seconds=slow_loop_seconds,
+            mcp_connect_deadline=mcp_connect_deadline,
         )
+        self.live = LiveSessions()
         self.meta = dict(meta) if meta else None
         self.image, self.audio, self.embedded_context = image, audio, embedded_context
         self.prompt_handler: Handler | None = None
@@ -242,8 +248,10 @@ class Agent:
 
     def _explanation(self) -> str:
         name = self.info.title or self.info.name
+        program = Path(sys.argv[0])
+        command = [sys.executable, str(program.absolute() if program.exists() else program), *sys.argv[1:]]
         return (
             f"{name} {self.info.version} is an agent: an editor starts it and speaks the Agent Client Protocol with it\n"
             "through stdin and stdout. There is nothing to type here. Tell your editor to run this command:\n\n"
-            f"    {sys.executable} {' '.join(sys.argv)}\n"
+            f"    {shlex.join(command)}\n"
         )

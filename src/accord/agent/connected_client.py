@@ -16,9 +16,12 @@ __all__ = ["ConnectedClient", "trace_of"]
 _TRACE = ("traceparent", "tracestate", "baggage")
 
 
-def trace_of(meta: dict[str, Any] | None) -> dict[str, Any]:
-    """The trace context that a request came with, to be carried on."""
-    return {key: meta[key] for key in _TRACE if key in meta} if meta else {}
+def trace_of(meta: Any) -> dict[str, Any]:
+    """The trace context in the `_meta` that a request came with, to be carried on."""
+    if not isinstance(meta, dict):
+        return {}
+    given: dict[str, Any] = {**meta}
+    return {key: given[key] for key in _TRACE if key in given}
 
 
 class ConnectedClient:
@@ -52,6 +55,8 @@ class ConnectedClient:
 
     async def tell(self, told: Told) -> None:
         """Tell in words."""
+        if self._trace:
+            told.meta = {**self._trace, **(told.meta or {})}
         await self.peer.notify(*self.dialect.notification_to_wire(told))
 
     async def request(self, method: str, params: Any = None, *, deadline: float | None = None) -> Any:

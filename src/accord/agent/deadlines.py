@@ -16,7 +16,7 @@ class Deadlines:
 
     def __init__(self, idle: float | None, whole: float | None, on_passed: Callable[[str], None]) -> None:
         self._loop = asyncio.get_running_loop()
-        self._idle = idle
+        self.idle = idle
         self._whole = whole
         self._on_passed = on_passed
         self._began = self._touched = self._loop.time()
@@ -27,8 +27,7 @@ class Deadlines:
 
     def touch(self) -> None:
         """A sign of life."""
-        if self._idle is not None:
-            self._touched = self._loop.time()
+        self._touched = self._loop.time()
 
     def pause(self) -> None:
         """The user is asked something."""
@@ -56,8 +55,8 @@ class Deadlines:
         ends: list[tuple[float, str]] = []
         if self._whole is not None:
             ends.append((self._began + self._whole, f"The turn took longer than {self._whole:g} s"))
-        if self._idle is not None:
-            ends.append((self._touched + self._idle, f"The turn showed no sign of life for {self._idle:g} s"))
+        if self.idle is not None:
+            ends.append((self._touched + self.idle, f"The turn showed no sign of life for {self.idle:g} s"))
         return ends
 
     def _set(self) -> None:

@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from typing import Any
 
+from accord.agent.connected_client import ConnectedClient
 from accord.agent.deadlines import Deadlines
 from accord.agent.policy import STOP_REASONS, Policy
 from accord.agent.sessions import Session
@@ -24,9 +25,9 @@ from accord.errors import ConnectionClosed, InternalError, InvalidRequest, Reque
 from accord.peer import Answer
 from accord.peer.answering import correlation_id
 from accord.session.content import Content
-from accord.session.entities import USER, State
+from accord.session.entities import USER
 from accord.session.requests import Prompt, PromptAnswer
-from accord.session.updates import Change, MessagePatch, StateReport, ToolCallPatch
+from accord.session.updates import MessagePatch, ToolCallPatch
 
 __all__ = ["Engine", "Handle"]
 
@@ -39,10 +40,13 @@ Handle = Callable[[Turn], Awaitable[Any]]
 class Engine:
     """Takes prompts, runs turns."""
 
-    def __init__(self, session: Session, policy: Policy, handle: Handle) -> None:
+    def __init__(
+        self, session: Session, policy: Policy, handle: Handle, is_command: Callable[[Prompt], bool] | None = None
+    ) -> None:
         self._session = session
         self._policy = policy
         self._handle = handle
+        self._is_command = is_command or _never
         self._queue: deque[WaitingPrompt] = deque()
         self._worker: asyncio.Task[None] | None = None
         self._current: _Current | None = None
@@ -52,11 +56,11 @@ class Engine:
         """Whether a turn runs or waits."""
         return self._worker is not None
 
-    def take(self, asked: Prompt) -> Coroutine[Any, Any, Any]:
-        """Put a prompt in its place, now; what is returned answers it when its time has come."""
+    def take(self, asked: Prompt, client: ConnectedClient) -> Coroutine[Any, Any, Any]:
+        """Put a client's prompt in its place, now; what is returned answers it when its time has come."""
         if self.is_busy and self._policy.busy == "refuse":
             raise InvalidRequest("The session is busy: wait for the end of the turn, or cancel it")
-        waiting = WaitingPrompt(asked, self._session.client.dialect.answer_ends_turn)
+        waiting = WaitingPrompt(asked, client)
         self._queue.append(waiting)
         waiting.work = self._answer(waiting)
         if self._worker is None:
@@ -70,6 +74,16 @@ class Engine:
         if self._current is not None:
             self._current.cancel()
 
+    async def leave(self, client: ConnectedClient) -> None:
+        """End what this client has asked for, and wait until that has ended; what others asked for goes on."""
+        for waiting in [each for each in self._queue if each.client is client]:
+            self._queue.remove(waiting)
+            waiting.cancelled()
+        current = self._current
+        if current is not None and current.waiting.client is client:
+            current.cancel()
+            await current.waiting.over.wait()
+
     async def stop(self) -> None:
         """Cancel, and wait until everything has ended."""
         self.cancel()
@@ -77,7 +91,7 @@ class Engine:
             await asyncio.wait([self._worker])
 
     async def _answer(self, waiting: WaitingPrompt) -> Any:
-        client = self._session.client
+        client = waiting.client
         try:
             try:
                 await waiting.wait()
@@ -114,23 +128,24 @@ class Engine:
 
     async def _take_turn(self, waiting: WaitingPrompt) -> None:
         current = self._current = _Current(self._session, waiting, self._policy, self._steered)
+        self._session.asker = waiting.client
         try:
             failure = None
             try:
                 await self._insert(waiting)
-                self._session.report(StateReport(state=State(state="running")))
+                self._session.stands("running")
                 stop_reason = await current.run(self._handle)
             except Exception as error:  # noqa: BLE001  # whatever it is, the turn gets its end
-                stop_reason, failure = self._failed(error)
+                stop_reason, failure = self._failed(error, waiting.client)
             if current.is_cancelled:
                 stop_reason, failure = "cancelled", None
             await self._end(current, stop_reason, failure)
         except Exception as error:  # noqa: BLE001  # what could not be told or kept still gets its answer
             for each in (waiting, *current.steered):
-                each.ended(*self._failed(error))
+                each.ended(*self._failed(error, waiting.client))
         finally:
             current.close()
-            self._current = None
+            self._current = self._session.asker = None
 
     async def _insert(self, waiting: WaitingPrompt) -> None:
         """Give the message its id and its place; where the version wants it, answer with that and tell it back."""
@@ -138,31 +153,33 @@ class Engine:
         session.transcript.begin_turn()
         patch = MessagePatch(role=USER, id=None, content=waiting.asked.content)
         change: Any = session.report(patch, told=False)
+        # At once: whoever begins to listen from here on finds it in the history.
+        session.echo(change, waiting.client, to_asker=False)
+        dialect = waiting.client.dialect
+        if dialect.echoes_prompt and dialect.answer_ends_turn:
+            session.echo(change, waiting.client, to_asker=True)
         session.transcript.begin_turn()
         await session.commit()
         waiting.inserted(change.message.id)
-        await self._echo(waiting, change)
-
-    async def _echo(self, waiting: WaitingPrompt, change: Change) -> None:
-        dialect = self._session.client.dialect
         if not dialect.answer_ends_turn:
             await waiting.settled.wait()
-        if dialect.echoes_prompt:
-            self._session.send(change)
+            session.echo(change, waiting.client, to_asker=True)
 
     async def _steered(self) -> list[Content] | None:
-        """The next prompt that came while a turn runs, taken into it."""
+        """The next prompt that came while a turn runs, taken into it; a slash command waits for a turn of its own."""
         if self._policy.busy != "steer" or not self._queue or self._current is None:
+            return None
+        if self._is_command(self._queue[0].asked):
             return None
         waiting = self._queue.popleft()
         self._current.steered.append(waiting)
         await self._insert(waiting)
         return waiting.asked.content
 
-    def _failed(self, error: Exception) -> tuple[str, RequestFailed | None]:
+    def _failed(self, error: Exception, client: ConnectedClient) -> tuple[str, RequestFailed | None]:
         if isinstance(error, RequestFailed) and not error.was_received:
             return "error", error
-        if isinstance(error, ConnectionClosed) and not self._session.client.peer.is_open:
+        if isinstance(error, ConnectionClosed) and not client.peer.is_open:
             return "error", RequestCancelled()
         name = correlation_id()
         log.error("a turn of %s failed (correlation id %s)", self._session.id, name, exc_info=error)
@@ -173,15 +190,13 @@ class Engine:
         session = self._session
         status = "failed" if failure else "cancelled" if stop_reason == "cancelled" else "completed"
         for call in list(session.transcript.tool_calls.values()):
-            if not call.finished:
+            if not call.finished and call.id not in session.background:
                 session.report(ToolCallPatch(id=call.id, status=status))  # FN-25
-        state = State(state="idle", stop_reason=stop_reason, error=None if failure is None else _told(failure))
         try:
             await session.commit()
         except Exception as error:  # noqa: BLE001  # what is not safe must not be called so
-            stop_reason, failure = self._failed(error)
-            state = State(state="idle", stop_reason=stop_reason, error=None if failure is None else _told(failure))
-        session.report(StateReport(state=state))
+            stop_reason, failure = self._failed(error, current.waiting.client)
+        session.stands("idle", stop_reason, None if failure is None else _told(failure))
         for waiting in (current.waiting, *current.steered):
             waiting.ended(stop_reason, failure)
 
@@ -200,7 +215,14 @@ class _Current:
         self._left_behind: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._timer: asyncio.TimerHandle | None = None
         self._deadlines = Deadlines(policy.idle_deadline, policy.turn_deadline, self._pass)
-        self.turn = Turn(session, waiting.asked, policy, self._deadlines, take_steered)
+        self.turn = Turn(
+            session,
+            waiting.client,
+            waiting.asked,
+            policy=policy,
+            deadlines=self._deadlines,
+            take_steered=take_steered,
+        )
 
     def cancel(self) -> None:
         if not self.is_cancelled and not self.turn.is_over:
@@ -248,6 +270,10 @@ class _Current:
         if self._timer is None:
             leave = partial(_resolve, self._left_behind)
             self._timer = asyncio.get_running_loop().call_later(self._policy.cancel_grace, leave)
+
+
+def _never(asked: Prompt) -> bool:
+    return False
 
 
 def _resolve(future: asyncio.Future[None]) -> None:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from accord.agent.syncing import in_thread
 from accord.agent.turn import Turn
-from accord.session.content import Text
+from accord.session.content import Content, Text
+from accord.session.requests import Prompt
 
 if TYPE_CHECKING:
     from accord.agent.app import Agent
-    from accord.agent.registered import Handler
+    from accord.agent.registered import Handler, OfferedCommand
 
-__all__ = ["handle"]
+__all__ = ["handle", "is_command"]
 
 
 async def handle(agent: Agent, turn: Turn) -> Any:
@@ -27,14 +28,27 @@ async def handle(agent: Agent, turn: Turn) -> Any:
     return await in_thread(handler, turn)
 
 
+def is_command(agent: Agent, asked: Prompt) -> bool:
+    """Whether a prompt calls one of the agent's slash commands."""
+    return _called(agent, asked.content) is not None
+
+
+def _called(agent: Agent, content: list[Content]) -> tuple[OfferedCommand, str] | None:
+    """The slash command that a prompt begins with, and what stands behind it."""
+    first = next((block.text for block in content if type(block) is Text), "")
+    if not first.startswith("/"):  # CMD-08
+        return None
+    name, _, arguments = first[1:].partition(" ")
+    offered = agent.commands.get(name.strip())
+    return None if offered is None else (offered, arguments.strip())
+
+
 def _handler(agent: Agent, turn: Turn) -> Handler:
-    first = next((block.text for block in turn.content if type(block) is Text), "")
-    if first.startswith("/"):  # CMD-08
-        name, _, arguments = first[1:].partition(" ")
-        offered = agent.commands.get(name.strip())
-        if offered is not None:
-            turn.command, turn.arguments = offered.command.name, arguments.strip()
-            return offered.handler
+    called = _called(agent, turn.content)
+    if called is not None:
+        offered, turn.arguments = called
+        turn.command = offered.command.name
+        return offered.handler
     if agent.prompt_handler is None:
         raise TypeError(f"the agent {agent.info.name!r} has no prompt handler: register one with @agent.prompt")
     return agent.prompt_handler

@@ -1,9 +1,11 @@
-"""The sessions that are open on one connection: opened, listed, changed and closed, with a store behind them or not."""
+"""The sessions that one connection has open: opened, listed, changed and closed, with a store behind them or not.
+
+A session that another connection of the agent has open is not opened again: this one listens, too.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 from collections.abc import Callable, Coroutine
 from functools import partial
@@ -13,11 +15,14 @@ from msgspec.structs import replace
 
 from accord.agent.connected_client import ConnectedClient
 from accord.agent.engine import Engine
-from accord.agent.handling import handle
+from accord.agent.handling import handle, is_command
+from accord.agent.listeners import Listener
+from accord.agent.live import Live
 from accord.agent.registered import called
+from accord.agent.session_servers import check_servers, connect_servers
 from accord.agent.sessions import Session
 from accord.errors import InvalidParams, MethodNotFound, NotFound
-from accord.session.entities import Command, Notice, Option
+from accord.session.entities import Command, Option
 from accord.session.replay import replay
 from accord.session.requests import (
     Asked,
@@ -39,17 +44,21 @@ from accord.session.requests import (
     SetOption,
 )
 from accord.session.servers import McpServer
-from accord.session.updates import CommandsReport, NoticeReport, OptionsReport, StateChanged, ToolCallPatch
+from accord.session.updates import (
+    CommandsChanged,
+    CommandsReport,
+    OptionsReport,
+    StateChanged,
+    StateReport,
+    ToolCallPatch,
+)
 from accord.session.word import Word
 
 if TYPE_CHECKING:
     from accord.agent.app import Agent
-    from accord.agent.mcp import ServerFate
     from accord.store.kept import Kept
 
 __all__ = ["OpenSessions"]
-
-log = logging.getLogger("accord.agent")
 
 _BREATH = 64
 Then = Callable[[], None] | None
@@ -61,25 +70,27 @@ class OpenSessions:
     def __init__(self, agent: Agent, client: ConnectedClient) -> None:
         self._agent = agent
         self._client = client
-        self._sessions: dict[str, Session] = {}
-        self._engines: dict[str, Engine] = {}
-        self._opening = asyncio.Lock()
+        self._open: dict[str, Live] = {}
+        self._leaving: set[asyncio.Task[None]] = set()
 
     def take(self, asked: Prompt) -> Coroutine[Any, Any, Any]:
         """Put a prompt in its place; what is returned answers it."""
-        return self._engine(asked.session_id).take(asked)
+        return self._find(asked.session_id).engine.take(asked, self._client)
 
     def cancel(self, session_id: str) -> None:
-        """End the session's turns; nothing when there are none (FN-21)."""
-        engine = self._engines.get(session_id)
-        if engine is not None:
-            engine.cancel()
+        """End the session's turns, whoever asked for them; nothing when there are none (FN-21)."""
+        live = self._open.get(session_id)
+        if live is not None:
+            live.engine.cancel()
 
     async def aclose(self) -> None:
-        """End every turn and free every session, in the time that a cancelled turn has."""
-        await asyncio.gather(*(self._close(id) for id in list(self._sessions)), return_exceptions=True)
+        """End what this connection asked for and leave its sessions, in the time that a cancelled turn has."""
+        for id in list(self._open):
+            self._begin_to_leave(id)
+        if self._leaving:
+            await asyncio.wait(self._leaving)
 
-    async def answer(self, asked: Asked) -> tuple[Word, Then]:
+    async def answer(self, asked: Asked, method: str) -> tuple[Word, Then]:
         match asked:
             case NewSession():
                 return await self._new(asked)
@@ -90,44 +101,47 @@ class OpenSessions:
             case ListSessions():
                 return await self._list(asked), None
             case CloseSession():
-                await self._close(asked.session_id)
+                await self._leave(asked.session_id)
                 return Done(), None
             case DeleteSession():
-                await self._close(asked.session_id)
-                if self._agent.store is not None:
-                    await self._agent.store.delete(asked.session_id)
+                await self._delete(asked.session_id)
                 return Done(), None
             case SetOption():
-                session = self._session(asked.session_id)
+                session = self._find(asked.session_id).session
                 await self._choose(session, asked.option_id, asked.value, "configId")
                 return SessionOpened(options=session.transcript.options), None
             case SetMode():
-                session = self._session(asked.session_id)
+                session = self._find(asked.session_id).session
                 await self._choose(session, _mode_option(session), asked.mode_id, "modeId")
                 return Done(), None
             case CancelToolCall() | CancelTerminal():
                 raise InvalidParams("this can't be cancelled by itself; session/cancel ends the turn")
             case _:
-                raise MethodNotFound(type(asked).__name__)
+                raise MethodNotFound(method)
 
     async def _new(self, asked: NewSession) -> tuple[Word, Then]:
-        self._check_servers(asked.servers)
-        summary = SessionSummary(
-            session_id=_new_id(), cwd=asked.cwd, additional_directories=asked.additional_directories
-        )
-        session = self._made(summary)
-        await self._prepare(session)
-        if self._agent.store is not None:
-            await self._agent.store.create(_kept(summary))
-        session.report(OptionsReport(options=self._options(session)), told=False)
-        await session.commit()
-        return self._open(session, asked.servers, session.id)
+        check_servers(self._agent, self._client, asked.servers)
+        directories = asked.additional_directories
+        summary = SessionSummary(session_id=_new_id(), cwd=asked.cwd, additional_directories=directories)
+        session, store = self._made(summary), self._agent.store
+        if store is not None:
+            await store.create(_kept(summary))
+        try:
+            session.report(OptionsReport(options=self._options(session)), told=False)
+            session.transcript.apply(CommandsReport(commands=self._commands()))
+            await self._prepare(session)
+            await session.commit()
+        except BaseException:
+            if store is not None:
+                await store.delete(session.id)
+            raise
+        return self._opened_anew(session, asked.servers)
 
     async def _fork(self, asked: ForkSession) -> tuple[Word, Then]:
         store = self._agent.store
         if store is None:
             raise MethodNotFound("session/fork")
-        self._check_servers(asked.servers)
+        check_servers(self._agent, self._client, asked.servers)
         title = None if (before := await store.find(asked.session_id)) is None else before.title
         directories = asked.additional_directories
         summary = SessionSummary(session_id=_new_id(), cwd=asked.cwd, additional_directories=directories, title=title)
@@ -135,29 +149,39 @@ class OpenSessions:
         session = self._made(summary)
         await self._recall(session)
         await self._prepare(session)
-        return self._open(session, asked.servers, session.id)
+        return self._opened_anew(session, asked.servers)
+
+    def _opened_anew(self, session: Session, servers: list[McpServer]) -> tuple[Word, Then]:
+        self._enter(session)
+        answer = self._answer(session)
+        answer.session_id = session.id
+        return answer, partial(self._follow, session, servers)
 
     async def _take_up(self, asked: LoadSession | ResumeSession) -> tuple[Word, Then]:
-        self._check_servers(asked.servers)
-        async with self._opening:  # one after the other, or two requests for one session would open it twice
-            return await self._taken_up(asked)
+        check_servers(self._agent, self._client, asked.servers)
+        whole = isinstance(asked, LoadSession)
+        async with self._agent.live.turnstile(asked.session_id):
+            live = self._agent.live.find(asked.session_id)
+            servers = asked.servers if live is None else []
+            if live is None:
+                live = self._enter(await self._kept_session(asked))
+            else:
+                _check_cwd(str(live.session.cwd), asked.cwd)
+                self._open[asked.session_id] = live
+            session = live.session
+            listener = session.listener(self._client) or session.attach(self._client)
+        await self._retell(session, listener, whole)
+        return self._answer(session), partial(self._follow, session, servers, has_commands=whole)
 
-    async def _taken_up(self, asked: LoadSession | ResumeSession) -> tuple[Word, Then]:
-        session = self._sessions.get(asked.session_id)
-        if session is None:
-            kept = None if self._agent.store is None else await self._agent.store.find(asked.session_id)
-            if kept is None:
-                raise NotFound(session_id=asked.session_id)
-            _check_cwd(kept.cwd, asked.cwd)
-            session = self._made(replace(kept, additional_directories=asked.additional_directories))
-            await self._recall(session)
-            await self._prepare(session)
-        else:
-            _check_cwd(str(session.cwd), asked.cwd)
-        await self._retell(session, whole=isinstance(asked, LoadSession))
-        if asked.session_id in self._sessions:
-            return self._opened(session), None
-        return self._open(session, asked.servers, was_told=isinstance(asked, LoadSession))
+    async def _kept_session(self, asked: LoadSession | ResumeSession) -> Session:
+        kept = None if self._agent.store is None else await self._agent.store.find(asked.session_id)
+        if kept is None:
+            raise NotFound(session_id=asked.session_id)
+        _check_cwd(kept.cwd, asked.cwd)
+        session = self._made(replace(kept, additional_directories=asked.additional_directories))
+        await self._recall(session)
+        await self._prepare(session)
+        return session
 
     async def _list(self, asked: ListSessions) -> SessionPage:
         if self._agent.store is not None:
@@ -165,17 +189,29 @@ class OpenSessions:
             return SessionPage(sessions=list(page.sessions), next_cursor=page.next_cursor)
         if asked.cursor is not None:
             raise InvalidParams("there is no such page", field="cursor")
-        sessions = [session.summary() for session in self._sessions.values()]
+        sessions = self._agent.live.summaries()
         return SessionPage(sessions=[each for each in sessions if asked.cwd in (None, each.cwd)])
 
-    async def _close(self, session_id: str) -> None:
-        engine = self._engines.pop(session_id, None)
-        session = self._sessions.pop(session_id, None)
-        if engine is not None:
-            await engine.stop()
-        if session is not None:
-            await session.release()
-            self._client.dialect.forget_session(session_id)
+    async def _leave(self, session_id: str) -> None:
+        leaving = self._begin_to_leave(session_id)
+        if leaving is not None:
+            await asyncio.shield(leaving)
+
+    def _begin_to_leave(self, session_id: str) -> asyncio.Task[None] | None:
+        live = self._open.pop(session_id, None)
+        if live is None:
+            return None
+        # A task of its own: whoever gives up waiting must not leave it half closed.
+        leaving = asyncio.create_task(self._agent.live.leave(live, self._client))
+        self._leaving.add(leaving)
+        leaving.add_done_callback(self._leaving.discard)
+        return leaving
+
+    async def _delete(self, session_id: str) -> None:
+        await self._leave(session_id)
+        await self._agent.live.end(session_id)
+        if self._agent.store is not None:
+            await self._agent.store.delete(session_id)
 
     async def _choose(self, session: Session, option_id: str | None, value: str | bool, field: str) -> None:
         option = None if option_id is None else session.option(option_id)
@@ -192,7 +228,16 @@ class OpenSessions:
         await session.commit()
 
     def _made(self, kept: SessionSummary) -> Session:
-        return Session(kept, self._client, self._agent.store, self._agent.policy.merge_seconds)
+        session = Session(kept, self._agent.store, self._agent.policy.merge_seconds)
+        session.attach(self._client)
+        return session
+
+    def _enter(self, session: Session) -> Live:
+        engine = Engine(session, self._agent.policy, partial(handle, self._agent), partial(is_command, self._agent))
+        live = Live(session, engine)
+        self._agent.live.add(live)
+        self._open[session.id] = live
+        return live
 
     async def _prepare(self, session: Session) -> None:
         if self._agent.session_handler is not None:
@@ -208,38 +253,40 @@ class OpenSessions:
         for call in list(session.transcript.tool_calls.values()):
             if not call.finished:
                 session.report(ToolCallPatch(id=call.id, status="failed"), told=False)
+        session.chosen = session.options
         session.transcript.apply(OptionsReport(options=self._options(session)))
         session.transcript.apply(CommandsReport(commands=self._commands()))
 
-    async def _retell(self, session: Session, whole: bool) -> None:
+    async def _retell(self, session: Session, listener: Listener, whole: bool) -> None:
         """All of it, or only how it stands; the state comes last."""
-        for number, change in enumerate(replay(session.transcript)):
-            if whole or isinstance(change, StateChanged):
-                session.send(change)
-                await self._client.peer.drain()
-            if number % _BREATH == 0:
-                await asyncio.sleep(0)
         session.flush()
+        async with listener.retelling(whole):
+            if not whole:
+                state = session.transcript.state
+                listener.post(StateChanged(state=state, patch=StateReport(state=state), created=True))
+                return
+            for number, change in enumerate(replay(session.transcript)):
+                if not listener.post(change):
+                    await self._client.peer.drain()
+                if number % _BREATH == 0:
+                    await asyncio.sleep(0)
 
-    def _open(
-        self, session: Session, servers: list[McpServer], session_id: str | None = None, was_told: bool = False
-    ) -> tuple[Word, Then]:
-        self._sessions[session.id] = session
-        self._engines[session.id] = Engine(session, self._agent.policy, partial(handle, self._agent))
-        opened = self._opened(session)
-        if session_id is not None:
-            opened.session_id = session_id
-        return opened, partial(self._follow, session, servers, was_told)
-
-    def _opened(self, session: Session) -> SessionOpened:
+    def _answer(self, session: Session) -> SessionOpened:
         return SessionOpened(options=session.transcript.options) if session.transcript.options else SessionOpened()
 
-    def _follow(self, session: Session, servers: list[McpServer], was_told: bool) -> None:
+    def _follow(self, session: Session, servers: list[McpServer], has_commands: bool = False) -> None:
         """What belongs to a session that was just opened, right after its answer (FN-01)."""
-        if self._agent.commands and not was_told:
-            session.report(CommandsReport(commands=self._commands()))
-        if servers:
-            session.connecting = asyncio.create_task(self._connect(session, servers))
+        listener = session.listener(self._client)
+        commands = session.transcript.commands
+        if listener is not None:
+            if commands and not has_commands:
+                told = CommandsReport(commands=commands)
+                listener.post(CommandsChanged(commands=commands, patch=told, created=True))
+            if not listener.is_ready:
+                listener.begin()
+        all_servers = [*session.own_servers, *servers]
+        if all_servers and session.connecting is None:
+            session.connecting = asyncio.create_task(connect_servers(self._agent, session, all_servers))
 
     def _options(self, session: Session) -> list[Option]:
         """The options there are, with the values that were chosen before and still exist."""
@@ -252,51 +299,11 @@ class OpenSessions:
     def _commands(self) -> list[Command]:
         return [offered.command for offered in self._agent.commands.values()]
 
-    def _check_servers(self, servers: list[McpServer]) -> None:
-        if servers and not self._client.dialect.odd_ids_allowed:
-            from accord.agent.mcp import not_offered  # noqa: PLC0415  # most sessions name no server
-
-            refusal = not_offered(servers, self._kinds())
-            if refusal is not None:
-                raise refusal
-
-    def _kinds(self) -> Any:
-        offered = self._agent.capabilities()
-        kinds = [("stdio", offered.mcp_stdio), ("http", offered.mcp_http), ("sse", offered.mcp_sse)]
-        return [kind for kind, is_offered in kinds if is_offered]
-
-    async def _connect(self, session: Session, servers: list[McpServer]) -> None:
-        from accord.agent.mcp import ServerConnections  # noqa: PLC0415
-
-        session.servers = ServerConnections(
-            session.cwd,
-            kinds=self._kinds(),
-            client_name=self._agent.info.name,
-            client_version=self._agent.info.version,
-            on_change=partial(_tell_fate, session),
-        )
-        try:
-            await session.servers.connect(servers)
-        except Exception:
-            log.exception("the MCP servers of %s could not be connected", session.id)
-
-    def _session(self, session_id: str) -> Session:
-        if session_id not in self._sessions:
+    def _find(self, session_id: str) -> Live:
+        live = self._open.get(session_id)
+        if live is None or live.is_over:
             raise NotFound(session_id=session_id)
-        return self._sessions[session_id]
-
-    def _engine(self, session_id: str) -> Engine:
-        if session_id not in self._engines:
-            raise NotFound(session_id=session_id)
-        return self._engines[session_id]
-
-
-def _tell_fate(session: Session, fate: ServerFate) -> None:
-    """Every server's fate is in the log; one that can't be used is shown to the user as well (FN-54, FN-77)."""
-    log.info("%s", fate)
-    if fate.state in ("failed", "skipped", "lost"):
-        notice = Notice(severity="warning", title=f"MCP server {fate.name!r}: {fate.state}", description=str(fate))
-        session.report(NoticeReport(notice=notice))
+        return live
 
 
 def _kept(summary: SessionSummary) -> Kept:

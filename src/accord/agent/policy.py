@@ -19,7 +19,8 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """Times are in seconds; None is no limit.
 
     `idle_deadline` is the longest silence of a turn and `turn_deadline` its longest duration, both without the time in
-    which the user is asked something. A turn that does not end `cancel_grace` after it was cancelled is left behind.
+    which the user is asked something. A turn that does not end `cancel_grace` after it was cancelled is left behind, and an
+    MCP server that is not connected after `mcp_connect_deadline` has failed.
     """
 
     busy: Busy = "queue"
@@ -30,3 +31,4 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     max_requests: int | None = None
     max_tokens: int | None = None
     slow_loop_seconds: float | None = 1.0
+    mcp_connect_deadline: float = 30.0

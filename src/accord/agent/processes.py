@@ -1,84 +1,86 @@
-"""A process of ours with nothing to read, whose output is followed, and which is ended with all it started."""
+"""A command of ours with nothing to read, whose output is followed, and which is ended with everything it started.
+
+Also when this process is killed: a guard stands in front of every command. Who follows too slowly slows the command.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import signal
-import sys
-from asyncio.subprocess import DEVNULL, PIPE, STDOUT, Process
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import suppress
 
+from accord.local.exits import exit_of
 from accord.session.entities import Exit
+from accord.transports.capture import Capture, start_capture
+from accord.transports.tail import Tail
 
 __all__ = ["Running", "start"]
 
-_PIECE = 64 * 1024
-_GRACE = 2.0
+_WAITING = 256 * 1024  # bytes that nobody has taken yet
+_GRACE = 1.0  # below that of a cancelled turn, which should see the end
 
 
-async def start(words: Sequence[str], cwd: str, env: Mapping[str, str] | None, limit: int) -> Running:
-    """Start it in a group of its own; `env` is laid over our environment. FN-16"""
-    process = await asyncio.create_subprocess_exec(
-        *words,
-        cwd=cwd,
-        env=None if env is None else {**os.environ, **env},
-        stdin=DEVNULL,
-        stdout=PIPE,
-        stderr=STDOUT,
-        start_new_session=sys.platform != "win32",
+async def start(words: Sequence[str], cwd: str, env: Mapping[str, str], limit: int) -> Running:
+    """Start it; `env` is laid over our environment. `ConnectionClosed` says what to do when it can't be started."""
+    running = Running(limit)
+    running.capture = await start_capture(
+        words, env={**os.environ, **env}, cwd=cwd, on_output=running.heard, terminate_grace=_GRACE
     )
-    return Running(process, limit)
+    running.capture.ended.add_done_callback(running.wake)
+    return running
 
 
 class Running:
-    """Iterate over it for what the process writes; of all that, the last `limit` bytes are kept."""
+    """Iterate over it for what the command writes; of all that, the last `limit` bytes are kept."""
 
-    def __init__(self, process: Process, limit: int) -> None:
-        self.is_truncated = False
-        self._process = process
-        self._limit = limit
-        self._kept = bytearray()
+    capture: Capture
+
+    def __init__(self, limit: int) -> None:
+        self._tail = Tail(limit)
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._news = asyncio.Event()
 
     @property
     def output(self) -> str:
-        """What was kept, from the first whole character on."""
-        kept = bytes(self._kept)
-        if self.is_truncated:
-            kept = kept.lstrip(bytes(range(0x80, 0xC0)))
-        return kept.decode("utf-8", "replace")
+        """What was kept."""
+        return self._tail.text
+
+    @property
+    def is_truncated(self) -> bool:
+        """Whether the beginning of the output is gone."""
+        return self._tail.is_truncated
+
+    def heard(self, piece: bytes) -> None:
+        """The command has written something."""
+        self._tail.add(piece)
+        self._pieces.append(piece)
+        self._size += len(piece)
+        if self._size > _WAITING:
+            self.capture.pause()
+        self._news.set()
+
+    def wake(self, ended: object) -> None:
+        """It has ended."""
+        self._news.set()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        stdout = self._process.stdout
-        assert stdout is not None
-        while piece := await stdout.read(_PIECE):
-            self._kept += piece
-            if len(self._kept) > self._limit:
-                self.is_truncated = True
-                del self._kept[: -self._limit or None]
-            yield piece
-        await self._process.wait()
+        while not self.capture.ended.done() or self._pieces:
+            await self._news.wait()
+            self._news.clear()
+            if self._pieces:
+                yield self.taken()
+
+    def taken(self) -> bytes:
+        """What was written since the last time."""
+        piece = b"".join(self._pieces)
+        self._pieces.clear()
+        self._size = 0
+        self.capture.resume()
+        return piece
 
     async def end(self) -> Exit:
-        """End it, and everything in its group, if that is still needed; how it ended."""
-        if self._process.returncode is None:
-            self._signal(signal.SIGTERM)
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_GRACE):
-                    await self._process.wait()
-        if sys.platform != "win32":
-            self._signal(signal.SIGKILL)
-        elif self._process.returncode is None:
-            self._process.kill()
-        code = await self._process.wait()
-        if code < 0:
-            return Exit(signal=signal.Signals(-code).name)
-        return Exit(code=code)
-
-    def _signal(self, number: int) -> None:
-        with suppress(ProcessLookupError, PermissionError):
-            if sys.platform == "win32":
-                self._process.send_signal(number)
-            else:
-                os.killpg(self._process.pid, number)
+        """End whatever of it still runs, in bounded time; how the command ended."""
+        await self.capture.end()
+        self._tail.finish()
+        return exit_of(await self.capture.ended)

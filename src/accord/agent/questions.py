@@ -16,7 +16,6 @@ from accord.agent.deadlines import Deadlines
 from accord.agent.sessions import Session
 from accord.agent.tool_calls import OpenToolCall
 from accord.errors import Malformed, RequestFailed
-from accord.session.entities import State
 from accord.session.requests import (
     Elicit,
     ElicitationAnswer,
@@ -25,7 +24,6 @@ from accord.session.requests import (
     RequestPermission,
     ToolCallSubject,
 )
-from accord.session.updates import StateReport
 
 __all__ = ["OPTIONS", "Questions"]
 
@@ -107,7 +105,7 @@ class Questions:
     async def _open_question(self) -> AsyncGenerator[None]:
         self._open += 1
         if self._open == 1:
-            self._session.report(StateReport(state=State(state="requires_action")))
+            self._session.stands("requires_action")
         self._deadlines.pause()
         try:
             yield
@@ -116,7 +114,7 @@ class Questions:
             self._open -= 1
             task = asyncio.current_task()
             if self._open == 0 and not (task is not None and task.cancelling()):
-                self._session.report(StateReport(state=State(state="running")))
+                self._session.stands("running")
 
 
 def _scope(about: OpenToolCall) -> str:

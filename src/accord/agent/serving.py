@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from accord.agent.connected_client import ConnectedClient
+from accord.agent.connected_client import ConnectedClient, trace_of
 from accord.agent.open_sessions import OpenSessions
 from accord.agent.registered import LoginMethod, called
 from accord.agent.slow_loop import SlowLoopWatch
@@ -101,14 +101,14 @@ class Serving:
         self._is_settled = True
         if method in self._agent.methods:
             params = msgspec.json.decode(incoming.params)
-            return called(self._agent.methods[method], params, self._client)
+            return called(self._agent.methods[method], params, _traced(self._client, params))
         asked = self._dialect.request_from_wire(method, incoming.params, "client")
         incoming.release()
         self._check(asked, method)
         if isinstance(asked, Prompt):
             self._check_content(asked)
             return self._sessions.take(asked)
-        return self._answer(asked, self._sessions)
+        return self._answer(asked, method, self._sessions)
 
     def _heard(self, event: NotificationReceived) -> None:
         if self._dialect is None or self._client is None or self._sessions is None:
@@ -116,7 +116,8 @@ class Serving:
         handler = self._agent.notifications.get(event.method)
         if handler is not None:
             params = msgspec.json.decode(event.params)
-            task = asyncio.create_task(self._notify(event.method, called(handler, params, self._client)))
+            work = called(handler, params, _traced(self._client, params))
+            task = asyncio.create_task(self._notify(event.method, work))
             self._notified.add(task)
             task.add_done_callback(self._notified.discard)
             return
@@ -132,7 +133,7 @@ class Serving:
 
     def _initialize(self, params: msgspec.Raw) -> Coroutine[Any, Any, Any]:
         before = self._dialect
-        if before is not None and (self._is_settled or before.odd_ids_allowed):
+        if before is not None and (self._is_settled or not before.initialize_may_repeat):
             raise InvalidRequest("This connection is initialized already")
         dialect, asked = negotiate(params, strict=self._agent.strict)
         if before is not None and dialect.version < before.version:
@@ -189,7 +190,7 @@ class Serving:
             if refused:
                 raise InvalidParams("this agent takes no content of this type", field=f"prompt[{index}].type")
 
-    async def _answer(self, asked: Asked, sessions: OpenSessions) -> Any:
+    async def _answer(self, asked: Asked, method: str, sessions: OpenSessions) -> Any:
         assert self._dialect is not None
         answer: Word
         then = None
@@ -199,7 +200,7 @@ class Serving:
             case Logout():
                 answer = await self._log_out()
             case _:
-                answer, then = await sessions.answer(asked)
+                answer, then = await sessions.answer(asked, method)
         result = self._dialect.answer_to_wire(asked, answer)
         return result if then is None else Answer(result, then)
 
@@ -207,7 +208,8 @@ class Serving:
         login: LoginMethod | None = self._agent.logins.get(asked.method_id)
         if login is None or isinstance(login.method, TerminalLogin) or login.handler is None:
             raise InvalidParams("this agent has no such login", field="methodId")
-        if not self._is_logged_in:  # FN-76
+        # FN-76: again and again is harmless. An agent that looks for itself is told each time: it may look anew.
+        if not self._is_logged_in or callable(self._agent.logged_in):
             await called(login.handler, self._client)
             self._is_logged_in = True
         return Done()
@@ -217,6 +219,11 @@ class Serving:
             await called(self._agent.logout_handler, self._client)
         self._is_logged_in = False
         return Done()
+
+
+def _traced(client: ConnectedClient, params: Any) -> ConnectedClient:
+    given: dict[str, Any] = {**params} if isinstance(params, dict) else {}
+    return client.traced(trace_of(given.get("_meta")))
 
 
 class _Result(msgspec.Struct):

@@ -1,19 +1,26 @@
 """A live session: its transcript, and the one way by which anything in it is told.
 
-Law: a report is applied to the transcript, then written down, then sent; in that order, and nothing overtakes it. Text
-that follows text within a short window is sent as one chunk (FN-80); whatever else is told lets it go first.
+Law: a report is applied to the transcript, then written down, then sent to every connection that listens; in that order,
+and nothing overtakes it. Text that follows text within a short window is sent as one chunk (FN-80); whatever else is
+told lets it go first.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
+from collections.abc import MutableMapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from accord.agent.background import Background
 from accord.agent.connected_client import ConnectedClient
-from accord.session.entities import Option
+from accord.agent.listeners import Listener
+from accord.local.roots import Roots
+from accord.session.entities import Option, State
 from accord.session.merging import joined, joins
 from accord.session.requests import SessionSummary
+from accord.session.servers import McpServer
 from accord.session.transcript import Transcript
 from accord.session.updates import (
     Change,
@@ -44,21 +51,30 @@ class Session:
     def __init__(
         self,
         kept: SessionSummary,
-        client: ConnectedClient,
         store: Store | None = None,
         merge_seconds: float = 0.0,
     ) -> None:
         self.id = kept.session_id
         self.cwd = Path(kept.cwd)
         self.additional_directories = [Path(directory) for directory in kept.additional_directories]
-        self.client = client
+        directories = (kept.cwd, *kept.additional_directories)
+        self.roots = Roots(path for path in directories if os.path.isabs(path))  # noqa: PTH117  # on this system
+        self.listeners: list[Listener] = []
+        """The connections that hear it."""
+        self.asker: ConnectedClient | None = None
+        """Whose prompt is answered now."""
         self.transcript = Transcript()
         self.state: dict[str, Any] = {}
-        self.remembered: dict[str, bool] = {}
+        self.own_servers: list[McpServer] = []
+        """MCP servers that the agent itself brings, beside those of the client; set while the session is prepared."""
+        self.remembered: MutableMapping[str, bool] = {}
         """The user's always-choices, by what they are about."""
+        self.chosen: dict[str, str | bool | None] = {}
+        """What was chosen when the session was last open, by option; also what the agent does not offer any more."""
         self.servers: ServerConnections | None = None
         """The MCP servers that the client named, None when it named none."""
         self.connecting: asyncio.Task[Any] | None = None
+        self.background = Background(self._repeat_state)
         self._store = store
         self._window = merge_seconds
         self._held: list[Change] = []
@@ -75,18 +91,29 @@ class Session:
 
     async def tell(self, report: Report) -> None:
         """Report something; returns when there is room for the next report."""
+        if not self.told(report):
+            await self.room()
+
+    def told(self, report: Report) -> bool:
+        """As `tell`, but False in place of waiting: `room` comes before the next one."""
+        change = self._applied(report)
+        has_room = self._held_back(change) if self._window else self._post(change)
         self._breath += 1
+        return has_room and self._breath < _BREATH
+
+    async def room(self) -> None:
+        """Let others go on, and wait until there is room for the next report."""
         if self._breath >= _BREATH:
             self._breath = 0
             await asyncio.sleep(0)
-        client = self.client
-        change = self._applied(report)
-        if self._window:
-            self.send(change)
-            await client.peer.drain()
-            return
-        for params in client.dialect.update_to_wire(self.id, change):
-            await client.peer.notify("session/update", params)
+        for listener in self._slowing():
+            await listener.room()
+
+    def _slowing(self) -> list[Listener]:
+        # Whoever only looks on must not stop others; if it never reads, its connection fails by its own limit.
+        if len(self.listeners) == 1:
+            return self.listeners[:]
+        return [listener for listener in self.listeners if listener.client is self.asker]
 
     def report(self, report: Report, *, told: bool = True) -> Change:
         """As `tell`, without waiting for room; for callbacks and for the end of things."""
@@ -97,26 +124,22 @@ class Session:
 
     def _applied(self, report: Report) -> Change:
         change = self.transcript.apply(report)
-        kind = type(change)
-        if kind is MessageChunk or kind is MessageChanged:
-            message_change: Any = change
-            if message_change.patch.id is None:
-                message_change.patch.id = message_change.message.id  # a journal must not depend on where turns began
+        if (type(change) is MessageChunk or type(change) is MessageChanged) and change.patch.id is None:
+            change.patch.id = change.message.id  # a journal must not depend on where turns began
         if self._store is not None and type(report) not in _PASSING:
             self._store.append(self.id, (report,))
         return change
 
-    def send(self, change: Change) -> None:
-        """Send what was applied, or hold it for the window; nothing when nobody is there any more."""
-        if not self._window:
-            self._post(change)
-            return
+    def send(self, change: Change) -> bool:
+        """Send what was applied, or hold it for the window; whether there is room for more."""
+        return self._held_back(change) if self._window else self._post(change)
+
+    def _held_back(self, change: Change) -> bool:
         key = joins(change)
         if key is None or key != self._held_key:
             self.flush()
         if key is None:
-            self._post(change)
-            return
+            return self._post(change)
         if not self._held:
             self._held_key = key
             self._timer = asyncio.get_running_loop().call_later(self._window, self.flush)
@@ -124,6 +147,7 @@ class Session:
         self._held_size += len(change.text) if type(change) is MessageChunk else _FULL // 8
         if self._held_size > _FULL:
             self.flush()
+        return all(listener.has_room for listener in self.listeners)
 
     def flush(self) -> None:
         """Send what waits for the window to end."""
@@ -135,11 +159,42 @@ class Session:
             self._held_key, self._held_size = None, 0
             self._post(joined(held))
 
-    def _post(self, change: Change) -> None:
-        peer = self.client.peer
-        if peer.is_open:
-            for params in self.client.dialect.update_to_wire(self.id, change):
-                peer.post("session/update", params)
+    def _post(self, change: Change) -> bool:
+        has_room = True
+        for listener in self.listeners:
+            has_room = listener.send(change) and has_room
+        return has_room
+
+    def echo(self, change: Change, asker: ConnectedClient, *, to_asker: bool) -> None:
+        """Tell a prompt to those who did not send it, or to the one who did."""
+        self.flush()
+        for listener in self.listeners:
+            if (listener.client is asker) is to_asker:
+                listener.send(change)
+
+    def listener(self, client: ConnectedClient) -> Listener | None:
+        """The one of this client, if it listens."""
+        return next((listener for listener in self.listeners if listener.client is client), None)
+
+    def attach(self, client: ConnectedClient) -> Listener:
+        """Let a client listen from now on, and say when to begin."""
+        self.flush()
+        listener = Listener(self.id, client)
+        self.listeners.append(listener)
+        return listener
+
+    def detach(self, client: ConnectedClient) -> None:
+        """Tell it nothing more."""
+        self.flush()
+        self.listeners = [listener for listener in self.listeners if listener.client is not client]
+
+    def stands(self, state: str, stop_reason: str | None = None, error: dict[str, Any] | None = None) -> None:
+        """Report what the session does now, with what goes on beside that."""
+        now = State(state=state, stop_reason=stop_reason, error=error, background=self.background.listed)
+        self.report(StateReport(state=now))
+
+    def _repeat_state(self) -> None:
+        self.stands(self.transcript.state.state)  # without the reason for which it stopped: it did not stop again
 
     async def commit(self) -> None:
         """Return when all that was reported is safe; before any answer or question leaves."""

@@ -8,25 +8,27 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Callable, Coroutine, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from types import TracebackType
+from typing import Any, NoReturn, Self, TypeVar
 
-from accord.agent.commands import Ran
+from accord.agent.connected_client import ConnectedClient
 from accord.agent.policy import StopReason
 from accord.agent.questions import OPTIONS
+from accord.agent.ran import Ran
 from accord.agent.sessions import Session
 from accord.agent.tool_calls import OpenToolCall, Shown
 from accord.agent.turn import Turn
 from accord.session.content import Content
-from accord.session.entities import PlanEntry, ToolCall
-from accord.session.requests import PermissionOption
+from accord.session.entities import Location, PlanEntry, ToolCall
+from accord.session.requests import Asked, PermissionOption, Told
 from accord.session.updates import Report
 from accord.session.word import UNSET
 
-__all__ = ["SyncFiles", "SyncToolCall", "SyncTurn", "in_thread"]
+__all__ = ["SyncClient", "SyncFiles", "SyncToolCall", "SyncTurn", "in_thread"]
 
 T = TypeVar("T")
 
@@ -63,11 +65,25 @@ class Bridge:
 
 
 class SyncToolCall:
-    """`OpenToolCall` for a thread."""
+    """`OpenToolCall` for a thread, with a plain `with`."""
 
     def __init__(self, call: OpenToolCall, bridge: Bridge) -> None:
         self.open = call
         self._bridge = bridge
+
+    def __enter__(self) -> Self:
+        self._bridge.wait(self.open.__aenter__())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if not isinstance(error, asyncio.CancelledError):  # then nobody waits any more, and the turn ends the call
+            self._bridge.wait(self.open.__aexit__(kind, error, traceback))
+
+    @property
+    def allowed(self) -> bool | None:
+        return self.open.allowed
 
     @property
     def id(self) -> str:
@@ -83,6 +99,9 @@ class SyncToolCall:
 
     def begin(self) -> None:
         self._bridge.wait(self.open.begin())
+
+    def end(self, status: str) -> None:
+        self._bridge.wait(_done(self.open.end, status))
 
     def show(self, *shown: Shown) -> None:
         self._bridge.wait(self.open.show(*shown))
@@ -125,12 +144,37 @@ class SyncFiles:
         self._bridge.wait(self._turn.files.write(path, text))
 
 
+class SyncClient:
+    """`ConnectedClient` for a thread."""
+
+    def __init__(self, client: ConnectedClient, bridge: Bridge) -> None:
+        self.info = client.info
+        self.capabilities = client.capabilities
+        self._client = client
+        self._bridge = bridge
+
+    def ask(self, asked: Asked, *, deadline: float | None = None) -> Any:
+        return self._bridge.wait(self._client.ask(asked, deadline=deadline))
+
+    def tell(self, told: Told) -> None:
+        self._bridge.wait(self._client.tell(told))
+
+    def request(self, method: str, params: Any = None, *, deadline: float | None = None) -> Any:
+        return self._bridge.wait(self._client.request(method, params, deadline=deadline))
+
+    def notify(self, method: str, params: Any = None) -> None:
+        self._bridge.wait(self._client.notify(method, params))
+
+
 class SyncTurn:
-    """`Turn` for a thread; `turn` is the turn itself, for what has no name here."""
+    """`Turn` for a thread; `turn` is the turn itself."""
 
     def __init__(self, turn: Turn, bridge: Bridge) -> None:
         self.turn = turn
+        self.meta = turn.meta
+        self.trace = turn.trace
         self.files = SyncFiles(turn, bridge)
+        self.client = SyncClient(turn.client, bridge)
         self._bridge = bridge
 
     @property
@@ -144,6 +188,10 @@ class SyncTurn:
     @property
     def text(self) -> str:
         return self.turn.text
+
+    @property
+    def whole_text(self) -> str:
+        return self.turn.whole_text
 
     @property
     def cwd(self) -> Path:
@@ -167,6 +215,18 @@ class SyncTurn:
         return self.turn.is_cancelled
 
     @property
+    def is_over(self) -> bool:
+        return self.turn.is_over
+
+    @property
+    def requests(self) -> int:
+        return self.turn.requests
+
+    @property
+    def tokens(self) -> int:
+        return self.turn.tokens
+
+    @property
     def can_ask(self) -> bool:
         return self.turn.can_ask
 
@@ -182,18 +242,25 @@ class SyncTurn:
     def plan(self, entries: Iterable[str | PlanEntry], id: str = "main") -> None:
         self._bridge.wait(self.turn.plan(entries, id))
 
-    @contextmanager
-    def tool_call(self, title: str, **about: Any) -> Generator[SyncToolCall]:
-        """As `Turn.tool_call`, with a plain `with`."""
-        call = self.turn.tool_call(title, **about)
-        self._bridge.wait(call.__aenter__())
-        try:
-            yield SyncToolCall(call, self._bridge)
-        except BaseException as error:
-            if not isinstance(error, asyncio.CancelledError):
-                self._bridge.wait(call.__aexit__(type(error), error, None))
-            raise
-        self._bridge.wait(call.__aexit__(None, None, None))
+    def tool_call(
+        self,
+        title: str,
+        *,
+        kind: str = "other",
+        name: str | None = None,
+        raw_input: Any = None,
+        content: Shown | Iterable[Shown] = (),
+        locations: Iterable[str | os.PathLike[str] | Location] = (),
+        id: str | None = None,
+    ) -> SyncToolCall:
+        call = self.turn.tool_call(
+            title, kind=kind, name=name, raw_input=raw_input, content=content, locations=locations, id=id
+        )
+        return SyncToolCall(call, self._bridge)
+
+    def in_background(self, call: SyncToolCall, work: Callable[[SyncToolCall], None]) -> None:
+        """As `Turn.in_background`; the work gets a thread of its own."""
+        self._bridge.wait(self.turn.in_background(call.open, partial(_work_in_thread, work)))
 
     def allowed(
         self,
@@ -210,6 +277,9 @@ class SyncTurn:
         self, message: str, fields: Mapping[str, Any], *, required: Sequence[str] | None = None
     ) -> dict[str, Any] | None:
         return self._bridge.wait(self.turn.ask(message, fields, required=required))
+
+    def ask_to_open(self, message: str, url: str, id: str) -> bool:
+        return self._bridge.wait(self.turn.ask_to_open(message, url, id))
 
     def run(
         self,
@@ -240,10 +310,6 @@ class SyncTurn:
     def steered(self) -> list[Content] | None:
         return self._bridge.wait(self.turn.steered())
 
-    def request(self, method: str, params: Any = None, *, deadline: float | None = None) -> Any:
-        """As `turn.client.request`."""
-        return self._bridge.wait(self.turn.client.request(method, params, deadline=deadline))
-
     def stop(self, reason: StopReason) -> NoReturn:
         self.turn.stop(reason)
 
@@ -256,14 +322,23 @@ class SyncTurn:
 
 async def in_thread(handler: Callable[[SyncTurn], Any], turn: Turn) -> Any:
     """Run it in a thread of its own, which does not keep the process alive; its result is the stop reason."""
+    bridge = Bridge(asyncio.get_running_loop())
+    return await _threaded(partial(handler, SyncTurn(turn, bridge)), bridge, f"accord turn of {turn.session.id}")
+
+
+async def _work_in_thread(work: Callable[[SyncToolCall], None], call: OpenToolCall) -> None:
+    bridge = Bridge(asyncio.get_running_loop())
+    await _threaded(partial(work, SyncToolCall(call, bridge)), bridge, f"accord background {call.id}")
+
+
+async def _threaded(call: Callable[[], Any], bridge: Bridge, name: str) -> Any:
     loop = asyncio.get_running_loop()
-    bridge = Bridge(loop)
     ended: asyncio.Future[Any] = loop.create_future()
 
     def work() -> None:
         result, error = None, None
         try:
-            result = handler(SyncTurn(turn, bridge))
+            result = call()
         except BaseException as raised:  # noqa: BLE001  # it is raised again, in the loop
             error = raised
         try:
@@ -271,12 +346,16 @@ async def in_thread(handler: Callable[[SyncTurn], Any], turn: Turn) -> Any:
         except RuntimeError:
             return  # the loop is closed: nobody waits
 
-    threading.Thread(target=work, name=f"accord turn of {turn.session.id}", daemon=True).start()
+    threading.Thread(target=work, name=name, daemon=True).start()
     try:
         return await asyncio.shield(ended)
     except asyncio.CancelledError:
         bridge.cancel()
         return await ended
+
+
+async def _done(call: Callable[..., None], *arguments: Any) -> None:
+    call(*arguments)
 
 
 def _settle(ended: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:

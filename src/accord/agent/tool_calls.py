@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeAlias
@@ -46,7 +46,7 @@ def file_change(path: str, old_text: str | None, new_text: str | None) -> FileCh
 class OpenToolCall:
     """Enter it to announce the call, leave it to give it its final status."""
 
-    def __init__(self, session: Session, announcement: ToolCallPatch, on_report: Any) -> None:
+    def __init__(self, session: Session, announcement: ToolCallPatch, on_report: Callable[[], None]) -> None:
         self.id = announcement.id
         self.allowed: bool | None = None
         """The user's last word, None when nobody was asked."""
@@ -83,6 +83,10 @@ class OpenToolCall:
         if status == "completed" and self.status == "pending":
             self._session.report(ToolCallPatch(id=self.id, status="in_progress"))  # TOOL-28
         self._session.report(ToolCallPatch(id=self.id, status=status))
+
+    def outlives_turn(self) -> None:
+        """From now on it may be reported when the turn is over."""
+        self._on_report = _nothing
 
     async def begin(self) -> None:
         """It runs from now on; every report says so by itself."""
@@ -147,12 +151,17 @@ class OpenToolCall:
         )
 
     async def _progress(self, report: Report) -> None:
-        await self.begin()
+        if self.status == "pending":
+            await self.begin()
         await self._tell(report)
 
     async def _tell(self, report: Report) -> None:
         self._on_report()
-        await self._session.tell(report)
+        if not self._session.told(report):
+            await self._session.room()
 
     def _absolute(self, path: str | os.PathLike[str]) -> str:
         return str(self._session.cwd / Path(path))
+
+
+def _nothing() -> None: ...

@@ -7,16 +7,18 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
-from accord.agent.commands import Commands, Ran
-from accord.agent.connected_client import trace_of
+from accord.agent.background import BackgroundWork
+from accord.agent.commands import Commands
+from accord.agent.connected_client import ConnectedClient, trace_of
 from accord.agent.deadlines import Deadlines
 from accord.agent.files import Files
 from accord.agent.policy import STOP_REASONS, Policy, StopReason
 from accord.agent.questions import OPTIONS, Questions
+from accord.agent.ran import Ran
 from accord.agent.sessions import Session
 from accord.agent.tool_calls import OpenToolCall, Shown, items_of
 from accord.errors import TurnStopped
-from accord.session.content import Content, Text, text_of
+from accord.session.content import Content, Text, readable, text_of
 from accord.session.entities import AGENT, THOUGHT, Cost, Location, Notice, Plan, PlanEntry
 from accord.session.requests import PermissionOption, Prompt
 from accord.session.updates import (
@@ -41,7 +43,9 @@ class Turn:
     def __init__(
         self,
         session: Session,
+        client: ConnectedClient,
         asked: Prompt,
+        *,
         policy: Policy,
         deadlines: Deadlines,
         take_steered: TakeSteered,
@@ -53,7 +57,8 @@ class Turn:
         """The prompt's `_meta`."""
         self.trace = trace_of(asked.meta)
         """The trace context of the prompt, which every request to the client carries on."""
-        self.client = session.client.traced(self.trace)
+        self.client = client.traced(self.trace)
+        """Who prompted, and is asked whatever there is to ask."""
         self.command: str | None = None
         """The slash command that was called."""
         self.arguments = ""
@@ -71,8 +76,13 @@ class Turn:
 
     @property
     def text(self) -> str:
-        """The text of the prompt; resources that came with it are in `content`."""
+        """What the user wrote; whatever came with it is in `content` and in `whole_text`."""
         return text_of(self.content)
+
+    @property
+    def whole_text(self) -> str:
+        """The prompt for a model that reads text only: links and texts that came with it are in their places."""
+        return readable(self.content)
 
     @property
     def cwd(self) -> Path:
@@ -87,8 +97,10 @@ class Turn:
     async def say(self, content: str | Content) -> None:
         """Tell the user something, in Markdown; say it piece by piece as it comes."""
         block = Text(content) if isinstance(content, str) else content
-        self._touch()
-        await self.session.tell(MessagePiece(role=AGENT, id=None, content=block))
+        if self.is_over or self._deadlines.idle is not None:
+            self._touch()
+        if not self.session.told(MessagePiece(role=AGENT, id=None, content=block)):
+            await self.session.room()
 
     async def think(self, content: str | Content) -> None:
         """Show a thought."""
@@ -128,6 +140,15 @@ class Turn:
             creates=True,
         )
         return OpenToolCall(self.session, announcement, self._touch)
+
+    async def in_background(self, call: OpenToolCall, work: BackgroundWork) -> None:
+        """Begin `work(call)`, which goes on beside the turns until it is done or the session is closed.
+
+        Cancelling leaves it alone, and it can't ask the user anything. The call is not entered: `in_background` does.
+        """
+        self._touch()
+        call.outlives_turn()
+        await self.session.background.start(call, work)
 
     async def allowed(
         self,

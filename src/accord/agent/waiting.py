@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any
 
+from accord.agent.connected_client import ConnectedClient
 from accord.errors import RequestCancelled, RequestFailed
 from accord.session.requests import Prompt
 
@@ -15,15 +16,18 @@ __all__ = ["WaitingPrompt"]
 class WaitingPrompt:
     """Its request is answered at the end of its turn, or once it has its place in the conversation (v2)."""
 
-    def __init__(self, asked: Prompt, answer_ends_turn: bool) -> None:
+    def __init__(self, asked: Prompt, client: ConnectedClient) -> None:
         self.asked = asked
+        self.client = client
         self.message_id: str | None = None
         self.stop_reason: str | None = None
         self.is_cancelled = False
         self.settled = asyncio.Event()
         """Its answer has left, or never will."""
+        self.over = asyncio.Event()
+        """Its turn has ended, or there will be none."""
         self.work: Coroutine[Any, Any, Any]
-        self._answer_ends_turn = answer_ends_turn
+        self._answer_ends_turn = client.dialect.answer_ends_turn
         self._due: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     @property
@@ -43,6 +47,7 @@ class WaitingPrompt:
 
     def cancelled(self) -> None:
         """It never got its place."""
+        self.over.set()
         if self._answer_ends_turn:
             self.ended("cancelled", None)
         else:
@@ -50,6 +55,7 @@ class WaitingPrompt:
 
     def ended(self, stop_reason: str, failure: RequestFailed | None) -> None:
         """Its turn is over."""
+        self.over.set()
         self.stop_reason = stop_reason
         self._resolve(failure)
 

@@ -18,14 +18,14 @@ from accord.client.delivering import OnUpdate
 from accord.client.extensions import Extensions, Handler, check_name
 from accord.client.login import ChooseLogin, RunLogin, chosen_login, login_command, login_failed, method_of
 from accord.client.permissions import Policy
-from accord.client.questions import OnElicitation, Questions, offered_capabilities
+from accord.client.questions import OnElicitation, OnElicitationComplete, Questions, offered_capabilities
 from accord.client.session import Session
 from accord.client.workspace import Workspace
 from accord.dialects.negotiation import Offered
 from accord.errors import AuthRequired, ConnectionClosed, InternalError, NotFound, RequestFailed
 from accord.peer import FrameObserver, Limits, Peer
 from accord.peer.environment import is_strict
-from accord.session.capabilities import Implementation, TerminalLogin
+from accord.session.capabilities import AuthMethod, Implementation, TerminalLogin
 from accord.session.requests import (
     Authenticate,
     DeleteSession,
@@ -55,7 +55,8 @@ class Client:
 
     What the client can do is derived from what it is given. Without `on_permission` every question is answered with
     no; without a `workspace`, which may be given as its directories, there are no files and terminals for the agent.
-    `on_update` gets what changes while no prompt runs in that session.
+    `on_update` gets what changes while no prompt runs in that session; `on_elicitation_complete` a question by URL
+    whose page the user has dealt with.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class Client:
         version: Offered = "auto",
         on_permission: Policy | None = None,
         on_elicitation: OnElicitation | None = None,
+        on_elicitation_complete: OnElicitationComplete | None = None,
         on_update: OnUpdate | None = None,
         on_login: ChooseLogin | None = None,
         run_login: RunLogin | None = None,
@@ -83,7 +85,7 @@ class Client:
         self._owns_workspace = not isinstance(workspace, Workspace)
         self._workspace = workspace if workspace is None or isinstance(workspace, Workspace) else Workspace(workspace)
         self._capabilities = offered_capabilities(self._workspace, on_elicitation, self._run_login is not None)
-        self._questions = Questions(on_permission, on_elicitation, self._workspace)
+        self._questions = Questions(on_permission, on_elicitation, self._workspace, on_elicitation_complete)
         self._extensions = Extensions()
         self._info = info
         self._strict = is_strict() if strict is None else strict
@@ -187,13 +189,18 @@ class Client:
         """The sessions that the agent has kept, of one directory or of all, page after page."""
         check_offered(self.agent.capabilities.list, "session/list")
         directory, cursor = None if cwd is None else absolute_path(cwd), None
+        seen: set[str | None] = {None}
         while True:
-            page: SessionPage = await self.connection.ask(ListSessions(cwd=directory, cursor=cursor))
+            page = await self._page(ListSessions(cwd=directory, cursor=cursor))
             for summary in page.sessions:
                 yield summary
-            if page.next_cursor is None or page.next_cursor == cursor:
-                return
             cursor = page.next_cursor
+            if cursor in seen:  # the last page, or an agent that leads us in a circle
+                return
+            seen.add(cursor)
+
+    async def _page(self, asked: ListSessions) -> SessionPage:
+        return await self._logged_in(lambda: self.connection.ask(asked))
 
     async def delete_session(self, session_id: str) -> None:
         """Take a session off the agent's list; one that is not there counts as taken off."""
@@ -216,7 +223,9 @@ class Client:
         After a terminal login the client connects again: sessions that were open are closed.
         """
         methods = self.agent.auth_methods
-        chosen = method_id or await chosen_login(methods, self._on_login)
+        return await self._login(method_id or await chosen_login(methods, self._on_login), methods)
+
+    async def _login(self, chosen: str | None, methods: Sequence[AuthMethod]) -> bool:
         if chosen is None:
             return False
         method = method_of(methods, chosen)
@@ -266,15 +275,15 @@ class Client:
         """Do something, and once more after a login if that is what it wants (AUTH-09)."""
         try:
             return await work()
-        except AuthRequired:
-            if not await self.login():
+        except AuthRequired as refused:
+            methods = self.connection.logins(refused)
+            if not await self._login(await chosen_login(methods, self._on_login), methods):
                 raise
         return await work()
 
     async def _login_in_terminal(self, method: TerminalLogin) -> None:
-        assert isinstance(self._target, Command)
-        if self._run_login is None:
-            raise ValueError(f"{method.id!r} is a terminal login: give the client a `run_login`")
+        if self._run_login is None or not isinstance(self._target, Command):
+            raise ValueError(f"{method.id!r} is a terminal login: it needs a command as target, and a `run_login`")
         code = await self._run_login(login_command(self._target, method))
         if code != 0:
             raise login_failed(method, code)

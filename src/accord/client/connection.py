@@ -13,14 +13,14 @@ from accord.client.delivering import Deliveries, OnUpdate
 from accord.client.extensions import Extensions
 from accord.client.questions import Questions
 from accord.client.receiving import Receiving
-from accord.client.requesting import RequestingPeer
 from accord.client.session import Session
 from accord.client.workspace import Workspace
 from accord.dialects.dialect import Dialect
+from accord.dialects.logins import logins_named
 from accord.dialects.negotiation import Offered, accepted, offer
-from accord.errors import AccordError, ConnectionClosed
-from accord.peer import FrameObserver, Limits
-from accord.session.capabilities import ClientCapabilities, Implementation
+from accord.errors import AuthRequired, ConnectionClosed
+from accord.peer import FrameObserver, Limits, Peer
+from accord.session.capabilities import AuthMethod, ClientCapabilities, Implementation
 from accord.session.requests import Asked, ForkSession, Initialized, LoadSession, NewSession, SessionOpened
 from accord.session.word import UNSET
 from accord.transports.transport import Transport
@@ -52,7 +52,7 @@ class Connection:
         self.deadlines = deadlines
         self.on_update = on_update
         self.receiving = Receiving(self)
-        self.peer = RequestingPeer(transport, self.receiving, limits=limits, on_frame=on_frame, on_closed=self._closed)
+        self.peer = Peer(transport, self.receiving, limits=limits, on_frame=on_frame, on_closed=self._closed)
         self.deliveries = Deliveries(self.peer)
         self._killing: asyncio.Task[None] | None = None
         self._reason: ConnectionClosed | None = None
@@ -71,28 +71,24 @@ class Connection:
     async def _initialize(
         self, version: Offered, info: Implementation, capabilities: ClientCapabilities, *, strict: bool
     ) -> None:
-        failure: AccordError | None = None
+        def agree(result: Raw) -> None:
+            self.dialect, self.agent = accepted(result, version, capabilities, strict)
+            self.receiving.dialect = self.dialect
 
-        def agree(outcome: Raw | AccordError) -> None:
-            nonlocal failure
-            if isinstance(outcome, AccordError):
-                return
-            try:
-                self.dialect, self.agent = accepted(outcome, version, capabilities, strict)
-            except AccordError as error:
-                failure = error
-            else:
-                self.receiving.dialect = self.dialect
-
-        await self.peer.ask("initialize", offer(version, info, capabilities), agree, self.deadlines.handshake)
-        if failure is not None:
-            raise failure
+        offered = offer(version, info, capabilities)
+        await self.peer.request("initialize", offered, deadline=self.deadlines.handshake, on_answer=agree)
         self.peer.agree(odd_ids_allowed=self.dialect.odd_ids_allowed, batches_allowed=self.dialect.batches_allowed)
 
     def check_open(self) -> None:
         """Raises ConnectionClosed when nothing can be sent any more."""
         if not self.peer.is_open:
             raise _again(self._reason or ConnectionClosed("closed by this side"))
+
+    def logins(self, refused: AuthRequired) -> list[AuthMethod]:
+        """What the agent named when it refused, else all that it has named; those that are new to us are noted."""
+        named = logins_named(refused.auth_methods, self.agent.auth_methods)
+        self.agent.auth_methods += [method for method in named if method not in self.agent.auth_methods]
+        return named or self.agent.auth_methods
 
     async def ask(self, asked: Asked, deadline: float | None = None) -> Any:
         """The answer, in words."""
@@ -120,36 +116,27 @@ class Connection:
         before = self.receiving.sessions.get(session.id)
         self._add(session)
         try:
-            return await self._opened(asked, lambda _: session)
+            await self._opened(asked, lambda _: session)
         except BaseException:
             self.receiving.sessions.pop(session.id, None)
             if before is not None:
                 self.receiving.sessions[session.id] = before
             raise
+        if before is not None:  # nothing will be told to it any more
+            before.end(lambda: ConnectionClosed("the session was taken up again"))
+        return session
 
     async def _opened(self, asked: Any, named: Callable[[SessionOpened], Session]) -> Session:
-        session: Session | None = None
-        failure: AccordError | None = None
-
-        def opened(outcome: Raw | AccordError) -> None:
-            nonlocal session, failure
-            if isinstance(outcome, AccordError):
-                return
-            try:
-                answer: SessionOpened = self.dialect.answer_from_wire(asked, outcome)
-            except AccordError as error:
-                failure = error
-                return
+        def opened(result: Raw) -> Session:
+            answer: SessionOpened = self.dialect.answer_from_wire(asked, result)
             session = named(answer)
             session.is_replaying = False
             session.opened(answer)
             self._add(session)
+            return session
 
         method, params = self.dialect.request_to_wire(asked)
-        await self.peer.ask(method, params, opened, self.deadlines.request)
-        if session is None:
-            raise failure or ConnectionClosed("it ended while a session was opened")
-        return session
+        return await self.peer.request(method, params, deadline=self.deadlines.request, on_answer=opened)
 
     def _add(self, session: Session) -> None:
         if self.workspace is not None:

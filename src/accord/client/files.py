@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import io
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from functools import partial
 from typing import Literal, Protocol, TypeAlias, TypeVar, cast
 from weakref import WeakValueDictionary
 
-from accord.client.disk import read_part, replace
-from accord.client.lines import part
-from accord.client.roots import Place, Roots
 from accord.errors import NotFound
+from accord.local.blocking import in_thread
+from accord.local.disk import read_part, replace
+from accord.local.lines import part_of
+from accord.local.roots import Place, Roots
 from accord.session.requests import Done, FileContent, ReadFile, WriteFile
 
 __all__ = ["Buffers", "Files", "MissingFile"]
@@ -49,13 +49,13 @@ class Files:
     async def read(self, roots: Roots, asked: ReadFile) -> FileContent:
         """The lines asked for, exactly as they are. Past the end there is nothing. FS-06, FS-07, AMB-47"""
         async with self._in_order(asked.path):
-            place = await _in_thread(partial(roots.place, asked.path, "fs.read"))
+            place = await in_thread(partial(roots.place, asked.path, "fs.read"))
             text = await self._from_buffer(place)
             if text is not None:
-                lines = part(io.BytesIO(text.encode()).read, asked.path, asked.line, asked.limit, self._limit)
+                lines = part_of(text, asked.line, asked.limit, asked.path, self._limit)
                 return FileContent(content=lines)
             try:
-                lines = await _in_thread(partial(read_part, place, asked.line, asked.limit, self._limit))
+                lines = await in_thread(partial(read_part, place, asked.line, asked.limit, self._limit))
             except NotFound:
                 if self._missing_file == "error":
                     raise
@@ -65,9 +65,9 @@ class Files:
     async def write(self, roots: Roots, asked: WriteFile) -> Done:
         """Either all of it is there afterwards, or what was there before. FS-13"""
         async with self._in_order(asked.path):
-            place = await _in_thread(partial(roots.place, asked.path, "fs.write"))
+            place = await in_thread(partial(roots.place, asked.path, "fs.write"))
             if not await self._to_buffer(place, asked.content):
-                await _in_thread(partial(replace, place, asked.content.encode()))
+                await in_thread(partial(replace, place, asked.content.encode()))
         return Done()
 
     def _in_order(self, path: str) -> asyncio.Lock:
@@ -95,15 +95,3 @@ def _spellings(place: Place) -> list[str]:
 
 async def _awaited(answer: T | Awaitable[T]) -> T:
     return await cast("Awaitable[T]", answer) if inspect.isawaitable(answer) else cast("T", answer)
-
-
-async def _in_thread(call: Callable[[], T]) -> T:
-    """Cancelled, it waits for the thread all the same: what comes next in this file must not be overtaken by it."""
-    work = asyncio.ensure_future(asyncio.to_thread(call))
-    try:
-        return await asyncio.shield(work)
-    except asyncio.CancelledError:
-        await asyncio.wait((work,))
-        if not work.cancelled():
-            work.exception()
-        raise

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from typing import TypeAlias
 
 from accord.client.commands import Command
@@ -22,6 +23,9 @@ ChooseLogin: TypeAlias = str | Callable[[Sequence[AuthMethod]], Awaitable[str | 
 
 RunLogin: TypeAlias = Callable[[Command], Awaitable[int]]
 """Runs a command where a person can talk to it; its exit code."""
+
+
+_TERMINATE_SECONDS = 2.0
 
 
 def method_of(methods: Sequence[AuthMethod], method_id: str) -> AuthMethod:
@@ -51,10 +55,18 @@ async def run_in_terminal(command: Command) -> int:
     try:
         return await process.wait()
     except asyncio.CancelledError:
-        if process.returncode is None:
-            process.terminate()
-            await process.wait()
+        await _ended(process)
         raise
+
+
+async def _ended(process: asyncio.subprocess.Process) -> None:
+    with suppress(ProcessLookupError):
+        process.terminate()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(process.wait(), _TERMINATE_SECONDS)
+            return
+        process.kill()
+    await process.wait()
 
 
 def login_failed(method: TerminalLogin, code: int) -> AuthRequired:

@@ -14,7 +14,7 @@ import msgspec
 
 from accord.client.asking import Callback, ask
 from accord.client.choosing import ALLOWING, REJECTING, Policy, cancelled, chosen, deny, kind_of, sendable
-from accord.client.remembering import Choice, Remembering, remember, same_action
+from accord.client.remembering import Choice, Remembering, remember, same_action, same_action_in_project
 from accord.session.entities import ToolCall
 from accord.session.requests import PermissionAnswer, RequestPermission, ToolCallSubject
 from accord.session.updates import ToolCallPatch
@@ -35,6 +35,7 @@ __all__ = [
     "reject_all",
     "remember",
     "same_action",
+    "same_action_in_project",
 ]
 
 log = logging.getLogger("accord.client")

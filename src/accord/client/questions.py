@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 from accord.client.permissions import Policy, cancelled, completed, decide, reject_all
@@ -32,11 +33,14 @@ from accord.session.requests import (
 )
 from accord.session.word import Word
 
-__all__ = ["OnElicitation", "Questions", "offered_capabilities"]
+__all__ = ["OnElicitation", "OnElicitationComplete", "Questions", "offered_capabilities"]
 
 T = TypeVar("T")
 
 OnElicitation: TypeAlias = Callable[[Elicit], Awaitable[ElicitationAnswer]]
+OnElicitationComplete: TypeAlias = Callable[[Elicit], Awaitable[None] | None]
+
+_MOST_PAGES = 1000
 
 _RESOURCES = (ReadFile, WriteFile, CreateTerminal, ReadTerminal, WaitForExit, KillTerminal, ReleaseTerminal)
 
@@ -72,8 +76,14 @@ class Questions:
     """The questions that are open, and the answers to all of them."""
 
     def __init__(
-        self, policy: Policy | None, on_elicitation: OnElicitation | None, workspace: Workspace | None
+        self,
+        policy: Policy | None,
+        on_elicitation: OnElicitation | None,
+        workspace: Workspace | None,
+        on_elicitation_complete: OnElicitationComplete | None = None,
     ) -> None:
+        self.on_elicitation_complete = on_elicitation_complete
+        self._pages: dict[str, Elicit] = {}
         self._policy = policy or reject_all
         self._on_elicitation = on_elicitation
         self._workspace = workspace
@@ -82,6 +92,10 @@ class Questions:
     def is_asking(self, session_id: str) -> bool:
         """Whether somebody on our side has yet to answer for the session."""
         return any(question.session_id == session_id for question in self._open)
+
+    def completed(self, elicitation_id: str) -> Elicit | None:
+        """The question by URL that an agent says is dealt with; None for one that we don't know, or have heard of."""
+        return self._pages.pop(elicitation_id, None)
 
     def cancel(self, session_id: str, in_background: Callable[[str | None], bool]) -> None:
         """Answer all that the session's foreground has asked with `cancelled` (CANCEL-04)."""
@@ -92,17 +106,17 @@ class Questions:
 
     def answer(
         self, asked: Asked, method: str, call: ToolCall | None, is_cancelled: Callable[[], bool]
-    ) -> Coroutine[Any, Any, Word]:
-        """The coroutine that answers; MethodNotFound for what was not offered. `call` is what permission is for."""
+    ) -> Callable[[], Coroutine[Any, Any, Word]]:
+        """What answers, when it is called; MethodNotFound for what was not offered. `call` is what permission is for."""
         match asked:
             case RequestPermission():
-                return self._permission(asked, call, is_cancelled)
+                return partial(self._permission, asked, call, is_cancelled)
             case Elicit() if self._on_elicitation is not None:
                 if asked.mode not in ("form", "url"):
                     raise InvalidParams("this client shows no elicitation of this mode", field="mode")
-                return self._elicitation(asked, self._on_elicitation, is_cancelled)
+                return partial(self._elicitation, asked, self._on_elicitation, is_cancelled)
             case _ if isinstance(asked, _RESOURCES) and self._workspace is not None:
-                return self._workspace.answer(asked)
+                return partial(self._workspace.answer, asked)
             case _:
                 raise MethodNotFound(method)
 
@@ -126,10 +140,22 @@ class Questions:
         if is_cancelled():
             return declined
         question = _Question(asked.session_id, (asked.tool_call_id,))
+        self._open_page(asked)
+        answer = declined
         try:
-            return await self._asking(question, ask(asked), declined)
+            answer = await self._asking(question, ask(asked), declined)
         except asyncio.CancelledError:
-            return declined
+            pass
+        finally:
+            if answer.action != "accept" and asked.elicitation_id is not None:
+                self._pages.pop(asked.elicitation_id, None)
+        return answer
+
+    def _open_page(self, asked: Elicit) -> None:
+        if asked.mode == "url" and asked.elicitation_id is not None:
+            self._pages[asked.elicitation_id] = asked
+            while len(self._pages) > _MOST_PAGES:
+                del self._pages[next(iter(self._pages))]
 
     async def _asking(self, question: _Question, answering: Awaitable[T], when_cancelled: T) -> T:
         self._open.append(question)

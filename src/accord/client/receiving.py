@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from accord.dialects.dialect import Dialect
+from accord.dialects.update_frames import update_taker
 from accord.errors import InvalidRequest, MethodNotFound, NotFound
 from accord.jsonrpc.events import NotificationReceived, RequestReceived
 from accord.session.entities import ToolCall
-from accord.session.requests import Asked, Elicit, RequestPermission, ToolCallSubject
+from accord.session.requests import Asked, Elicit, ElicitationCompleted, RequestPermission, ToolCallSubject
 from accord.session.updates import Report
 
 if TYPE_CHECKING:
@@ -56,6 +57,9 @@ class Receiving:
     def add(self, session: Session) -> None:
         """From now on the session's updates are its own; those that were held come first."""
         self.sessions[session.id] = session
+        peer = self._connection.peer
+        if peer.take_frame is None and self.dialect is not None:  # not earlier: to make it takes some milliseconds
+            peer.take_frame = update_taker(self.dialect, self.sessions)
         for report, size in self._held.pop(session.id, ()):
             self._held_bytes -= size
             session.take(report, size)
@@ -92,12 +96,19 @@ class Receiving:
         self._held.setdefault(session_id, []).append((report, size))
 
     def _notification(self, event: NotificationReceived) -> None:
-        handler = self._connection.extensions.notifications.get(event.method)
+        connection, size = self._connection, len(memoryview(event.params))
+        handler = connection.extensions.notifications.get(event.method)
         if handler is not None:
-            size = len(memoryview(event.params))
-            self._connection.deliveries.put(handler, msgspec.json.decode(event.params), size)
-        else:
+            connection.deliveries.put(handler, msgspec.json.decode(event.params), size)
+            return
+        told = (
+            None if self.dialect is None else self.dialect.notification_from_wire(event.method, event.params, "agent")
+        )
+        page = connection.questions.completed(told.elicitation_id) if isinstance(told, ElicitationCompleted) else None
+        if page is None:
             log.debug("ignored: a notification of %.100r", event.method)  # EXT-11
+        elif connection.questions.on_elicitation_complete is not None:
+            connection.deliveries.put(connection.questions.on_elicitation_complete, page, size)
 
     def _request(self, event: RequestReceived) -> Coroutine[Any, Any, Any]:
         method, params = event.incoming.method, event.incoming.params
@@ -140,12 +151,14 @@ def _is_cancelled(session: Session | None, call: ToolCall | None) -> Callable[[]
     return is_cancelled
 
 
-async def _answered(dialect: Dialect, asked: Asked, work: Coroutine[Any, Any, Any], asker: Session | None) -> Any:
+async def _answered(
+    dialect: Dialect, asked: Asked, work: Callable[[], Coroutine[Any, Any, Any]], asker: Session | None
+) -> Any:
     if asker is None:
-        return dialect.answer_to_wire(asked, await work)
+        return dialect.answer_to_wire(asked, await work())
     asker.question_opened()
     try:
-        answer = await work
+        answer = await work()
     finally:
         asker.question_closed()
     return dialect.answer_to_wire(asked, answer)

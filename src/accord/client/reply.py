@@ -52,8 +52,18 @@ class Reply:
         """The id that the agent gave the prompt, where it tells one."""
         return None if self._turn.answer is None else self._turn.answer.message_id
 
-    def __aiter__(self) -> AsyncIterator[Change]:
-        return self
+    async def __aiter__(self) -> AsyncIterator[Change]:
+        # A generator: what waits is handed out without a coroutine for each change.
+        inbox = self._turn.inbox
+        waiting, take = inbox.waiting, inbox.take
+        try:
+            while await inbox.filled():
+                while waiting:
+                    yield take()
+        except AccordError:
+            self._turn.discard()
+            raise
+        self._turn.discard()
 
     async def __anext__(self) -> Change:
         try:

@@ -98,7 +98,7 @@ class Session:
         if self._running is None:
             self._send_next()
         else:
-            turn.hold()
+            self._turns[-2].give_way()
         return Reply(turn)
 
     async def cancel(self) -> None:
@@ -254,12 +254,9 @@ class Session:
         turn.end("cancelled")
 
     async def _cancelled(self, turn: PromptedTurn) -> None:
+        turn.give_way()
         await self.cancel()
-        self.connection.peer.keep_reading(1)
-        try:
-            await asyncio.wait((turn.ended,))
-        finally:
-            self.connection.peer.keep_reading(-1)
+        await asyncio.wait((turn.ended,))
 
     def _mark_open_calls(self) -> None:
         for call in list(self.transcript.tool_calls.values()):

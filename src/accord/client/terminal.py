@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import signal
 from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 import msgspec
 
+from accord.local.exits import exit_of
 from accord.session.entities import Exit
 from accord.session.updates import TerminalPatch, TerminalPiece
 from accord.transports.capture import Capture
@@ -96,7 +96,7 @@ class Terminal:
 
     def _ended(self, ended: asyncio.Future[int | None]) -> None:
         self._tail.finish()
-        self.exit = _exit(ended.result())
+        self.exit = exit_of(ended.result())
         self._exited.set_result(self.exit)
         self._tell(TerminalEvent("exited", self))
 
@@ -122,13 +122,3 @@ class TerminalEvent(msgspec.Struct, frozen=True):
 
 
 OnTerminal: TypeAlias = Callable[[TerminalEvent], None]
-
-
-def _exit(code: int | None) -> Exit:
-    """AMB-65: a signal by its name, and then no code."""
-    if code is None or code >= 0:
-        return Exit(code=code)
-    try:
-        return Exit(signal=signal.Signals(-code).name)
-    except ValueError:
-        return Exit(signal=str(-code))

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from accord.client.programs import environment, shown, to_run, usual_shell
-from accord.client.roots import Roots
 from accord.client.terminal import OnTerminal, Terminal, TerminalEvent
 from accord.errors import ConnectionClosed, Denied, InvalidParams, NotFound, RequestCancelled, RequestFailed
+from accord.local.roots import Roots
 from accord.session.entities import Exit
 from accord.session.requests import (
     CreateTerminal,

@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET, Raw
 
-from accord.errors import AccordError, DeadlineExceeded, Malformed, RequestFailed, request_failed
+from accord.errors import (
+    AccordError,
+    AuthRequired,
+    DeadlineExceeded,
+    Malformed,
+    RequestCancelled,
+    RequestFailed,
+    request_failed,
+)
 from accord.peer import Inbox, Merging
 from accord.session import merging
 from accord.session.content import Content, is_plain, text_of
@@ -53,7 +61,6 @@ class PromptedTurn:
         self.stop_reason: str | None = None
         self.error: AccordError | None = None
         self.is_sent = False
-        self._keeps_reading = False
         self.cancel_requested = False
         self.messages: dict[tuple[str, str], int] = {}
         """Role and id of what the agent said in this turn, in order, and where in the message this turn begins."""
@@ -65,6 +72,8 @@ class PromptedTurn:
         """Whether `heard_at` is kept up to date, for a deadline on silence."""
         self._telling: Message | None = None
         self._was_busy = False
+        self._is_another = False
+        """Whether the work that is told now is on somebody else's prompt."""
         self._has_worked = False
         self._idle_before_answer: State | None = None
         self._overdue: DeadlineExceeded | None = None
@@ -75,24 +84,16 @@ class PromptedTurn:
     def is_over(self) -> bool:
         return self.ended.done()
 
-    def hold(self) -> None:
-        """Another turn has to end first. It must be able to, even if nobody reads its reply."""
-        self._keep_reading(True)
+    def give_way(self) -> None:
+        """Somebody waits for the end of this turn, which must come even if nobody reads its reply."""
+        self.inbox.stop_pressing()
 
     def discard(self) -> None:
         """Nobody will read on, or there is nothing more to read."""
-        if self.is_over:
-            self._keep_reading(False)
         self.connection.peer.discard(self.inbox)
-
-    def _keep_reading(self, keeps: bool) -> None:
-        if keeps is not self._keeps_reading:
-            self._keeps_reading = keeps
-            self.connection.peer.keep_reading(1 if keeps else -1)
 
     def send(self) -> None:
         """Send the prompt; the session's turns are sent one after the other."""
-        self._keep_reading(False)
         dialect, transcript = self.connection.dialect, self.session.transcript
         self.is_sent = True
         self._was_busy = dialect.tells_state and transcript.state.state != "idle"
@@ -130,7 +131,12 @@ class PromptedTurn:
         """A change of the session during this turn."""
         if self.is_listened_to:
             self.heard_at = self.ended.get_loop().time()
-        if isinstance(change, (MessageChunk, MessageChanged)) and change.message is not self._telling:
+        if type(change) is MessageChunk:  # nearly always, and nothing else is to be done for it
+            if change.message is not self._telling:
+                self._note(change)
+            self.inbox.put(change, size)
+            return
+        if isinstance(change, MessageChanged):
             self._note(change)
         self.inbox.put(change, size)
         if isinstance(change, StateChanged) and self.connection.dialect.tells_state:
@@ -150,7 +156,6 @@ class PromptedTurn:
             self.session.tell_state(State(state="idle", stop_reason=stop_reason))
         self.ended.set_result(None)
         self.inbox.close(self.error)
-        self._keep_reading(self.inbox.pressing)  # what waits to be read must not stop the turns after this one
         self.session.turn_ended(self)
 
     def text(self) -> str:
@@ -161,12 +166,17 @@ class PromptedTurn:
     def _note(self, change: MessageChunk | MessageChanged) -> None:
         message = self._telling = change.message
         key = (message.role, message.id)
+        if message.role == USER and self.answer is None and not self._is_ours(message):
+            self._is_another = True
         if message.role != AGENT:
             return
         if isinstance(change, MessageChanged):
             self.messages[key] = 0
         elif key not in self.messages:
             self.messages[key] = 0 if change.created else len(message.text) - len(change.text)
+
+    def _is_ours(self, message: Message) -> bool:
+        return text_of(self.asked.content).startswith(message.text)
 
     def _show_prompt(self) -> None:
         self.session.transcript.begin_turn()
@@ -187,6 +197,11 @@ class PromptedTurn:
 
     def _answered(self, outcome: Raw | AccordError) -> None:
         if isinstance(outcome, AccordError):
+            if isinstance(outcome, AuthRequired):
+                self.connection.logins(outcome)
+            if isinstance(outcome, RequestCancelled) and self.cancel_requested:
+                self.end("cancelled")  # before the agent had begun: what we asked for, and no failure
+                return
             self.end("error" if isinstance(outcome, RequestFailed) else None, outcome)
             return
         dialect = self.connection.dialect
@@ -206,7 +221,9 @@ class PromptedTurn:
             self._has_worked = True
             self._idle_before_answer = None
         elif self.answer is None:
-            if self._has_worked:
+            if self._was_busy or self._is_another:
+                self._was_busy = self._is_another = self._has_worked = False
+            elif self._has_worked:
                 self._idle_before_answer = state
         elif self._has_worked or self._was_busy or state.stop_reason is not None:
             self._end_with(state)

@@ -8,10 +8,10 @@ from types import TracebackType
 from typing import Self
 
 from accord.client.files import Buffers, Files, MissingFile
-from accord.client.roots import PathLike, Roots
 from accord.client.terminal import OnTerminal, Terminal
 from accord.client.terminals import Terminals
 from accord.errors import MethodNotFound
+from accord.local.roots import PathLike, Roots
 from accord.session.capabilities import ClientCapabilities
 from accord.session.requests import (
     Asked,

@@ -9,6 +9,7 @@ from accord.dialects.absent import known, meta_whole, one, told
 from accord.dialects.content import ContentMapping
 from accord.dialects.dialect import Dialect, UpdatesFromWire, UpdatesToWire
 from accord.schema.values import UNSET, Unknown
+from accord.session.content import Content, Text
 from accord.session.entities import Cost, Notice
 from accord.session.updates import (
     CompactionChanged,
@@ -16,6 +17,7 @@ from accord.session.updates import (
     CompactionPiece,
     InfoChanged,
     InfoPatch,
+    MessagePiece,
     NoticeReport,
     NoticeShown,
     Report,
@@ -51,6 +53,21 @@ class AlikeUpdates:
             schema.CompactionSummaryChunk: self.compaction_piece,
             Unknown: _unknown,
         }
+
+    def piece(self, role: str) -> Callable[[Dialect, Any], list[Report]]:
+        """How a chunk of a message of this role is read; v1 and v2 put its members in another order, no more."""
+        text_content, from_wire = self._schema.TextContent, self._content.from_wire
+
+        def piece(dialect: Dialect, update: Any) -> list[Report]:
+            block, message_id = update.content, update.message_id
+            if type(block) is text_content and block.annotations is UNSET and block.meta is UNSET:  # nearly always
+                content: Content = Text(block.text)
+            else:
+                content = from_wire(block)
+            message_id = None if message_id is UNSET else message_id
+            return [MessagePiece(role=role, id=message_id, content=content, meta=update.meta)]
+
+        return piece
 
     def info_changed(self, dialect: Dialect, session_id: str, change: InfoChanged) -> list[Any]:
         patch = change.patch

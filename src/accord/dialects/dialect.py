@@ -103,6 +103,10 @@ class Dialect:
     """The client's files and terminals can be asked for, where it offers them."""
     has_modes: ClassVar[bool]
     """Modes exist beside the mode option."""
+    initialize_may_repeat: ClassVar[bool]
+    """The handshake may be done again until the first other request."""
+    refuses_other_servers: ClassVar[bool]
+    """MCP servers of a kind that was not offered fail the request that names them; otherwise they are skipped."""
     odd_ids_allowed: ClassVar[bool]
     """Requests may carry a null or fractional id."""
     batches_allowed: ClassVar[bool]

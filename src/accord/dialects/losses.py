@@ -37,7 +37,7 @@ LOSSES: dict[str, LossRow] = {
             "a message changed, cleared, or given `_meta` later",
             "nothing; what is added at its end is told",
         ),
-        LossRow("tool-call-cancelled", _V1, "the tool call status `cancelled`", "`failed`"),
+        LossRow("tool-call-cancelled", _BOTH, "the tool call status `cancelled`", "`failed`"),
         LossRow("tool-call-status", _V1, "the status `paused`, or one that is not known", "`in_progress`"),
         LossRow("tool-kind", _V1, "a tool kind that v1 does not list", "`other`"),
         LossRow(

@@ -56,7 +56,7 @@ class Shown:
 
     def hold(self, call: ToolCall) -> None:
         """Remember a tool call that shows a terminal."""
-        if any(type(item) is TerminalItem for item in call.content):
+        if call.content and any(type(item) is TerminalItem for item in call.content):
             self._calls[call.id] = call
         else:
             self._calls.pop(call.id, None)

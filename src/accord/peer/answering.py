@@ -27,7 +27,7 @@ class Answer(msgspec.Struct, frozen=True):
     """
 
     result: Any
-    then: Callable[[], None]
+    then: Callable[[], object]
 
 
 def correlation_id() -> str:
@@ -59,7 +59,7 @@ class Answering:
         self._send = send
         self._services: dict[Incoming, _Service] = {}
         self._size = 0
-        self._after: dict[OpenBatch, list[Callable[[], None]]] = {}  # what waits for the array of a batch to be sent
+        self._after: dict[OpenBatch, list[Callable[[], object]]] = {}  # what waits for the array of a batch to be sent
 
     def begin(self, incoming: Incoming, work: Coroutine[Any, Any, Any] | None) -> None:
         """Run what will answer the request."""
@@ -135,7 +135,7 @@ class Answering:
             result, then = result.result, result.then
         self._answered(incoming, self._conversation.answer(incoming, result), then)
 
-    def _answered(self, incoming: Incoming, frame: bytes | None, then: Callable[[], None] | None = None) -> None:
+    def _answered(self, incoming: Incoming, frame: bytes | None, then: Callable[[], object] | None = None) -> None:
         if incoming.failure is not None:
             log.error("the answer to %s could not be encoded", incoming.method, exc_info=incoming.failure)
             then = None
@@ -150,7 +150,7 @@ class Answering:
         elif batch is not None and batch.owed and following:
             self._after[batch] = following
 
-    def _follow(self, incoming: Incoming, follow: Callable[[], None]) -> None:
+    def _follow(self, incoming: Incoming, follow: Callable[[], object]) -> None:
         try:
             follow()
         except Exception:

@@ -1,8 +1,8 @@
 """A queue between the reader and whoever consumes: bounded, ordered, and never the cause of a deadlock.
 
 Over its soft limit the inbox presses: the peer stops reading, unless somebody on our side awaits an answer, which
-could not arrive then. While it presses, what is put is merged with what waits (`session.merging`). Past its hard
-limit it overflows, which is the end of the connection.
+could not arrive then. While it is over, what is put is merged with what waits (`session.merging`). Past its hard
+limit it overflows, which is the end of the connection. One that is closed grows no more and presses no more.
 """
 
 from __future__ import annotations
@@ -61,45 +61,60 @@ class Inbox(Generic[T]):
         self.hard_limit = hard_limit
         self.size = 0
         self.pressing = False
+        """Whether it is over its limit; the reading stops for that until `stop_pressing`."""
         self._merging = merging
         self._pressed = pressed
         self._overflowed = overflowed
-        self._entries: deque[tuple[T, int] | _Merged[T]] = deque()
+        self.waiting: deque[tuple[T, int] | _Merged[T]] = deque()
+        """What can be taken, with its sizes."""
         self._replaceable: dict[Hashable, _Merged[T]] = {}
         self._waiter: asyncio.Future[None] | None = None
         self._end: BaseException | None = None
         self._closed = False
+        self._is_plain = True  # neither closed nor merging
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self.waiting)
 
     def put(self, item: T, size: int) -> None:
         """Add an item that takes about `size` bytes. After `close` it is dropped."""
-        if self._closed:
+        if self._is_plain:
+            self.waiting.append((item, size))
+        elif self._closed:
             return
-        if self.pressing and self._merging is not None:
+        elif self._merging is not None:
             self._put_merged(item, size, self._merging)
-        else:
-            self._entries.append((item, size))
-        self.size += size
-        if self.size > self.limit:
+        total = self.size = self.size + size
+        if total > self.limit:
             self._check_limits()
-        waiter = self._waiter
-        if waiter is not None and not waiter.done():
+        if self._waiter is not None:
+            self._wake(self._waiter)
+
+    def _wake(self, waiter: asyncio.Future[None]) -> None:
+        self._waiter = None
+        if not waiter.done():
             waiter.set_result(None)
 
     def close(self, error: BaseException | None = None) -> None:
         """No more items will come; what waits is still delivered, then `error` is raised if there is one."""
         if not self._closed:
             self._closed = True
+            self._is_plain = False
             self._end = error
-            if self._waiter is not None and not self._waiter.done():
-                self._waiter.set_result(None)
+            self.stop_pressing()
+            if self._waiter is not None:
+                self._wake(self._waiter)
+
+    def stop_pressing(self) -> None:
+        """Never stop the reading again, whatever waits: somebody awaits what comes after it."""
+        if self.pressing and self._pressed is not None:
+            self._pressed(False)
+        self._pressed = None
 
     def discard(self) -> None:
         """Close it and forget what waits: nobody will read it."""
         self.close()
-        self._entries.clear()
+        self.waiting.clear()
         self.size = 0
         self._relieve()
 
@@ -107,21 +122,28 @@ class Inbox(Generic[T]):
         return self
 
     async def __anext__(self) -> T:
-        while not self._entries:
+        if self.waiting or await self.filled():
+            return self.take()
+        raise StopAsyncIteration
+
+    async def filled(self) -> bool:
+        """Return when something waits; False when nothing will come any more. Raises what it was closed with."""
+        while not self.waiting:
             if self._closed:
                 self._relieve()
                 if self._end is not None:
                     raise self._end
-                raise StopAsyncIteration
-            self._waiter = asyncio.get_running_loop().create_future()
+                return False
+            waiter = self._waiter = asyncio.get_running_loop().create_future()
             try:
-                await self._waiter
+                await waiter
             finally:
                 self._waiter = None
-        return self._take()
+        return True
 
-    def _take(self) -> T:
-        entry = self._entries.popleft()
+    def take(self) -> T:
+        """The first that waits."""
+        entry = self.waiting.popleft()
         if isinstance(entry, tuple):
             item, size = entry
         else:
@@ -140,7 +162,7 @@ class Inbox(Generic[T]):
 
     def _put_merged(self, item: T, size: int, merging: Merging[T]) -> None:
         joins = merging.joins(item)
-        last = self._entries[-1] if self._entries else None
+        last = self.waiting[-1] if self.waiting else None
         if joins is not None and isinstance(last, _Merged) and last.joins == joins:
             last.items.append(item)
             last.size += size
@@ -155,11 +177,12 @@ class Inbox(Generic[T]):
         entry = _Merged(item, size, joins, supersedes)
         if supersedes is not None:
             self._replaceable[supersedes] = entry
-        self._entries.append(entry)
+        self.waiting.append(entry)
 
     def _check_limits(self) -> None:
         if not self.pressing:
             self.pressing = True
+            self._is_plain = self._merging is None
             if self._pressed is not None:
                 self._pressed(True)
         if self.size > self.hard_limit and self._overflowed is not None:
@@ -168,6 +191,7 @@ class Inbox(Generic[T]):
     def _relieve(self) -> None:
         if self.pressing:
             self.pressing = False
+            self._is_plain = not self._closed
             self._replaceable.clear()
             if self._pressed is not None:
                 self._pressed(False)

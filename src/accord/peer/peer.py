@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Generator, Sequence
-from typing import Any, Literal, Self, TypeAlias, TypeVar
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Literal, Self, TypeAlias, TypeVar, overload
 
 from msgspec import UNSET, Raw
 
@@ -35,12 +35,13 @@ from accord.jsonrpc.conversation import (
 )
 from accord.jsonrpc.messages import Notification
 from accord.peer.answering import Answering, correlation_id
+from accord.peer.calls import Call, OnAnswer, OnResult
 from accord.peer.flow import Flow
 from accord.peer.inbox import Inbox, Merging
 from accord.peer.limits import Limits
 from accord.transports.transport import Transport
 
-__all__ = ["Call", "FrameObserver", "Peer", "Receive"]
+__all__ = ["Call", "FrameObserver", "Peer", "Receive", "TakeFrame"]
 
 log = logging.getLogger("accord.peer")
 
@@ -50,30 +51,11 @@ Receive: TypeAlias = Callable[[RequestReceived | NotificationReceived], Coroutin
 """Called by the reader for each message, in wire order; must not wait. For a request it returns what will answer it:
 a coroutine, whose result is the answer. It may raise a RequestFailed instead."""
 
-OnAnswer: TypeAlias = Callable[[Raw | AccordError], None]
-"""Called by the reader with a result, or with what the request failed with; must not wait."""
+TakeFrame: TypeAlias = Callable[[bytes], bool]
+"""Called by the reader with each frame before anything else is; must not wait. True when the frame was a well-formed
+notification that has been taken in; any other is read by all the rules."""
 
 FrameObserver: TypeAlias = Callable[[Literal["sent", "received"], bytes], None]
-
-
-class Call:
-    """A request under way. Await it for the result; it raises what the request failed with."""
-
-    __slots__ = ("_peer", "future", "id", "method", "on_answer")
-
-    def __init__(self, peer: Peer, id: int, method: str, on_answer: OnAnswer | None = None) -> None:
-        self._peer = peer
-        self.id = id
-        self.method = method
-        self.on_answer = on_answer
-        self.future: asyncio.Future[Raw] = peer.new_future()
-
-    def cancel(self) -> None:
-        """Send `$/cancel_request`. The answer still comes: a result, perhaps partial, or RequestCancelled."""
-        self._peer.cancel(self)
-
-    def __await__(self) -> Generator[Any, None, Raw]:
-        return self.future.__await__()
 
 
 class Peer:
@@ -92,6 +74,8 @@ class Peer:
         self.batches_allowed = True
         self._transport = transport
         self._receive = receive
+        self.take_frame: TakeFrame | None = None
+        """What is asked first about each frame, for those who know of a short cut."""
         self._on_frame = on_frame
         self._on_closed = on_closed
         self._conversation = Conversation(correlation_ids=iter(correlation_id, ""))
@@ -196,26 +180,44 @@ class Peer:
         """Whether messages can still be sent."""
         return self._is_open
 
+    @property
+    def has_room(self) -> bool:
+        """Whether something can be sent at once."""
+        return self._is_open and self._flow.has_room
+
     def call(self, method: str, params: Any = UNSET, on_answer: OnAnswer | None = None) -> Call:
         """Send a request without waiting. `on_answer` is called in wire order, before whoever awaits the call wakes.
 
         Awaiting a call does not keep the connection reading while an inbox is full: consume the inbox, or use
         `request`.
         """
+        return self._asked(method, params, on_answer, None)
+
+    def _asked(self, method: str, params: Any, on_answer: OnAnswer | None, take: OnResult[Any] | None) -> Call:
         self._check_open()
         id, frame = self._conversation.request(method, params)
-        call = self._calls[id] = Call(self, id, method, on_answer)
+        call = self._calls[id] = Call(self, id, method, on_answer, take)
         self._send(frame)
         self._flow.asked()
         return call
 
-    async def request(self, method: str, params: Any = UNSET, *, deadline: float | None = None) -> Raw:
-        """Send a request and wait for its result.
+    @overload
+    async def request(self, method: str, params: Any = UNSET, *, deadline: float | None = None) -> Raw: ...
+
+    @overload
+    async def request(
+        self, method: str, params: Any = UNSET, *, deadline: float | None = None, on_answer: OnResult[T]
+    ) -> T: ...
+
+    async def request(
+        self, method: str, params: Any = UNSET, *, deadline: float | None = None, on_answer: OnResult[Any] | None = None
+    ) -> Any:
+        """Send a request and wait for its result, or for what `on_answer` makes of it, in wire order.
 
         Raises what it was answered with, DeadlineExceeded, or ConnectionClosed. When the waiting is cancelled, or
         the deadline passes, the other side is told by `$/cancel_request` and its late answer is dropped.
         """
-        call = self.call(method, params)
+        call = self._asked(method, params, None, on_answer)
         self._flow.awaiting(1)
         try:
             if deadline is None:
@@ -255,10 +257,14 @@ class Peer:
             if call.id in self._calls:
                 self._give_up(call)
 
-    def post(self, method: str, params: Any = UNSET) -> None:
-        """Send a notification without waiting for room."""
+    def post(self, method: str, params: Any = UNSET) -> bool:
+        """Send a notification without waiting for room; whether there is some left."""
         self._check_open()
-        self._send(self._conversation.notify(method, params))
+        return self.post_frame(self._conversation.notify(method, params))
+
+    def post_frame(self, frame: bytes) -> bool:
+        """As `post`, of a notification that is encoded already; when the connection has ended, nothing but False."""
+        return self._is_open and self._send(frame)
 
     async def notify(self, method: str, params: Any = UNSET) -> None:
         """Send a notification; returns when there is room for the next one."""
@@ -307,11 +313,18 @@ class Peer:
 
     def frames_received(self, frames: Sequence[bytes]) -> None:
         """Called by the transport, with frames in wire order."""
-        receive = self._conversation.receive
+        receive, take = self._conversation.receive, self.take_frame
         on_frame = self._on_frame
         for frame in frames:
             if on_frame is not None:
                 self._observe("received", frame)
+            if take is not None and self._closed is None:
+                try:
+                    if take(frame):
+                        continue
+                except Exception:
+                    log.exception("a notification could not be taken in")
+                    continue
             for event in receive(frame):
                 if type(event) is NotificationReceived:
                     try:
@@ -348,19 +361,8 @@ class Peer:
 
     def _settle(self, id: int, outcome: Raw | AccordError) -> None:
         call = self._calls.pop(id, None)
-        if call is None:
-            return
-        if call.on_answer is not None:
-            try:
-                call.on_answer(outcome)
-            except Exception:
-                log.exception("the answer to %s could not be taken in", call.method)
-        if not call.future.done():
-            if isinstance(outcome, AccordError):
-                call.future.set_exception(outcome)
-                call.future.exception()  # seen: an answer that nobody awaits any more is nothing to warn about
-            else:
-                call.future.set_result(outcome)
+        if call is not None:
+            call.settle(outcome)
 
     def frame_refused(self, error: FrameRejected) -> None:
         """Called by the transport: the sender learns why its frame was not taken, the connection lives (FN-33)."""
@@ -395,14 +397,16 @@ class Peer:
         """Called by the transport when it has room again."""
         self._flow.send_resumed()
 
-    def _send(self, frame: bytes) -> None:
+    def _send(self, frame: bytes) -> bool:
         if self._closed is not None:
-            return
+            return False
         if self._on_frame is not None:
             self._observe("sent", frame)
         self._transport.send(frame)
-        if not self._flow.has_room:
-            self._flow.sent()
+        if self._flow.has_room:
+            return True
+        self._flow.sent()
+        return False
 
     def _reply(self, frame: bytes) -> None:
         self._send(frame)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import TypeAlias, TypeGuard
 
@@ -17,6 +18,7 @@ __all__ = [
     "ResourceLink",
     "Text",
     "is_plain",
+    "readable",
     "text_of",
 ]
 
@@ -95,6 +97,30 @@ Content: TypeAlias = Text | Image | Audio | ResourceLink | Resource | Unknown
 def text_of(blocks: Iterable[Content]) -> str:
     """The text of the text blocks, joined as it was sent."""
     return "".join([block.text for block in blocks if type(block) is Text])
+
+
+def readable(blocks: Iterable[Content]) -> str:
+    """All blocks as text, for a reader of nothing else: links and included texts in their places, the rest by name."""
+    return "".join(map(_readable, blocks)).strip()
+
+
+def _readable(block: Content) -> str:
+    match block:
+        case Text():
+            return block.text
+        case ResourceLink():
+            return f"[{block.title or block.name}]({block.uri})"
+        case Resource(text=str(text)):
+            longest = max((len(ticks) for ticks in re.findall("`+", text)), default=0)
+            fence = "`" * max(3, longest + 1)
+            end = "" if text.endswith("\n") else "\n"
+            return f"\n\n{block.uri}:\n{fence}\n{text}{end}{fence}\n\n"
+        case Resource():
+            return f"[{block.mime_type or 'file'}: {block.uri}]"
+        case Image() | Audio():
+            return f"[{block.mime_type}]"
+        case _:
+            return f"[{block.tag}]"
 
 
 def is_plain(block: Content) -> TypeGuard[Text]:

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from accord.session.content import Content, Text, text_of
-from accord.session.growing import Items
 from accord.session.weight import PIECE, weigh_piece, weigh_text
 
 __all__ = ["AGENT", "THOUGHT", "USER", "Message"]
@@ -26,7 +25,7 @@ class Message:
     `dropped` tells that the transcript's limit has cost it earlier content.
     """
 
-    __slots__ = ("_pages", "_pieces", "_settled", "dropped", "id", "meta", "role")
+    __slots__ = ("_blocks", "_count", "_full", "_pieces", "dropped", "id", "meta", "role")
     __match_args__ = ("role", "text")
 
     def __init__(
@@ -42,14 +41,15 @@ class Message:
         self.id = id
         self.meta = meta
         self.dropped = dropped
-        self._settled = Items(content)
-        self._pages: list[str] = []  # text pieces that wait to be one block: many at a time put together
-        self._pieces: list[str] | None = None  # and the last ones, each by itself; None when no text waits
+        self._blocks: list[Content] | None = [*content] if content else None  # snapshots share them
+        self._count = 0 if self._blocks is None else len(self._blocks)  # and this many are our own
+        self._pieces: list[str] | None = None  # text that waits to be one block: pages, then the last pieces
+        self._full = PAGE  # how many of them there are when the last pieces become a page
 
     @property
     def content(self) -> list[Content]:
         """The blocks, in a list of their own."""
-        blocks = list(self._settled)
+        blocks = [] if self._blocks is None else self._blocks[: self._count]
         if self._pieces is not None:
             blocks.append(Text(self._waiting_text()))
         return blocks
@@ -63,24 +63,23 @@ class Message:
         """Add a piece; what it weighs is returned."""
         if type(block) is not Text or block.annotations is not None or block.meta is not None:
             self._settle()
-            self._settled = self._settled.plus(block)
+            self._add(block)
             return weigh_piece(block)
-        text, weight, pieces = block.text, 0, self._pieces
+        text, pieces = block.text, self._pieces
         if pieces is None:
-            weight = PIECE
             self._pieces = [text]
-        else:
-            pieces.append(text)
-            if len(pieces) == PAGE:
-                self._pages.append("".join(pieces))
-                pieces.clear()
-        return weight + (len(text) if text.isascii() else weigh_text(text))
+            return PIECE + weigh_text(text)
+        pieces.append(text)
+        if len(pieces) == self._full:
+            pieces[-PAGE:] = ["".join(pieces[-PAGE:])]
+            self._full += 1
+        return len(text) if text.isascii() else weigh_text(text)
 
     def replace(self, content: Iterable[Content]) -> int:
         """Take other content; the difference in weight is returned."""
         before = self.weight
-        self._settled = Items(content)
-        self._pages, self._pieces = [], None
+        self._blocks, self._pieces, self._full = [*content], None, PAGE
+        self._count = len(self._blocks)
         return self.weight - before
 
     @property
@@ -92,17 +91,23 @@ class Message:
         """A copy that stays as it is. The text told so far becomes a block of its own, so that it is copied only once."""
         self._settle()
         copy = Message(role=self.role, id=self.id, meta=self.meta, dropped=self.dropped)
-        copy._settled = self._settled
+        copy._blocks, copy._count = self._blocks, self._count
         return copy
 
     def _settle(self) -> None:
         if self._pieces is not None:
-            self._settled = self._settled.plus(Text(self._waiting_text()))
-            self._pages, self._pieces = [], None
+            self._add(Text(self._waiting_text()))
+            self._pieces, self._full = None, PAGE
+
+    def _add(self, block: Content) -> None:
+        if self._blocks is None or len(self._blocks) != self._count:  # another one's have gone on without us
+            self._blocks = [] if self._blocks is None else self._blocks[: self._count]
+        self._blocks.append(block)
+        self._count += 1
 
     def _waiting_text(self) -> str:
-        text = "".join([*self._pages, *(self._pieces or ())])
-        self._pages, self._pieces = [text], []
+        text = "".join(self._pieces or ())
+        self._pieces, self._full = [text], PAGE + 1
         return text
 
     def __eq__(self, other: object) -> bool:

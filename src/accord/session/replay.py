@@ -90,7 +90,8 @@ def _settings(transcript: Transcript) -> Iterator[Change]:
 
 def _message(message: Message) -> Change:
     content = message.content
-    patch = MessagePatch(role=message.role, id=message.id, content=content, **_meta(message.meta))
+    meta = UNSET if message.meta is None else message.meta
+    patch = MessagePatch(role=message.role, id=message.id, content=content, meta=meta, meta_replaces=True)
     return MessageChanged(message=message, patch=patch, created=True, added=content)
 
 

@@ -45,9 +45,9 @@ Place: TypeAlias = Message | ToolCall | Plan | Compaction | UnknownReport
 """What can stand in a transcript's timeline."""
 
 _Entity = TypeVar("_Entity", ToolCall, Terminal, Compaction)
+T = TypeVar("T")
 _Key: TypeAlias = tuple[str, Any]  # the name of a table, and the key in it
 
-_CALL = {"title": None, "name": None, "kind": OTHER, "status": PENDING, "cancellable": False}  # AMB-50
 _TERMINAL = {"command": None, "cwd": None, "exit": None, "size": None, "cancellable": False}
 _INFO = {"title": None, "updated_at": None}
 
@@ -127,30 +127,28 @@ class Transcript:
 
     def apply(self, report: Report) -> Change:
         """Take in what was reported. The change carries the report, and what it concerns as it is now."""
-        return self._rules[type(report)](self, report)
-
-    def begin_turn(self) -> None:
-        """From now on a message without an id is a new one (AMB-72)."""
-        self._telling = None
-
-    def _message_piece(self, report: MessagePiece) -> Change:
+        if type(report) is not MessagePiece:
+            return self._rules[type(report)](self, report)
+        # Its rule is not in the table: nearly every report is a piece of a message, and a call more would be felt.
         message, created = self._telling, False
         if message is None or message.role != report.role or (report.id is not None and report.id != message.id):
             message, created = self._message(report.role, report.id)
         if message is not self._changed_last:
             self._hold(("messages", (message.role, message.id)), message)
         content = report.content
-        self._weight += message.append(content)
-        if self._weight > self._room:
+        weight = self._weight = self._weight + message.append(content)
+        if weight > self._room:
             self._drop()
         return MessageChunk(message=message, content=content, patch=report, created=created)
 
+    def begin_turn(self) -> None:
+        """From now on a message without an id is a new one (AMB-72)."""
+        self._telling = None
+
     def _message_patch(self, report: updates.MessagePatch) -> Change:
         message, created = self._message(report.role, report.id)
-        meta = message.meta
-        message.meta = meta_after(meta, report)
-        if message.meta is not meta:
-            self._room -= weigh_detail(message.meta) - weigh_detail(meta)
+        if report.meta is not UNSET:
+            message.meta = self._detail(message.meta, meta_after(message.meta, report))
         added: list[Content] | None = []
         growth = 0
         if report.content is not UNSET:
@@ -170,7 +168,7 @@ class Transcript:
         created = message is None
         if message is None:
             message = self.messages[key] = Message(role=role, id=key[1])
-            self._appeared("messages", key)
+            self._hold(self._appeared("messages", key), message)
         self._telling = message
         return message, created
 
@@ -178,18 +176,27 @@ class Transcript:
         while True:
             self._made_up += 1
             identifier = f"accord-{self._made_up}"
-            if not any((role, identifier) in self.messages for role in (USER, AGENT, THOUGHT)):
+            known = self.messages
+            if not ((AGENT, identifier) in known or (THOUGHT, identifier) in known or (USER, identifier) in known):
                 return identifier
 
     def _tool_call_patch(self, report: updates.ToolCallPatch) -> Change:
         self._telling = None
-        before = self.tool_calls.get(report.id)
         call, created = self._renewed("tool_calls", report.id, ToolCall)
-        call.meta = meta_after(call.meta, report)
-        lay(report, call, _CALL)
+        if report.title is not UNSET:
+            call.title = self._detail(call.title, report.title)
+        if report.name is not UNSET:
+            call.name = self._detail(call.name, report.name)
+        if report.kind is not UNSET:
+            call.kind = OTHER if report.kind is None else report.kind  # AMB-50
+        if report.status is not UNSET:
+            call.status = PENDING if report.status is None else report.status
+        if report.cancellable is not UNSET:
+            call.cancellable = report.cancellable or False
         if report.locations is not UNSET:
-            call.locations = [*(report.locations or ())]
-        self._room -= _details_growth("tool_calls", before, call)
+            call.locations = self._detail(call.locations, [*(report.locations or ())])
+        if report.meta is not UNSET:
+            call.meta = self._detail(call.meta, meta_after(call.meta, report))
         growth = 0
         if report.content is not UNSET:
             growth = -weigh(call.content)
@@ -281,6 +288,11 @@ class Transcript:
             self._telling = None
         return entity, True
 
+    def _detail(self, before: T, after: T) -> T:
+        """What takes the place of a detail that the limit counts."""
+        self._room -= weigh_detail(after) - weigh_detail(before)
+        return after
+
     def _commands_report(self, report: updates.CommandsReport) -> Change:
         self.commands = report.commands
         return updates.CommandsChanged(commands=report.commands, patch=report)
@@ -334,12 +346,13 @@ class Transcript:
         self._grow(weigh(report.raw), "unknown", key)
         return updates.UnknownUpdate(patch=report, created=True)
 
-    def _appeared(self, table: str, key: Any) -> None:
+    def _appeared(self, table: str, key: Any) -> _Key:
+        place = (table, key)
         if table != "terminals":  # they are shown where a tool call has them
-            self._order.append((table, key))
+            self._order.append(place)
         entities = self._tables[table]
         if len(entities) <= self.entity_limit:
-            return
+            return place
         first = next(iter(entities))
         self._holding.pop((table, first), None)
         entity = entities.pop(first)
@@ -348,6 +361,7 @@ class Transcript:
         self.forgotten += 1
         if len(self._order) > 16 + 2 * sum(map(len, self._tables.values())):
             self._order = [(table, key) for table, key in self._order if key in self._tables[table]]
+        return place
 
     def _weight_of(self, table: str, entity: Any) -> int:
         if table == "messages":
@@ -389,7 +403,6 @@ class Transcript:
             self._changed_last = None
 
     _rules: ClassVar[Mapping[type, Callable[[Any, Any], Change]]] = {
-        MessagePiece: _message_piece,
         updates.MessagePatch: _message_patch,
         updates.ToolCallPatch: _tool_call_patch,
         updates.ToolCallPiece: _tool_call_piece,
@@ -422,8 +435,12 @@ def _details_growth(table: str, before: Any, after: Any) -> int:
     """What an entity's details weigh more than before; those that are still the same are not weighed again."""
     if before is None:
         return _details_weight(table, after)
-    pairs = [(getattr(before, name), getattr(after, name)) for name in _DETAILS[table]]
-    return sum([weigh_detail(new) - weigh_detail(old) for old, new in pairs if new is not old])
+    growth = 0
+    for name in _DETAILS[table]:
+        old, new = getattr(before, name), getattr(after, name)
+        if new is not old:
+            growth += weigh_detail(new) - weigh_detail(old)
+    return growth
 
 
 def _mode_option(options: list[Option]) -> Option | None:

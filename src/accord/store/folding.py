@@ -88,8 +88,9 @@ def _laid(earlier: Any, later: Any) -> Report:
             later.cost = earlier.cost
         return later
     for name in _FIELDS:
-        if getattr(later, name) is UNSET:
-            setattr(later, name, getattr(earlier, name))
+        value = getattr(earlier, name)
+        if value is not UNSET and getattr(later, name) is UNSET:
+            setattr(later, name, value)
     later.creates = later.creates or earlier.creates
     _lay_meta(earlier, later)
     return later

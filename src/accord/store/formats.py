@@ -11,7 +11,8 @@ A change of the words that makes old entries unreadable, or new ones unreadable 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from functools import cache
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -35,12 +36,16 @@ def _to_wire(value: Any) -> Any:
 
 _pack = msgspec.msgpack.Encoder(enc_hook=_to_wire).encode
 _pack_json = msgspec.json.Encoder(enc_hook=_to_wire).encode
-_check = msgspec.msgpack.Decoder(Report).decode
-_check_json = msgspec.json.Decoder(Report).decode
-_READERS: Mapping[int, Callable[[bytes], list[Report]]] = {
-    MESSAGE_PACK: msgspec.msgpack.Decoder(list[Report]).decode,
-    JSON: msgspec.json.Decoder(list[Report]).decode,
-}
+
+
+@cache  # made when first needed: it takes milliseconds, which a program that only starts need not spend
+def _check(form: int) -> Callable[[bytes], Report]:
+    return (msgspec.json if form == JSON else msgspec.msgpack).Decoder(Report).decode
+
+
+@cache  # as above
+def _reader(form: int) -> Callable[[bytes], list[Report]]:
+    return (msgspec.json if form == JSON else msgspec.msgpack).Decoder(list[Report]).decode
 
 
 def packed(report: Report) -> tuple[int, bytes]:
@@ -79,19 +84,18 @@ def copied(word: T) -> T:
 
 def read_back(form: int, entry: bytes) -> list[Report]:
     """The reports of an entry; raises Malformed, whose reason never quotes them."""
-    reader = _READERS.get(form)
-    if reader is None:
-        known = " and ".join(map(str, _READERS))
+    if form not in (MESSAGE_PACK, JSON):
+        known = f"{MESSAGE_PACK} and {JSON}"
         raise Malformed("$", f"it has format {form} and this accord reads {known}; a newer accord may have written it")
     try:
-        return reader(entry)
+        return _reader(form)(entry)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError) as error:
         raise Malformed("$", f"it is damaged ({error})") from error
 
 
 def _checked(report: object) -> bytes:
     entry = _pack(report)
-    _check(entry)
+    _check(MESSAGE_PACK)(entry)
     return entry
 
 
@@ -100,7 +104,7 @@ def _packed_anyway(plain: Any) -> tuple[int, bytes]:
         return MESSAGE_PACK, _checked(plain)
     except OverflowError:
         entry = _pack_json(plain)
-        _check_json(entry)
+        _check(JSON)(entry)
         return JSON, entry
 
 

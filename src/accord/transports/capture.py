@@ -17,6 +17,7 @@ __all__ = ["Capture", "start_capture"]
 # something behind; what it wrote itself has been heard by then.
 _LINGERING_SECONDS = 0.1
 _KILLED_SECONDS = 5.0
+_PIPE_HOLDS = 1024 * 1024  # at most
 
 
 async def start_capture(
@@ -41,6 +42,7 @@ class Capture:
 
     `ended` is done with the exit code (negative: a signal; None: not known) when the command has ended and what it
     wrote has been heard. What it left behind runs and is heard on until `end()`; `is_gone` tells that nothing is left.
+    While it is paused, the command waits with what it writes; `end()` ends every pause.
     """
 
     def __init__(self, child: Child, on_output: OnBytes, terminate_grace: float) -> None:
@@ -49,7 +51,12 @@ class Capture:
         self._child = child
         self._terminate_grace = terminate_grace
         self._heard_all: asyncio.Future[None] = loop.create_future()
-        self._reader = private_reader(child.stdout, on_output, self._output_ended)
+        self._heard = 0
+        self._on_output = on_output
+        self._may_hear = asyncio.Event()
+        self._may_hear.set()
+        self._was_paused = False
+        self._reader = private_reader(child.stdout, self._hear, self._output_ended)
         self._ending: asyncio.Task[None] | None = None
         self._watching = asyncio.create_task(self._watch(), name="accord capture")
 
@@ -58,10 +65,23 @@ class Capture:
         """Whether the command and everything that it started has ended."""
         return self._child.gone.done()
 
+    def pause(self) -> None:
+        """Hear nothing for now."""
+        if self._ending is None:
+            self._was_paused = True
+            self._may_hear.clear()
+            self._reader.pause()
+
+    def resume(self) -> None:
+        """Hear again."""
+        self._may_hear.set()
+        self._reader.resume()
+
     async def end(self) -> None:
         """Ask everything to end, then end it; bounded in time, safe twice and from any task."""
         if self._ending is None:
             self._ending = asyncio.create_task(self._end(), name="accord capture ending")
+            self.resume()
         await asyncio.shield(self._ending)
 
     async def _end(self) -> None:
@@ -80,7 +100,7 @@ class Capture:
         child = self._child
         try:
             await asyncio.wait((child.exited,))
-            await asyncio.wait((child.gone, self._heard_all), timeout=_LINGERING_SECONDS)
+            await self._hear_out()
             self.ended.set_result(child.exited.result())
             await asyncio.wait((child.gone,))
             await asyncio.wait((self._heard_all,), timeout=_LINGERING_SECONDS)
@@ -89,6 +109,20 @@ class Capture:
                 self.ended.set_result(None)
             self._reader.close()
             child.release()
+
+    async def _hear_out(self) -> None:
+        """Wait for what the command wrote before it ended, not for what others go on to write."""
+        enough = self._heard + _PIPE_HOLDS
+        self._was_paused = not self._may_hear.is_set()
+        await asyncio.wait((self._child.gone, self._heard_all), timeout=_LINGERING_SECONDS)
+        while self._was_paused and not self._heard_all.done() and self._heard < enough:
+            await self._may_hear.wait()
+            self._was_paused = False
+            await asyncio.wait((self._heard_all,), timeout=_LINGERING_SECONDS)
+
+    def _hear(self, piece: bytes) -> None:
+        self._heard += len(piece)
+        self._on_output(piece)
 
     def _output_ended(self, error: OSError | None) -> None:
         self._heard_all.set_result(None)

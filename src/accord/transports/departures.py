@@ -18,7 +18,7 @@ __all__ = ["Departures"]
 _APART_SECONDS = 0.001
 _LARGE = 64 * 1024
 # What waits for the end of a tick leaves sooner when it is this much: the other side can begin while we go on.
-_BURST = 4 * 1024
+_BURST = 16 * 1024
 
 
 class Departures:
@@ -50,16 +50,16 @@ class Departures:
     def send(self, frame: bytes) -> None:
         """Send now or with the others of this tick."""
         size = len(frame)
-        if self._is_closed:
+        if self._waiting and size <= _LARGE:  # the usual one first
+            self._waiting.append(frame)
+            waiting_size = self._waiting_size = self._waiting_size + size
+            if waiting_size >= self._burst:
+                self.flush()
+        elif self._is_closed:
             return
-        if size > _LARGE:
+        elif size > _LARGE:
             self.flush()
             self._write(*wrap(frame, self._framing()))
-        elif self._waiting:
-            self._waiting.append(frame)
-            self._waiting_size += size
-            if self._waiting_size >= self._burst:
-                self.flush()
         elif (now := self._loop.time()) >= self._next_alone_at:
             self._next_alone_at = now + _APART_SECONDS
             self._write(join([frame], self._framing()))

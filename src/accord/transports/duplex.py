@@ -35,9 +35,7 @@ class Duplex:
 
     def send(self, frame: bytes) -> None:
         """Never blocks. When nobody is there to read it any more, a frame is dropped: the receiver has been told."""
-        if self._departures is None:
-            raise ConnectionClosed("it is not open yet")
-        self._departures.send(frame)
+        raise ConnectionClosed("it is not open yet")
 
     def pause_receiving(self) -> None:
         """No call of `frames_received` or `frame_refused` until resumed."""
@@ -68,6 +66,7 @@ class Duplex:
     def _attach(self, receiver: Receiver, writer: Writer) -> None:
         self._arrivals = Arrivals(receiver, self._frame_limit)
         self._departures = Departures(writer, receiver, self._arrivals, self._framing, self._high_water)
+        self.send = self._departures.send  # every frame goes this way, and needs no detour
         self._writer = writer
 
     def _arrived(self, data: bytes) -> None:

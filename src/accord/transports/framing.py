@@ -38,10 +38,8 @@ def wrap(frame: bytes, framing: Framing) -> tuple[bytes, bytes]:
 
 def join(frames: list[bytes], framing: Framing) -> bytes:
     """Any number of frames as they stand on the stream."""
-    if framing == "newline":
-        joined = b"\n".join([*frames, b""])  # TRANS-14
-        if joined.count(b"\n") == len(frames):
-            return joined
+    if framing == "newline" and b"\n" not in b"".join(frames):
+        return b"\n".join([*frames, b""])  # TRANS-14
     return b"".join([piece for frame in frames for piece in wrap(frame, framing)])
 
 

@@ -39,6 +39,13 @@ def add(a: int, b: int) -> int:
 
 
 @server.tool()
+async def trace(context: Context) -> str:
+    meta = context.request_context.meta or {}
+    await context.report_progress(1, 1)
+    return str(dict(meta).get("traceparent"))
+
+
+@server.tool()
 def everything() -> CallToolResult:
     annotations = Annotations(audience=["user"], priority=0.5, last_modified="2025-01-12T15:00:58Z")
     return CallToolResult(

@@ -89,6 +89,20 @@ async def test_progress_is_told_in_order_and_before_the_result(connections: Serv
     assert heard == [(number, 20, f"at {number}") for number in range(1, 21)]
 
 
+async def test_a_trace_is_carried_on_into_the_server(connections: ServerConnections):
+    heard: list[float] = []
+
+    async def listen(progress: float, total: float | None, message: str | None) -> None:
+        heard.append(progress)
+
+    await connections.connect([official()])
+    trace = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
+    result = await connections.call(tool_of(connections, "trace"), None, listen, meta=trace)
+    assert result.content == [Text(trace["traceparent"])]
+    assert heard == [1]
+    assert (await connections.call(tool_of(connections, "trace"))).content == [Text("None")]
+
+
 async def test_a_tool_that_appears_is_followed(connections: ServerConnections, watcher: Watcher):
     (before,) = await connections.connect([official()])
     await connections.call(tool_of(connections, "grow"))

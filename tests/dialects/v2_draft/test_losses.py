@@ -117,6 +117,11 @@ CASES = [
         of_call(text_item("out\n[signal SIGTERM]")),
     ),
     Case(
+        "tool-call-cancelled",
+        told(CALL, ToolCallPatch(id="call_1", status="cancelled")),
+        [{"sessionUpdate": "tool_call_update", "toolCallId": "call_1", "status": "failed"}],
+    ),
+    Case(
         "diff-partial",
         told(CALL, change("modify", patch=Patch(format="git_patch", text=GIT_PATCH))),
         diff(oldText="old\n", newText="new\n"),

@@ -145,7 +145,7 @@ def test_meta_of_a_message_is_told_whole_because_an_object_replaces():
 def test_a_tool_call_is_created_and_changed_by_the_same_update():
     created = ToolCallPatch(id="c", title="Read", kind="_peek", status="paused", cancellable=True)
     dialect = speaker()
-    updates = updates_of(dialect, created, ToolCallPatch(id="c", status="cancelled"))
+    updates = updates_of(dialect, created, ToolCallPatch(id="c", status="completed"))
     assert updates == [
         {
             "sessionUpdate": "tool_call_update",
@@ -155,7 +155,7 @@ def test_a_tool_call_is_created_and_changed_by_the_same_update():
             "status": "paused",
             "capabilities": {"cancel": {}},
         },
-        {"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "cancelled"},
+        {"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "completed"},
     ]
     assert dialect.losses == []
     assert updates_of(speaker(), ToolCallPatch(id="c", name="grep"))[0]["title"] == "grep"
@@ -440,7 +440,7 @@ def test_a_replayed_transcript_gives_a_listener_the_same_transcript():
     for report in (
         MessagePatch(role=USER, id="u", content=[Text("hi")], meta={"k": 1}),
         MessagePiece(role=AGENT, id="a", content=Text("hello")),
-        ToolCallPatch(id="c", title="T", status="cancelled", kind="_x", cancellable=True, meta={"k": 2}),
+        ToolCallPatch(id="c", title="T", status="failed", kind="_x", cancellable=True, meta={"k": 2}),
         PlanReport(plan=Plan(id="p", entries=[PlanEntry("a")])),
         PlanReport(plan=Plan(id="q", entries=[PlanEntry("b")])),
         UsageReport(used=1, size=2),

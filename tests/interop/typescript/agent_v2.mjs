@@ -1,63 +1,75 @@
-// An agent made with the official TypeScript SDK, v2. The first block of a prompt says what it should do.
-import * as acp from "@agentclientprotocol/sdk/experimental/v2";
-import { ownStreams, story, text } from "./story.mjs";
+// An agent made with the official TypeScript SDK, v2. The first block of a prompt says what it should do; it tells what
+// it has received when it is asked for it by an extension, `_accord/seen`.
+import { basename, join } from "node:path";
+import { errorOf, ownStreams, story, text } from "./story.mjs";
 
+const acp = await import(process.env.ACP_ENTRY ?? "@agentclientprotocol/sdk/experimental/v2");
+const { agent: methods, client: clients } = acp.methods;
 const { file, command, question } = story;
+const page = 2;
 const sessions = new Map();
+const seen = [];
+let opened = 0;
 let loggedIn = false;
 
 class Session {
-  constructor(id) {
-    this.id = id;
+  constructor(cwd, log) {
+    this.id = `session-${opened++}`;
+    this.cwd = cwd;
+    this.log = log;
     this.prompts = 0;
-    this.options = { mode: "quick", web: false };
+    this.values = { mode: "quick", web: false };
     this.cancelling = new AbortController();
-    this.log = [];
+    sessions.set(this.id, this);
   }
 
   get configOptions() {
-    const modes = [{ value: "quick", name: "Quick" }, { value: story.mode.id, name: story.mode.name }];
+    const { mode, web } = this.values;
+    const options = [{ value: "quick", name: "Quick" }, { value: story.mode.id, name: story.mode.name }];
     return [
-      { configId: "mode", name: "Mode", category: "mode", type: "select", currentValue: this.options.mode, options: modes },
-      { configId: "web", name: "Web", type: "boolean", currentValue: this.options.web },
+      { configId: "mode", name: "Mode", category: "mode", type: "select", currentValue: mode, options },
+      { configId: "web", name: "Web", type: "boolean", currentValue: web },
     ];
   }
 }
 
+function sessionOf({ sessionId }) {
+  const session = sessions.get(sessionId);
+  if (session === undefined) throw new acp.RequestError(-32002, "Session not found", { sessionId });
+  return session;
+}
+
+// Each method is something that a prompt can ask for; it gets the blocks after the first, and the words in it.
 class Turn {
   constructor(session, client) {
     this.session = session;
     this.client = client;
+    this.path = join(session.cwd, basename(file.path));
   }
 
-  tell(update) {
-    this.session.log.push(update);
-    return this.send(update);
-  }
-
-  send(update) {
-    return this.client.notify(acp.methods.client.session.update, { sessionId: this.session.id, update });
+  tells(update) {
+    if (update.sessionUpdate !== "state_update") this.session.log.push(update);
+    return this.client.notify(clients.session.update, { sessionId: this.session.id, update });
   }
 
   state(state, members = {}) {
-    return this.tell({ sessionUpdate: "state_update", state, ...members });
+    return this.tells({ sessionUpdate: "state_update", state, ...members });
   }
 
   async say(texts, what = "agent_message") {
     const messageId = `${what}-${this.session.prompts}`;
-    await this.tell({ sessionUpdate: what, messageId, content: [] });
     for (const each of texts) {
-      await this.tell({ sessionUpdate: `${what}_chunk`, messageId, content: text(each) });
+      await this.tells({ sessionUpdate: `${what}_chunk`, messageId, content: text(each) });
     }
   }
 
   plan(status) {
     const entries = story.plan.map((entry) => ({ ...entry, status }));
-    return this.tell({ sessionUpdate: "plan_update", plan: { type: "items", planId: "main", entries } });
+    return this.tells({ sessionUpdate: "plan_update", plan: { type: "items", planId: "main", entries } });
   }
 
   change(toolCallId, members) {
-    return this.tell({ sessionUpdate: "tool_call_update", toolCallId, ...members });
+    return this.tells({ sessionUpdate: "tool_call_update", toolCallId, ...members });
   }
 
   async begin({ id, title, kind }) {
@@ -74,60 +86,55 @@ class Turn {
     await this.question();
     await this.plan("completed");
     await this.say(story.message);
-    await this.tell({ sessionUpdate: "usage_update", ...story.usage });
-    await this.tell({ sessionUpdate: "session_info_update", title: story.title });
+    await this.tells({ sessionUpdate: "usage_update", ...story.usage });
+    await this.tells({ sessionUpdate: "session_info_update", title: story.title });
   }
 
   async read(call) {
     await this.begin(call);
     const content = { type: "content", content: text(file.before) };
-    await this.tell({ sessionUpdate: "tool_call_content_chunk", toolCallId: call.id, content });
+    await this.tells({ sessionUpdate: "tool_call_content_chunk", toolCallId: call.id, content });
     await this.change(call.id, { status: "completed" });
   }
 
   async edit(call) {
     await this.begin(call);
-    const changes = [{ operation: "modify", path: file.path, fileType: "text" }];
+    const changes = [{ operation: "modify", path: this.path, fileType: "text" }];
     await this.change(call.id, { content: [{ type: "diff", changes }] });
-    const allowed = (await this.permission(call.id)) === "yes";
-    await this.change(call.id, { status: allowed ? "completed" : "failed" });
+    const options = story.options.map(({ id, name, kind }) => ({ optionId: id, name, kind }));
+    const toolCall = { toolCallId: call.id, title: call.title, status: "pending" };
+    const outcome = await this.permit({ title: "May the notes be changed?", toolCall, options });
+    await this.change(call.id, { status: outcome.optionId === "yes" ? "completed" : "failed" });
   }
 
-  async permission(toolCallId) {
-    const options = story.options.map(({ id, name, kind }) => ({ optionId: id, name, kind }));
-    const toolCall = { toolCallId, title: story.edit.title, status: "pending" };
+  async permit({ title, toolCall, options }) {
     await this.state("requires_action");
-    const answer = await this.client.request(
-      acp.methods.client.session.requestPermission,
-      {
-        sessionId: this.session.id,
-        title: "May the notes be changed?",
-        subject: { type: "tool_call", toolCall },
-        options,
-      },
-      { cancellationSignal: this.session.cancelling.signal, stopWaitingOnCancel: true },
-    );
+    const asked = { sessionId: this.session.id, title, subject: { type: "tool_call", toolCall }, options };
+    const { outcome } = await this.client.request(clients.session.requestPermission, asked, {
+      cancellationSignal: this.session.cancelling.signal,
+      stopWaitingOnCancel: true,
+    });
     await this.state("running");
-    return answer.outcome.optionId;
+    return outcome;
   }
 
   async run(call) {
     const terminalId = "terminal-of-the-agent";
     await this.begin(call);
-    await this.tell({ sessionUpdate: "terminal_update", terminalId, command: command.command, cwd: story.cwd });
+    await this.tells({ sessionUpdate: "terminal_update", terminalId, command: command.command, cwd: this.session.cwd });
     await this.change(call.id, { content: [{ type: "terminal", terminalId }] });
     const output = Buffer.from(command.output, "utf8");
     for (let place = 0; place < output.length; place += 5) {
       const data = output.subarray(place, place + 5).toString("base64");
-      await this.tell({ sessionUpdate: "terminal_output_chunk", terminalId, data });
+      await this.tells({ sessionUpdate: "terminal_output_chunk", terminalId, data });
     }
-    await this.tell({ sessionUpdate: "terminal_update", terminalId, exitStatus: { exitCode: command.code } });
+    await this.tells({ sessionUpdate: "terminal_update", terminalId, exitStatus: { exitCode: command.code } });
     const rawOutput = { output: command.output, code: command.code };
     await this.change(call.id, { status: "completed", rawOutput });
   }
 
   async question() {
-    const answer = await this.client.request(acp.methods.client.elicitation.create, {
+    const answer = await this.client.request(clients.elicitation.create, {
       sessionId: this.session.id,
       mode: "form",
       message: question.message,
@@ -140,11 +147,60 @@ class Turn {
     if (answer.action !== "accept" || answer.content[question.field] !== question.answer) throw new Error("not answered");
   }
 
+  async tell([updates]) {
+    for (const update of JSON.parse(updates.text)) await this.tells(update);
+  }
+
+  async echo(blocks) {
+    const messageId = `echo-${this.session.prompts}`;
+    for (const content of blocks) await this.tells({ sessionUpdate: "agent_message_chunk", messageId, content });
+  }
+
+  async many(_, count) {
+    await this.say(Array.from({ length: Number(count) }, (_, number) => `${number} `));
+  }
+
+  async ask([params], method) {
+    let answer;
+    const asked = { sessionId: this.session.id, ...JSON.parse(params.text) };
+    const error = await errorOf(this.client.request(method, asked).then((result) => (answer = result)));
+    await this.say([JSON.stringify(error === null ? { result: answer } : { error })]);
+  }
+
+  async notify([params], method) {
+    await this.client.notify(method, JSON.parse(params.text));
+  }
+
+  async wait() {
+    await this.change("call-wait", { title: "Wait", status: "in_progress", capabilities: { cancel: {} } });
+    const { signal } = this.session.cancelling;
+    await new Promise((resolve) => signal.addEventListener("abort", resolve));
+    await this.change("call-wait", { status: "cancelled" });
+    return signal.reason === "one call" ? "end_turn" : "cancelled";
+  }
+
+  async permission() {
+    const options = [{ optionId: "yes", name: "Yes", kind: "allow_once" }];
+    const toolCall = { toolCallId: "call-unseen", title: story.edit.title, status: "pending" };
+    const outcome = await this.permit({ title: "May it?", toolCall, options });
+    return outcome.outcome === "selected" ? "end_turn" : "cancelled";
+  }
+
+  stop(_, reason) {
+    return reason;
+  }
+
+  fail() {
+    throw new Error("the model is gone");
+  }
+
   async take(prompt, messageId) {
-    await this.tell({ sessionUpdate: "user_message", messageId, content: prompt });
+    await this.tells({ sessionUpdate: "user_message", messageId, content: prompt });
     await this.state("running");
+    const [first, ...blocks] = prompt;
+    const [what, ...words] = first.text.split(" ");
     try {
-      await this.state("idle", { stopReason: await this.act(prompt) });
+      await this.state("idle", { stopReason: (await this[what](blocks, ...words)) ?? "end_turn" });
     } catch (error) {
       if (this.session.cancelling.signal.aborted) {
         await this.state("idle", { stopReason: "cancelled" });
@@ -153,77 +209,114 @@ class Turn {
       }
     }
   }
+}
 
-  async act(prompt) {
-    const [what, argument] = prompt[0].text.split(" ");
-    if (what === "story") await this.story();
-    else if (what === "many") await this.say(Array.from({ length: Number(argument) }, (_, number) => `${number} `));
-    else if (what === "echo") await this.say([prompt[1].text]);
-    else if (what === "wait") {
-      await this.change("call-wait", { title: "Wait", status: "in_progress" });
-      await new Promise((resolve) => this.session.cancelling.signal.addEventListener("abort", resolve));
-      await this.change("call-wait", { status: "cancelled" });
-      return "cancelled";
-    } else if (what === "permission") return (await this.permission("call-unseen")) === "yes" ? "end_turn" : "cancelled";
-    else if (what === "refuse") return "refusal";
-    else if (what === "unknown") {
-      await this.client.request("_accord/nothing", {}).catch((error) => this.say([`${error.code} ${error.data.method}`]));
-    } else if (what === "fail") throw new Error("the model is gone");
-    return "end_turn";
+function list({ params }) {
+  const kept = [...sessions.values()].filter(({ cwd }) => [undefined, null, cwd].includes(params.cwd));
+  const begin = Number(params.cursor ?? 0);
+  const end = begin + page;
+  return {
+    sessions: kept.slice(begin, end).map(({ id, cwd }) => ({ sessionId: id, cwd, title: story.title })),
+    ...(end < kept.length ? { nextCursor: String(end) } : {}),
+  };
+}
+
+const initialized = {
+  protocolVersion: acp.PROTOCOL_VERSION,
+  info: { name: "official", version: "2.4.0", title: "Größe" },
+  capabilities: {
+    session: {
+      prompt: { image: {}, audio: {}, embeddedContext: {} },
+      mcp: { stdio: {}, http: {} },
+      delete: {},
+      additionalDirectories: {},
+      ...(methods.session.fork ? { fork: {} } : {}),
+    },
+    _meta: { "accord.test": { seen: true } },
+  },
+  authMethods: [{ type: "agent", methodId: "key", name: "With a key" }],
+};
+
+const app = acp.agent({ name: "official" });
+
+function on(method, handler) {
+  app.onRequest(method, (context) => {
+    seen.push({ method, params: context.params });
+    return handler(context);
+  });
+}
+
+on(methods.initialize, () => initialized);
+on(methods.auth.login, ({ params }) => {
+  if (params.methodId !== "key") throw acp.RequestError.invalidParams({ methodId: params.methodId });
+  loggedIn = true;
+  return {};
+});
+on(methods.auth.logout, () => {
+  loggedIn = false;
+  return {};
+});
+on(methods.session.new, ({ params: { cwd } }) => {
+  if (basename(cwd) === basename(story.locked) && !loggedIn) {
+    throw acp.RequestError.authRequired({ reason: "auth_required" });
   }
+  const { id, configOptions } = new Session(cwd, []);
+  const availableCommands = [{ type: "command", name: "review", description: "Look again" }];
+  return { sessionId: id, configOptions, availableCommands };
+});
+if (methods.session.fork) {
+  on(methods.session.fork, ({ params }) => ({ sessionId: new Session(params.cwd, [...sessionOf(params).log]).id }));
 }
+on(methods.session.resume, async ({ params, client }) => {
+  const session = sessionOf(params);
+  const tell = (update) => client.notify(clients.session.update, { sessionId: session.id, update });
+  if (params.replayFrom) for (const update of session.log) await tell(update);
+  await tell({ sessionUpdate: "state_update", state: "idle" });
+  return { configOptions: session.configOptions };
+});
+on(methods.session.close, ({ params }) => {
+  sessionOf(params).cancelling.abort();
+  return {};
+});
+on(methods.session.delete, ({ params }) => {
+  sessions.delete(sessionOf(params).id);
+  return {};
+});
+on(methods.session.list, list);
+on(methods.session.setConfigOption, async ({ params, client }) => {
+  const session = sessionOf(params);
+  if (!(params.configId in session.values)) throw acp.RequestError.invalidParams({ field: "configId" });
+  session.values[params.configId] = params.value;
+  const { configOptions } = session;
+  await new Turn(session, client).tells({ sessionUpdate: "config_option_update", configOptions });
+  return { configOptions };
+});
+on(methods.session.prompt, ({ params }) => {
+  const session = sessionOf(params);
+  session.cancelling = new AbortController();
+  const messageId = `user-${++session.prompts}`;
+  setImmediate(() => new Turn(session, connection.client).take(params.prompt, messageId));
+  return { messageId };
+});
+on(methods.toolCall.cancel, ({ params }) => {
+  sessionOf(params).cancelling.abort("one call");
+  return {};
+});
+on(methods.terminal.cancel, () => ({}));
 
-function sessionOf(sessionId) {
-  const session = sessions.get(sessionId);
-  if (session === undefined) throw new acp.RequestError(-32002, "Session not found", { sessionId });
-  return session;
-}
-
-const connection = acp
-  .agent({ name: "official" })
-  .onRequest(acp.methods.agent.initialize, () => ({
-    protocolVersion: acp.PROTOCOL_VERSION,
-    info: { name: "official", version: "2.4.0" },
-    capabilities: { session: { prompt: { embeddedContext: {} } } },
-    authMethods: [{ type: "agent", methodId: "key", name: "With a key" }],
-  }))
-  .onRequest(acp.methods.agent.auth.login, ({ params }) => {
-    if (params.methodId !== "key") throw acp.RequestError.invalidParams({ methodId: params.methodId });
-    loggedIn = true;
-    return {};
+const asItIs = (params) => params;
+const connection = app
+  .onNotification(methods.session.cancel, ({ params }) => {
+    seen.push({ method: methods.session.cancel, params });
+    sessionOf(params).cancelling.abort();
   })
-  .onRequest(acp.methods.agent.session.new, ({ params: { cwd } }) => {
-    if (cwd === story.locked && !loggedIn) throw acp.RequestError.authRequired({ reason: "auth_required" });
-    const session = new Session(`session-${sessions.size}`);
-    sessions.set(session.id, session);
-    const availableCommands = [{ type: "command", name: "review", description: "Look again" }];
-    return { sessionId: session.id, configOptions: session.configOptions, availableCommands };
+  .onRequest("_accord/seen", asItIs, () => ({ seen }))
+  .onRequest("_accord/echo", asItIs, ({ params }) => params)
+  .onRequest("_accord/boom", asItIs, () => {
+    throw new Error("the secret cause");
   })
-  .onRequest(acp.methods.agent.session.resume, async ({ params: { sessionId, replayFrom }, client }) => {
-    const session = sessionOf(sessionId);
-    const turn = new Turn(session, client);
-    if (replayFrom) {
-      for (const update of session.log) if (update.sessionUpdate !== "state_update") await turn.send(update);
-    }
-    await turn.send({ sessionUpdate: "state_update", state: "idle" });
-    return { configOptions: session.configOptions };
+  .onNotification("_accord/note", asItIs, ({ params }) => seen.push({ method: "_accord/note", params }))
+  .onNotification("_accord/tell", asItIs, async ({ params, client }) => {
+    for (const update of params.updates) await new Turn(sessionOf(params), client).tells(update);
   })
-  .onRequest(acp.methods.agent.session.list, () => ({
-    sessions: [...sessions.keys()].map((sessionId) => ({ sessionId, cwd: story.cwd, title: story.title })),
-  }))
-  .onRequest(acp.methods.agent.session.setConfigOption, async ({ params, client }) => {
-    const session = sessionOf(params.sessionId);
-    session.options[params.configId] = params.value;
-    const { configOptions } = session;
-    await new Turn(session, client).tell({ sessionUpdate: "config_option_update", configOptions });
-    return { configOptions };
-  })
-  .onRequest(acp.methods.agent.session.prompt, ({ params: { sessionId, prompt } }) => {
-    const session = sessionOf(sessionId);
-    session.cancelling = new AbortController();
-    const messageId = `user-${++session.prompts}`;
-    setImmediate(() => new Turn(session, connection.client).take(prompt, messageId));
-    return { messageId };
-  })
-  .onNotification(acp.methods.agent.session.cancel, ({ params }) => sessionOf(params.sessionId).cancelling.abort())
   .connect(acp.ndJsonStream(...ownStreams()));

@@ -27,6 +27,16 @@ export function start([command, ...args]) {
   return { streams: [Writable.toWeb(child.stdin), Readable.toWeb(child.stdout)], end };
 }
 
+// A command that a terminal of a client runs.
+export function spawned({ command, args = [], env = [], cwd }) {
+  const variables = Object.fromEntries(env.map(({ name, value }) => [name, value]));
+  const child = spawn(command, args, { cwd, env: { ...process.env, ...variables }, stdio: ["ignore", "pipe", "inherit"] });
+  const pieces = [];
+  child.stdout.on("data", (piece) => pieces.push(piece));
+  const ended = new Promise((resolve) => child.once("close", (exitCode, signal) => resolve({ exitCode, signal })));
+  return { ended, output: () => Buffer.concat(pieces).toString("utf8"), kill: () => child.kill("SIGKILL") };
+}
+
 // A value that somebody waits for until it is there.
 export function promised() {
   let settle;
@@ -71,7 +81,8 @@ export class Seen {
   }
 
   taken(sessionId) {
-    const all = this.#all.splice(0).filter(({ params }) => params.sessionId === sessionId);
+    const all = this.#all.filter(({ params }) => params.sessionId === sessionId);
+    this.#all = this.#all.filter(({ params }) => params.sessionId !== sessionId);
     return all.map(({ what, params }) => ({ what, ...(params.update ?? params) }));
   }
 }

@@ -101,8 +101,10 @@ class ServerConnections:
         on_progress: OnProgress | None = None,
         *,
         deadline: float | None = None,
+        meta: Mapping[str, Any] | None = None,
     ) -> McpResult:
-        """Call a tool; cancelled or past its deadline, the server is told to stop.
+        """Call a tool; cancelled or past its deadline, the server is told to stop. `meta` is the request's `_meta`:
+        with `turn.trace` the prompt's trace goes on in the server.
 
         Raises `RequestFailed` when the server refuses, `ConnectionClosed` when it is gone, `Malformed` when its result
         can't be read. A tool that failed by its own account is a result with `is_error`.
@@ -110,7 +112,7 @@ class ServerConnections:
         for server in self._owners():
             if server.name == tool.server:
                 seconds = self._call_deadline if deadline is None else deadline
-                return await server.call(tool, _sendable(tool, arguments), on_progress, seconds)
+                return await server.call(tool, _sendable(tool, arguments), on_progress, deadline=seconds, meta=meta)
         raise ConnectionClosed(f"MCP server {tool.server!r} is not one of this session's")
 
     async def aclose(self) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
@@ -100,7 +101,13 @@ class ServerOwner:
             self._scope.cancel()
 
     async def call(
-        self, tool: McpTool, arguments: dict[str, Any], on_progress: OnProgress | None, deadline: float | None
+        self,
+        tool: McpTool,
+        arguments: dict[str, Any],
+        on_progress: OnProgress | None,
+        *,
+        deadline: float | None,
+        meta: Mapping[str, Any] | None,
     ) -> McpResult:
         session = self._session
         if session is None:
@@ -108,7 +115,7 @@ class ServerOwner:
         self._refusal = ""
         try:
             async with asyncio.timeout(deadline):
-                raw = await call_tool(session, tool.name, arguments, on_progress)
+                raw = await call_tool(session, tool.name, arguments, on_progress, meta)
         except TimeoutError:
             raise DeadlineExceeded(f"tools/call {tool.name}", deadline or 0.0) from None
         except MCPError as error:

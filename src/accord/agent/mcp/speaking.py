@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from mcp import ClientSession, MCPError
@@ -48,14 +49,19 @@ async def all_tools(session: ClientSession) -> list[Tool]:
 
 
 async def call_tool(
-    session: ClientSession, name: str, arguments: dict[str, Any], on_progress: OnProgress | None
+    session: ClientSession,
+    name: str,
+    arguments: dict[str, Any],
+    on_progress: OnProgress | None,
+    meta: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
     """The result as it came. Cancelled, it tells the server to stop."""
     taken: list[dict[str, Any]] = []
     token = taken_result.set(taken)
     progress = Progress(on_progress) if on_progress is not None else None
     try:
-        request = CallToolRequest(params=CallToolRequestParams(name=name, arguments=arguments))
+        params = CallToolRequestParams.model_validate({"name": name, "arguments": arguments, "_meta": meta or None})
+        request = CallToolRequest(params=params)
         await session.send_request(request, CallToolResult, progress_callback=progress)
     finally:
         taken_result.reset(token)

@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from accord.dialects.absent import known
 from accord.dialects.alike import tags_of
 from accord.dialects.commands import commands_report
 from accord.dialects.dialect import Dialect, UpdatesFromWire
 from accord.dialects.plans import entries_from_wire
-from accord.dialects.v1.content import ALIKE, CONTENT
+from accord.dialects.v1.content import ALIKE
 from accord.dialects.v1.options import options_from_wire
 from accord.dialects.v1.tool_calls import patch_from_wire
 from accord.schema import v1 as wire
 from accord.session.entities import AGENT, THOUGHT, USER, Plan
-from accord.session.updates import MessagePiece, ModeReport, OptionsReport, PlanReport, Report
+from accord.session.updates import ModeReport, OptionsReport, PlanReport, Report
 
 __all__ = ["MAIN_PLAN", "TAGS", "UPDATES_FROM_WIRE", "mode", "plan"]
 
 MAIN_PLAN = "main"
 """v1 has one plan, without an id; in words it has this one."""
-
-
-def _piece(role: str) -> Callable[[Dialect, Any], list[Report]]:
-    def piece(dialect: Dialect, update: wire.ContentChunk) -> list[Report]:
-        content = CONTENT.from_wire(update.content)
-        return [MessagePiece(role=role, id=known(update.message_id), content=content, meta=update.meta)]
-
-    return piece
 
 
 def tool_call(dialect: Dialect, update: wire.ToolCall) -> list[Report]:
@@ -53,9 +42,9 @@ def options(dialect: Dialect, update: wire.ConfigOptionUpdate) -> list[Report]:
 
 
 UPDATES_FROM_WIRE: UpdatesFromWire = {
-    wire.UserMessageChunk: _piece(USER),
-    wire.AgentMessageChunk: _piece(AGENT),
-    wire.AgentThoughtChunk: _piece(THOUGHT),
+    wire.UserMessageChunk: ALIKE.piece(USER),
+    wire.AgentMessageChunk: ALIKE.piece(AGENT),
+    wire.AgentThoughtChunk: ALIKE.piece(THOUGHT),
     wire.ToolCall: tool_call,
     wire.ToolCallUpdateVariant: tool_call_update,
     wire.Plan: plan,

@@ -18,7 +18,6 @@ from accord.schema import v2 as wire
 from accord.session.entities import AGENT, THOUGHT, USER, State, Work
 from accord.session.updates import (
     MessagePatch,
-    MessagePiece,
     OptionsReport,
     PlanReport,
     Report,
@@ -27,14 +26,6 @@ from accord.session.updates import (
 )
 
 __all__ = ["TAGS", "UPDATES_FROM_WIRE"]
-
-
-def _piece(role: str) -> Callable[[Dialect, Any], list[Report]]:
-    def piece(dialect: Dialect, update: wire.ContentChunk) -> list[Report]:
-        content = CONTENT.from_wire(update.content)
-        return [MessagePiece(role=role, id=update.message_id, content=content, meta=update.meta)]
-
-    return piece
 
 
 def _message(role: str) -> Callable[[Dialect, Any], list[Report]]:
@@ -102,9 +93,9 @@ def _work_from_wire(work: wire.BackgroundWork) -> Work:
 
 
 UPDATES_FROM_WIRE: UpdatesFromWire = {
-    wire.UserMessageChunk: _piece(USER),
-    wire.AgentMessageChunk: _piece(AGENT),
-    wire.AgentThoughtChunk: _piece(THOUGHT),
+    wire.UserMessageChunk: ALIKE.piece(USER),
+    wire.AgentMessageChunk: ALIKE.piece(AGENT),
+    wire.AgentThoughtChunk: ALIKE.piece(THOUGHT),
     wire.UserMessage: _message(USER),
     wire.AgentMessage: _message(AGENT),
     wire.AgentThought: _message(THOUGHT),

@@ -22,7 +22,7 @@ from accord.session.content import Content
 from accord.session.entities import OTHER, PENDING, Diff
 from accord.session.updates import ToolCallPatch
 
-__all__ = ["ITEMS", "READER", "patch_from_wire", "patch_to_wire"]
+__all__ = ["ITEMS", "READER", "patch_from_wire", "patch_to_wire", "status_to_wire"]
 
 
 def _block_to_wire(dialect: Dialect, block: Content) -> v2.ContentBlock:
@@ -42,6 +42,14 @@ ITEMS = ShownItems(v2, wire.Diff, _block_to_wire)
 READER = ItemReader(v2, CONTENT, wire.Diff, _diff_from_wire)
 
 
+def status_to_wire(dialect: Dialect, about: str, status: str) -> str:
+    """Statuses are open in the draft, but no client of it knows how a call ends other than these two ways."""
+    if status != "cancelled":
+        return status
+    dialect.lose("tool-call-cancelled", about)
+    return "failed"
+
+
 def patch_to_wire(
     dialect: ShowingDialect, session_id: str, patch: ToolCallPatch, kind: type[wire.ToolCallUpdate]
 ) -> wire.ToolCallUpdate:
@@ -51,7 +59,7 @@ def patch_to_wire(
         title=patch.title,
         name=patch.name,
         kind=OTHER if patch.kind is None else patch.kind,
-        status=PENDING if patch.status is None else patch.status,
+        status=PENDING if patch.status is None else one(patch.status, partial(status_to_wire, dialect, patch.id)),
         content=UNSET if patch.content is UNSET else ITEMS.to_wire(dialect, session_id, patch.content or []),
         locations=UNSET if patch.locations is UNSET else locations_to_wire(patch.locations or []),
         raw_input=patch.raw_input,

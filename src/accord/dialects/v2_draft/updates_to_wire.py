@@ -13,7 +13,7 @@ from accord.dialects.shown import ShowingDialect
 from accord.dialects.v2.tool_calls import capabilities_to_wire, locations_to_wire
 from accord.dialects.v2_draft.content import ALIKE, CONTENT
 from accord.dialects.v2_draft.options import COMMANDS, options_to_wire
-from accord.dialects.v2_draft.tool_calls import ITEMS, patch_to_wire
+from accord.dialects.v2_draft.tool_calls import ITEMS, patch_to_wire, status_to_wire
 from accord.dialects.v2_draft.updates_from_wire import TAGS
 from accord.schema import v1, v2
 from accord.schema import v2_draft as wire
@@ -89,7 +89,7 @@ def _new_tool_call(
         title=told(call.title or call.name),
         name=told(call.name),
         kind=call.kind,
-        status=call.status,
+        status=status_to_wire(dialect, call.id, call.status),
         content=ITEMS.to_wire(dialect, session_id, call.content) if call.content else UNSET,
         locations=locations_to_wire(call.locations) if call.locations else UNSET,
         raw_input=told(call.raw_input),

@@ -1,0 +1,176 @@
+"""Makes the pictures of the screen that the README and the documents show: `python docs/pictures/make.py`.
+
+The agent is a story told in memory, so the pictures are the same each time. `--check` only says which would differ.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+from accord import Agent, Turn
+from accord.apps.console.screen.app import Console
+from accord.apps.console.screen.opening import Opening
+from accord.session.entities import Exit, PlanEntry
+from accord.session.updates import TerminalPatch, TerminalPiece
+
+HERE = Path(__file__).resolve().parent
+SIZE = (120, 40)
+
+OLD = '''"""Greetings."""
+
+
+def greet(name):
+    """Say hello to somebody."""
+    return "Hello " + name
+
+
+def main():
+    print(greet("world"))
+'''
+NEW = '''"""Greetings."""
+
+import sys
+
+
+def greet(name: str, loud: bool = False) -> str:
+    """Say hello to somebody."""
+    greeting = f"Hello {name}"
+    return greeting.upper() if loud else greeting
+
+
+def main() -> None:
+    print(greet("world", loud="--loud" in sys.argv))
+'''
+
+agent = Agent("storyteller", version="1.0")
+
+
+@agent.option("mode", name="Mode", choices=[("ask", "Ask"), ("plan", "Plan only")], default="ask", category="mode")
+@agent.option("model", name="Model", choices=["sonnet", "opus"], default="sonnet", category="model")
+async def chosen(session: Any, value: str) -> None:
+    """Nothing to do: the story is the same."""
+
+
+@agent.command("review", "Look for bugs in the last change")
+@agent.command("test", "Run the tests", "which ones")
+@agent.command("plan", "Make a plan, change nothing")
+async def command(turn: Turn) -> None:
+    await story(turn)
+
+
+@agent.prompt
+async def story(turn: Turn) -> None:
+    await turn.title("A louder greeting")
+    await turn.plan(
+        [
+            PlanEntry("Read greetings.py", status="completed"),
+            PlanEntry("Add --loud", status="in_progress"),
+            PlanEntry("Run the tests"),
+        ]
+    )
+    await turn.think("The flag belongs to the command line.\nThe function should not read it by itself.")
+    async with turn.tool_call("Read greetings.py", kind="read", locations=[turn.cwd / "greetings.py"]):
+        pass
+    async with turn.tool_call("Search for callers of greet", kind="search") as search:
+        await search.say("3 places")
+    await turn.say(
+        "`greet` is called from **three places**. I would keep it free of the command line and give it an argument:\n\n"
+        "| who | what changes |\n|---|---|\n| `greet` | takes `loud`, off by default |\n| `main` | reads `--loud` |\n\n"
+        "```python\ndef greet(name: str, loud: bool = False) -> str:\n    ...\n```\n\n"
+    )
+    async with turn.tool_call("Edit greetings.py", kind="edit", locations=[turn.cwd / "greetings.py"]) as edit:
+        await edit.diff(turn.cwd / "greetings.py", NEW, OLD)
+        if not await turn.allowed(edit):
+            return
+    async with turn.tool_call("Run the tests", kind="execute") as run:
+        await turn.tell(TerminalPatch(id="tests", command="pytest -q", cwd=str(turn.cwd)))
+        await turn.tell(TerminalPiece(id="tests", data=b"\x1b[32m....\x1b[0m                                 [100%]\n"))
+        await turn.tell(TerminalPiece(id="tests", data=b"\x1b[32m4 passed\x1b[0m in 0.21s\n"))
+        await run.terminal("tests")
+        await turn.tell(TerminalPatch(id="tests", exit=Exit(code=0)))
+    await turn.plan(
+        [
+            PlanEntry("Read greetings.py", status="completed"),
+            PlanEntry("Add --loud", status="completed"),
+            PlanEntry("Run the tests", status="completed"),
+        ]
+    )
+    await turn.usage(18_400, 200_000, 0.043)
+    await turn.say("Done: `python greetings.py --loud` says **HELLO WORLD**, and all four tests pass.\n")
+
+
+async def until(app: Console, is_so: Callable[[], bool]) -> None:
+    """Wait for the story to come so far."""
+    for _ in range(500):
+        if is_so():
+            break
+        await asyncio.sleep(0.01)
+    else:
+        raise SystemExit("the story did not come so far")
+    app.conversation.paint()
+
+
+async def picture(name: str, work: Callable[[Console, Any], Coroutine[Any, Any, None]], theme: str) -> tuple[str, str]:
+    """The name of a file, and the picture."""
+    home = Path(os.environ["HOME"])
+    cwd = home / "greetings"
+    cwd.mkdir(exist_ok=True)
+    app = Console(Opening(target=agent, name="storyteller", cwd=cwd, theme=theme))
+    async with app.run_test(size=SIZE) as pilot:
+        await until(app, lambda: app.talk.is_open)
+        await work(app, pilot)
+        await pilot.pause()
+        return name, app.export_screenshot(title="accord")
+
+
+async def begin(app: Console, pilot: Any) -> None:
+    app.prompt.take("Give greetings.py a --loud flag, and run the tests")
+    await pilot.press("enter")
+    await until(app, lambda: app.talk.asking.first is not None)
+    await pilot.pause(0.4)
+
+
+async def asked(app: Console, pilot: Any) -> None:
+    await begin(app, pilot)
+
+
+async def done(app: Console, pilot: Any) -> None:
+    await begin(app, pilot)
+    await pilot.press("y")
+    await until(app, lambda: not app.talk.is_busy)
+    await pilot.pause()
+
+
+async def reviewed(app: Console, pilot: Any) -> None:
+    await done(app, pilot)
+    await pilot.press("f4")
+    await pilot.pause()
+
+
+async def main() -> int:
+    status = 0
+    with tempfile.TemporaryDirectory() as home:
+        os.environ["HOME"] = home
+        for name, work, theme in (
+            ("permission", asked, "accord-dark"),
+            ("conversation", done, "accord-dark"),
+            ("review", reviewed, "accord-light"),
+        ):
+            file, svg = await picture(name, work, theme)
+            path = HERE / f"{file}.svg"
+            if "--check" not in sys.argv:
+                path.write_text(svg, "utf-8")
+            elif not path.exists() or path.read_text("utf-8") != svg:
+                print(f"{path.name} would differ: run `python docs/pictures/make.py`")
+                status = 1
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main()))

@@ -1,0 +1,40 @@
+"""A client that prints what an agent does: python print_updates.py "What to do" python echo_agent.py
+
+What the agent may do is asked on the terminal. Ctrl-C cancels the turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+from accord import Client, MessageChunk, PlanChanged, TerminalOutput, ToolCallChanged, permissions
+from accord.client.workspace import Workspace
+from accord.session.requests import RequestPermission
+
+
+async def ask(asked: RequestPermission) -> bool:
+    return await asyncio.to_thread(input, f"{asked.title}? (y/n) ") == "y"
+
+
+async def main(prompt: str, *command: str) -> None:
+    workspace = Workspace(on_terminal=lambda event: print(event.data.decode(errors="replace"), end=""))
+    async with Client(command, on_permission=permissions.ask(ask), workspace=workspace) as client:
+        reply = await (await client.new_session(cwd=".")).prompt(prompt)
+        try:
+            async for update in reply:
+                match update:
+                    case MessageChunk(role="agent", text=text):
+                        print(text, end="", flush=True)
+                    case PlanChanged(plan=plan):
+                        print("Plan:", ", ".join(f"{step.content} ({step.status})" for step in plan.entries))
+                    case ToolCallChanged(call=call):
+                        print(f"[{call.status}] {call.title}")
+                    case TerminalOutput(data=data):
+                        print(data.decode(errors="replace"), end="", flush=True)
+        except asyncio.CancelledError:  # Ctrl-C: the agent is told, and has the last word
+            await reply.cancel()
+        print(f"\n({await reply.finished()})")
+
+
+asyncio.run(main(*sys.argv[1:]))

@@ -1,0 +1,79 @@
+"""Work of a session that goes on beside its turns: tool calls, each with a task of its own.
+
+Law: a call is told before it is listed, and its end before it leaves the list. Cancelling a turn leaves it alone; closing
+the session ends it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, TypeAlias
+
+from accord.session.entities import Work
+
+if TYPE_CHECKING:
+    from accord.agent.tool_calls import OpenToolCall
+
+__all__ = ["Background", "BackgroundWork"]
+
+log = logging.getLogger("accord.agent")
+
+_GRACE = 2.0
+
+BackgroundWork: TypeAlias = Callable[["OpenToolCall"], Awaitable[None]]
+"""What is done about a tool call, however many turns that takes."""
+
+
+class Background:
+    """`on_change` is called when the list has changed."""
+
+    def __init__(self, on_change: Callable[[], None]) -> None:
+        self._on_change = on_change
+        self._tasks: dict[str, asyncio.Task[None]] | None = None
+
+    def __contains__(self, call_id: str) -> bool:
+        return self._tasks is not None and call_id in self._tasks
+
+    @property
+    def listed(self) -> list[Work] | None:
+        """All of it; None in a session that never had any."""
+        return None if self._tasks is None else [Work(type="tool_call", id=id) for id in self._tasks]
+
+    async def start(self, call: OpenToolCall, work: BackgroundWork) -> None:
+        """Announce the call and begin."""
+        await call.__aenter__()
+        await call.begin()
+        if self._tasks is None:
+            self._tasks = {}
+        task = self._tasks[call.id] = asyncio.create_task(_run(call, work), name=f"accord background {call.id}")
+        task.add_done_callback(lambda _: self._ended(call))
+        self._on_change()
+
+    async def stop(self) -> None:
+        """End all of it, and wait until it has ended."""
+        tasks = list((self._tasks or {}).values())
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            _, stuck = await asyncio.wait(tasks, timeout=_GRACE)
+            for task in stuck:
+                log.warning("background work goes on although its session is closed: %r", task)
+            await asyncio.sleep(0)  # so that the end of each is told
+
+    def _ended(self, call: OpenToolCall) -> None:
+        assert self._tasks is not None
+        call.end("cancelled")  # unless it has ended otherwise
+        del self._tasks[call.id]
+        self._on_change()
+
+
+async def _run(call: OpenToolCall, work: BackgroundWork) -> None:
+    try:
+        await work(call)
+    except Exception as error:
+        log.exception("the background work %s failed", call.id)
+        await call.__aexit__(type(error), error, None)
+    else:
+        await call.__aexit__(None, None, None)

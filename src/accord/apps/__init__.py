@@ -1,0 +1,1 @@
+"""The programs made with accord; they never import each other."""

@@ -1,0 +1,64 @@
+"""Whether a tool may do what it is asked: what the session's mode says, and where that is not enough, the user."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from accord.agent.tool_calls import OpenToolCall
+from accord.apps.coder.failures import ToolFailed
+from accord.apps.coder.settings.shown import printable
+from accord.apps.coder.tools.tool import SAID_NO, Need, Tool
+from accord.apps.coder.tools.work import Work
+from accord.session.requests import PermissionOption
+
+__all__ = ["refusal"]
+
+_FREE: dict[str, frozenset[Need]] = {
+    "ask": frozenset({"nothing"}),
+    "architect": frozenset({"nothing"}),
+    "code": frozenset({"nothing", "edit"}),
+}
+_CLOSED_TO_ARCHITECTS: frozenset[Need] = frozenset({"edit", "delete", "command", "mcp"})
+_LONGEST = 120
+
+_ALLOW = PermissionOption(id="allow", name="Allow", kind="allow_once")
+_REJECT = PermissionOption(id="reject", name="Reject", kind="reject_once")
+
+
+async def refusal(work: Work, tool: Tool[Any], arguments: Any, call: OpenToolCall) -> str | None:
+    """None when it may go on; otherwise what the model is told."""
+    if tool.needs in _FREE.get(work.mode, _FREE["ask"]):
+        return None
+    if work.mode == "architect" and tool.needs in _CLOSED_TO_ARCHITECTS:
+        leave = "" if work.is_read_only else ". The tool switch_mode asks to leave the mode, and /mode leaves it"
+        reason = f"{tool.name} is not possible now: an architect changes nothing{leave}."
+        await call.fail(reason)
+        return reason
+    if await _is_allowed(work, tool, arguments, call):
+        return None
+    return f"{SAID_NO} Don't try the same again; ask what they would rather have, or go on without it."
+
+
+async def _is_allowed(work: Work, tool: Tool[Any], arguments: Any, call: OpenToolCall) -> bool:
+    if tool.needs == "mode":  # a mode is the user's own safeguard: never given away for always
+        return await work.turn.allowed(call, options=[_ALLOW, _REJECT])
+    scope = tool.scope(work, arguments)
+    try:
+        decided = work.session.remembered.get(scope)
+        if decided is False:
+            await call.say(f"You never allow this here: {printable(scope)}. `accord permissions` takes that back.")
+        return await work.turn.allowed(call, options=_options(scope), scope=scope)
+    except ValueError as wrong:
+        raise ToolFailed(f"nothing can be allowed: {wrong}") from None
+
+
+def _options(scope: str) -> list[PermissionOption]:
+    """What can be answered; an always-choice says what it covers."""
+    covers = printable(scope)
+    covers = covers if len(covers) <= _LONGEST else f"{covers[:_LONGEST]}…"
+    return [
+        _ALLOW,
+        PermissionOption(id="allow-always", name=f"Always allow in this project: {covers}", kind="allow_always"),
+        _REJECT,
+        PermissionOption(id="reject-always", name=f"Never allow in this project: {covers}", kind="reject_always"),
+    ]

@@ -1,0 +1,279 @@
+"""The coding agent: what `accord agent` serves, put together from models, tools, modes and slash commands."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+from msgspec.structs import replace
+
+from accord import __version__
+from accord.agent.app import Agent
+from accord.agent.policy import StopReason
+from accord.agent.sessions import Session
+from accord.agent.turn import Turn
+from accord.apps.coder.asides import warning
+from accord.apps.coder.failures import ModelFailed, ModelNeedsKey, ModelOverloaded, SettingsWrong
+from accord.apps.coder.models.choosing import needs_key, takes_of
+from accord.apps.coder.models.model import Past
+from accord.apps.coder.models.opened import OpenedModels, OpenModel
+from accord.apps.coder.modes import MODES
+from accord.apps.coder.settings.directories import state_directory
+from accord.apps.coder.slash import register
+from accord.errors import AuthRequired, InvalidParams, RateLimited, RequestFailed
+from accord.peer.loop import run
+from accord.session.content import Content, Text
+from accord.session.entities import Choice, Option
+from accord.session.updates import CompactionPatch, OptionsReport
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from accord.apps.coder.models.model import Model
+    from accord.apps.coder.settings.loading import Loaded
+    from accord.apps.coder.settings.settings import Settings
+    from accord.apps.coder.tools.work import Work
+    from accord.store.interface import Store
+    from accord.transports.framing import Framing
+
+__all__ = ["Coder", "build"]
+
+_TITLE = 60
+_NO_TITLE = ("help", "mode", "model", "sessions", "compact")  # commands that say nothing of what the session is about
+_LOGIN = "environment"
+
+
+class Coder:
+    """One program's agent, with all of its sessions. `agent` is what is served."""
+
+    def __init__(
+        self,
+        loaded: Loaded,
+        *,
+        store: Store | None = None,
+        choices_file: Path | None = None,
+        open_model: OpenModel | None = None,
+    ) -> None:
+        self._loaded = loaded
+        settings = loaded.settings
+        self._choices_file = choices_file
+        self._has_own_models = open_model is not None
+        self._models = OpenedModels(open_model)
+        self._sessions: WeakSet[Session] = WeakSet()
+        names = self.model_names(settings)
+        takes = [takes_of(name, settings.model_settings) for name in names]
+        self.agent = agent = Agent(
+            "accord",
+            version=__version__,
+            title="accord",
+            store=store,
+            busy="steer",
+            image=any(each.image for each in takes),
+            audio=any(each.audio for each in takes),
+            embedded_context=True,
+            logged_in=self._has_key,
+        )
+        agent.prompt(self.answer)
+        agent.new_session(self._prepare)
+        modes = [Choice(value=id, name=name, description=about) for id, (name, about) in MODES.items()]
+        agent.option("mode", choices=modes, default=settings.mode)
+        agent.option("model", choices=names, default=settings.model)(self._check_model)
+        variable = needs_key(settings.model, settings.model_settings)
+        agent.login(
+            _LOGIN,
+            name=f"Use the key in {variable}" if variable else "Use a key from the environment",
+            description=f"Set {variable or 'a key'} in the environment or under [environment] in "
+            "config.toml; it is looked for again then.",
+        )(self._log_in)
+        register(self)
+
+    @staticmethod
+    def model_names(settings: Settings) -> list[str]:
+        """Those that can be chosen: the one in force, those that were configured, and the one that always works."""
+        return list(dict.fromkeys([settings.model, *settings.models, "offline"]))
+
+    async def answer(self, turn: Turn) -> StopReason | None:
+        """A prompt that is no command."""
+        await self.begin(turn)
+        return await self.ask_model(turn)
+
+    async def ask_model(
+        self, turn: Turn, question: str | None = None, *, is_read_only: bool = False
+    ) -> StopReason | None:
+        """Let the session's model work on the prompt; `question` takes the place of what was written in it."""
+        from accord.apps.coder.context import prompt_for  # noqa: PLC0415  # the first prompt pays for it
+
+        model, work = await self.model_of(turn), self.work(turn, is_read_only=is_read_only)
+        prompt = await prompt_for(work, model)
+        if question is not None:
+            prompt[[isinstance(block, Text) for block in turn.content].index(True)] = Text(question)
+        return await self._loop(work, model, prompt)
+
+    async def do_literally(self, turn: Turn) -> StopReason | None:
+        """Do what a slash command says, whatever the session's model; it will know of it."""
+        written: list[Content] = [block for block in turn.content if isinstance(block, Text)]
+        return await self._loop(self.work(turn), _offline(turn), written)
+
+    async def _loop(self, work: Work, model: Model, prompt: list[Content]) -> StopReason | None:
+        from accord.apps.coder.instructions import project_instructions  # noqa: PLC0415  # the first prompt pays for it
+        from accord.apps.coder.loop import Loop  # noqa: PLC0415
+        from accord.apps.coder.tools.servers import server_tools  # noqa: PLC0415
+        from accord.apps.coder.tools.toolbox import Toolbox  # noqa: PLC0415
+
+        project = ""
+        if work.settings.instructions and model.is_language_model:
+            project = await asyncio.to_thread(project_instructions, work.turn.cwd)
+        loop = Loop(work, Toolbox(await server_tools(work)), model, self.history(work.session), project)
+        try:
+            return await loop.run(prompt)
+        except ModelFailed as failed:
+            raise self.told(failed) from failed
+
+    def work(self, turn: Turn, *, is_read_only: bool = False) -> Work:
+        """The surroundings of the tools in this turn."""
+        from accord.apps.coder.tools.work import Work  # noqa: PLC0415
+
+        hidden = [self._loaded.user_file, state_directory()]
+        return Work(turn, turn.session.state["settings"], hidden=hidden, is_read_only=is_read_only)
+
+    def history(self, session: Session) -> list[Past]:
+        """What the model knows of the session."""
+        return session.state["history"]
+
+    async def model_of(self, turn: Turn) -> Model:
+        """The session's model, opened when it is first needed; RequestFailed says why it can't be."""
+        name = str(turn.options.get("model") or "offline")
+        if name == "offline" and not self._has_own_models:
+            return _offline(turn)
+        settings: Settings = turn.session.state["settings"]
+        try:
+            return await self._models.model(name, settings.model_settings)
+        except ModelFailed as failed:
+            raise self.told(failed) from failed
+
+    def run(self, framing: Framing | None = None) -> None:
+        """Serve stdin and stdout until the client hangs up."""
+        run(self._serve(framing))
+
+    async def _serve(self, framing: Framing | None) -> None:
+        from accord.transports.stdio import Stdio  # noqa: PLC0415  # needs a process of its own
+
+        try:
+            await self.agent.serve(Stdio(framing=framing))
+        finally:
+            await self.aclose()
+            if self.agent.store is not None:
+                await self.agent.store.aclose()
+
+    async def aclose(self) -> None:
+        """Free the models."""
+        await self._models.aclose()
+
+    async def _prepare(self, session: Session) -> None:
+        """A session is opened, new or again: under the settings of its own directory."""
+        from accord.apps.coder.history import history_of  # noqa: PLC0415  # not before a session needs it
+        from accord.local.choices import Choices  # noqa: PLC0415
+
+        try:
+            loaded = await asyncio.to_thread(self._loaded.in_directory, session.cwd)
+        except SettingsWrong as wrong:
+            raise InvalidParams(str(wrong), field="cwd") from wrong
+        self._sessions.add(session)
+        session.state["settings"] = loaded.settings
+        session.state["notices"] = list(loaded.notices)
+        session.own_servers = loaded.settings.mcp_servers
+        for compaction in session.transcript.compactions.values():
+            if compaction.status == "in_progress":  # the program was killed meanwhile
+                session.report(CompactionPatch(id=compaction.id, status="failed", error="It broke off."), told=False)
+        options = self._options(loaded.settings, session.chosen)
+        if options != session.transcript.options:
+            session.report(OptionsReport(options=options), told=False)
+        session.state["history"] = history_of(session.transcript)
+        if self._choices_file is not None:
+            session.remembered = Choices(self._choices_file).for_project(session.cwd)
+
+    def _options(self, settings: Settings, chosen: dict[str, str | bool | None]) -> list[Option]:
+        """What can be chosen under these settings; what was chosen before stays, if it is still there."""
+        mode, model = (self.agent.options[id].option for id in ("mode", "model"))
+        names = self.model_names(settings)
+        now = {"mode": chosen.get("mode"), "model": chosen.get("model")}
+        return [
+            replace(mode, value=now["mode"] if now["mode"] in MODES else settings.mode),
+            replace(
+                model,
+                value=now["model"] if now["model"] in names else settings.model,
+                choices=[Choice(value=name, name=name) for name in names],
+            ),
+        ]
+
+    async def choose_model(self, session: Session, name: str) -> None:
+        """Put a model in force, and tell the client; InvalidParams when its key is missing."""
+        await self._check_model(session, name)
+        options = session.transcript.options
+        await session.set_options([replace(each, value=name) if each.id == "model" else each for each in options])
+
+    async def _check_model(self, session: Session, name: str) -> None:
+        settings: Settings = session.state["settings"]
+        variable = needs_key(name, settings.model_settings)
+        if variable is not None:
+            reason = f"{name} needs a key: set {variable} in the environment or under [environment] in config.toml"
+            raise InvalidParams(f"{reason}, then log in again", field="value")
+
+    def _has_key(self) -> bool:
+        settings = self._loaded.settings
+        return needs_key(settings.model, settings.model_settings) is None
+
+    async def _log_in(self, client: Any) -> None:
+        """Look again for the key: in the environment, and in the files, which may have changed. So do open sessions."""
+        try:
+            self._loaded = await asyncio.to_thread(self._loaded.in_directory, self._loaded.cwd)
+            for session in list(self._sessions):
+                loaded = await asyncio.to_thread(self._loaded.in_directory, session.cwd)
+                session.state["settings"] = loaded.settings
+        except SettingsWrong as wrong:
+            raise RequestFailed(-32603, str(wrong), {"reason": "settings"}) from wrong
+        settings = self._loaded.settings
+        variable = needs_key(settings.model, settings.model_settings)
+        if variable is not None:
+            raise RequestFailed(
+                -32000,
+                f"{settings.model} needs a key: set {variable} in the environment or under [environment] in "
+                "config.toml, or choose the model 'offline', which needs none",
+                {"reason": "auth_required", "variable": variable},
+            )
+
+    async def begin(self, turn: Turn) -> None:
+        """What comes first in a turn: what the user should know of the settings, and the session's name."""
+        for notice in turn.session.state.pop("notices", ()):
+            await warning(turn, "Settings", notice)
+        if turn.session.transcript.info.title is None and turn.text.strip() and turn.command not in _NO_TITLE:
+            line = turn.text.strip().splitlines()[0]
+            await turn.title(line if len(line) <= _TITLE else f"{line[: _TITLE - 1]}…")
+
+    def told(self, failed: ModelFailed) -> RequestFailed:
+        """A model's failure as the protocol has it; the session lives on (FN-94)."""
+        if isinstance(failed, ModelNeedsKey):
+            required = AuthRequired([{"id": _LOGIN, "name": self.agent.logins[_LOGIN].method.name}])
+            required.message = str(failed)
+            return required
+        if isinstance(failed, ModelOverloaded):
+            limited = RateLimited(failed.retry_after)
+            limited.message = str(failed)
+            return limited
+        return RequestFailed(-32603, str(failed), {"reason": "model_failed", "advice": failed.advice})
+
+
+def build(loaded: Loaded) -> Coder:
+    """The agent as a program serves it: sessions and choices are kept in the user's state directory."""
+    from accord.store.sqlite import SqliteStore  # noqa: PLC0415  # a test may have a store of its own
+
+    state = state_directory()
+    return Coder(loaded, store=SqliteStore(state / "sessions.db"), choices_file=state / "choices.json")
+
+
+def _offline(turn: Turn) -> Model:
+    from accord.apps.coder.models.offline import OfflineModel  # noqa: PLC0415  # the first prompt pays for it
+
+    settings: Settings = turn.session.state["settings"]
+    return OfflineModel(settings.test_command)

@@ -1,0 +1,103 @@
+"""What the model is told of a session: live as it was, and after a restart as its transcript tells it.
+
+Law: every request for a tool has its outcome, in the message that follows; models' servers refuse anything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import takewhile
+from typing import Any
+
+import msgspec
+
+from accord.apps.coder.models.model import ModelMessage, Past, ToolMessage, ToolOutcome, ToolRequest, UserMessage
+from accord.session.content import Text, text_of
+from accord.session.entities import AGENT, USER, Compaction, Message, ToolCall
+from accord.session.transcript import Place, Transcript
+
+__all__ = ["OUTPUT", "REFUSED", "close_requests", "history_of", "summarised"]
+
+OUTPUT = "output"
+"""The member of a tool call's raw output that holds what the model was told."""
+
+REFUSED = "accord/refused"
+"""The member of a prompt's `_meta` that says: the model refused it, and nothing of that turn is told to it again."""
+
+_CANCELLED = "Cancelled by the user before it was done."
+_GONE = "(not kept: too long ago)"
+
+
+def history_of(transcript: Transcript) -> list[Past]:
+    """The conversation as a model can take it up again."""
+    history: list[Past] = []
+    is_refused = False
+    for place in transcript.timeline:
+        if isinstance(place, Message) and place.role == USER:
+            is_refused = bool((place.meta or {}).get(REFUSED))
+        if not is_refused:
+            _tell(history, place)
+    return history
+
+
+def _tell(history: list[Past], place: Place) -> None:
+    match place:
+        case Message(role=role) if role == USER:
+            history.append(UserMessage(content=place.content or [Text(_GONE)]))
+        case Message(role=role) if role == AGENT:
+            history.append(ModelMessage(text=place.text, requests=[]))
+        case ToolCall():
+            _tell_call(history, place)
+        case Compaction(status="completed"):
+            history[:] = [*summarised(text_of(place.summary)), *_unanswered(history)]
+        case _:
+            pass
+
+
+def _unanswered(history: list[Past]) -> list[Past]:
+    """The prompt that needed the room: it came before the compaction, which leaves it alone."""
+    asked = [*takewhile(lambda past: isinstance(past, UserMessage), reversed(history))]
+    return [past for past in reversed(asked) if not text_of(getattr(past, "content", [])).startswith("/compact")]
+
+
+def _tell_call(history: list[Past], call: ToolCall) -> None:
+    request = ToolRequest(
+        id=call.id, name=call.name or "tool", arguments=msgspec.json.encode(call.raw_input or {}).decode()
+    )
+    outcome = ToolOutcome(id=call.id, name=request.name, text=_output(call), is_error=call.status != "completed")
+    if history and isinstance(last := history[-1], ToolMessage) and isinstance(before := history[-2], ModelMessage):
+        before.requests.append(request)  # side by side: which came in one message is not told
+        last.outcomes.append(outcome)
+        return
+    if not history or not isinstance(history[-1], ModelMessage):
+        history.append(ModelMessage(requests=[]))
+    spoken = history[-1]
+    assert isinstance(spoken, ModelMessage)
+    spoken.requests.append(request)
+    history.append(ToolMessage(outcomes=[outcome]))
+
+
+def _output(call: ToolCall) -> str:
+    raw: Any = call.raw_output
+    if isinstance(raw, dict) and isinstance(told := raw.get(OUTPUT), str):  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        return told
+    return _CANCELLED if call.status == "cancelled" else f"({call.status}; what it gave is not kept)"
+
+
+def summarised(summary: str) -> list[Past]:
+    """A history that begins with what came before, in short."""
+    return [UserMessage(content=[Text(f"What happened in this session so far, in short:\n\n{summary}")])]
+
+
+def close_requests(history: list[Past], outcomes: Iterable[ToolOutcome] = ()) -> None:
+    """Give every request at the end its outcome: one of these, or that it was cancelled."""
+    if history and isinstance(last := history[-1], ModelMessage) and last.requests:
+        known = {outcome.id: outcome for outcome in outcomes}
+        history.append(
+            ToolMessage(
+                outcomes=[
+                    known.get(each.id) or ToolOutcome(id=each.id, name=each.name, text=_CANCELLED, is_error=True)
+                    for each in last.requests
+                ]
+            )
+        )

@@ -1,0 +1,1 @@
+"""Language models as one kind of thing: a history goes in, events stream out."""

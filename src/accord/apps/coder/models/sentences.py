@@ -1,0 +1,222 @@
+"""Requests that are understood without a language model: slash commands, and plain sentences that mean the same.
+
+Law: what might mean something else is not understood. A file is named by what can only be a file; text that is written,
+replaced or run stands between quotation marks, but for single words that replace each other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TypeAlias
+
+from msgspec import Struct
+
+__all__ = [
+    "Changes",
+    "Create",
+    "Delete",
+    "Edit",
+    "Explain",
+    "Intent",
+    "Listing",
+    "Move",
+    "Plan",
+    "Read",
+    "Run",
+    "Search",
+    "Tests",
+    "understood",
+]
+
+
+class Search(Struct, frozen=True):
+    pattern: str
+    path: str = "."
+
+
+class Read(Struct, frozen=True):
+    path: str
+    line: int | None = None
+    limit: int | None = None
+
+
+class Listing(Struct, frozen=True):
+    path: str = "."
+
+
+class Edit(Struct, frozen=True):
+    path: str
+    old: str
+    new: str
+
+
+class Create(Struct, frozen=True):
+    path: str
+    content: str
+
+
+class Delete(Struct, frozen=True):
+    path: str
+
+
+class Move(Struct, frozen=True):
+    source: str
+    destination: str
+
+
+class Run(Struct, frozen=True):
+    command: str
+
+
+class Tests(Struct, frozen=True):
+    arguments: str = ""
+
+
+class Changes(Struct, frozen=True):
+    path: str = "."
+
+
+class Explain(Struct, frozen=True):
+    path: str = "."
+
+
+class Plan(Struct, frozen=True):
+    goal: str
+
+
+Intent: TypeAlias = Search | Read | Listing | Edit | Create | Delete | Move | Run | Tests | Changes | Explain | Plan
+
+_QUOTED = r"""(?:"(?:[^"\\]|\\.)*"|'[^']*'|`[^`]*`|“[^”]*”)"""
+_NAME = rf"(?:{_QUOTED}|\S+?)"
+_ANYTHING = rf"(?:{_QUOTED}|.+?)"
+_FILES = r"(?:Makefile|Dockerfile|LICENSE|README|CHANGELOG|Gemfile|Rakefile|Justfile)"
+_PATH = rf"""(?:(?=.[^"'`”]*[./]){_QUOTED}|(?=\S*(?:[./]\w|/))[^\s"'`“]\S*?|{_FILES})"""
+_FILE = rf"(?:(?:the\s+)?file\s+(?P<file>{_NAME})|(?P<path>{_PATH}))"
+_END = r"\s*[.!?]?\s*$"
+
+
+def understood(text: str) -> Intent | None:
+    """What is asked for, None when nobody can tell without a language model."""
+    told = text.strip()
+    for pattern, make in _PATTERNS:
+        found = pattern.match(told)
+        if found is not None:
+            return make(found)
+    return None
+
+
+def _bare(thing: str | None) -> str:
+    """Without its quotation marks."""
+    if thing and re.fullmatch(_QUOTED, thing, re.DOTALL):
+        inner = thing[1:-1]
+        return re.sub(r"\\(.)", lambda escape: _ESCAPES.get(escape[1], escape[1]), inner) if thing[0] == '"' else inner
+    return thing or ""
+
+
+_ESCAPES = {"n": "\n", "t": "\t"}
+
+
+def _read(path: str) -> Intent:
+    lines = re.fullmatch(r"(.+?):(\d+)(?:-(\d+))?", path)
+    if lines is None:
+        return Read(path)
+    first = int(lines[2])
+    return Read(lines[1], first, None if lines[3] is None else max(1, int(lines[3]) - first + 1))
+
+
+def _move(source: str, destination: str) -> Intent:
+    return Move(source, destination + source.rpartition("/")[2] if destination.endswith("/") else destination)
+
+
+def _pattern(expression: str, make: Callable[[re.Match[str]], Intent]) -> tuple[re.Pattern[str], Callable[..., Intent]]:
+    return re.compile(expression, re.IGNORECASE | re.DOTALL), make
+
+
+_PLEASE = r"(?:(?:please|can\s+you|could\s+you|now)\s+)*"
+_ONE = rf"(?:{_QUOTED}|[^\s\"'`]+?)"
+
+
+def _file(found: re.Match[str]) -> str:
+    return _bare(found["file"] or found["path"])
+
+
+_COMMANDS = [
+    _pattern(
+        r"/search\s+(?P<what>.+?)(?:\s+in\s+(?P<path>\S+))?\s*$",
+        lambda found: Search(_bare(found["what"]), _bare(found["path"]) or "."),
+    ),
+    _pattern(r"/read\s+(?P<path>.+?)\s*$", lambda found: _read(_bare(found["path"]))),
+    _pattern(
+        rf"/edit\s+(?P<path>{_NAME})\s+(?P<old>{_ANYTHING})\s*=>\s*(?P<new>.*)$",
+        lambda found: Edit(_bare(found["path"]), _bare(found["old"]), _bare(found["new"].strip())),
+    ),
+    _pattern(r"/run\s+(?P<command>.+)$", lambda found: Run(found["command"].strip())),
+    _pattern(r"/test(?:\s+(?P<arguments>.*))?$", lambda found: Tests((found["arguments"] or "").strip())),
+    _pattern(r"/review(?:\s+(?P<path>\S+))?\s*$", lambda found: Changes(found["path"] or ".")),
+    _pattern(r"/explain(?:\s+(?P<path>\S+))?\s*$", lambda found: Explain(found["path"] or ".")),
+    _pattern(r"/plan\s+(?P<goal>.+)$", lambda found: Plan(found["goal"].strip())),
+]
+_CHANGES = [
+    _pattern(
+        rf"{_PLEASE}replace\s+(?P<old>{_ONE})\s+(?:with|by)\s+(?P<new>{_ONE})\s+in\s+{_FILE}{_END}",
+        lambda found: Edit(_file(found), _bare(found["old"]), _bare(found["new"])),
+    ),
+    _pattern(
+        rf"{_PLEASE}(?:change|rename)\s+(?P<old>{_QUOTED})\s+(?:to|into)\s+(?P<new>{_QUOTED})\s+in\s+{_FILE}{_END}",
+        lambda found: Edit(_file(found), _bare(found["old"]), _bare(found["new"])),
+    ),
+    _pattern(
+        rf"{_PLEASE}(?:move|rename)\s+{_FILE}\s+(?:to|into|as)\s+(?P<destination>{_PATH}){_END}",
+        lambda found: _move(_file(found), _bare(found["destination"])),
+    ),
+    _pattern(rf"{_PLEASE}(?:delete|remove)\s+{_FILE}{_END}", lambda found: Delete(_file(found))),
+    _pattern(
+        rf"{_PLEASE}create\s+(?:a\s+)?{_FILE}\s+(?:with|containing)\s+(?:the\s+(?:text|content)\s+)?"
+        rf"(?P<content>{_QUOTED})\s*$",
+        lambda found: Create(_file(found), _bare(found["content"])),
+    ),
+    _pattern(
+        rf"{_PLEASE}write\s+(?P<content>{_QUOTED})\s+(?:to|into)\s+{_FILE}{_END}",
+        lambda found: Create(_file(found), _bare(found["content"])),
+    ),
+    _pattern(
+        rf"{_PLEASE}(?:run|execute)\s+(?P<command>{_QUOTED}){_END}",
+        lambda found: Run(_bare(found["command"]).strip()),
+    ),
+    _pattern(
+        rf"{_PLEASE}(?:run|execute)\s+(?:(?:the|all|my)\s+)*tests?{_END}|{_PLEASE}test\s+(?:it|this|everything){_END}",
+        lambda found: Tests(),
+    ),
+]
+_LOOKS = [
+    _pattern(
+        rf"{_PLEASE}(?:search|look|grep)\s+for\s+(?P<what>{_ANYTHING})(?:\s+in\s+(?P<path>{_PATH}))?{_END}"
+        rf"|{_PLEASE}(?:grep|find)\s+(?P<find>{_ONE})(?:\s+in\s+(?P<inside>{_PATH}))?{_END}"
+        rf"|where\s+is\s+(?P<where>{_ONE})(?:\s+(?:used|defined))?{_END}",
+        lambda found: Search(
+            _bare(found["what"] or found["where"] or found["find"]), _bare(found["path"] or found["inside"]) or "."
+        ),
+    ),
+    _pattern(
+        rf"{_PLEASE}(?:review|show|check)\s+(?:me\s+)?(?:my\s+|the\s+|these\s+)?(?:changes|diff|working\s+tree){_END}"
+        rf"|what\s+(?:has\s+|have\s+I\s+|did\s+I\s+)?changed?{_END}",
+        lambda found: Changes(),
+    ),
+    _pattern(
+        rf"{_PLEASE}explain\s+(?:this\s+|the\s+)?(?:repo(?:sitory)?|project|code(?:base)?){_END}"
+        rf"|what\s+is\s+this(?:\s+(?:repo(?:sitory)?|project))?{_END}|{_PLEASE}explain{_END}",
+        lambda found: Explain(),
+    ),
+    _pattern(
+        rf"{_PLEASE}list\s+(?:the\s+)?files(?:\s+in\s+(?P<path>{_NAME}))?{_END}|{_PLEASE}list\s+(?P<this>{_PATH}){_END}"
+        rf"|what\s+is\s+in\s+(?P<inside>{_PATH}){_END}",
+        lambda found: Listing(_bare(found["path"] or found["this"] or found["inside"]) or "."),
+    ),
+    _pattern(rf"{_PLEASE}(?:read|show|open|cat)\s+(?:me\s+)?{_FILE}{_END}", lambda found: _read(_file(found))),
+    _pattern(
+        rf"{_PLEASE}(?:plan|make\s+a\s+plan)\s+(?:for\s+|to\s+)?(?P<goal>.+)$",
+        lambda found: Plan(found["goal"].strip()),
+    ),
+]
+_PATTERNS = [*_COMMANDS, *_CHANGES, *_LOOKS]

@@ -1,0 +1,76 @@
+"""`accord agent`: the coding agent as a program that an editor starts."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from accord.apps.coder.settings.loading import Loaded, settings_in
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+
+__all__ = ["describe", "main"]
+
+_NOT_SETTINGS = ("config", "framing")
+
+
+def describe(parser: ArgumentParser) -> None:
+    from argparse import BooleanOptionalAction  # noqa: PLC0415  # only who gives arguments pays for reading them
+
+    from accord.apps.coder.settings.described import settings  # noqa: PLC0415  # as above
+
+    parser.description = (
+        "The built-in coding agent. An editor starts it and speaks the Agent Client Protocol with it through stdin "
+        "and stdout. Every option below is a setting too; `accord config` shows what is in force."
+    )
+    for setting in settings():
+        if setting.flag is None:
+            continue
+        default = "" if setting.default in (None, []) else f" (default: {setting.default})"
+        meaning = setting.meaning.replace("`", "") + ("" if setting.kind == "switch" else default)
+        if setting.kind == "switch":
+            parser.add_argument(setting.flag, action=BooleanOptionalAction, help=meaning)
+        elif setting.choices:
+            parser.add_argument(setting.flag, choices=setting.choices, help=meaning)
+        else:
+            metavar = {"number": "N", "list": "A,B"}.get(setting.kind, setting.name.rpartition("_")[2].upper())
+            parser.add_argument(setting.flag, metavar=metavar, help=meaning)
+    parser.add_argument("--config", metavar="FILE", help="read this in place of the user's config.toml")
+    parser.add_argument(
+        "--framing",
+        choices=("newline", "content-length"),
+        help="how to write messages before the client has spoken (default: a line each)",
+    )
+
+
+def main(given: Mapping[str, Any]) -> int:
+    flags = {name: value for name, value in given.items() if name not in _NOT_SETTINGS}
+    config = Path(given["config"]).expanduser() if "config" in given else None
+    loaded = settings_in(Path.cwd(), flags, config=config)
+    if sys.stdin is not None and sys.stdin.isatty():
+        sys.stderr.write(_explanation(loaded))
+        return 0
+    from accord.apps.coder.coder import build  # noqa: PLC0415  # the agent itself, which an explanation does not need
+
+    build(loaded).run(given.get("framing"))
+    return 0
+
+
+def _explanation(loaded: Loaded) -> str:
+    import shlex  # noqa: PLC0415  # only here
+
+    from accord.apps.coder.settings.shown import printable  # noqa: PLC0415  # as above
+
+    program = Path(sys.argv[0])
+    own = [sys.executable, "-m", "accord"] if program.name == "__main__.py" else [str(program.absolute())]
+    notices = "".join(f"{printable(notice)}\n" for notice in loaded.notices)
+    return (
+        "This is an agent: an editor starts it and speaks the Agent Client Protocol with it through stdin and stdout.\n"
+        "There is nothing to type here. Tell your editor to run this command:\n\n"
+        f"    {shlex.join([*own, 'agent', *sys.argv[2:]])}\n\n"
+        f"Its model is {loaded.settings.model}, its mode {loaded.settings.mode}; `accord config` shows all settings.\n"
+        f"{notices}"
+    )

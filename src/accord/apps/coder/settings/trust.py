@@ -1,0 +1,92 @@
+"""Which projects' settings the user trusts, by the path and the exact content of their files.
+
+Law: one small file per trusted path, replaced in one step; so programs that run at the same time lose nothing, and a
+record that can't be read is no trust.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from accord.apps.coder.settings.files import SettingsFile
+
+__all__ = ["Trust", "TrustState", "Trusted"]
+
+TrustState: TypeAlias = Literal["trusted", "changed", "untrusted"]
+
+
+class Trusted(msgspec.Struct, frozen=True, kw_only=True):
+    """That a file was trusted, and with which content."""
+
+    path: str
+    sha256: str
+    when: str
+
+
+class Trust:
+    """The records in a directory, which need not be there."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def state_of(self, file: SettingsFile) -> TrustState:
+        """Whether the file may be used as it was read: `changed` when only an earlier content was trusted."""
+        record = self._read(self._record_of(file.path))
+        if record is None or record.path != _written(file.path):
+            return "untrusted"
+        return "trusted" if record.sha256 == _digest(file.content) else "changed"
+
+    def give(self, file: SettingsFile) -> None:
+        """Trust the file, as it was read."""
+        self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        record = self._record_of(file.path)
+        when = datetime.now(UTC).isoformat(timespec="seconds")
+        content = msgspec.json.encode(Trusted(path=_written(file.path), sha256=_digest(file.content), when=when))
+        beside = record.with_suffix(f".{os.getpid()}")
+        try:
+            with beside.open("wb") as written:
+                written.write(content)
+                written.flush()
+                os.fsync(written.fileno())
+            beside.replace(record)
+        except BaseException:
+            with suppress(OSError):
+                beside.unlink()
+            raise
+
+    def revoke(self, path: Path) -> bool:
+        """Whether there was anything to revoke; the file itself may be gone already."""
+        try:
+            self._record_of(path).unlink()
+        except FileNotFoundError:
+            return False
+        return True
+
+    def listed(self) -> list[Trusted]:
+        """All of them, by path."""
+        records = (self._read(file) for file in self._directory.glob("*.json"))
+        return sorted((record for record in records if record is not None), key=lambda record: record.path)
+
+    def _record_of(self, path: Path) -> Path:
+        return self._directory / f"{_digest(os.fsencode(path))[:32]}.json"
+
+    def _read(self, record: Path) -> Trusted | None:
+        try:
+            return msgspec.json.decode(record.read_bytes(), type=Trusted)
+        except (OSError, msgspec.DecodeError):
+            return None
+
+
+def _written(path: Path) -> str:
+    return str(path).encode("utf-8", "backslashreplace").decode()  # the system allows names that are no text
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

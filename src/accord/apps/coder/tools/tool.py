@@ -1,0 +1,116 @@
+"""A tool: what a model may ask for, told to the user before, while and after it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, cast
+
+import msgspec
+
+from accord.agent.tool_calls import OpenToolCall, Shown
+from accord.apps.coder.failures import ToolFailed
+from accord.apps.coder.models.model import ToolDescription
+from accord.apps.coder.tools.work import Work
+from accord.session.content import Content
+from accord.session.entities import Location
+
+__all__ = ["SAID_NO", "Need", "Result", "Tool", "fenced", "members_of"]
+
+Arguments = TypeVar("Arguments", bound=msgspec.Struct)
+
+Need: TypeAlias = Literal["nothing", "edit", "delete", "command", "network", "mcp", "mode"]
+"""What a tool touches; the session's mode decides whether the user is asked for that."""
+
+
+SAID_NO = "The user said no."
+"""How the outcome of a call begins that the user did not allow."""
+
+
+class Result(msgspec.Struct):
+    """What the model is told, and details for programs; `is_error` when the tool itself says that it failed."""
+
+    text: str
+    details: dict[str, Any] = {}
+    content: list[Content] = []
+    is_error: bool = False
+
+
+class Tool(Generic[Arguments]):
+    """Subclasses say what they do; `calling` does what is the same for all of them."""
+
+    name: ClassVar[str]
+    description: ClassVar[str]
+    kind: ClassVar[str] = "other"
+    needs: ClassVar[Need] = "nothing"
+    is_quiet: ClassVar[bool] = False
+    """Whether what it does is shown by itself, so that a call beside it would say it twice."""
+    arguments: type[Arguments]
+
+    def described(self) -> ToolDescription:
+        """As a model is told of it."""
+        return ToolDescription(name=self.name, description=self.description, parameters=_parameters(self.arguments))
+
+    def parsed(self, written: str) -> Arguments:
+        """The arguments as the model wrote them; ToolFailed says what is wrong with them."""
+        try:
+            return msgspec.convert(members_of(written, self.name), self.arguments, strict=False)
+        except msgspec.ValidationError as error:
+            raise ToolFailed(f"the arguments of {self.name} are wrong: {error}") from None
+
+    def title(self, work: Work, arguments: Arguments) -> str:
+        """One line for the user."""
+        raise NotImplementedError
+
+    def locations(self, work: Work, arguments: Arguments) -> Iterable[Location]:
+        """Where it works, so that an editor can follow."""
+        return ()
+
+    async def preview(self, work: Work, arguments: Arguments) -> list[Shown]:
+        """What the user sees before being asked; it fails early when the call can't succeed."""
+        return []
+
+    def scope(self, work: Work, arguments: Arguments) -> str:
+        """What an always-choice about this call covers, in words for the user."""
+        return f"{self.needs} files"
+
+    async def run(self, work: Work, arguments: Arguments, call: OpenToolCall) -> Result:
+        """Do it; ToolFailed is told to the model and the user. A quiet tool's call is never announced."""
+        raise NotImplementedError
+
+
+def members_of(written: str, name: str) -> dict[str, Any]:
+    """Arguments as a JSON object, unchecked."""
+    try:
+        return msgspec.json.decode(written or "{}", type=dict[str, Any])
+    except msgspec.DecodeError as error:
+        raise ToolFailed(f"the arguments of {name} are no JSON object: {error}") from None
+
+
+def fenced(text: str, language: str = "") -> str:
+    """As a code block, whatever is in it."""
+    fence = "```"
+    while fence in text:
+        fence += "`"
+    return f"{fence}{language}\n{text if text.endswith(chr(10)) else text + chr(10)}{fence}"
+
+
+@cache
+def _parameters(arguments: type[msgspec.Struct]) -> dict[str, Any]:
+    schema, definitions = msgspec.json.schema_components([arguments])
+    parameters: dict[str, Any] = _inlined(schema[0], definitions)
+    parameters.pop("title", None)
+    return parameters
+
+
+def _inlined(schema: Any, definitions: Mapping[str, Any]) -> Any:
+    """Without references, which some models' servers don't follow."""
+    if isinstance(schema, list):
+        return [_inlined(each, definitions) for each in cast("list[Any]", schema)]
+    if not isinstance(schema, dict):
+        return schema
+    members = cast("dict[str, Any]", schema)
+    reference = members.get("$ref")
+    if isinstance(reference, str):
+        return _inlined(definitions[reference.rsplit("/", 1)[-1]], definitions)
+    return {name: _inlined(value, definitions) for name, value in members.items()}

@@ -1,0 +1,61 @@
+"""The tools there are, by mode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from accord.apps.coder.models.model import ToolDescription
+from accord.apps.coder.tools.differences import ShowChanges
+from accord.apps.coder.tools.fetching import FetchPage
+from accord.apps.coder.tools.planning import AskUser, SwitchMode, UpdatePlan
+from accord.apps.coder.tools.reading import ListDirectory, ReadFile
+from accord.apps.coder.tools.running import RunCommand
+from accord.apps.coder.tools.searching import SearchFiles
+from accord.apps.coder.tools.servers import ServerTool
+from accord.apps.coder.tools.tool import Tool
+from accord.apps.coder.tools.work import Work
+from accord.apps.coder.tools.writing import DeleteFile, EditFile, MoveFile, WriteFile
+
+__all__ = ["Toolbox"]
+
+_OWN: list[Tool[Any]] = [
+    ReadFile(),
+    ListDirectory(),
+    SearchFiles(),
+    ShowChanges(),
+    WriteFile(),
+    EditFile(),
+    DeleteFile(),
+    MoveFile(),
+    RunCommand(),
+    FetchPage(),
+    UpdatePlan(),
+    AskUser(),
+    SwitchMode(),
+]
+_FOR_ARCHITECTS = ("nothing", "network", "mode")
+
+
+class Toolbox:
+    """What one turn can use: our own tools and those of the session's servers."""
+
+    def __init__(self, servers: Iterable[ServerTool] = ()) -> None:
+        self._tools = {tool.name: tool for tool in [*_OWN, *servers]}
+
+    def find(self, name: str) -> Tool[Any] | None:
+        return self._tools.get(name)
+
+    @property
+    def names(self) -> list[str]:
+        return list(self._tools)
+
+    def offered(self, work: Work) -> list[ToolDescription]:
+        """What a model is told of: an architect has nothing that changes anything."""
+        return [tool.described() for tool in self._tools.values() if _is_offered(tool, work)]
+
+
+def _is_offered(tool: Tool[Any], work: Work) -> bool:
+    if work.is_read_only and tool.needs == "mode":
+        return False
+    return work.mode != "architect" or tool.needs in _FOR_ARCHITECTS

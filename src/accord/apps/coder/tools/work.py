@@ -1,0 +1,145 @@
+"""One turn's surroundings of the tools: which files they may touch, and what the model and the user have seen of them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from accord.agent.turn import Turn
+from accord.apps.coder.failures import ToolFailed
+from accord.errors import Denied
+from accord.local.blocking import in_thread
+from accord.local.roots import Place
+
+if TYPE_CHECKING:
+    from accord.apps.coder.settings.settings import Settings
+
+__all__ = ["SeenFiles", "Work"]
+
+
+class SeenFiles:
+    """The content of files when somebody last saw it, by where they really are."""
+
+    def __init__(self) -> None:
+        self._digests: dict[str, bytes] = {}
+
+    def note(self, path: Path, text: str) -> None:
+        self._digests[os.path.realpath(path)] = _digest(text)
+
+    def forget(self, path: Path) -> None:
+        self._digests.pop(os.path.realpath(path), None)
+
+    def is_known(self, path: Path) -> bool:
+        return os.path.realpath(path) in self._digests
+
+    def has_changed(self, path: Path, text: str) -> bool:
+        """Whether it is not what was seen; False for what was not seen at all."""
+        seen = self._digests.get(os.path.realpath(path))
+        return seen is not None and seen != _digest(text)
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+class Work:
+    """`seen` is what the model has seen, kept with the session; `previewed` what the user was shown in this turn.
+
+    `hidden` are files of our own: keys and always-choices are not the model's to read or write. `is_read_only` makes it
+    the work of an architect, whatever the session's mode.
+    """
+
+    def __init__(
+        self, turn: Turn, settings: Settings, *, hidden: Sequence[Path] = (), is_read_only: bool = False
+    ) -> None:
+        self.turn = turn
+        self.session = turn.session
+        self.settings = settings
+        self.hidden = [Path(os.path.realpath(path)) for path in hidden]
+        self.is_read_only = is_read_only
+        self.seen: SeenFiles = turn.session.state.setdefault("seen", SeenFiles())
+        self.previewed = SeenFiles()
+
+    @property
+    def mode(self) -> str:
+        """The mode that holds now; it may change in the middle of a turn."""
+        return "architect" if self.is_read_only else str(self.turn.options.get("mode") or "ask")
+
+    def path(self, path: str) -> Path:
+        """Where a path that the model named is, absolute; outside the session's directories it fails."""
+        return Path(self._place(path).path)
+
+    def path_to_change(self, path: str) -> Path:
+        """The same, for changing it. What git keeps is not to be changed as files: git runs programs that it names."""
+        place = self._place(path)
+        if any(name.lower() == ".git" for name in place.names):
+            raise ToolFailed(f"{path} belongs to git itself: change it with git, by the run tool")
+        return Path(place.path)
+
+    def _place(self, path: str) -> Place:
+        if "\0" in path:
+            raise ToolFailed("a path can't hold a NUL character")
+        try:
+            named = Path(path).expanduser()
+        except RuntimeError:  # there is no such user: the tilde is part of a name
+            named = Path(path)
+        try:
+            place = self.session.roots.place(str(self.turn.cwd / named), "access")
+        except Denied:
+            roots = ", ".join(map(str, self.session.roots.directories))
+            raise ToolFailed(f"{path} is outside the session's directories ({roots}): it can't be used") from None
+        if any(place.real.is_relative_to(each) for each in self.hidden):
+            raise ToolFailed(f"{path} holds accord's own settings or choices, which are the user's alone")
+        return place
+
+    def shown(self, path: Path) -> str:
+        """A path as the user knows it: from the session's directory where it is below it."""
+        return str(path.relative_to(self.turn.cwd)) if path.is_relative_to(self.turn.cwd) else str(path)
+
+    async def read(self, path: Path, line: int | None = None, limit: int | None = None) -> str:
+        """A text file, or some lines of it, as the user has it; ToolFailed says why it can't be had."""
+        name = self.shown(path)
+        if await in_thread(path.is_dir):
+            raise ToolFailed(f"{name} is a directory: use the list tool")
+        try:
+            text = await self.turn.files.read(path, line, limit)
+        except FileNotFoundError:
+            raise ToolFailed(f"there is no file {name}{await in_thread(lambda: self._neighbours(path))}") from None
+        except OSError as error:
+            raise ToolFailed(f"{name} can't be read: {error.strerror or error}") from None
+        if "\0" in text:
+            raise ToolFailed(f"{name} is not a text file: it holds binary data, which can't be shown or edited as text")
+        return text
+
+    async def write(self, path: Path, text: str) -> None:
+        """Replace the whole file in one step; the old one stays whole when that fails."""
+        try:
+            await self.turn.files.write(path, text)
+        except PermissionError as error:
+            raise ToolFailed(
+                f"{self.shown(path)} can't be written: {error.strerror or error}; it is as it was before. It may be "
+                "read-only: ask the user before you change that"
+            ) from None
+        except OSError as error:
+            raise ToolFailed(
+                f"{self.shown(path)} can't be written: {error.strerror or error}; it is as it was before"
+            ) from None
+        self.seen.note(path, text)
+
+    def check_unchanged(self, path: Path, text: str) -> None:
+        """Fail unless it is what the model read, and what the user was shown."""
+        if self.seen.has_changed(path, text):
+            self.seen.forget(path)
+            raise ToolFailed(f"{self.shown(path)} has changed since you read it: read it again, then decide")
+        if self.previewed.has_changed(path, text):
+            raise ToolFailed(f"{self.shown(path)} has changed since the user was asked: read it again, then decide")
+
+    def _neighbours(self, path: Path) -> str:
+        try:
+            names = sorted(each.name for each in path.parent.iterdir() if each.stem.lower() == path.stem.lower())
+        except OSError:
+            return f", nor a directory {self.shown(path.parent)}"
+        return f"; there is {', '.join(names)}" if names else ""

@@ -1,0 +1,206 @@
+"""`accord run --json`: what happens, as one event per line."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from accord import __version__
+from accord.apps.console import events
+from accord.apps.console.output import Outputs
+from accord.apps.console.permitting import what_is_asked
+from accord.apps.console.reporting import Outcome, is_allowed
+from accord.apps.console.sanitising import escaped
+from accord.client.session import Session
+from accord.session.content import Content, Text
+from accord.session.entities import AGENT, THOUGHT, USER, ToolCall, ToolCallItem
+from accord.session.requests import Initialized, PermissionAnswer, RequestPermission, ToolCallSubject
+from accord.session.updates import (
+    Change,
+    CommandsChanged,
+    CompactionChanged,
+    InfoChanged,
+    MessageChanged,
+    MessageChunk,
+    ModeChanged,
+    NoticeShown,
+    OptionsChanged,
+    PlanChanged,
+    StateChanged,
+    TerminalChanged,
+    TerminalOutput,
+    ToolCallChanged,
+    UnknownUpdate,
+    UsageChanged,
+)
+
+__all__ = ["EventLines", "EventMaker"]
+
+
+class EventLines:
+    """Writes each event to stdout, and failures to stderr too, where people look for them."""
+
+    def __init__(self, outputs: Outputs) -> None:
+        self._outputs = outputs
+        self._maker = EventMaker()
+        self._early: list[events.Event] | None = []
+
+    def started(self, agent: Initialized, session: Session, *, resumed: bool) -> None:
+        info, early, self._early = agent.info, self._early, None
+        self._write(
+            events.Start(
+                format=events.FORMAT,
+                accord=__version__,
+                agent=info and info.name,
+                agent_version=info and info.version,
+                protocol=agent.version,
+                session_id=session.id,
+                cwd=session.cwd,
+                resumed=resumed,
+            )
+        )
+        for event in early or ():
+            self._write(event)
+
+    def changed(self, change: Change) -> None:
+        for event in self._maker.events_of(change):
+            self._write(event)
+
+    def received(self, frame: bytes) -> None:
+        pass
+
+    def decided(self, asked: RequestPermission, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:
+        call = asked.subject.call.id if isinstance(asked.subject, ToolCallSubject) else None
+        self._write(
+            events.PermissionDecision(
+                title=what_is_asked(asked),
+                tool_call_id=call,
+                allowed=is_allowed(asked, answer),
+                option_id=answer.option_id,
+                by=by,
+            )
+        )
+
+    def noted(self, text: str, severity: str = "info") -> None:
+        self._write(events.NoticeText(severity=severity, title=text, source="accord"))
+
+    def ended(self, outcome: Outcome) -> None:
+        failure = outcome.failure
+        error = failure and events.Failure(reason=failure.reason, advice=failure.advice, last_words=failure.last_words)
+        early, self._early = self._early, None
+        for event in early or ():
+            self._write(event)
+        self._write(
+            events.End(
+                format=events.FORMAT,
+                exit=outcome.exit,
+                stop_reason=outcome.stop_reason,
+                session_id=outcome.session_id,
+                error=error,
+            )
+        )
+
+    def _write(self, event: events.Event) -> None:
+        if self._early is not None:
+            self._early.append(event)
+            return
+        self._outputs.out.write_bytes(escaped(msgspec.json.encode(event, enc_hook=_plain)) + b"\n")
+
+
+class EventMaker:
+    """Turns the changes of one session into events."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, Sequence[ToolCallItem]] = {}
+        self._decoders: dict[str, codecs.IncrementalDecoder] = {}
+
+    def events_of(self, change: Change) -> Iterator[events.Event]:
+        """Often one, sometimes none."""
+        match change:
+            case MessageChunk():
+                yield from self._pieces(change.role, change.message.id, [change.content])
+            case MessageChanged(message=message, added=added):
+                if added is not None:
+                    yield from self._pieces(message.role, message.id, added)
+                else:
+                    content = list(message.content)
+                    yield events.MessageReplaced(role=message.role, content=content, message_id=message.id)
+            case ToolCallChanged(call=call):
+                yield self._tool_call(call, created=change.created)
+            case TerminalChanged(terminal=shown):
+                yield events.TerminalState(id=shown.id, command=shown.command, cwd=shown.cwd, exit=shown.exit)
+            case TerminalOutput(terminal=shown, data=piece):
+                decoder = self._decoders.setdefault(shown.id, codecs.getincrementaldecoder("utf-8")("replace"))
+                if text := decoder.decode(piece):
+                    yield events.TerminalPieces(id=shown.id, text=text)
+            case _:
+                event = _state_of(change)
+                if event is not None:
+                    yield event
+
+    def _pieces(self, role: str, message_id: str | None, blocks: Sequence[Content]) -> Iterator[events.Event]:
+        if role == USER:
+            return  # the prompt, which whoever reads this has given
+        for block in blocks:
+            if isinstance(block, Text) and role == AGENT:
+                yield events.TextPiece(text=block.text, message_id=message_id)
+            elif isinstance(block, Text) and role == THOUGHT:
+                yield events.ThoughtPiece(text=block.text, message_id=message_id)
+            else:
+                yield events.ContentPiece(role=role, content=block, message_id=message_id)
+
+    def _tool_call(self, call: ToolCall, *, created: bool) -> events.ToolCallState:
+        before, now = self._told.get(call.id, ()), call.content
+        goes_on = bool(before) and len(before) <= len(now) and now[len(before) - 1] is before[-1]
+        start = len(before) if goes_on else 0
+        self._told[call.id] = now
+        if call.finished:
+            del self._told[call.id]
+        return events.ToolCallState(
+            id=call.id,
+            title=call.title,
+            name=call.name,
+            kind=call.kind,
+            status=call.status,
+            locations=call.locations,
+            content_start=start,
+            content=list(now[start:]),
+            raw_input=call.raw_input,
+            raw_output=call.raw_output,
+            created=created,
+        )
+
+
+def _state_of(change: Change) -> events.Event | None:
+    match change:
+        case PlanChanged(plan=plan):
+            return events.PlanState(id=plan.id, entries=plan.entries)
+        case CommandsChanged(commands=commands):
+            return events.CommandList(commands=commands)
+        case OptionsChanged(options=options):
+            return events.OptionList(options=options)
+        case ModeChanged(mode_id=mode_id):
+            return events.ModeInForce(mode_id=mode_id)
+        case InfoChanged(info=info):
+            return events.SessionInfo(title=info.title)
+        case UsageChanged(usage=usage):
+            return events.UsageFigures(used=usage.used, size=usage.size, cost=usage.cost)
+        case NoticeShown(notice=shown):
+            return events.NoticeText(severity=shown.severity, title=shown.title, description=shown.description)
+        case CompactionChanged(compaction=compaction):
+            return events.CompactionState(id=compaction.id, status=compaction.status, error=compaction.error)
+        case StateChanged(state=state):
+            return events.WorkState(state=state.state)
+        case UnknownUpdate(patch=patch):
+            return events.OtherUpdate(tag=patch.tag, raw=patch.raw)
+        case _:
+            return None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Sequence):
+        return list(value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    raise NotImplementedError(type(value).__name__)

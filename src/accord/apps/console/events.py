@@ -1,0 +1,196 @@
+"""The events of `accord run --json`: one JSON object per line, told apart by `type`.
+
+Law: the shape is a promise. Within one `format` members and types may be added, nothing is taken away or changed.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from accord.session.content import Content
+from accord.session.entities import Command, Cost, Exit, Location, Option, PlanEntry, ToolCallItem
+
+__all__ = ["EVENTS", "FORMAT", "Event"]
+
+FORMAT = 1
+
+
+class Event(Struct, kw_only=True, tag_field="type"):
+    """Something that happened in a run."""
+
+
+class Start(Event, tag="start"):
+    """The session is open. Always the first event, unless the run ends before that."""
+
+    format: int
+    accord: str
+    agent: str | None
+    agent_version: str | None
+    protocol: int
+    session_id: str
+    cwd: str
+    resumed: bool
+
+
+class TextPiece(Event, tag="text"):
+    """The agent said more: append it to what it has said in this message."""
+
+    text: str
+    message_id: str | None
+
+
+class ThoughtPiece(Event, tag="thought"):
+    """The agent thought more, likewise."""
+
+    text: str
+    message_id: str | None
+
+
+class ContentPiece(Event, tag="content"):
+    """A message got a block that is no text, such as an image; `role` is agent, thought or user."""
+
+    role: str
+    content: Content
+    message_id: str | None
+
+
+class MessageReplaced(Event, tag="message"):
+    """A message was told anew: this is all of it now."""
+
+    role: str
+    content: list[Content]
+    message_id: str | None
+
+
+class ToolCallState(Event, tag="tool_call"):
+    """A tool call as it is now. `content` takes the place of all that was told from item `content_start` on."""
+
+    id: str
+    title: str | None
+    name: str | None
+    kind: str
+    status: str
+    locations: list[Location]
+    content_start: int
+    content: list[ToolCallItem]
+    raw_input: Any
+    raw_output: Any
+    created: bool
+
+
+class TerminalState(Event, tag="terminal"):
+    """A command that the agent runs or shows, without its output; `exit` is null while it runs."""
+
+    id: str
+    command: str | None
+    cwd: str | None
+    exit: Exit | None
+
+
+class TerminalPieces(Event, tag="terminal_output"):
+    """A command wrote more; bytes that are no text are replaced."""
+
+    id: str
+    text: str
+
+
+class PlanState(Event, tag="plan"):
+    """A plan, complete."""
+
+    id: str
+    entries: list[PlanEntry]
+
+
+class CommandList(Event, tag="commands"):
+    """All slash commands that there are now."""
+
+    commands: list[Command]
+
+
+class OptionList(Event, tag="options"):
+    """All options that there are now, with their values."""
+
+    options: list[Option]
+
+
+class ModeInForce(Event, tag="mode"):
+    """The mode that is now in force."""
+
+    mode_id: str
+
+
+class SessionInfo(Event, tag="info"):
+    """The session has another title."""
+
+    title: str | None
+
+
+class UsageFigures(Event, tag="usage"):
+    """Tokens in the context, how many fit, and what the session has cost."""
+
+    used: int
+    size: int
+    cost: Cost | None
+
+
+class NoticeText(Event, tag="notice"):
+    """Something the user should see; `source` is agent, or accord for what we say ourselves."""
+
+    severity: str
+    title: str
+    description: str | None = None
+    source: Literal["agent", "accord"] = "agent"
+
+
+class CompactionState(Event, tag="compaction"):
+    """The agent shortens its memory of the session."""
+
+    id: str
+    status: str
+    error: str | None
+
+
+class WorkState(Event, tag="state"):
+    """What the agent does: running, idle, requires_action, or another word for busy."""
+
+    state: str
+
+
+class PermissionDecision(Event, tag="permission"):
+    """The agent asked whether it may, and was answered: `by` a rule (`--permissions`) or a person."""
+
+    title: str
+    tool_call_id: str | None
+    allowed: bool
+    option_id: str | None
+    by: Literal["rule", "person"]
+
+
+class OtherUpdate(Event, tag="update"):
+    """An update that accord has no word for, whole."""
+
+    tag: str
+    raw: dict[str, Any]
+
+
+class Failure(Struct, kw_only=True):
+    """Why a run failed, what to do about it, and the end of what the agent wrote on stderr."""
+
+    reason: str
+    advice: str
+    last_words: str
+
+
+class End(Event, tag="end"):
+    """Always the last event. `exit` is the exit status; `error` is null unless something failed."""
+
+    format: int
+    exit: int
+    stop_reason: str | None
+    session_id: str | None
+    error: Failure | None
+
+
+EVENTS: tuple[type[Event], ...] = tuple(Event.__subclasses__())

@@ -1,0 +1,122 @@
+"""What an error means for the person who sees it: what happened, what to do, and with which status we end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from accord.apps.console.exits import Exit
+from accord.apps.console.failures import ConsoleFailed
+from accord.apps.console.heard import Heard
+from accord.apps.console.known_agents import KnownAgent
+from accord.apps.console.logins import described
+from accord.apps.console.sanitising import one_line
+from accord.dialects.logins import logins_named
+from accord.errors import (
+    AuthRequired,
+    ConnectionClosed,
+    DeadlineExceeded,
+    InternalError,
+    Malformed,
+    Overloaded,
+    RateLimited,
+    RequestFailed,
+    VersionRefused,
+)
+
+__all__ = ["explained", "way_to_check"]
+
+
+def explained(
+    error: Exception, doing: str, agent: KnownAgent, heard: Heard, methods: Sequence[Any] = ()
+) -> ConsoleFailed:
+    """`doing` is what we were about, such as `starting`; `methods` are the ways to log in that the agent has named."""
+    who = f"the agent {agent.name!r}"
+    match error:
+        case ConnectionClosed():
+            return _closed(error, doing, agent, heard)
+        case DeadlineExceeded(method="initialize", seconds=seconds):
+            reason = f"{who} did not answer `initialize` within {seconds:g} s"
+            return ConsoleFailed(_with_noise(reason, heard), way_to_check(agent), Exit.TIMEOUT, heard.last_words)
+        case DeadlineExceeded():
+            return ConsoleFailed(
+                f"{who} did not answer `{error.method}` within {error.seconds:g} s, so it was ended",
+                "Try again; `accord run --timeout` gives a turn more time, or less",
+                Exit.TIMEOUT,
+                heard.last_words,
+            )
+        case VersionRefused():
+            return ConsoleFailed(
+                f"{who} speaks another version of the protocol: {error.message}",
+                "accord speaks v1 and v2: look for a newer release of the agent, or of accord",
+                Exit.AGENT_GONE,
+                heard.last_words,
+            )
+        case AuthRequired():
+            ways = logins_named(error.auth_methods, methods) or methods
+            return ConsoleFailed(_wants_login(error, who), _logins(agent, ways), Exit.LOGIN_NEEDED)
+        case Overloaded() | Malformed():
+            return ConsoleFailed(
+                f"{who} broke the protocol while {doing}: {error}",
+                way_to_check(agent),
+                Exit.AGENT_GONE,
+                heard.last_words,
+            )
+        case RequestFailed():
+            words = heard.last_words if isinstance(error, InternalError) else ""
+            reason = f"{who} failed while {doing}: {one_line(error.message, 2000)} (error {error.code})"
+            return ConsoleFailed(reason, _advice(error), Exit.FAILED, words)
+        case _:
+            return ConsoleFailed(f"{doing} failed: {error}", "", Exit.FAILED, heard.last_words)
+
+
+def _closed(error: ConnectionClosed, doing: str, agent: KnownAgent, heard: Heard) -> ConsoleFailed:
+    if error.reason.startswith("can't start"):
+        return ConsoleFailed(error.reason, "", Exit.NOT_EXECUTABLE)
+    code = "" if error.exit_code is None else f" with exit code {error.exit_code}"
+    words = error.stderr_tail or heard.last_words
+    if isinstance(error.__cause__, Overloaded) or "limit" in error.reason:
+        reason = f"the agent {agent.name!r} was ended, because it sent too much while {doing}: {error.reason}"
+        return ConsoleFailed(reason, "Report this to those who make it", Exit.AGENT_GONE, words)
+    if heard.frames == 0:
+        reason = f"the agent {agent.name!r} ended{code} before it said anything"
+        return ConsoleFailed(_with_noise(reason, heard), way_to_check(agent), Exit.AGENT_GONE, words)
+    return ConsoleFailed(
+        f"the agent {agent.name!r} is gone while {doing}: {error.reason}{code}",
+        "Try again; what it has kept of the session can be taken up with --continue",
+        Exit.AGENT_GONE,
+        words,
+    )
+
+
+def _with_noise(reason: str, heard: Heard) -> str:
+    return f"{reason}; what it wrote to stdout is no ACP" if heard.noise else reason
+
+
+def way_to_check(agent: KnownAgent) -> str:
+    """What to do about an agent that may be none."""
+    return f"Does `{agent.line}` start it as an ACP agent? Try that command by itself, and look for its flag for ACP"
+
+
+def _wants_login(error: AuthRequired, who: str) -> str:
+    said = one_line(error.message, 1000)
+    return f"{who} wants a login first" + ("" if said == "Authentication required" else f": {said}")
+
+
+def _logins(agent: KnownAgent, methods: Sequence[Any]) -> str:
+    if not methods:
+        return "It names no way to log in: start it by itself and log in there"
+    ways = "; ".join(described(method) for method in methods)
+    name = "" if agent.is_builtin else f" --agent {agent.name}"
+    end = f" -- {agent.line}" if agent.source == "command" else ""
+    first = getattr(methods[0], "id", "ID")
+    start = f"accord run{'' if end else name} --login {first} PROMPT{end}"
+    return f"Choose one: {ways}. At a terminal you are asked, elsewhere name it: `{start}`"
+
+
+def _advice(error: RequestFailed) -> str:
+    if isinstance(error, RateLimited):
+        return error.advice
+    details: Any = error.data
+    said = cast("dict[str, Any]", details).get("advice") if isinstance(details, dict) else None
+    return one_line(said, 1000) if isinstance(said, str) else ""

@@ -1,0 +1,115 @@
+"""The prompts that were given, kept for the user alone: the newest thousand, in one file of the state directory.
+
+Law: the file is read anew before each change and replaced in one step under a lock, so two programs never lose each
+other's prompts. A history that can't be kept never costs a run.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+__all__ = ["Prompted", "Prompts"]
+
+_MOST = 1000
+_MOST_BYTES = 1024 * 1024
+_LONGEST = 16 * 1024
+_PATIENCE = 2.0
+
+
+class Prompted(msgspec.Struct, frozen=True, kw_only=True):
+    """One prompt: when, to which agent, where, and in which session."""
+
+    when: str
+    agent: str
+    cwd: str
+    session_id: str
+    text: str
+
+
+class Prompts:
+    """The file, which need not be there."""
+
+    def __init__(self, state: Path) -> None:
+        self._path = state / "prompts.jsonl"
+
+    def add(self, agent: str, cwd: Path, session_id: str, text: str) -> None:
+        """Keep a prompt; one that begins with a blank is left out of it, a very long one is cut."""
+        if text.startswith(" "):
+            text = ""  # the session can still be continued
+        when = datetime.now(UTC).isoformat(timespec="seconds")
+        prompted = Prompted(when=when, agent=agent, cwd=str(cwd), session_id=session_id, text=text[:_LONGEST])
+        with suppress(OSError):
+            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with _locked(self._path.with_suffix(".lock")):
+                self._write([*self.listed(), prompted])
+
+    def listed(self) -> list[Prompted]:
+        """All of them, the newest last; a line that can't be read is skipped."""
+        try:
+            lines = self._path.read_bytes().splitlines()
+        except OSError:
+            return []
+        listed: list[Prompted] = []
+        for line in lines:
+            with suppress(msgspec.DecodeError):
+                listed.append(msgspec.json.decode(line, type=Prompted))
+        return listed
+
+    def last_session(self, agent: str, cwd: Path) -> str | None:
+        """The session that an agent was last prompted in, in this directory."""
+        fitting = [each for each in self.listed() if (each.agent, each.cwd) == (agent, str(cwd))]
+        return fitting[-1].session_id if fitting else None
+
+    def _write(self, prompts: list[Prompted]) -> None:
+        lines = [msgspec.json.encode(each) + b"\n" for each in prompts[-_MOST:]]
+        size = sum(map(len, lines))
+        first = 0
+        while size > _MOST_BYTES:
+            size -= len(lines[first])
+            first += 1
+        beside = self._path.with_suffix(f".{os.getpid()}")
+        try:
+            with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+                file.writelines(lines[first:])
+            beside.replace(self._path)
+        except OSError:
+            beside.unlink(missing_ok=True)
+            raise
+
+
+@contextmanager
+def _locked(path: Path) -> Generator[None]:
+    """TimeoutError, which is an OSError, when somebody holds it for long."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
+    try:
+        end = time.monotonic() + _PATIENCE
+        while not _try_to_lock(descriptor):
+            if time.monotonic() > end:
+                raise TimeoutError(f"{path} is locked")
+            time.sleep(0.01)
+        yield
+    finally:
+        os.close(descriptor)  # which unlocks it
+
+
+def _try_to_lock(descriptor: int) -> bool:
+    try:
+        if sys.platform == "win32":  # not tested there
+            import msvcrt  # noqa: PLC0415  # exists only there
+
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl  # noqa: PLC0415  # exists only elsewhere
+
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

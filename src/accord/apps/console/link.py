@@ -1,0 +1,186 @@
+"""An agent that was started for us: connected, logged in, with a session open. The screen and `accord run` stand on it.
+
+Law: whatever goes wrong between here and the agent becomes one ConsoleFailed that says what happened, what to do, with
+which status to end, and the agent's last words.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Self
+
+from msgspec import Struct
+
+from accord import __version__
+from accord.apps.console.exits import Exit
+from accord.apps.console.explaining import explained, way_to_check
+from accord.apps.console.failures import ConsoleFailed
+from accord.apps.console.heard import Heard
+from accord.apps.console.known_agents import KnownAgent
+from accord.client.client import Client
+from accord.client.commands import Command
+from accord.client.deadlines import Deadlines
+from accord.client.delivering import OnUpdate
+from accord.client.login import ChooseLogin, RunLogin
+from accord.client.permissions import Policy
+from accord.client.questions import OnElicitation
+from accord.client.session import Session
+from accord.client.workspace import Workspace
+from accord.errors import AccordError, MethodNotFound
+from accord.peer import Limits
+from accord.session.capabilities import AgentCapabilities, Implementation
+from accord.session.requests import Initialized, SessionSummary
+from accord.session.servers import HttpServer, McpServer, SseServer, StdioServer
+
+__all__ = ["Answers", "Link", "newest"]
+
+
+class Answers(Struct, frozen=True, kw_only=True):
+    """Who answers what the agent asks; left out, it is not offered."""
+
+    permission: Policy | None = None
+    elicitation: OnElicitation | None = None
+    choose_login: ChooseLogin | None = None
+    run_login: RunLogin | None = None
+    workspace: Workspace | None = None
+    update: OnUpdate | None = None
+
+
+class Link:
+    """One agent and the connection with it, as long as its `async with` block; its process ends with it."""
+
+    def __init__(
+        self,
+        agent: KnownAgent,
+        cwd: Path,
+        answers: Answers,
+        *,
+        deadlines: Deadlines | None = None,
+        on_received: Callable[[bytes], None] | None = None,
+        extra: list[str] | None = None,
+    ) -> None:
+        self.known = agent
+        self.cwd = cwd
+        self.heard = Heard(on_received)
+        self.deadlines = deadlines or Deadlines(cancel_grace=10.0)
+        self._answers = answers
+        command = Command(
+            [*agent.command, *(extra or [])],
+            env=agent.env,
+            # A command was typed where we are; an agent with a name belongs where the work is.
+            cwd=None if agent.source == "command" else cwd,
+            on_stderr=self.heard.stderr,
+            close_grace=1.0,
+            terminate_grace=1.0,
+        )
+        self.client = Client(
+            command,
+            on_permission=answers.permission,
+            on_elicitation=answers.elicitation,
+            on_login=answers.choose_login,
+            run_login=answers.run_login,
+            on_update=answers.update,
+            workspace=answers.workspace,
+            info=Implementation(name="accord", version=__version__, title="accord"),
+            deadlines=self.deadlines,
+            limits=Limits(close_grace_seconds=1.0),
+            on_frame=self.heard.frame,
+        )
+
+    async def __aenter__(self) -> Self:
+        self.known.check()
+        with self.explaining("starting"):
+            await self._open()
+        return self
+
+    async def _open(self) -> None:
+        opening = asyncio.ensure_future(self.client.open())
+        try:
+            await asyncio.wait((opening, self.heard.flooded), return_when=asyncio.FIRST_COMPLETED)
+            if not opening.done():
+                raise ConsoleFailed(
+                    f"the agent {self.known.name!r} writes on and on what is no ACP",
+                    way_to_check(self.known),
+                    Exit.AGENT_GONE,
+                    self.heard.last_words,
+                )
+        finally:
+            opening.cancel()
+            await asyncio.wait((opening,))
+        opening.result()
+
+    async def __aexit__(self, *exception: object) -> None:
+        await self.client.aclose()
+        if self._answers.workspace is not None:
+            await self._answers.workspace.aclose()
+
+    @property
+    def agent(self) -> Initialized:
+        """What the agent said of itself."""
+        return self.client.agent
+
+    async def new_session(self, servers: list[McpServer]) -> Session:
+        with self.explaining("opening a session"):
+            return await self.client.new_session(self.cwd, self.taken(servers)[0])
+
+    async def take_up(self, session_id: str, servers: list[McpServer], *, with_history: bool = False) -> Session:
+        """A stored session; resumed where the agent can, loaded otherwise, or when the history is wanted."""
+        can = self.agent.capabilities
+        if not can.load and not can.resume:
+            raise ConsoleFailed(
+                f"the agent {self.known.name!r} can't take up a session again", "Leave --session and --continue out"
+            )
+        taken = self.taken(servers)[0]
+        with self.explaining("taking up the session"):
+            if can.load and (with_history or not can.resume):
+                return await self.client.load_session(session_id, self.cwd, taken)
+            return await self.client.resume_session(session_id, self.cwd, taken)
+
+    async def sessions(self, cwd: Path | None) -> list[SessionSummary]:
+        """Those that the agent has kept, the newest first; MethodNotFound when it tells none."""
+        with self.explaining("listing the sessions", letting=MethodNotFound):
+            return newest([summary async for summary in self.client.list_sessions(cwd)])
+
+    def taken(self, servers: list[McpServer]) -> tuple[list[McpServer], list[McpServer]]:
+        """The MCP servers that the agent can be told of, and those that it can't."""
+        can = self.agent.capabilities
+        taken = [server for server in servers if _is_taken(server, can)]
+        return taken, [server for server in servers if not _is_taken(server, can)]
+
+    @contextmanager
+    def explaining(self, doing: str, letting: type[AccordError] | None = None) -> Generator[None]:
+        """Whatever is raised inside becomes a ConsoleFailed, but for `letting`."""
+        try:
+            yield
+        except ConsoleFailed:
+            raise
+        except (AccordError, OSError, ValueError) as error:
+            if letting is not None and isinstance(error, letting):
+                raise
+            raise explained(error, doing, self.known, self.heard, self._methods()) from error
+
+    def _methods(self) -> list[object]:
+        try:
+            return [*self.client.agent.auth_methods]
+        except (AttributeError, RuntimeError):  # it never came so far
+            return []
+
+
+def newest(summaries: list[SessionSummary]) -> list[SessionSummary]:
+    """The newest first; those that don't say when stay behind, in the agent's order."""
+    return sorted(summaries, key=lambda summary: summary.updated_at or "", reverse=True)
+
+
+def _is_taken(server: McpServer, can: AgentCapabilities) -> bool:
+    match server:
+        case StdioServer():
+            return can.mcp_stdio
+        case HttpServer():
+            return can.mcp_http
+        case SseServer():
+            return can.mcp_sse
+        case _:
+            return False

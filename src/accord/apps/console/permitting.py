@@ -1,0 +1,111 @@
+"""`--permissions`: who answers when an agent asks whether it may, and what is said about it.
+
+Law: only what the name of the choice says is allowed; all else is asked of the person at the terminal, or refused.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from typing import Literal, TypeAlias, get_args
+
+from accord.apps.console.person import Person
+from accord.apps.console.sanitising import one_line, visible
+from accord.client import permissions
+from accord.client.permissions import Policy
+from accord.session.diffs import git_patch
+from accord.session.entities import Diff
+from accord.session.requests import (
+    CommandSubject,
+    PermissionAnswer,
+    PermissionOption,
+    RequestPermission,
+    ToolCallSubject,
+)
+
+__all__ = ["CHOICES", "OnDecision", "Permissions", "patch_of", "policy_of", "what_is_asked"]
+
+Permissions: TypeAlias = Literal["ask", "reject", "allow-reads", "allow-edits", "allow-all"]
+OnDecision: TypeAlias = Callable[[RequestPermission, PermissionAnswer, Literal["rule", "person"]], None]
+
+CHOICES: tuple[Permissions, ...] = get_args(Permissions)
+READS = ("read", "search", "think")
+EDITS = (*READS, "edit")
+
+
+def policy_of(chosen: Permissions, person: Person | None, on_decision: OnDecision) -> Policy:
+    """The policy of that name; what it leaves open is for the person, or refused where there is none."""
+    rest = _told(permissions.deny, "rule", on_decision)
+    if person is not None and chosen != "reject":
+        rest = _told(permissions.ask(lambda asked: _ask(person, asked)), "person", on_decision)
+    match chosen:
+        case "allow-all":
+            return _told(permissions.allow_all, "rule", on_decision)
+        case "allow-reads" | "allow-edits":
+            kinds = READS if chosen == "allow-reads" else EDITS
+            allowed = _told(permissions.allow_all, "rule", on_decision)
+
+            async def by_kind(asked: RequestPermission) -> PermissionAnswer:
+                return await (allowed if permissions.kind_of(asked) in kinds else rest)(asked)
+
+            return by_kind
+        case "ask" | "reject":
+            return rest
+
+
+def what_is_asked(asked: RequestPermission) -> str:
+    """The action in a few safe words."""
+    match asked.subject:
+        case CommandSubject(command=command, cwd=cwd):
+            return one_line(f"run {command} in {cwd}", 400)
+        case ToolCallSubject(call=call):
+            title = asked.title or call.title or call.name or "something that it does not describe"
+            return one_line(title, 400) + (f" ({one_line(call.kind, 40)})" if call.kind else "")
+        case _:
+            return one_line(asked.title or asked.description or "something that it does not describe", 400)
+
+
+def _told(policy: Policy, by: Literal["rule", "person"], on_decision: OnDecision) -> Policy:
+    async def telling(asked: RequestPermission) -> PermissionAnswer:
+        answer = await policy(asked)
+        on_decision(asked, answer, by)
+        return answer
+
+    return telling
+
+
+async def _ask(person: Person, asked: RequestPermission) -> PermissionOption | None:
+    lines = [f"May the agent {what_is_asked(asked)}?", *_details(asked)]
+    lines += [f"  {number}  {one_line(option.name, 80)}" for number, option in enumerate(asked.options, start=1)]
+    person.tell("\n".join([*lines, ""]))
+    while True:
+        typed = await person.ask(f"1-{len(asked.options)}, or Enter for no: ")
+        if not typed or not typed.strip():
+            return None
+        if typed.strip().isdecimal() and 1 <= int(typed) <= len(asked.options):
+            return asked.options[int(typed) - 1]
+
+
+def patch_of(diff: Diff) -> str:
+    """A diff as a patch, whichever way it came."""
+    if diff.patch is not None:
+        return diff.patch.text
+    return "".join(git_patch(change.path, change.old_text, change.new_text) for change in diff.changes)
+
+
+def _details(asked: RequestPermission) -> list[str]:
+    details = [visible(asked.description)] if asked.description else []
+    if isinstance(asked.subject, ToolCallSubject):
+        call = asked.subject.call
+        places = call.locations or ()
+        details += [f"  at {one_line(each.path)}" + (f":{each.line}" if each.line else "") for each in places]
+        for item in call.content or ():
+            if isinstance(item, Diff):
+                details += visible(patch_of(item)).splitlines()
+        raw = call.raw_input
+        command = raw.get("command") if isinstance(raw, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        if command:
+            words: object = command  # pyright: ignore[reportUnknownVariableType]
+            line = shlex.join(map(str, words)) if isinstance(words, list) else str(words)  # pyright: ignore[reportUnknownArgumentType]
+            details.append(f"  $ {one_line(line, 1000)}")
+    return details

@@ -1,0 +1,202 @@
+"""What happens in a run, for people: the answer on stdout, everything else on stderr."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Literal
+
+from accord.apps.console.output import Output, Outputs
+from accord.apps.console.permitting import patch_of, what_is_asked
+from accord.apps.console.reporting import Outcome, is_allowed
+from accord.apps.console.sanitising import Cleaner, one_line, visible, without_sequences
+from accord.client.session import Session
+from accord.session.content import Content, Text, readable
+from accord.session.entities import AGENT, THOUGHT, ContentItem, Diff, Notice, Plan, ToolCall, Usage
+from accord.session.requests import Initialized, PermissionAnswer, RequestPermission
+from accord.session.updates import (
+    Change,
+    CompactionChanged,
+    MessageChanged,
+    MessageChunk,
+    NoticeShown,
+    PlanChanged,
+    ToolCallChanged,
+    UnknownUpdate,
+    UsageChanged,
+)
+
+__all__ = ["Printer", "takes_colour"]
+
+_SIGNS = {"completed": "✓", "failed": "✗", "cancelled": "-"}
+_COLOURS = {"dim": "2", "red": "31", "green": "32", "yellow": "33"}
+_MOST_LINES = 40
+_STOPPED = {
+    "max_tokens": "the answer was cut off: the model's limit of tokens was reached",
+    "max_turn_requests": "the turn was cut off: the agent may not ask its model any more in one turn",
+    "refusal": "the agent refused to answer",
+    "cancelled": "the turn was cancelled",
+}
+
+
+def takes_colour(output: Output, environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether colours are wanted there: a terminal that is not dumb, and no NO_COLOR."""
+    return output.is_terminal and not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
+
+
+class Printer:
+    """Says everything once. With `is_quiet` only the answer and failures; with `is_transcript` all of it on stdout."""
+
+    def __init__(self, outputs: Outputs, *, is_quiet: bool = False, is_transcript: bool = False) -> None:
+        self._outputs = outputs
+        self._aside = outputs.out if is_transcript else outputs.err
+        self._is_quiet = is_quiet
+        self._is_transcript = is_transcript
+        self._has_colour = takes_colour(self._aside)
+        self._cleaners = {id(each): Cleaner() for each in outputs.all}
+        self._telling: dict[int, tuple[str, str | None]] = {}
+        """By output, the message that is being told there."""
+        self._shown: dict[str, str] = {}
+        self._plan = ""
+        self._usage: Usage | None = None
+        self._has_said_how_to_allow = False
+
+    def started(self, agent: Initialized, session: Session, *, resumed: bool) -> None:
+        pass
+
+    def changed(self, change: Change) -> None:
+        match change:
+            case MessageChunk():
+                self._said(change.role, change.message.id, [change.content])
+            case MessageChanged(message=message, added=added):
+                if added is None:
+                    self._telling.clear()  # told anew: it begins on a line of its own
+                self._said(message.role, message.id, list(message.content) if added is None else added)
+            case ToolCallChanged(call=call):
+                self._tool_call(call)
+            case PlanChanged(plan=plan):
+                self._planned(plan)
+            case NoticeShown(notice=notice):
+                self._noticed(notice)
+            case CompactionChanged(compaction=compaction):
+                self._note(f"memory of the session: {one_line(compaction.status, 40)}", "dim")
+            case UsageChanged(usage=usage):
+                self._usage = usage
+            case UnknownUpdate(patch=patch):
+                self._note(f"an update that accord does not know: {one_line(patch.tag, 80)}", "dim")
+            case _:
+                pass
+
+    def received(self, frame: bytes) -> None:
+        pass
+
+    def decided(self, asked: RequestPermission, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:
+        verdict, colour = ("allowed", "green") if is_allowed(asked, answer) else ("rejected", "yellow")
+        how = ""
+        if verdict == "rejected" and by == "rule" and not self._has_said_how_to_allow:
+            self._has_said_how_to_allow = True
+            how = " (nobody can be asked here; --permissions allow-edits or allow-all allows it)"
+        self._note(f"{verdict}: {what_is_asked(asked)}{how}", colour)
+
+    def noted(self, text: str, severity: str = "info") -> None:
+        self._note(text, "yellow" if severity in ("warning", "error") else "dim")
+
+    def prompted(self, text: str) -> None:
+        """Show the prompt itself, where the whole conversation is shown."""
+        for line in visible(text).splitlines() or [""]:
+            self._outputs.out.write(f"> {line}\n")
+        self._outputs.out.write("\n")
+
+    def ended(self, outcome: Outcome) -> None:
+        self._fresh_line(self._outputs.out)
+        if outcome.stop_reason in _STOPPED:
+            self._note(_STOPPED[outcome.stop_reason], "yellow")
+        elif outcome.stop_reason not in (None, "end_turn", "error"):
+            self._note(f"the agent stopped: {one_line(outcome.stop_reason or '', 80)}", "yellow")
+        if self._usage is not None:
+            cost = self._usage.cost
+            price = f", {cost.amount:.4g} {one_line(cost.currency, 10)}" if cost else ""
+            self._note(f"{self._usage.used:,} of {self._usage.size:,} tokens{price}", "dim")
+
+    def _said(self, role: str, message_id: str | None, blocks: list[Content]) -> None:
+        if role == AGENT:
+            output = self._outputs.out
+        elif role == THOUGHT and not self._is_quiet:
+            output = self._aside
+        else:
+            return
+        if self._telling.get(id(output)) != (role, message_id):
+            self._fresh_line(output)
+            self._telling[id(output)] = (role, message_id)
+        cleaner = self._cleaners[id(output)]
+        for block in blocks:
+            text = cleaner.clean(block.text if isinstance(block, Text) else f"\n{readable([block])}\n")
+            output.write(self._painted(text, "dim") if role == THOUGHT else text)
+
+    def _tool_call(self, call: ToolCall) -> None:
+        if call.finished:
+            if self._shown.get(call.id) == call.status:
+                return
+            self._shown[call.id] = call.status
+        elif call.id in self._shown:
+            return
+        else:
+            self._shown[call.id] = ""
+        title = one_line(call.title or call.name or call.kind)
+        colour = {"failed": "red", "completed": "green"}.get(call.status, "dim")
+        self._note(f"{_SIGNS.get(call.status, '→')} {title}{'' if self._is_transcript else _why(call)}", colour)
+        if self._is_transcript and call.finished:
+            lines = without_sequences(_content(call)).splitlines()
+            for line in lines[:_MOST_LINES]:
+                self._note(f"    {line}", "dim")
+            if len(lines) > _MOST_LINES:
+                self._note(f"    … and {len(lines) - _MOST_LINES} lines more", "dim")
+
+    def _planned(self, plan: Plan) -> None:
+        done = sum(entry.status == "completed" for entry in plan.entries)
+        current = next((entry.content for entry in plan.entries if entry.status == "in_progress"), "")
+        text = f"plan: {done} of {len(plan.entries)} done" + (f", now: {one_line(current)}" if current else "")
+        if text != self._plan:
+            self._plan = text
+            self._note(text, "dim")
+
+    def _noticed(self, notice: Notice) -> None:
+        about = f": {one_line(notice.description, 500)}" if notice.description else ""
+        self.noted(f"{one_line(notice.title)}{about}", notice.severity)
+
+    def _note(self, text: str, colour: str) -> None:
+        if self._is_quiet:
+            return
+        self._fresh_line(self._aside)
+        self._telling.pop(id(self._aside), None)
+        self._aside.write(self._painted(text, colour) + "\n")
+
+    def _fresh_line(self, output: Output) -> None:
+        output.write(self._cleaners[id(output)].finish())
+        if not output.at_line_start:
+            output.write("\n")
+
+    def _painted(self, text: str, colour: str) -> str:
+        return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m" if self._has_colour and text else text
+
+
+def _why(call: ToolCall) -> str:
+    """Why a call failed, as far as it says so in its last words."""
+    if call.status != "failed":
+        return ""
+    said = readable([item.content for item in call.content if isinstance(item, ContentItem)])
+    return f": {one_line(said)}" if said else ""
+
+
+def _content(call: ToolCall) -> str:
+    """What a call shows, as text; the output of its terminals is told elsewhere."""
+    parts: list[str] = []
+    for item in call.content:
+        match item:
+            case ContentItem(content=content):
+                parts.append(readable([content]))
+            case Diff():
+                parts.append(patch_of(item))
+            case _:
+                pass
+    return "\n".join(parts)

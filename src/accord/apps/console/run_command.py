@@ -1,0 +1,125 @@
+"""`accord run`: one prompt without a screen, for scripts, CI and evaluation."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from accord.apps.console.attachments import read_attachment, text_of_file
+from accord.apps.console.failures import UsageWrong
+from accord.apps.console.known_agents import agent_meant
+from accord.apps.console.permitting import CHOICES
+from accord.apps.console.running import Run, run
+from accord.apps.console.surroundings import SurroundingsIn
+
+__all__ = ["describe", "describe_agent", "describe_session", "directory_of", "main", "session_asked"]
+
+
+def describe(parser: ArgumentParser) -> None:
+    parser.description = (
+        "Gives an agent one prompt and prints its answer to stdout; what it does meanwhile goes to stderr. Without a "
+        "PROMPT, or with -, the prompt is read from stdin. docs/run.md lists the events and the exit statuses."
+    )
+    parser.add_argument("prompt", metavar="PROMPT", nargs="*", help="what to say; several words are joined by blanks")
+    describe_agent(parser)
+    parser.add_argument("--prompt-file", metavar="FILE", help="read the prompt from this file")
+    parser.add_argument("--file", metavar="FILE", action="append", help="attach a file; may be given several times")
+    parser.add_argument("--image", metavar="FILE", action="append", help="attach an image")
+    parser.add_argument("--audio", metavar="FILE", action="append", help="attach a sound")
+    describe_session(parser)
+    parser.add_argument("--timeout", metavar="SECONDS", type=_seconds, help="end the run after this time")
+    parser.add_argument("--json", action="store_true", help="print one event per line, as JSON")
+    parser.add_argument("--format", choices=("v1", "v2"), help="print the protocol's own updates, of this version")
+    parser.add_argument("-q", "--quiet", action="store_true", help="nothing on stderr but failures and questions")
+
+
+def describe_agent(parser: ArgumentParser) -> None:
+    """The arguments that say which agent is meant, and where."""
+    parser.add_argument("--agent", metavar="NAME", help="the agent, by its name (default: the built-in one)")
+    parser.add_argument("--cwd", metavar="DIR", help="the directory to work in (default: this one)")
+
+
+def describe_session(parser: ArgumentParser) -> None:
+    """The arguments that say which session is meant, and how the agent should work in it."""
+    parser.add_argument("--model", metavar="MODEL", help="the model to use")
+    parser.add_argument("--mode", metavar="MODE", help="the mode to work in")
+    parser.add_argument("--session", "--resume", metavar="ID", dest="session", help="go on with this session")
+    parser.add_argument("--continue", action="store_true", dest="continues", help="go on with the last session here")
+    parser.add_argument(
+        "--permissions",
+        choices=CHOICES,
+        help="what the agent may do (default: ask at a terminal, reject without one)",
+    )
+    parser.add_argument("--login", metavar="ID", help="log in by this way of the agent's, if it wants a login")
+
+
+def main(given: Mapping[str, Any], surroundings_in: SurroundingsIn) -> int:
+    return run(_asked(given, surroundings_in))
+
+
+def _asked(given: Mapping[str, Any], surroundings_in: SurroundingsIn) -> Run:
+
+    cwd = directory_of(given)
+    around = surroundings_in(cwd)
+    words, file = " ".join(given.get("prompt") or ()), given.get("prompt_file")
+    if file and words:
+        raise UsageWrong("there are two prompts: an argument and --prompt-file", "Give one, and attach the other")
+    if given.get("json") and given.get("format"):
+        raise UsageWrong("--json and --format can't both be had", "Give one of them")
+    attachments = [
+        read_attachment(kind, Path(path).expanduser())
+        for kind in ("file", "image", "audio")
+        for path in given.get(kind) or ()
+    ]
+    prompt = text_of_file(Path(file).expanduser()) if file else words
+    if prompt == "-" or (not prompt and not file and not attachments):
+        prompt = _from_stdin()
+    return Run(
+        agent=agent_meant(given.get("agent"), given.get("command"), around),
+        around=around,
+        cwd=cwd,
+        prompt=prompt,
+        attachments=attachments,
+        timeout=given.get("timeout"),
+        **session_asked(given),
+        answering="json" if given.get("json") else given.get("format") or "text",
+        is_quiet=given.get("quiet", False),
+    )
+
+
+def session_asked(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What `describe_session` describes, as `Run` has it."""
+    if given.get("session") and given.get("continues"):
+        raise UsageWrong("--session and --continue can't both be had", "Give one of them")
+    return {
+        "model": given.get("model"),
+        "mode": given.get("mode"),
+        "session_id": given.get("session"),
+        "continues": given.get("continues", False),
+        "permissions": given.get("permissions"),
+        "login": given.get("login"),
+    }
+
+
+def directory_of(given: Mapping[str, Any]) -> Path:
+    """Where to work; UsageWrong if that is no directory."""
+    directory = Path(given.get("cwd") or ".").expanduser().absolute()
+    if not directory.is_dir():
+        raise UsageWrong(f"--cwd: {directory} is no directory")
+    return directory
+
+
+def _from_stdin() -> None:
+    """A terminal is nothing to read a prompt from: nobody would know that something is to be typed."""
+    if sys.__stdin__ is None or sys.__stdin__.closed or sys.__stdin__.isatty():
+        raise UsageWrong("there is no prompt", 'Give one: `accord run "What does this project do?"`')
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0 < seconds < float("inf"):
+        raise ValueError(text)
+    return seconds

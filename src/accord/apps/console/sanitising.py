@@ -1,0 +1,70 @@
+"""Text from agents made safe to show: nothing in it moves the cursor, sets a title or hides what it says.
+
+Law: what comes out holds no control character but line ends and tabs, whatever the input was and however it was cut
+into pieces. A control character becomes a visible sign, since a sequence is harmless once its first character is.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["Cleaner", "escaped", "one_line", "visible", "without_sequences"]
+
+# The C0 and C1 controls and DEL; and the marks by which text can be shown in another order than it is read.
+_HARMFUL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_NOT_IN_A_LINE = re.compile(f"{_HARMFUL.pattern[:-1]}\u2028\u2029]")  # which some take for the end of a line
+_BREAKS = re.compile("[\\s\u2028\u2029]+")
+_SEQUENCES = re.compile(
+    "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
+    "|(?:\x1b[\\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\\\|\x9c)"  # OSC, DCS and the like: titles, links
+    "|\x1b[ -/]*[0-~]"  # the short ones
+)
+
+
+def visible(text: str) -> str:
+    """The text with a sign in the place of each control character; line ends and tabs stay."""
+    return _HARMFUL.sub(_sign, text.replace("\r\n", "\n"))
+
+
+def one_line(text: str, limit: int = 200) -> str:
+    """The text on a single line, cut where it is too long: for titles, names and commands."""
+    line = _HARMFUL.sub(_sign, _BREAKS.sub(" ", text)).strip()
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"
+
+
+def without_sequences(text: str) -> str:
+    """The output of a program without its colours and cursor movements; whatever is left of them is made visible."""
+    return visible(_SEQUENCES.sub("", text))
+
+
+def escaped(line: bytes) -> bytes:
+    """A line of JSON that says the same with escapes, where a terminal would obey what is in it."""
+    if line.isascii() and b"\x7f" not in line:
+        return line
+    text = line.decode("utf-8", "replace")
+    return _NOT_IN_A_LINE.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode()
+
+
+class Cleaner:
+    """Makes a text visible that comes in pieces, as `visible` would have made the whole of it."""
+
+    def __init__(self) -> None:
+        self._held = ""
+
+    def clean(self, piece: str) -> str:
+        """The next piece; a carriage return at its end waits for what follows."""
+        text = self._held + piece
+        self._held = "\r" if text.endswith("\r") else ""
+        return visible(text[: len(text) - len(self._held)])
+
+    def finish(self) -> str:
+        """What has waited."""
+        held, self._held = self._held, ""
+        return visible(held)
+
+
+def _sign(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    if code < 0x20:
+        return chr(0x2400 + code)
+    return "\u2421" if code == 0x7F else f"<U+{code:04X}>"

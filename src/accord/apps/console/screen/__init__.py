@@ -1,0 +1,65 @@
+"""The screen of the terminal client: talk to an agent and see what it does. Needs the extra `console`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+
+from accord.apps.console.failures import ConsoleFailed
+from accord.apps.console.screen.collecting import keep_collector_calm
+from accord.client.commands import AnyTarget
+from accord.session.servers import McpServer
+
+__all__ = ["main"]
+
+
+def main(
+    target: AnyTarget,
+    *,
+    name: str,
+    cwd: Path,
+    title: str | None = None,
+    servers: Sequence[McpServer] = (),
+    resume: str | None = None,
+    state: Path | None = None,
+    theme: str | None = None,
+    mode: str | None = None,
+    model: str | None = None,
+    login: str | None = None,
+    notices: Sequence[str] = (),
+) -> int:
+    """Open the screen and stay until the user leaves; the exit status.
+
+    `name` is what the agent is called in the history of prompts, `title` what is shown.
+    """
+    try:
+        app = import_module("accord.apps.console.screen.app")
+        opening = import_module("accord.apps.console.screen.opening")
+    except ModuleNotFoundError as missing:
+        if missing.name is None or missing.name.partition(".")[0] not in ("textual", "rich"):
+            raise
+        raise ConsoleFailed(
+            "the screen needs Textual, which is not installed", "Install it with `pip install 'accord[console]'`"
+        ) from None
+    console = app.Console(
+        opening.Opening(
+            target=target,
+            name=name,
+            title=title or name,
+            cwd=cwd,
+            servers=list(servers),
+            resume=resume,
+            state=state,
+            theme=theme,
+            mode=mode,
+            model=model,
+            login=login,
+            notices=list(notices),
+        )
+    )
+    keep_collector_calm()
+    status = console.run()
+    sys.stdout.flush()
+    return console.return_code or status or 0

@@ -1,0 +1,444 @@
+"""The terminal client's screen as a program: it brings together the agent, the talks and the keys."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Coroutine, Iterable, Sequence
+from typing import Any, ClassVar, Literal
+
+from textual import on
+from textual.app import App, SuspendNotSupported, SystemCommand
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+
+from accord.apps.console.choosing import choose_mode, choose_model
+from accord.apps.console.failures import ConsoleFailed
+from accord.apps.console.logins import described
+from accord.apps.console.sanitising import one_line
+from accord.apps.console.screen.agent_side import AgentSide
+from accord.apps.console.screen.blocks.block import Block
+from accord.apps.console.screen.blocks.messages import Thought
+from accord.apps.console.screen.blocks.tool_calls import ToolCallBlock
+from accord.apps.console.screen.blocks.welcome import Welcome
+from accord.apps.console.screen.drafts import Drafts
+from accord.apps.console.screen.drawing.code import warm_up
+from accord.apps.console.screen.drawing.ink import Palette, palette_of
+from accord.apps.console.screen.failing import failure_of
+from accord.apps.console.screen.main_screen import MainScreen
+from accord.apps.console.screen.mentions import content_of
+from accord.apps.console.screen.opening import Opening
+from accord.apps.console.screen.page_turning import PageTurning
+from accord.apps.console.screen.pages.choosing import ChoicePage, Entry
+from accord.apps.console.screen.pages.review import EditFile
+from accord.apps.console.screen.prompting import Prompting
+from accord.apps.console.screen.shell import Shell
+from accord.apps.console.screen.showing import Showing
+from accord.apps.console.screen.talk import Heard, Talk
+from accord.apps.console.screen.themes import THEMES, usual_theme
+from accord.apps.console.screen.widgets.conversation import ConversationView
+from accord.apps.console.screen.widgets.form import LinkBar
+from accord.apps.console.screen.widgets.panels import QueuePanel, TabsLine
+from accord.apps.console.screen.widgets.permission import PermissionBar
+from accord.apps.console.screen.widgets.prompt import PromptEditor
+from accord.client.commands import Command
+from accord.client.login import run_in_terminal
+from accord.errors import AccordError
+from accord.session.capabilities import AuthMethod
+from accord.session.content import Content
+from accord.session.word import Unknown
+
+__all__ = ["Console"]
+
+log = logging.getLogger("accord.console")
+
+KEY_REPEAT = 0.5
+"""A second press within so many seconds is the first one held down: it does not kill."""
+
+
+class Console(App[int]):
+    """`opening` says which agent and where."""
+
+    CSS_PATH = "look.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+c", "interrupt", "Interrupt", show=False, priority=True),
+        Binding("ctrl+q", "leave", "Leave", show=False, priority=True),
+    ]
+    COMMAND_PALETTE_BINDING = "ctrl+p"
+    ENABLE_COMMAND_PALETTE = True
+
+    def __init__(self, opening: Opening) -> None:
+        super().__init__()
+        self.opening = opening
+        self.agent = AgentSide(
+            opening.target, self, servers=opening.servers, version=opening.version, deadlines=opening.deadlines
+        )
+        self.drafts = Drafts(opening.state)
+        self.shell = Shell()
+        self.talks: list[Talk] = []
+        self.talk = self._new_talk()
+        self.palette: Palette
+        self.prompting = Prompting(self)
+        self.turning = PageTurning(self)
+        self.main = MainScreen()
+        self.showing = Showing(self)
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self.faults: list[BaseException] = []
+        """What failed and should not have: our own mistakes."""
+        self._last_interrupt = 0.0
+        for theme in THEMES:
+            self.register_theme(theme)
+        known = opening.theme in self.available_themes
+        self.theme = opening.theme if opening.theme is not None and known else usual_theme(os.environ)
+        self._set_palette()
+
+    @property
+    def conversation(self) -> ConversationView:
+        return self.main.conversation
+
+    @property
+    def prompt(self) -> PromptEditor:
+        return self.main.prompt
+
+    # its life
+
+    def get_default_screen(self) -> Screen[None]:
+        return self.main
+
+    def on_mount(self) -> None:
+        self.theme_changed_signal.subscribe(self, lambda _: self._restyle())
+        self.call_after_refresh(self._begin)
+
+    def _begin(self) -> None:
+        self._restyle()
+        self.show_talk(self.talk)
+        self.showing.window_title(None)
+        for notice in self.opening.notices:
+            self.tell(notice, "warning")
+        self.begin(self._start())
+        self.begin(asyncio.to_thread(warm_up))
+
+    async def _start(self) -> None:
+        talk, wanted = self.talk, self.opening.resume
+        try:
+            await self.agent.start()
+        except (AccordError, OSError, ValueError) as error:
+            talk.fail(failure_of(error))
+            return
+        opened = await (self.agent.open(talk) if wanted is None else self.agent.take_up(talk, wanted))
+        if opened:
+            await self._choose_as_asked(talk)
+
+    async def _choose_as_asked(self, talk: Talk) -> None:
+        assert talk.session is not None
+        try:
+            if self.opening.mode is not None:
+                await choose_mode(talk.session, self.opening.mode)
+            if self.opening.model is not None:
+                await choose_model(talk.session, self.opening.model)
+        except AccordError as error:
+            talk.fail(failure_of(error))
+        self.showing.status()
+
+    def begin(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Do something beside; what it fails with is told, and it ends with the screen."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, AccordError | OSError | ValueError):
+            self.tell(str(error), "error")
+        elif error is not None:
+            self.faults.append(error)
+            log.error("a fault of the screen", exc_info=error)
+            self.tell(f"A fault of accord itself, please report it: {error!r}", "error")
+
+    async def on_unmount(self) -> None:
+        self.keep_draft()
+        for task in list(self._tasks):
+            task.cancel()
+        await self.shell.aclose()
+        await self.agent.aclose()
+
+    def tell(self, text: str, severity: Literal["information", "warning", "error"] = "information") -> None:
+        """A line that goes away by itself."""
+        self.notify(one_line(text, 400), severity=severity, markup=False)
+
+    # talks
+
+    def _new_talk(self) -> Talk:
+        talk = Talk(str(self.opening.cwd), self.talk_changed, self._compose)
+        talk.story.blocks.append(Welcome(self.opening.shown_name, talk.cwd))
+        self.talks.append(talk)
+        return talk
+
+    def _compose(self, talk: Talk, text: str) -> list[Content]:
+        return content_of(text, self.opening.cwd, self.agent.client.agent.capabilities)
+
+    def show_talk(self, talk: Talk) -> None:
+        """Put this one on the screen."""
+        self.keep_draft()
+        self.talk = talk
+        talk.has_news = False
+        self.conversation.show(talk.story.blocks)
+        self.prompt.take(talk.draft)
+        for what in ("plan", "questions", "queue", "commands", "status"):
+            self.talk_changed(talk, what, None)
+
+    def add_talk(self) -> Talk:
+        """A new one, on the screen, without a session yet."""
+        talk = self._new_talk()
+        self.show_talk(talk)
+        return talk
+
+    async def close_talk(self, talk: Talk) -> None:
+        """The last one cannot be closed."""
+        if len(self.talks) > 1:
+            place = self.talks.index(talk)
+            self.talks.remove(talk)
+            if talk is self.talk:
+                self.show_talk(self.talks[max(0, place - 1)])
+            self.showing.tabs()
+            await self.agent.leave(talk)
+
+    def keep_draft(self) -> None:
+        if self.talk.session_id is not None:
+            self.drafts.keep(self.talk.session_id, self.talk.draft)
+
+    def current_talk(self) -> Talk | None:
+        return self.talk
+
+    def talk_changed(self, talk: Talk, what: Heard, block: Block | None) -> None:
+        self.showing.talk_changed(talk, what)
+
+    # the look
+
+    def _set_palette(self) -> None:
+        theme = self.current_theme
+        self.palette = palette_of(theme.to_color_system().generate(), dark=theme.dark, ansi=theme.ansi)
+
+    def _restyle(self) -> None:
+        self._set_palette()
+        self.conversation.palette = self.palette
+        for what in ("plan", "queue"):
+            self.talk_changed(self.talk, what, None)
+
+    def set_window_title(self, title: str) -> None:
+        """The title of the terminal itself."""
+        if self._driver is not None and not self.is_headless:
+            self._driver.write(f"\x1b]2;{title}\x07")
+
+    # what the agent's side wants
+
+    def agent_changed(self) -> None:
+        self.showing.agent_changed()
+
+    async def choose_login(self, methods: Sequence[AuthMethod]) -> str | None:
+        if self.opening.login is not None:
+            return self.opening.login
+        entries = [Entry(method.id, described(method)) for method in methods if not isinstance(method, Unknown)]
+        return await self.ask_page(ChoicePage("The agent wants you to log in", entries)) if entries else None
+
+    async def run_login(self, command: Command) -> int:
+        try:
+            with self.suspend():
+                return await run_in_terminal(command)
+        except SuspendNotSupported:
+            raise ConsoleFailed("this terminal can't be handed over for a login", "Log in outside of accord") from None
+
+    async def ask_page(self, page: Screen[str | None]) -> str | None:
+        """Show a page and wait for what is chosen there."""
+        chosen: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
+
+        def ended(result: str | None) -> None:
+            if not chosen.done():
+                chosen.set_result(result)
+
+        self.push_screen(page, ended)
+        return await chosen
+
+    # messages of the widgets
+
+    @on(PromptEditor.Sent)
+    def _sent(self, event: PromptEditor.Sent) -> None:
+        self.prompting.sent(event.text)
+
+    @on(PromptEditor.Edge)
+    def _edge(self, event: PromptEditor.Edge) -> None:
+        self.prompting.edge(event.step)
+
+    @on(PromptEditor.Steering)
+    def _steering(self, event: PromptEditor.Steering) -> None:
+        self.prompting.steer(event.key)
+
+    @on(PromptEditor.Leave)
+    def _leave(self) -> None:
+        self.exit(0)
+
+    @on(PromptEditor.Changed, "#prompt")
+    def _written(self) -> None:
+        self.talk.draft = self.prompt.text
+        self.prompting.written()
+
+    @on(QueuePanel.Chosen)
+    def _queue_chosen(self, event: QueuePanel.Chosen) -> None:
+        self.prompting.queue_chosen(event)
+
+    @on(PermissionBar.TypedElsewhere)
+    def _typed_elsewhere(self, event: PermissionBar.TypedElsewhere) -> None:
+        self.prompt.focus()
+        self.prompt.insert(event.character)
+
+    @on(ConversationView.Acted)
+    def _acted(self, event: ConversationView.Acted) -> None:
+        self.turning.block_acted(event.block, event.what)
+
+    @on(EditFile)
+    def _edit_file(self, event: EditFile) -> None:
+        self.turning.edit_file(event.path, event.line)
+
+    @on(LinkBar.Opened)
+    def _open_link(self, event: LinkBar.Opened) -> None:
+        if event.url.startswith(("https://", "http://")):
+            self.open_url(event.url)
+        else:
+            self.tell("Only http and https addresses are opened.", "warning")
+
+    # keys
+
+    def action_stop(self) -> None:
+        talk = self.talk
+        if self.shell.is_running(talk):
+            self.begin(self.shell.stop(talk))
+        elif talk.is_stopping:
+            if time.monotonic() - talk.stopping_since > KEY_REPEAT:
+                talk.kill()
+        elif talk.is_busy:
+            self.begin(talk.stop())
+        elif self.focused is not self.prompt:
+            self.prompt.focus()
+
+    def action_interrupt(self) -> None:
+        selected = self.screen.get_selected_text() or (self.prompt.selected_text if self.prompt.has_focus else "")
+        if selected:
+            self.copy_to_clipboard(selected)
+            self.screen.clear_selection()
+            self.tell("Copied.")
+        elif self.screen is not self.main:
+            self.screen.dismiss(None)
+        elif self.talk.is_busy or self.shell.is_running(self.talk):
+            self.action_stop()
+        elif self.prompt.text:
+            self.prompting.put_aside()
+        elif time.monotonic() - self._last_interrupt < 3:
+            self.exit(0)
+        else:
+            self._last_interrupt = time.monotonic()
+            self.tell("Press Ctrl-C again to leave.")
+
+    def action_leave(self) -> None:
+        self.exit(0)
+
+    def action_other_focus(self) -> None:
+        if self.prompting.accept_completion():
+            return
+        places = [self.prompt, self.conversation]
+        if self.main.questions.question is not None and not self.main.questions.has_the_focus:
+            self.main.questions.take_focus()
+        elif self.main.questions.has_the_focus and not isinstance(self.focused, PermissionBar):
+            self.screen.focus_next()
+        else:
+            places[self.focused is self.prompt].focus()
+
+    def action_next_mode(self) -> None:
+        if self.main.questions.has_the_focus and not isinstance(self.focused, PermissionBar):
+            self.screen.focus_previous()
+        else:
+            self.begin(self.turning.next_mode())
+
+    def action_thoughts(self) -> None:
+        story = self.talk.story
+        story.folds_thoughts = not story.folds_thoughts
+        self._fold(Thought, story.folds_thoughts)
+
+    def action_unfold(self) -> None:
+        calls = [block for block in self.talk.story.blocks if isinstance(block, ToolCallBlock)]
+        self._fold(ToolCallBlock, any(not block.is_folded for block in calls))
+
+    def _fold(self, kind: type[Block], folded: bool) -> None:
+        for block in self.talk.story.blocks:
+            if isinstance(block, kind):
+                block.fold(folded)
+        self.conversation.changed()
+
+    def action_page(self, step: int) -> None:
+        view, focused = self.conversation, self.focused
+        if isinstance(focused, PermissionBar):
+            focused.scroll_page(step)
+            return
+        view.scroll_to(y=view.scroll_offset.y + step * max(1, view.size.height - 2), animate=False)
+
+    def action_to_end(self) -> None:
+        self.conversation.follow()
+
+    def action_new_session(self) -> None:
+        talk = self.add_talk()
+        if self.agent.state == "ready":
+            self.begin(self.agent.open(talk))
+
+    def action_close_session(self) -> None:
+        self.begin(self.close_talk(self.talk))
+
+    def action_next_tab(self, step: int) -> None:
+        place = (self.talks.index(self.talk) + step) % len(self.talks)
+        self.show_talk(self.talks[place])
+
+    @on(TabsLine.Chosen)
+    def _tab_chosen(self, event: TabsLine.Chosen) -> None:
+        if 0 <= event.place < len(self.talks):
+            self.show_talk(self.talks[event.place])
+
+    def action_restart(self) -> None:
+        self.begin(self._restart())
+
+    async def _restart(self) -> None:
+        for talk in self.talks:
+            talk.say("starting the agent again")
+            if talk not in self.agent.talks:
+                self.agent.talks.append(talk)
+        try:
+            await self.agent.restart()
+        except (AccordError, OSError, ValueError) as error:
+            self.talk.fail(failure_of(error))
+
+    def action_send_now(self) -> None:
+        self.begin(self.prompting.send_now())
+
+    def action_edit_draft(self) -> None:
+        self.turning.edit_draft()
+
+    def action_history(self) -> None:
+        self.begin(self.turning.history())
+
+    def action_log(self) -> None:
+        self.turning.log()
+
+    def action_keys(self) -> None:
+        self.turning.keys()
+
+    def action_options(self) -> None:
+        self.begin(self.turning.options())
+
+    def action_sessions(self) -> None:
+        self.begin(self.turning.sessions())
+
+    def action_review(self) -> None:
+        self.turning.review()
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        return self.turning.palette()

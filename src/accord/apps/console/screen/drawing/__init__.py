@@ -1,0 +1,1 @@
+"""Session words as lines of styled text. Nothing here knows a widget."""

@@ -1,0 +1,87 @@
+"""Code in the colours of its language."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from pygments.lexer import Lexer
+from pygments.lexers import get_lexer_by_name  # pyright: ignore[reportUnknownVariableType]  # its options
+from pygments.token import Token
+from pygments.util import ClassNotFound
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from rich.syntax import Syntax
+from rich.text import Text
+from textual.strip import Strip
+
+from accord.apps.console.screen.drawing.ink import Ink, Palette, folded
+
+__all__ = ["coloured_lines", "draw_code", "language_of", "warm_up"]
+
+
+def draw_code(code: str, language: str, ink: Ink) -> list[Strip]:
+    """The lines on a ground of their own, each character in its place."""
+    ground = Style() if ink.palette.code_background == "default" else Style(bgcolor=ink.palette.code_background)
+    edge = Segment(" ", ground)
+    width = ink.width - 2
+    strips: list[Strip] = []
+    for parts in _lines(code, language, ink.palette.syntax):
+        segments = [Segment(text, ground + style) for text, style in parts]
+        cells = sum(cell_len(segment.text) for segment in segments)
+        if cells <= width:
+            strips.append(Strip([edge, *segments, Segment(" " * (width - cells + 1), ground)], width + 2))
+            continue
+        for part in folded(Text.assemble(*parts), width):
+            strip = ink.strip(part).apply_style(ground).adjust_cell_length(width, ground)
+            strips.append(Strip([edge, *strip, edge], width + 2))
+    return strips
+
+
+def coloured_lines(code: str, language: str, palette: Palette) -> list[Text]:
+    """One text for each line, with foreground colours only."""
+    return [Text.assemble(*parts, no_wrap=True) for parts in _lines(code, language, palette.syntax)]
+
+
+def warm_up() -> None:
+    """Load what colours the usual languages, so that the first code block need not wait for it."""
+    for language in ("python", "bash", "json", "diff", "javascript"):
+        _lexer(language)
+
+
+@lru_cache(maxsize=256)
+def language_of(path: str) -> str:
+    """The language of a file by its name."""
+    return Syntax.guess_lexer(path)
+
+
+def _lines(code: str, language: str, theme: str) -> list[list[tuple[str, Style]]]:
+    code = code.expandtabs(4)
+    lexer = _lexer(language)
+    if lexer is None:
+        plain = _style(theme, Token.Text)
+        return [[(line, plain)] if line else [] for line in code.split("\n")]
+    lines: list[list[tuple[str, Style]]] = [[]]
+    for kind, text in lexer.get_tokens(code):
+        style = _style(theme, kind)
+        first, *others = text.split("\n")
+        if first:
+            lines[-1].append((first, style))
+        lines += [[(part, style)] if part else [] for part in others]
+    del lines[code.count("\n") + 1 :]  # the lexer ends it with a line of its own
+    return lines
+
+
+@lru_cache(maxsize=128)
+def _lexer(language: str) -> Lexer | None:
+    try:
+        return get_lexer_by_name(language, stripnl=False, ensurenl=True)
+    except ClassNotFound:
+        return None
+
+
+@lru_cache(maxsize=2048)
+def _style(theme: str, kind: Any) -> Style:
+    style = Syntax.get_theme(theme).get_style_for_token(kind)
+    return Style(color=style.color, bold=style.bold or None, italic=style.italic or None)

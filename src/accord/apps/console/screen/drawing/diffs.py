@@ -1,0 +1,181 @@
+"""Changed files as hunks of numbered lines, with the words that changed. How they look is told in `drawn_diffs`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import SequenceMatcher
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from accord.session.diffs import read_git_patch
+from accord.session.entities import Diff, FileChange, ToolCallItem
+from accord.session.matching import LineMatcher
+
+__all__ = ["FileDiff", "Hunk", "Line", "file_diffs", "word_changes"]
+
+Sign: TypeAlias = Literal[" ", "-", "+"]
+Span: TypeAlias = tuple[int, int]
+
+CONTEXT = 3
+_HUNK = re.compile(r"@@ -(\d{1,9})(?:,\d{1,9})? \+(\d{1,9})(?:,\d{1,9})? @@")
+_WORDS = re.compile(r"\w+|\s+|.")
+_LONGEST_WORDED = 400
+
+
+class Line(msgspec.Struct):
+    """One line of a hunk. `number` counts on the side that it is on, the new one for lines on both."""
+
+    sign: Sign
+    number: int
+    text: str
+    words: list[Span] = []
+    old_number: int = 0
+    """Of a line that is on both sides."""
+
+
+class Hunk(msgspec.Struct):
+    """Lines that follow each other."""
+
+    lines: list[Line]
+
+
+class FileDiff(msgspec.Struct):
+    """How one file changed; no hunks where the agent showed none."""
+
+    path: str
+    operation: str
+    hunks: list[Hunk]
+    old_path: str | None = None
+
+    @property
+    def added(self) -> int:
+        return sum(line.sign == "+" for hunk in self.hunks for line in hunk.lines)
+
+    @property
+    def removed(self) -> int:
+        return sum(line.sign == "-" for hunk in self.hunks for line in hunk.lines)
+
+
+def file_diffs(items: Iterable[ToolCallItem]) -> list[FileDiff]:
+    """All files that a tool call's content shows changes of."""
+    return [diff for item in items if isinstance(item, Diff) for diff in _files(item)]
+
+
+def _files(diff: Diff) -> Iterator[FileDiff]:
+    sections = {} if diff.patch is None else _sections(diff.patch.text)
+    for change in diff.changes:
+        yield FileDiff(
+            path=change.path,
+            operation=change.operation,
+            hunks=_hunks(change, sections.get(change.path)),
+            old_path=change.old_path,
+        )
+
+
+def _hunks(change: FileChange, section: list[str] | None) -> list[Hunk]:
+    if change.old_text is not None or change.new_text is not None:
+        hunks = list(_compared(_lines(change.old_text), _lines(change.new_text)))
+    else:
+        hunks = [] if section is None else list(_read(section))
+    for hunk in hunks:
+        _mark_words(hunk.lines)
+    return hunks
+
+
+def _lines(text: str | None) -> list[str]:
+    lines = (text or "").split("\n")
+    return lines[:-1] if lines[-1] == "" else lines
+
+
+def _compared(old: Sequence[str], new: Sequence[str]) -> Iterator[Hunk]:
+    for group in LineMatcher(old, new).get_grouped_opcodes(CONTEXT):
+        lines: list[Line] = []
+        for what, old_from, old_to, new_from, new_to in group:
+            if what == "equal":
+                lines += [
+                    Line(" ", new_from + 1 + place, line, old_number=old_from + 1 + place)
+                    for place, line in enumerate(new[new_from:new_to])
+                ]
+                continue
+            lines += [Line("-", old_from + 1 + place, line) for place, line in enumerate(old[old_from:old_to])]
+            lines += [Line("+", new_from + 1 + place, line) for place, line in enumerate(new[new_from:new_to])]
+        yield Hunk(lines)
+
+
+def _sections(patch: str) -> dict[str, list[str]]:
+    """The lines of each file's part of a Git patch."""
+    sections: dict[str, list[str]] = {}
+    for part in re.split(r"(?m)^(?=diff --git )", patch):
+        files = read_git_patch(part)
+        if files:
+            sections[files[0].path] = part.split("\n")
+    return sections
+
+
+def _read(section: Sequence[str]) -> Iterator[Hunk]:
+    lines: list[Line] | None = None
+    old = new = 0
+    for text in section:
+        if head := _HUNK.match(text):
+            if lines:
+                yield Hunk(lines)
+            lines, old, new = [], int(head[1]), int(head[2])
+        elif lines is None:
+            continue
+        elif text.startswith("-"):
+            lines.append(Line("-", old, text[1:]))
+            old += 1
+        elif text.startswith("+"):
+            lines.append(Line("+", new, text[1:]))
+            new += 1
+        elif text.startswith(" "):
+            lines.append(Line(" ", new, text[1:], old_number=old))
+            old, new = old + 1, new + 1
+    if lines:
+        yield Hunk(lines)
+
+
+def _mark_words(lines: Sequence[Line]) -> None:
+    """Where as many lines go as come, each pair is one line that was changed."""
+    place = 0
+    while place < len(lines):
+        removed = _run(lines, place, "-")
+        added = _run(lines, place + len(removed), "+")
+        if removed and len(removed) == len(added):
+            for old, new in zip(removed, added, strict=True):
+                old.words, new.words = word_changes(old.text, new.text)
+        place += max(1, len(removed) + len(added))
+
+
+def _run(lines: Sequence[Line], start: int, sign: Sign) -> list[Line]:
+    run: list[Line] = []
+    for line in lines[start:]:
+        if line.sign != sign:
+            break
+        run.append(line)
+    return run
+
+
+def word_changes(old: str, new: str) -> tuple[list[Span], list[Span]]:
+    """The words of each line that the other one has not; none where the lines have little in common."""
+    if len(old) > _LONGEST_WORDED or len(new) > _LONGEST_WORDED:
+        return [], []
+    old_words, new_words = _WORDS.findall(old), _WORDS.findall(new)
+    matcher = SequenceMatcher(None, old_words, new_words, autojunk=False)
+    if matcher.ratio() < 0.5:
+        return [], []
+    gone: list[Span] = []
+    come: list[Span] = []
+    for what, old_from, old_to, new_from, new_to in matcher.get_opcodes():
+        if what != "equal":
+            _add(gone, old_words, old_from, old_to)
+            _add(come, new_words, new_from, new_to)
+    return gone, come
+
+
+def _add(spans: list[Span], words: Sequence[str], start: int, end: int) -> None:
+    if start < end:
+        begin = sum(map(len, words[:start]))
+        spans.append((begin, begin + sum(map(len, words[start:end]))))

@@ -1,0 +1,192 @@
+"""What the screen is drawn with: styles by the part they play, and the width of the page."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Mapping
+
+import msgspec
+from rich.console import Console, RenderableType
+from rich.segment import Segment
+from rich.style import Style
+from rich.text import Text
+from textual.color import Color
+from textual.strip import Strip
+
+__all__ = ["Ink", "Palette", "beside", "folded", "palette_of"]
+
+
+class Palette(msgspec.Struct, frozen=True, eq=False, kw_only=True):
+    """One style for each part; another theme is another palette."""
+
+    text: Style
+    muted: Style
+    faint: Style
+    accent: Style
+    user: Style
+    thought: Style
+    good: Style
+    bad: Style
+    warning: Style
+    heading: Style
+    code: Style
+    panel: Style
+    added: Style
+    removed: Style
+    added_word: Style
+    removed_word: Style
+    cursor: Style
+    syntax: str
+    """The name of a Pygments style, or rich's `ansi_dark` and `ansi_light`."""
+    code_background: str
+
+
+def _style(
+    color: Color | None = None,
+    background: Color | None = None,
+    *,
+    bold: bool | None = None,
+    italic: bool | None = None,
+    underline: bool | None = None,
+) -> Style:
+    return Style(
+        color=None if color is None else color.rich_color,
+        bgcolor=None if background is None else background.rich_color,
+        bold=bold,
+        italic=italic,
+        underline=underline,
+    )
+
+
+def palette_of(variables: Mapping[str, str], *, dark: bool, ansi: bool) -> Palette:
+    """The palette of a theme, given the variables that Textual makes of it."""
+    named = {
+        name: Color.parse(variables[name])
+        for name in ("foreground", "background", "primary", "accent", "success", "error", "warning")
+    }
+    return _of_sixteen(named, dark) if ansi else _of_many(named, dark)
+
+
+def _of_many(named: Mapping[str, Color], dark: bool) -> Palette:
+    ground, text = named["background"], named["foreground"]
+    good, bad = named["success"], named["error"]
+    panel = ground.blend(text, 0.06)
+    code = ground.blend(text, 0.04)
+    return Palette(
+        text=_style(text),
+        muted=_style(ground.blend(text, 0.62)),
+        faint=_style(ground.blend(text, 0.34)),
+        accent=_style(named["accent"]),
+        user=_style(text, panel),
+        thought=_style(ground.blend(text, 0.58), italic=True),
+        good=_style(good),
+        bad=_style(bad),
+        warning=_style(named["warning"]),
+        heading=_style(named["primary"], bold=True),
+        code=_style(named["accent"].blend(text, 0.25), code),
+        panel=_style(text, panel),
+        added=_style(None, ground.blend(good, 0.14)),
+        removed=_style(None, ground.blend(bad, 0.14)),
+        added_word=_style(None, ground.blend(good, 0.36)),
+        removed_word=_style(None, ground.blend(bad, 0.36)),
+        cursor=_style(named["primary"], bold=True),
+        syntax="one-dark" if dark else "friendly",
+        code_background=code.hex6,
+    )
+
+
+def _of_sixteen(named: Mapping[str, Color], dark: bool) -> Palette:
+    good, bad, accent = named["success"], named["error"], named["accent"]
+    return Palette(
+        text=Style(),
+        muted=Style(dim=True),
+        faint=Style(dim=True),
+        accent=_style(accent),
+        user=Style(bold=True),
+        thought=Style(dim=True, italic=True),
+        good=_style(good),
+        bad=_style(bad),
+        warning=_style(named["warning"]),
+        heading=_style(named["primary"], bold=True),
+        code=_style(accent),
+        panel=Style(),
+        added=_style(good),
+        removed=_style(bad),
+        added_word=_style(good, bold=True, underline=True),
+        removed_word=_style(bad, bold=True, underline=True),
+        cursor=_style(named["primary"], bold=True),
+        syntax="ansi_dark" if dark else "ansi_light",
+        code_background="default",
+    )
+
+
+# Only measures and styles: nothing is ever written to it. The environment must not reach it.
+_CONSOLE = Console(
+    file=io.StringIO(), width=80, force_terminal=True, color_system="truecolor", legacy_windows=False, _environ={}
+)
+
+
+class Ink:
+    """A palette and a page of some width."""
+
+    __slots__ = ("palette", "width")
+
+    def __init__(self, palette: Palette, width: int) -> None:
+        self.palette = palette
+        self.width = max(width, 10)
+
+    def narrower(self, by: int) -> Ink:
+        return Ink(self.palette, self.width - by)
+
+    def is_like(self, other: Ink) -> bool:
+        """Whether what one has drawn is what the other would draw."""
+        return self.width == other.width and self.palette is other.palette
+
+    def wrapped(self, text: Text) -> list[Strip]:
+        """Whole words where they fit."""
+        lines = text.wrap(_CONSOLE, self.width, overflow="fold", tab_size=4)
+        return [self.strip(line) for line in lines]
+
+    def folded(self, text: Text) -> list[Strip]:
+        """Every character in its place, as code wants it."""
+        return [self.strip(line) for line in folded(text, self.width)]
+
+    def clipped(self, text: Text) -> Strip:
+        """One line, cut with an ellipsis."""
+        line = text.copy()
+        line.truncate(self.width, overflow="ellipsis")
+        return self.strip(line)
+
+    def strip(self, text: Text) -> Strip:
+        """One line as it is."""
+        if "\t" in text.plain:
+            text.expand_tabs(4)
+        if not text.spans:  # rich would leave out the style of the whole
+            style = text.style if isinstance(text.style, Style) else Style.parse(text.style)
+            return Strip([Segment(text.plain, style)] if text.plain else [])
+        return Strip(text.render(_CONSOLE, end=""))
+
+    def render(self, renderable: RenderableType) -> list[Strip]:
+        """Anything that rich can draw."""
+        options = _CONSOLE.options.update(width=self.width, height=None, highlight=False)
+        return [Strip(line) for line in _CONSOLE.render_lines(renderable, options, pad=False)]
+
+
+def folded(text: Text, width: int) -> list[Text]:
+    """The text cut into lines of at most so many cells."""
+    if text.cell_len <= width:
+        return [text]
+    cuts: list[int] = []
+    cells = 0
+    for place, letter in enumerate(text.plain):
+        size = Text(letter).cell_len if not letter.isascii() else 1
+        if cells + size > width:
+            cuts.append(place)
+            cells = 0
+        cells += size
+    return list(text.divide(cuts))
+
+
+def beside(strips: Iterable[Strip], first: Segment, rest: Segment) -> list[Strip]:
+    """The lines with something at their left: one thing before the first, another before the others."""
+    return [Strip([first if place == 0 else rest, *strip]) for place, strip in enumerate(strips)]

@@ -1,0 +1,76 @@
+"""Files that a prompt names with `@`: sent along as the agent can take them, included or linked."""
+
+from __future__ import annotations
+
+import re
+from mimetypes import guess_type
+from pathlib import Path
+from typing import Literal
+from urllib.parse import unquote
+
+from accord.apps.console.attachments import read_attachment
+from accord.apps.console.failures import UsageWrong
+from accord.session.capabilities import AgentCapabilities
+from accord.session.content import Content, ResourceLink, Text
+
+__all__ = ["content_of", "mentioned", "pasted_file", "quoted"]
+
+_MENTION = re.compile(r"""(?:(?<=\s)|^)@(?:"([^"\n]+)"|([^\s"]+))""")
+_INCLUDED_BYTES = 256 * 1024
+
+
+def quoted(path: str) -> str:
+    """As it stands in a prompt."""
+    return f'@"{path}"' if any(letter.isspace() for letter in path) else f"@{path}"
+
+
+def pasted_file(text: str) -> str | None:
+    """The file that a pasted text names, as terminals paste what is dropped onto them; None for any other text."""
+    line = text.strip()
+    if len(line) > 4096 or "\n" in line:
+        return None
+    if line.startswith("file://"):
+        line = unquote(line[7:])
+    elif len(line) > 1 and line[0] == line[-1] and line[0] in "'\"":
+        line = line[1:-1]
+    else:
+        line = line.replace("\\ ", " ")
+    return line if line.startswith(("/", "~")) and Path(line).expanduser().is_file() else None
+
+
+def mentioned(text: str, cwd: Path) -> list[Path]:
+    """The files and directories that are named and are there, each once."""
+    paths: dict[Path, None] = {}
+    for found in _MENTION.finditer(text):
+        name = found[1] or found[2]
+        for candidate in (name, name.rstrip(".,;:!?)]}'\"")):
+            path = cwd / Path(candidate).expanduser()
+            if candidate and path.exists():
+                paths[path.resolve()] = None
+                break
+    return list(paths)
+
+
+def content_of(text: str, cwd: Path, can: AgentCapabilities) -> list[Content]:
+    """The text as it was written, and a block for each file that it names."""
+    return [Text(text=text), *(_block(path, can) for path in mentioned(text, cwd))]
+
+
+def _block(path: Path, can: AgentCapabilities) -> Content:
+    link = ResourceLink(uri=path.as_uri(), name=path.name, mime_type=guess_type(path.name)[0])
+    kind = _kind(path)
+    if path.is_dir() or (kind == "image" and not can.image) or (kind == "audio" and not can.audio):
+        return link
+    try:
+        if kind == "file" and path.stat().st_size > _INCLUDED_BYTES:
+            return link
+        return read_attachment(kind, path).block(can)
+    except (UsageWrong, OSError):
+        return link
+
+
+def _kind(path: Path) -> Literal["file", "image", "audio"]:
+    mime_type = guess_type(path.name)[0] or ""
+    if mime_type in ("image/png", "image/jpeg", "image/gif", "image/webp"):
+        return "image"
+    return "audio" if mime_type.startswith("audio/") else "file"

@@ -1,0 +1,279 @@
+"""What opens over the conversation, and what the screen's own commands do."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual.app import SuspendNotSupported, SystemCommand
+
+from accord.apps.console.link import newest
+from accord.apps.console.sanitising import one_line
+from accord.apps.console.screen.blocks.block import Block
+from accord.apps.console.screen.blocks.tool_calls import ToolCallBlock
+from accord.apps.console.screen.exporting import export
+from accord.apps.console.screen.main_screen import KEYS
+from accord.apps.console.screen.pages.choosing import ChoicePage, Entry
+from accord.apps.console.screen.pages.keys import KeysPage
+from accord.apps.console.screen.pages.log import LogPage
+from accord.apps.console.screen.pages.review import ReviewPage, changed_files
+from accord.apps.console.screen.pages.sessions import SessionsPage, entries_of
+from accord.client.session import Session
+from accord.session.entities import Option
+
+if TYPE_CHECKING:
+    from accord.apps.console.screen.app import Console
+
+__all__ = ["PageTurning"]
+
+
+class PageTurning:
+    """The pages of a screen."""
+
+    def __init__(self, app: Console) -> None:
+        self._app = app
+
+    def command(self, name: str, rest: str) -> None:
+        """One of the screen's own slash commands."""
+        app = self._app
+        match name:
+            case "log" | "review" | "keys" | "restart" | "sessions" | "options":
+                getattr(app, f"action_{name}")()
+            case "new":
+                app.action_new_session()
+            case "export":
+                self.export(rest if rest.endswith((".md", ".json")) else f".{rest or 'md'}")
+            case "theme":
+                app.begin(self.theme())
+            case "login":
+                app.begin(self.login())
+            case _:
+                app.exit(0)
+
+    def palette(self) -> Iterator[SystemCommand]:
+        """Every key by its meaning, and what has no key."""
+        app = self._app
+        for binding in KEYS:
+            name = binding.action.removeprefix("app.")
+            if "(" not in name and name not in ("stop", "interrupt", "other_focus", "command_palette"):
+                yield SystemCommand(binding.description.capitalize(), binding.key, getattr(app, f"action_{name}"))
+        yield SystemCommand("Theme", "another look", lambda: app.begin(self.theme()))
+        yield SystemCommand("Export", "the conversation as Markdown", lambda: self.export(".md"))
+        yield SystemCommand("Export as JSON", "the whole transcript", lambda: self.export(".json"))
+        yield SystemCommand("Forget", "what you allowed or rejected always", self.forget_choices)
+        yield SystemCommand("Log in", "at the agent", lambda: app.begin(self.login()))
+
+    def block_acted(self, block: Block, what: str) -> None:
+        """What the user wants done with a block of the conversation."""
+        app, session = self._app, self._app.talk.session
+        if what == "copy":
+            app.copy_to_clipboard(block.plain())
+            app.tell("Copied.")
+        elif isinstance(block, ToolCallBlock) and what == "edit":
+            places = [(place.path, place.line) for place in block.call.locations]
+            places += [(diff.path, None) for diff in block.diffs]
+            if places:
+                self.edit_file(*places[0])
+        elif isinstance(block, ToolCallBlock) and what == "stop" and session is not None:
+            self._stop_call(block, session)
+
+    def _stop_call(self, block: ToolCallBlock, session: Session) -> None:
+        stoppable = [terminal.id for terminal in block.terminals if terminal.cancellable and terminal.exit is None]
+        if block.call.cancellable and not block.call.finished:
+            self._app.begin(session.cancel_tool_call(block.call.id))
+        elif stoppable:
+            self._app.begin(session.cancel_terminal(stoppable[0]))
+        elif killing := self._app.agent.kill_terminals([terminal.id for terminal in block.terminals]):
+            for kill in killing:
+                self._app.begin(kill)
+        else:
+            self._app.tell("The agent can't stop this one alone; Esc stops the whole turn.", "warning")
+
+    def keys(self) -> None:
+        self._app.push_screen(KeysPage(self._app.palette))
+
+    def log(self) -> None:
+        self._app.push_screen(LogPage(self._app.agent.traffic, self._app.palette))
+
+    def review(self) -> None:
+        talk = self._app.talk
+        self._app.push_screen(ReviewPage(changed_files(talk.story.calls), talk.cwd, self._app.palette))
+
+    async def history(self) -> None:
+        """^R: a prompt that was sent before comes into the editor."""
+        app = self._app
+        sent = list(dict.fromkeys(reversed(app.prompting.history)))
+        entries = [Entry(str(place), one_line(text)) for place, text in enumerate(sent)]
+        chosen = await app.ask_page(ChoicePage("Prompts you have sent", entries))
+        if chosen is not None:
+            if app.prompt.text:
+                app.prompting.history.append(app.prompt.text)
+            app.prompt.take(sent[int(chosen)])
+
+    async def theme(self) -> None:
+        app = self._app
+        names = sorted(app.available_themes, key=lambda name: (not name.startswith("accord"), name))
+        chosen = await app.ask_page(ChoicePage("Theme", [Entry(name, name) for name in names], current=app.theme))
+        if chosen is not None:
+            app.theme = chosen
+
+    async def login(self) -> None:
+        if self._app.agent.state == "ready" and await self._app.agent.client.login():
+            self._app.tell("You are logged in.")
+            if not self._app.talk.is_open:
+                await self._app.agent.open(self._app.talk)
+
+    def export(self, where: str) -> None:
+        """To a path, or to a new file in the session's directory."""
+        app, session = self._app, self._app.talk.session
+        if session is None:
+            app.tell("There is nothing to export yet.", "warning")
+            return
+        safe = "".join(letter if letter.isalnum() or letter in "-_" else "-" for letter in session.id)[:60]
+        path = Path(session.cwd) / (f"accord-{safe}{where}" if where in (".md", ".json") else where)
+        try:
+            export(session.transcript, path)
+        except OSError as error:
+            app.tell(f"It could not be written to {path}: {error.strerror}", "error")
+        else:
+            app.tell(f"Written to {path}")
+
+    def forget_choices(self) -> None:
+        self._app.agent.choices.forget()
+        self._app.tell("What you decided for always is forgotten here; the agent may remember it still.")
+
+    # options
+
+    async def next_mode(self) -> None:
+        session = self._app.talk.session
+        if session is None or session.is_closed:
+            return
+        modes = self._modes()
+        if len(modes) < 2:
+            self._app.tell("The agent has no other mode.")
+            return
+        ids = [entry.id for entry in modes]
+        current = self._current_mode()
+        place = ids.index(current) + 1 if current in ids else 0
+        await session.set_mode(ids[place % len(ids)])
+        self._app.agent_changed()
+
+    def _modes(self) -> list[Entry]:
+        session = self._app.talk.session
+        if session is None:
+            return []
+        if session.modes is not None:
+            return [Entry(mode.id, mode.name, mode.description or "") for mode in session.modes.available]
+        option = next((each for each in session.options if each.category == "mode"), None)
+        return [] if option is None else _choices(option)
+
+    def _current_mode(self) -> str | None:
+        session = self._app.talk.session
+        if session is None:
+            return None
+        if session.modes is not None:
+            return session.modes.current
+        return next((str(each.value) for each in session.options if each.category == "mode"), None)
+
+    async def options(self) -> None:
+        """A list of all options, then the values of the chosen one."""
+        app, session = self._app, self._app.talk.session
+        if session is None or session.is_closed:
+            return
+        entries = [Entry(each.id, each.name, _value_of(each)) for each in session.options]
+        has_modes = session.modes is not None and not any(each.category == "mode" for each in session.options)
+        if has_modes:
+            entries.insert(0, Entry("\0mode", "Mode", self._current_mode() or ""))
+        if not entries:
+            app.tell("The agent has no options.")
+            return
+        chosen = entries[0].id if len(entries) == 1 else await app.ask_page(ChoicePage("Options", entries))
+        option = next((each for each in session.options if each.id == chosen), None)
+        if chosen == "\0mode":
+            mode = await app.ask_page(ChoicePage("Mode", self._modes(), current=self._current_mode()))
+            if mode is not None:
+                await session.set_mode(mode)
+        elif option is not None and option.kind == "boolean":
+            await session.set_option(option.id, not option.value)
+        elif option is not None and option.choices:
+            value = await app.ask_page(ChoicePage(option.name, _choices(option), current=str(option.value)))
+            if value is not None:
+                await session.set_option(option.id, value)
+        app.agent_changed()
+
+    # sessions
+
+    async def sessions(self) -> None:
+        app = self._app
+        if app.agent.state != "ready":
+            return
+        can = app.agent.client.agent.capabilities
+        if not can.list:
+            app.tell("This agent does not list its sessions.", "warning")
+            return
+        summaries = {each.session_id: each for each in newest(await app.agent.sessions())}
+        page = SessionsPage(entries_of(list(summaries.values())), can_fork=can.fork, can_delete=can.delete)
+        what, _, session_id = (await app.ask_page(page) or "").partition(" ")
+        if what == "delete":
+            await app.agent.client.delete_session(session_id)
+            app.tell("Deleted.")
+            await self.sessions()
+        elif what in ("open", "fork"):
+            await self._take_up(what, session_id)
+
+    async def _take_up(self, what: str, session_id: str) -> None:
+        app = self._app
+        already = next((talk for talk in app.talks if talk.session_id == session_id and talk.is_open), None)
+        if what == "open" and already is not None:
+            app.show_talk(already)
+            return
+        talk = app.add_talk()
+        work = app.agent.fork if what == "fork" else app.agent.take_up
+        await work(talk, session_id)
+
+    # the user's editor
+
+    def edit_draft(self) -> None:
+        """The prompt in $EDITOR; what is saved there is the new prompt."""
+        app = self._app
+        with tempfile.NamedTemporaryFile("w+", suffix=".md", prefix="prompt-", encoding="utf-8") as file:
+            file.write(app.prompt.text)
+            file.flush()
+            if self.edit_file(file.name, None):
+                app.prompt.take(Path(file.name).read_text("utf-8").rstrip("\n"))
+
+    def edit_file(self, path: str, line: int | None) -> bool:
+        """Whether the editor ended well."""
+        app = self._app
+        editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+        place = [f"+{line}"] if line is not None and _takes_line(editor) else []
+        try:
+            with app.suspend():
+                done = subprocess.run([*shlex.split(editor), *place, "--", path], check=False)  # noqa: S603
+        except (OSError, SuspendNotSupported) as error:
+            app.tell(f"{editor} can't be opened here: {error or 'no terminal'}", "error")
+            return False
+        return done.returncode == 0
+
+
+def _takes_line(editor: str) -> bool:
+    name = Path(shlex.split(editor)[0]).name
+    return any(word in name for word in ("vi", "nano", "emacs", "micro", "kak", "hx", "joe"))
+
+
+def _choices(option: Option) -> list[Entry]:
+    return [
+        Entry(choice.value, choice.name, "  ".join(filter(None, [choice.group_name, choice.description])))
+        for choice in option.choices
+    ]
+
+
+def _value_of(option: Option) -> str:
+    if option.kind == "boolean":
+        return "on" if option.value else "off"
+    return next((choice.name for choice in option.choices if choice.value == option.value), str(option.value or ""))

@@ -1,0 +1,109 @@
+"""All files that were changed in a session, each with what was done to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rich.text import Text
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from textual.screen import ModalScreen
+from textual.strip import Strip
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from accord.apps.console.sanitising import one_line
+from accord.apps.console.screen.blocks.tool_calls import ToolCallBlock
+from accord.apps.console.screen.drawing.diffs import FileDiff
+from accord.apps.console.screen.drawing.drawn_diffs import draw_diff, figures
+from accord.apps.console.screen.drawing.ink import Ink, Palette
+from accord.apps.console.screen.drawing.places import short_path
+from accord.apps.console.screen.widgets.lines import LinesView
+
+__all__ = ["EditFile", "ReviewPage", "changed_files"]
+
+
+class EditFile(Message):
+    """A file is to be opened in the user's editor."""
+
+    def __init__(self, path: str, line: int | None) -> None:
+        super().__init__()
+        self.path = path
+        self.line = line
+
+
+def changed_files(calls: Sequence[ToolCallBlock]) -> dict[str, list[FileDiff]]:
+    """By path, what was done to each, in order; tool calls that failed or were cancelled changed nothing."""
+    files: dict[str, list[FileDiff]] = {}
+    for block in calls:
+        if block.call.status not in ("failed", "cancelled"):
+            for diff in block.diffs:
+                files.setdefault(diff.path, []).append(diff)
+    return files
+
+
+class ReviewPage(ModalScreen[None]):
+    """Files at the left, the changes of the chosen one at the right."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        ("escape,f4,q", "dismiss", "Close"),
+        ("e", "edit", "Open in $EDITOR"),
+        ("pageup", "scroll(-1)", "Up"),
+        ("pagedown", "scroll(1)", "Down"),
+    ]
+    AUTO_FOCUS = "OptionList"
+
+    def __init__(self, files: dict[str, list[FileDiff]], cwd: str, palette: Palette) -> None:
+        super().__init__()
+        self._files = files
+        self._cwd = cwd
+        self._palette = palette
+
+    def compose(self) -> ComposeResult:
+        count = len(self._files)
+        title = f" {count} changed file{'' if count == 1 else 's'}" if count else " No file was changed yet"
+        with Vertical(classes="page wide"):
+            yield Static(Text(title, "bold"), classes="title", markup=False)
+            with Horizontal(classes="columns"):
+                yield OptionList(*[Option(self._line(path)) for path in self._files], markup=False, compact=True)
+                yield LinesView(self._draw, self._palette, can_focus=True)
+            yield Static(
+                Text("↑↓ file · PgUp PgDn scroll · e open in $EDITOR · esc close"), classes="hint", markup=False
+            )
+
+    @property
+    def _chosen(self) -> str | None:
+        place = self.query_one(OptionList).highlighted
+        return None if place is None else list(self._files)[place]
+
+    def _line(self, path: str) -> Text:
+        diffs = self._files[path]
+        added, removed = sum(diff.added for diff in diffs), sum(diff.removed for diff in diffs)
+        name = Text(f"{one_line(short_path(path, self._cwd))}  ", no_wrap=True, overflow="ellipsis")
+        return name.append(figures(added, removed, self._palette).plain)  # without colours: it may be the chosen line
+
+    @on(OptionList.OptionHighlighted)
+    def show_file(self) -> None:
+        self.query_one(LinesView).show(self._draw)
+
+    def _draw(self, ink: Ink) -> list[Strip]:
+        strips: list[Strip] = []
+        for diff in self._files.get(self._chosen or "", []):
+            if strips:
+                strips.append(ink.strip(Text("─" * ink.width, ink.palette.faint)))
+            strips += draw_diff(diff, ink)
+        return strips
+
+    def action_scroll(self, step: int) -> None:
+        view = self.query_one(LinesView)
+        view.scroll_to(y=view.scroll_offset.y + step * max(1, view.size.height - 2), animate=False)
+
+    def action_edit(self) -> None:
+        path = self._chosen
+        if path is not None:
+            lines = [line.number for diff in self._files[path] for hunk in diff.hunks for line in hunk.lines]
+            self.post_message(EditFile(path, lines[0] if lines else None))

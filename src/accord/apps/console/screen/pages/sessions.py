@@ -1,0 +1,49 @@
+"""The sessions that an agent has kept: take one up, fork it, delete it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
+
+from accord.apps.console.screen.drawing.places import short_path
+from accord.apps.console.screen.pages.choosing import ChoicePage, Entry
+from accord.session.requests import SessionSummary
+
+__all__ = ["SessionsPage", "entries_of"]
+
+
+def entries_of(summaries: Sequence[SessionSummary]) -> list[Entry]:
+    """One line for each."""
+    return [
+        Entry(
+            each.session_id,
+            each.title or each.session_id,
+            "  ".join(filter(None, [(each.updated_at or "")[:16].replace("T", " "), short_path(each.cwd, "")])),
+        )
+        for each in summaries
+    ]
+
+
+class SessionsPage(ChoicePage):
+    """Ends with what to do and the session's id: `open`, `fork` or `delete`, a blank, the id."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+f", "act('fork')", "Fork", priority=True),
+        Binding("ctrl+x", "act('delete')", "Delete", priority=True),
+    ]
+
+    def __init__(self, entries: Sequence[Entry], *, can_fork: bool, can_delete: bool) -> None:
+        super().__init__("Sessions", entries)
+        self._can = {"fork": can_fork, "delete": can_delete}
+        extra = [" · ctrl+f fork" if can_fork else "", " · ctrl+x delete" if can_delete else ""]
+        self.hint = f"type to search · enter take up{''.join(extra)} · esc close"
+
+    def end_with(self, chosen: Entry) -> None:
+        self.dismiss(f"open {chosen.id}")
+
+    def action_act(self, what: str) -> None:
+        chosen = self.chosen
+        if chosen is not None and self._can[what]:
+            self.dismiss(f"{what} {chosen.id}")

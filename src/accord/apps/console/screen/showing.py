@@ -1,0 +1,141 @@
+"""What is told of the talks and the agent, put where the user sees it.
+
+Law: a talk tells what has changed, and here is the only place where that reaches a widget.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from textual.timer import Timer
+
+from accord.apps.console.sanitising import one_line
+from accord.apps.console.screen.blocks.welcome import Welcome
+from accord.apps.console.screen.status import Standing, left_of_status, right_of_status
+from accord.apps.console.screen.talk import Heard, State, Talk
+
+if TYPE_CHECKING:
+    from accord.apps.console.screen.app import Console
+
+__all__ = ["Showing"]
+
+_TYPING = 1.0
+"""Who has typed within so many seconds is writing, and is not interrupted."""
+
+
+class Showing:
+    """The widgets of a screen, as far as they show a talk."""
+
+    def __init__(self, app: Console) -> None:
+        self._app = app
+        self.ticking: Timer | None = None
+        self._started_at = time.monotonic()
+
+    def talk_changed(self, talk: Talk, what: Heard) -> None:
+        """Something is different in a talk: show it if it is on the screen, mark its tab if not."""
+        app = self._app
+        if not app.main.is_up or talk not in app.talks:
+            return
+        if talk is not app.talk:
+            self._elsewhere(talk, what)
+            return
+        match what:
+            case "block":  # there may be thousands in a second
+                app.conversation.changed()
+                return
+            case "plan":
+                app.main.plan.put_plan(talk.story.plan, app.palette)
+            case "questions":
+                self._question(talk)
+            case "queue":
+                app.main.queue.put_queue(talk.queue, app.palette)
+            case "commands":
+                self._welcome(talk)
+            case "status":
+                self._draft(talk)
+        self.status()
+
+    def agent_changed(self) -> None:
+        """It is starting, ready or gone."""
+        if self._app.agent.state == "starting":
+            self._started_at = time.monotonic()
+        if self._app.main.is_up:
+            self.status()
+
+    def _elsewhere(self, talk: Talk, what: Heard) -> None:
+        is_news = what in ("block", "questions") and not talk.has_news
+        talk.has_news = talk.has_news or is_news
+        if what == "questions" and talk.asking.first is not None:
+            self._call_for_attention()
+        if is_news or what in ("questions", "status"):
+            self.tabs()
+
+    def _draft(self, talk: Talk) -> None:
+        """What was written in this session before, once."""
+        app = self._app
+        if talk.session_id is not None and not talk.has_its_draft:
+            talk.has_its_draft = True
+            if not app.prompt.text:
+                app.prompt.take(app.drafts.of(talk.session_id))
+
+    def _welcome(self, talk: Talk) -> None:
+        app, session = self._app, talk.session
+        first = talk.story.blocks[0] if talk.story.blocks else None
+        if isinstance(first, Welcome) and session is not None:
+            info = app.agent.client.agent.info
+            about = "" if info is None else f"{info.title or info.name} {info.version}"
+            first.show(about, session.commands)
+            app.conversation.changed()
+
+    def _question(self, talk: Talk) -> None:
+        app, asking, dock = self._app, talk.asking, self._app.main.questions
+        had_focus = dock.has_the_focus
+        if not dock.put(asking.first, asking.place, talk.cwd, app.palette):
+            return
+        if asking.first is None:
+            if had_focus:
+                app.prompt.focus()
+            self.window_title(None)
+            return
+        self._call_for_attention()
+        is_writing = bool(app.prompt.text) or time.monotonic() - app.prompt.typed_at < _TYPING
+        if had_focus or not is_writing:
+            app.call_after_refresh(dock.take_focus)
+
+    def _call_for_attention(self) -> None:
+        self.window_title("? ")
+        if not self._app.app_focus:
+            self._app.bell()
+
+    def window_title(self, mark: str | None) -> None:
+        """What the terminal's own title says."""
+        self._app.set_window_title(f"{mark or ''}{one_line(self._app.opening.shown_name, 40)} · accord")
+
+    def status(self) -> None:
+        """The last line, and the first."""
+        app, talk = self._app, self._app.talk
+        is_starting = app.agent.state == "starting"
+        self._tick(is_starting or talk.is_busy)
+        since = self._started_at if is_starting or talk.busy_since is None else talk.busy_since
+        standing = Standing(
+            name=app.opening.shown_name,
+            state=app.agent.state,
+            seconds=time.monotonic() - since,
+            last_words=app.agent.traffic.last_stderr if is_starting else "",
+        )
+        app.main.status.put_status(left_of_status(standing, talk, app.palette), right_of_status(talk, app.palette))
+        self.tabs()
+
+    def _tick(self, is_moving: bool) -> None:
+        if is_moving and self.ticking is None:
+            self.ticking = self._app.set_interval(1.0, self.status)
+        elif not is_moving and self.ticking is not None:
+            self.ticking.stop()
+            self.ticking = None
+
+    def tabs(self) -> None:
+        """The sessions that are open."""
+        app = self._app
+        tabs: list[tuple[str, State, bool]] = [(talk.title, talk.state, talk.has_news) for talk in app.talks]
+        app.main.tabs.put_tabs(tabs, app.talks.index(app.talk), app.palette)

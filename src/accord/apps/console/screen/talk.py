@@ -1,0 +1,189 @@
+"""One session as the screen has it: what was said, what is asked, what waits to be sent.
+
+Law: whether it is busy is read from the requests that are open, and kept nowhere else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+from accord.apps.console.screen.asking import Asking
+from accord.apps.console.screen.blocks.block import Block
+from accord.apps.console.screen.blocks.remarks import Failure, Remark
+from accord.apps.console.screen.failing import failure_of
+from accord.apps.console.screen.story import Part, Story
+from accord.client.reply import Reply
+from accord.client.session import Session
+from accord.errors import AccordError, ConnectionClosed
+from accord.session.content import Content
+
+__all__ = ["Compose", "Heard", "State", "Talk"]
+
+State: TypeAlias = Literal["closed", "asks", "stopping", "busy", "idle"]
+Heard: TypeAlias = Literal["block", "plan", "commands", "status", "questions", "queue"]
+Compose: TypeAlias = Callable[["Talk", str], list[Content]]
+"""Makes content of what the user wrote: the text, and the files that it names."""
+
+log = logging.getLogger("accord.console")
+
+_SLICE = 0.01
+
+
+class Talk:
+    """`on_change` hears what changed and in which talk. Prompts are sent one at a time; others wait in `queue`."""
+
+    def __init__(self, cwd: str, on_change: Callable[[Talk, Heard, Block | None], None], compose: Compose) -> None:
+        self.cwd = cwd
+        self.session: Session | None = None
+        self.session_id: str | None = None
+        self.draft = ""
+        self.has_its_draft = False
+        """Whether what was kept for its session has been brought back."""
+        self.queue: list[str] = []
+        self.is_stopping = False
+        self.stopping_since = 0.0
+        self.busy_since: float | None = None
+        self.has_news = False
+        """Something happened here while another talk was on the screen."""
+        self.story = Story(cwd, self._story_changed)
+        self.asking = Asking(lambda: on_change(self, "questions", None))
+        self._on_change = on_change
+        self._compose = compose
+        self._reading: asyncio.Task[None] | None = None
+
+    @property
+    def title(self) -> str:
+        told = None if self.session is None else self.session.transcript.info.title
+        return told or "new session"
+
+    @property
+    def is_open(self) -> bool:
+        return self.session is not None and not self.session.is_closed
+
+    @property
+    def is_busy(self) -> bool:
+        """A prompt of ours runs, or the agent says that it works by itself."""
+        session = self.session
+        if session is None or session.is_closed:
+            return False
+        return session.is_busy or self._reading is not None or session.transcript.state.state != "idle"
+
+    @property
+    def state(self) -> State:
+        """In one word, for a tab."""
+        if not self.is_open:
+            return "closed"
+        if self.asking.questions:
+            return "asks"
+        if self.is_busy:
+            return "stopping" if self.is_stopping else "busy"
+        return "idle"
+
+    def opened(self, session: Session) -> None:
+        """The session is there: send what has waited for it."""
+        self.session, self.session_id = session, session.id
+        self.is_stopping = False
+        self._tell("status")
+        self._tell("commands")
+        self.send_next()
+
+    def send(self, text: str) -> None:
+        """Send it, or put it behind what waits."""
+        self.queue.append(text)
+        self._tell("queue")
+        self.send_next()
+
+    def send_next(self) -> None:
+        if self.queue and self.is_open and not self.is_busy:
+            text = self.queue.pop(0)
+            self._tell("queue")
+            self._reading = asyncio.create_task(self._exchange(text), name="accord exchange")
+            self.busy_since = time.monotonic()
+            self._tell("status")
+
+    async def send_now(self, text: str) -> None:
+        """Before everything that waits; what runs is stopped for it."""
+        self.queue.insert(0, text)
+        self._tell("queue")
+        if self.is_busy:
+            await self.stop()
+        else:
+            self.send_next()
+
+    async def stop(self) -> None:
+        """Ask the agent to stop. Its open questions are answered with `cancelled`."""
+        session = self.session
+        if session is None or session.is_closed or not self.is_busy:
+            return
+        if not self.is_stopping:
+            self.is_stopping, self.stopping_since = True, time.monotonic()
+        self._tell("status")
+        await session.cancel()
+
+    def kill(self) -> None:
+        """End the agent that does not stop, and all that it started."""
+        if self.session is not None:
+            self.session.connection.kill()
+
+    def say(self, text: str) -> None:
+        """A remark of our own."""
+        self.story.add(Remark(text))
+
+    def fail(self, failure: Failure) -> None:
+        self.story.add(failure)
+
+    def closed(self) -> None:
+        """The connection is gone; what waits stays."""
+        self.is_stopping = False
+        self.busy_since = None
+        self._tell("status")
+
+    async def _exchange(self, text: str) -> None:
+        self.story.drop_finished_plan()
+        session = self.session
+        assert session is not None
+        try:
+            reply = await session.prompt(self._compose(self, text))
+            await self._read(reply)
+            self._over(reply)
+        except ConnectionClosed:
+            pass  # told once for all sessions, by whoever watches the connection
+        except AccordError as error:
+            self.fail(failure_of(error))  # FN-94: shown as what it is, and the session lives
+        except Exception as error:  # ours, but the session must not end by it
+            log.exception("an exchange failed")
+            self.fail(failure_of(error))
+        finally:
+            self._reading = None
+            self.is_stopping, self.busy_since = False, None
+            self._tell("status")
+            self.send_next()
+
+    async def _read(self, reply: Reply) -> None:
+        begin = time.perf_counter()
+        async for change in reply:
+            self.story.tell(change)
+            if time.perf_counter() - begin > _SLICE:  # what waits is handed out without a pause: make one
+                await asyncio.sleep(0)
+                begin = time.perf_counter()
+
+    def _over(self, reply: Reply) -> None:
+        reason = reply.stop_reason
+        if reply.cancel_requested:
+            self.say("stopped" if reason in ("cancelled", None) else f"stopped; the agent says: {reason}")  # FN-93
+        elif reason == "refusal":
+            self.say("the agent refused to go on; this turn is not part of the conversation")
+        elif reason not in ("end_turn", None):
+            self.say(f"the agent stopped: {reason}")
+
+    def _story_changed(self, part: Part, block: Block | None) -> None:
+        self._on_change(self, part, block)
+        if part == "status" and self._reading is None:
+            self.send_next()  # an agent that worked by itself may have come to rest
+
+    def _tell(self, what: Heard) -> None:
+        self._on_change(self, what, None)

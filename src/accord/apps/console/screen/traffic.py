@@ -1,0 +1,85 @@
+"""What went over the wire and what the agent wrote on stderr, the last of it, with times."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from typing import Literal
+
+import msgspec
+
+__all__ = ["Entry", "Traffic"]
+
+_MOST_ENTRIES = 5000
+_MOST_BYTES = 16 * 1024 * 1024
+_LONGEST = 64 * 1024
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """A frame, or a piece of stderr. `data` is cut when it is long; `size` is what it was."""
+
+    when: float
+    kind: Literal["sent", "received", "stderr"]
+    data: bytes
+    size: int
+
+    @property
+    def method(self) -> str:
+        """What it is about: a method, the kind of an update, an answer."""
+        if self.kind == "stderr":
+            return ""
+        try:
+            frame = msgspec.json.decode(self.data, type=_Frame)
+        except msgspec.DecodeError:
+            return "…" if len(self.data) < self.size else "not JSON"
+        if frame.method == "session/update" and frame.params is not None:
+            return f"update {frame.params.update.tag}"
+        if frame.method is not None:
+            return frame.method
+        return f"answer to {frame.id}" if frame.error is None else f"error for {frame.id}"
+
+
+class _Update(msgspec.Struct, frozen=True, rename={"tag": "sessionUpdate"}):
+    tag: str = "?"
+
+
+class _Params(msgspec.Struct):
+    update: _Update = _Update()
+
+
+class _Frame(msgspec.Struct):
+    id: object = None
+    method: str | None = None
+    params: _Params | None = None
+    error: object = None
+
+
+class Traffic:
+    """A bounded record; the oldest goes first."""
+
+    def __init__(self) -> None:
+        self.entries: deque[Entry] = deque()
+        self.count = 0
+        self._bytes = 0
+
+    def frame(self, direction: Literal["sent", "received"], frame: bytes) -> None:
+        self._add(direction, frame)
+
+    def stderr(self, data: bytes) -> None:
+        self._add("stderr", data)
+
+    @property
+    def last_stderr(self) -> str:
+        """The last line that the agent wrote there."""
+        for entry in reversed(self.entries):
+            if entry.kind == "stderr" and entry.data.strip():
+                return entry.data.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        return ""
+
+    def _add(self, kind: Literal["sent", "received", "stderr"], data: bytes) -> None:
+        entry = Entry(time.time(), kind, bytes(data[:_LONGEST]), len(data))
+        self.entries.append(entry)
+        self.count += 1
+        self._bytes += len(entry.data)
+        while self._bytes > _MOST_BYTES or len(self.entries) > _MOST_ENTRIES:
+            self._bytes -= len(self.entries.popleft().data)

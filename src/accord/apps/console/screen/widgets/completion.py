@@ -1,0 +1,55 @@
+"""The list above the prompt: commands and files to choose from while writing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.text import Text
+
+from accord.apps.console.screen.completing import Completion
+from accord.apps.console.screen.drawing.ink import Palette
+from accord.apps.console.screen.widgets.panels import Panel
+
+__all__ = ["CompletionPanel"]
+
+
+class CompletionPanel(Panel):
+    """Shows what fits; one of them is chosen."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._offered: list[Completion] = []
+        self._place = 0
+        self._palette: Palette | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return bool(self._offered)
+
+    @property
+    def chosen(self) -> Completion | None:
+        return self._offered[self._place] if self._offered else None
+
+    def offer(self, offered: Sequence[Completion], palette: Palette) -> None:
+        if list(offered) != self._offered:
+            self._place = 0
+        self._offered, self._palette = list(offered), palette
+        self._draw()
+
+    def move(self, step: int) -> None:
+        if self._offered:
+            self._place = (self._place + step) % len(self._offered)
+            self._draw()
+
+    def _draw(self) -> None:
+        palette = self._palette
+        if palette is None or not self._offered:
+            self.put(Text())
+            return
+        widest = min(30, max(len(each.shown) for each in self._offered))
+        lines: list[Text] = []
+        for place, each in enumerate(self._offered):
+            mark = (" ▸ ", palette.accent) if place == self._place else ("   ", palette.text)
+            style = palette.accent if place == self._place else palette.text
+            lines.append(Text.assemble(mark, (each.shown.ljust(widest), style), (f"  {each.meaning}", palette.muted)))
+        self.put(Text("\n", no_wrap=True, overflow="ellipsis").join(lines))

@@ -1,0 +1,76 @@
+"""`accord run --format v1|v2`: the updates of the protocol itself, a `session/update` notification per line."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from accord.apps.console.output import Outputs
+from accord.apps.console.reporting import Outcome
+from accord.apps.console.sanitising import escaped
+from accord.client.session import Session
+from accord.dialects.dialect import Dialect
+from accord.dialects.v1 import V1
+from accord.dialects.v2 import V2
+from accord.jsonrpc.codec import encode
+from accord.jsonrpc.messages import Notification
+from accord.session.capabilities import ClientCapabilities
+from accord.session.requests import Initialized, PermissionAnswer, RequestPermission
+from accord.session.updates import Change
+
+__all__ = ["WireLines"]
+
+
+class _Params(msgspec.Struct, rename="camel"):
+    session_id: str
+
+
+class _Frame(msgspec.Struct):
+    method: str
+    params: _Params
+
+
+class WireLines:
+    """As the agent sent them where it speaks the version that was asked for, translated otherwise."""
+
+    def __init__(self, outputs: Outputs, version: Literal["v1", "v2"]) -> None:
+        self._outputs = outputs
+        kind: type[Dialect] = V1 if version == "v1" else V2
+        self._dialect = kind(client=ClientCapabilities(boolean_options=True, notices=True, compaction=True))
+        self._session_id: str | None = None
+        self._is_spoken = False
+
+    def started(self, agent: Initialized, session: Session, *, resumed: bool) -> None:
+        self._is_spoken = session.connection.dialect.name == self._dialect.name
+        self._session_id = session.id
+
+    def changed(self, change: Change) -> None:
+        if self._session_id is None or self._is_spoken:
+            return
+        for params in self._dialect.update_to_wire(self._session_id, change):
+            self._write(encode(Notification("session/update", params)))
+
+    def received(self, frame: bytes) -> None:
+        if self._is_spoken and b'"session/update"' in frame and _is_update(frame, self._session_id):
+            self._write(frame)
+
+    def decided(self, asked: RequestPermission, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:
+        pass
+
+    def noted(self, text: str, severity: str = "info") -> None:
+        pass
+
+    def ended(self, outcome: Outcome) -> None:
+        pass
+
+    def _write(self, frame: bytes) -> None:
+        self._outputs.out.write_bytes(escaped(frame.strip().replace(b"\n", b" ")) + b"\n")
+
+
+def _is_update(frame: bytes, session_id: str | None) -> bool:
+    try:
+        said = msgspec.json.decode(frame, type=_Frame)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return said.method == "session/update" and said.params.session_id == session_id

@@ -1,0 +1,61 @@
+"""The commands of `accord`. Each one's code lives in its app and is imported when the command is given.
+
+The module of a command has `describe(parser)`, which says what arguments it takes, without defaults; and `main(given)`,
+which gets those that were given, only those, and returns the exit status. A command `for_talking` also takes a command
+line after `--`, as `command`, and its `main` gets a function that tells the surroundings of a directory.
+"""
+
+from __future__ import annotations
+
+__all__ = ["COMMANDS", "TALK", "Command"]
+
+
+class Command:
+    """A word after `accord`."""
+
+    def __init__(self, name: str, group: str, summary: str, module: str, *, for_talking: bool = False) -> None:
+        self.name = name
+        self.group = group
+        self.summary = summary
+        self.module = module
+        self.for_talking = for_talking
+
+
+_TALKING, _EDITORS, _SETTINGS, _THIS = "Talk to agents", "For editors", "Settings", "This program"
+_CONSOLE = "accord.apps.console"
+
+TALK = Command("", _TALKING, "talk to an agent on the screen", f"{_CONSOLE}.talk_command", for_talking=True)
+"""`accord` without a command: what follows is an agent's name, options, or nothing at all."""
+
+COMMANDS = {
+    command.name: command
+    for command in (
+        Command("run", _TALKING, "one prompt without a screen", f"{_CONSOLE}.run_command", for_talking=True),
+        Command(
+            "sessions",
+            _TALKING,
+            "the sessions that an agent has kept",
+            f"{_CONSOLE}.sessions_command",
+            for_talking=True,
+        ),
+        Command(
+            "agents",
+            _TALKING,
+            "which agents there are, and what they can do",
+            f"{_CONSOLE}.agents_command",
+            for_talking=True,
+        ),
+        Command("agent", _EDITORS, "the built-in coding agent, on stdin and stdout", "accord.apps.coder.program"),
+        Command(
+            "config",
+            _SETTINGS,
+            "what is set, and where each value came from",
+            "accord.apps.coder.settings.config_command",
+        ),
+        Command("trust", _SETTINGS, "let a project's .accord.toml count", "accord.apps.coder.settings.trust_command"),
+        Command(
+            "permissions", _SETTINGS, "what you allowed or rejected for always", "accord.apps.coder.choices_command"
+        ),
+        Command("completion", _THIS, "commands and options on the Tab key", "accord.cli.completion"),
+    )
+}

@@ -1,0 +1,163 @@
+"""`accord completion`: a script that completes commands and options, made from the same parsers that read them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import Action, ArgumentParser
+from collections.abc import Callable, Mapping
+from pathlib import PurePath
+from typing import Any, NamedTuple
+
+from accord.cli.commands import COMMANDS
+from accord.cli.parsing import parser_of
+from accord.errors import AccordError
+
+__all__ = ["describe", "main", "script"]
+
+
+class Completed(NamedTuple):
+    """An option or a positional argument; `values` are words, or FILE or DIR."""
+
+    names: list[str]
+    meaning: str
+    takes_value: bool
+    values: list[str]
+
+
+def describe(parser: ArgumentParser) -> None:
+    parser.description = (
+        'Prints a script for your shell. bash: add `eval "$(accord completion bash)"` to ~/.bashrc. zsh: save it as '
+        "_accord in a directory of $fpath. fish: save it as ~/.config/fish/completions/accord.fish."
+    )
+    parser.add_argument("shell", metavar="SHELL", nargs="?", choices=tuple(_SHELLS), help="bash, zsh or fish")
+
+
+def main(given: Mapping[str, Any]) -> int:
+    shell = given.get("shell") or PurePath(os.environ.get("SHELL", "")).name
+    if shell not in _SHELLS:
+        raise AccordError(f"say for which shell: `accord completion {'`, `accord completion '.join(_SHELLS)}`")
+    sys.stdout.write(script(shell))
+    return 0
+
+
+def script(shell: str) -> str:
+    """The script for one of bash, zsh and fish."""
+    arguments = {
+        name: [_completed(action) for action in parser_of(command)._actions]  # noqa: SLF001  # argparse has no other way
+        for name, command in COMMANDS.items()
+    }
+    return _SHELLS[shell](arguments)
+
+
+def _completed(action: Action) -> Completed:
+    if action.choices is not None:
+        values = [str(choice) for choice in action.choices]
+    else:
+        values = [action.metavar] if isinstance(action.metavar, str) and action.metavar in ("FILE", "DIR") else []
+    return Completed(list(action.option_strings), action.help or "", action.nargs != 0, values)
+
+
+def _bash(arguments: Mapping[str, list[Completed]]) -> str:
+    lines = [
+        "# completion of accord for bash",
+        "_accord() {",
+        '    local word="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD-1]}"',
+        "    COMPREPLY=()",
+        '    if [ "$COMP_CWORD" -eq 1 ]; then',
+        f'        COMPREPLY=($(compgen -W "{_words([*arguments, "help", "--help", "--version"])}" -- "$word"))',
+        "        return",
+        "    fi",
+        '    case "${COMP_WORDS[1]} $before" in',
+    ]
+    for command, completed in arguments.items():
+        for each in completed:
+            if each.names and each.takes_value:
+                pattern = " | ".join(f"'{command} {name}'" for name in each.names)
+                lines.append(f"        {pattern}) {_bash_values(each.values)}; return ;;")
+    lines += ["    esac", '    case "${COMP_WORDS[1]}" in']
+    for command, completed in arguments.items():
+        options = _words([name for each in completed for name in each.names])
+        lines += [
+            f"        {command})",
+            '            case "$word" in',
+            f'                -*) COMPREPLY=($(compgen -W "{options}" -- "$word")) ;;',
+            f"                *) {_bash_values([value for each in completed if not each.names for value in each.values])} ;;",
+            "            esac ;;",
+        ]
+    lines.append(f'        help) COMPREPLY=($(compgen -W "{_words([*arguments])}" -- "$word")) ;;')
+    return "\n".join([*lines, "    esac", "}", "complete -F _accord accord", ""])
+
+
+def _bash_values(values: list[str]) -> str:
+    if values in (["FILE"], ["DIR"]):
+        kind = "f" if values == ["FILE"] else "d"
+        return f"local IFS=$'\\n'; compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -{kind} -- \"$word\"))"
+    return f'COMPREPLY=($(compgen -W "{_words(values)}" -- "$word"))'
+
+
+def _zsh(arguments: Mapping[str, list[Completed]]) -> str:
+    lines = ["#compdef accord", "# completion of accord for zsh", "_accord() {", "    local -a commands=("]
+    lines += [f"        {_quoted(f'{name}:{COMMANDS[name].summary}')}" for name in arguments]
+    lines += [
+        "    )",
+        "    if (( CURRENT == 2 )); then",
+        "        _describe command commands",
+        "        return",
+        "    fi",
+        "    local command=$words[2]",
+        "    shift words",
+        "    (( CURRENT-- ))",
+        "    case $command in",
+        "        help) _describe command commands ;;",
+    ]
+    for command, completed in arguments.items():
+        lines.append(f"        {command}) _arguments \\")
+        lines += [f"            {_quoted(spec)} \\" for each in completed for spec in _zsh_specs(each)]
+        lines.append("            ;;")
+    return "\n".join([*lines, "    esac", "}", '_accord "$@"', ""])
+
+
+def _zsh_specs(each: Completed) -> list[str]:
+    values = {"FILE": "_files", "DIR": "_files -/"}.get(" ".join(each.values), f"({' '.join(each.values)})")
+    meaning = each.meaning.translate({ord(letter): f"\\{letter}" for letter in "[]:\\"})
+    if not each.names:
+        return [f"1:{meaning}:{values}"]
+    value = f":value:{values if each.values else ''}" if each.takes_value else ""
+    return [f"{name}[{meaning}]{value}" for name in each.names]
+
+
+def _fish(arguments: Mapping[str, list[Completed]]) -> str:
+    lines = ["# completion of accord for fish", "complete -c accord -f"]
+    lines += [
+        f"complete -c accord -n __fish_use_subcommand -a {name} -d {_quoted(COMMANDS[name].summary)}"
+        for name in arguments
+    ]
+    lines += [f"complete -c accord -n __fish_use_subcommand -l {name}" for name in ("help", "version")]
+    for command, completed in arguments.items():
+        for each in completed:
+            lines.append(f"complete -c accord -n '__fish_seen_subcommand_from {command}'{_fish_argument(each)}")
+    return "\n".join([*lines, ""])
+
+
+def _fish_argument(each: Completed) -> str:
+    names = "".join(f" -l {name[2:]}" if name.startswith("--") else f" -s {name[1:]}" for name in each.names)
+    if not each.values:
+        values = " -x" if each.takes_value and each.names else ""
+    elif each.values == ["FILE"]:
+        values = " -r -F"
+    else:
+        words = "(__fish_complete_directories)" if each.values == ["DIR"] else _words(each.values)
+        values = f"{' -x' if each.names else ''} -a {_quoted(words)}"
+    return f"{names}{values} -d {_quoted(each.meaning)}"
+
+
+def _words(words: list[str]) -> str:
+    return " ".join(words)
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+_SHELLS: dict[str, Callable[[Mapping[str, list[Completed]]], str]] = {"bash": _bash, "zsh": _zsh, "fish": _fish}

@@ -1,0 +1,46 @@
+"""Arguments on the command line, with errors of one line that say what to do."""
+
+from __future__ import annotations
+
+import sys
+from argparse import SUPPRESS, ArgumentParser
+from collections.abc import Sequence
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any, NoReturn
+
+from accord.cli.commands import Command
+
+__all__ = ["given", "parser_of"]
+
+
+class _Parser(ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        hint = ""
+        if message.startswith("unrecognized arguments: "):
+            wrong = message.split()[2]
+            message = f"{wrong} is no argument of it"
+            known = [option for action in self._actions for option in action.option_strings]
+            close = get_close_matches(wrong.partition("=")[0], known, n=2)
+            hint = f"; did you mean {' or '.join(close)}?" if close else ""
+        sys.stderr.write(f"{self.prog}: {message}{hint} (`{self.prog} --help` tells more)\n")
+        sys.exit(2)
+
+
+def parser_of(command: Command) -> ArgumentParser:
+    """What reads its arguments, and tells about them."""
+    parser = _Parser(prog=f"accord {command.name}".strip(), argument_default=SUPPRESS, allow_abbrev=False)
+    import_module(command.module).describe(parser)
+    positional = [f"[{action.metavar}]" for action in parser._actions if not action.option_strings]  # noqa: SLF001
+    positional += ["[-- COMMAND]"] if command.for_talking else []
+    parser.usage = " ".join([parser.prog, "[options]", *positional])
+    return parser
+
+
+def given(command: Command, words: Sequence[str]) -> dict[str, Any]:
+    """The arguments that were given, and only those."""
+    parser = parser_of(command)
+    if not command.for_talking or "--" not in words:
+        return vars(parser.parse_args(words))
+    end = list(words).index("--")
+    return {**vars(parser.parse_args(words[:end])), "command": list(words[end + 1 :])}

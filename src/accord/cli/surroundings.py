@@ -1,0 +1,30 @@
+"""What the terminal client is told of the user's settings: it does not know the coding agent, so this does."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from accord.apps.coder.settings.directories import state_directory
+from accord.apps.coder.settings.loading import settings_in
+from accord.apps.console.surroundings import AgentCommand, Surroundings
+from accord.cli.commands import COMMANDS
+
+__all__ = ["surroundings_in"]
+
+
+def surroundings_in(cwd: Path) -> Surroundings:
+    """Those of a directory."""
+    loaded = settings_in(cwd)
+    settings = loaded.settings
+    return Surroundings(
+        builtin=[sys.executable, "-P", "-m", "accord", "agent"],  # -P: a project's own modules are not ours
+        state=state_directory(),
+        agents={
+            name: AgentCommand(command=[given.command, *given.args], env=given.env)
+            for name, given in settings.agents.items()
+        },
+        servers=settings.mcp_servers,
+        commands=list(COMMANDS),
+        notices=loaded.notices,
+    )

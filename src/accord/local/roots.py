@@ -1,0 +1,141 @@
+"""The directories inside which an agent may act.
+
+Law: what can't be shown to be inside is outside. Paths are compared by where they really lead, with all links followed,
+and what is opened later is opened step by step without following any, so a link that is put into the path meanwhile
+leads nowhere. FN-42
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+from accord.errors import Denied, InvalidParams
+
+__all__ = ["Directory", "PathLike", "Place", "Roots"]
+
+PathLike: TypeAlias = str | os.PathLike[str]
+
+_CAN_HOLD = os.open in os.supports_dir_fd
+_NO_LINK: int = getattr(os, "O_NOFOLLOW", 0)
+# With O_PATH, which Linux has, a directory need not be readable to be passed through.
+_PASS: int = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0)
+_PLAIN: int = getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+
+
+class Directory:
+    """A directory held open, so that its names stay its names whatever happens to the path that led to it.
+
+    Where the system can't hold one (Windows, not tested), it is only a path.
+    """
+
+    def __init__(self, path: Path, descriptor: int | None) -> None:
+        self._path = path
+        self._descriptor = descriptor
+
+    @classmethod
+    def opened(cls, path: Path) -> Directory:
+        """The directory with this path, whose links are followed."""
+        return cls(path, os.open(path, _PASS) if _CAN_HOLD else None)
+
+    def enter(self, name: str) -> Directory:
+        """A directory in this one; a link to one is none."""
+        descriptor = self._descriptor
+        if descriptor is not None:
+            descriptor = os.open(name, _PASS | _NO_LINK, dir_fd=descriptor)
+        return Directory(self._path / name, descriptor)
+
+    def close(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def create(self, name: str) -> None:
+        """Make a directory in this one, if there is none."""
+        with suppress(FileExistsError):
+            os.mkdir(self._named(name), dir_fd=self._descriptor)
+
+    def open(self, name: str, flags: int, mode: int = 0o600) -> int:
+        """Never follows a link, never waits for somebody at the other end."""
+        return os.open(self._named(name), flags | _NO_LINK | _PLAIN, mode, dir_fd=self._descriptor)
+
+    def status(self, name: str) -> os.stat_result | None:
+        """What is there, a link as a link; None when nothing is."""
+        try:
+            return os.stat(self._named(name), dir_fd=self._descriptor, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+
+    def is_writable(self, name: str) -> bool:
+        return os.access(self._named(name), os.W_OK, dir_fd=self._descriptor)
+
+    def replace(self, name: str, by: str) -> None:
+        """`by` takes the place of `name` in one step."""
+        os.replace(self._named(by), self._named(name), src_dir_fd=self._descriptor, dst_dir_fd=self._descriptor)
+
+    def move(self, name: str, to: Directory, new_name: str) -> None:
+        """Into another directory, or under another name; on POSIX in the place of whatever file is there."""
+        os.rename(self._named(name), to._named(new_name), src_dir_fd=self._descriptor, dst_dir_fd=to._descriptor)
+
+    def remove(self, name: str) -> None:
+        os.unlink(self._named(name), dir_fd=self._descriptor)
+
+    def _named(self, name: str) -> str:
+        return name if self._descriptor is not None else str(self._path / name)
+
+
+class Place(NamedTuple):
+    """Where a path really leads: some names below a root."""
+
+    path: str
+    root: Path
+    names: tuple[str, ...]
+
+    @property
+    def real(self) -> Path:
+        """The path without links."""
+        return self.root.joinpath(*self.names)
+
+    @contextmanager
+    def parent(self, *, creating: bool = False) -> Generator[Directory]:
+        """The directory it is in, held open; with `creating`, missing ones are made."""
+        directory = Directory.opened(self.root)
+        try:
+            for name in self.names[:-1]:
+                if creating:
+                    directory.create(name)
+                below = directory.enter(name)
+                directory.close()
+                directory = below
+            yield directory
+        finally:
+            directory.close()
+
+
+class Roots:
+    """Ordered, the first is where commands start. Where each really is, is looked up once, now."""
+
+    def __init__(self, directories: Iterable[PathLike] = ()) -> None:
+        self.directories: list[Path] = []
+        for directory in directories:
+            if not os.path.isabs(directory):  # noqa: PTH117  # the same rule as for what is asked
+                raise ValueError(f"a root must be an absolute path, not {os.fspath(directory)!r}")
+            self.directories.append(Path(os.path.realpath(directory)))
+
+    def __add__(self, other: Roots) -> Roots:
+        both = Roots()
+        both.directories = [*self.directories, *other.directories]
+        return both
+
+    def place(self, path: str, scope: str, field: str = "path") -> Place:
+        """Where the path really leads; `Denied` for the scope when that is not inside. It looks at the disk."""
+        if "\0" in path or not os.path.isabs(path):  # noqa: PTH117  # AMB-46: of this system, not of any
+            raise InvalidParams("must be an absolute path on this system", field=field)
+        real = Path(os.path.realpath(path))
+        for root in self.directories:
+            if real.is_relative_to(root):
+                return Place(path, root, real.relative_to(root).parts)
+        raise Denied(f"{scope} outside the session's directories: {path}")

@@ -1,0 +1,285 @@
+"""One session on several connections of an agent: open once, heard by all."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from accord.agent import Agent, Turn
+from accord.agent.live import LiveSessions
+from accord.errors import ConnectionClosed, InvalidRequest, NotFound, RequestCancelled
+from accord.session.requests import CloseSession, DeleteSession, LoadSession, ResumeSession, SetOption
+from tests.agent.user import CWD, User, plain_agent
+from tests.conversations.seen import told
+
+
+class Work:
+    """What the agent does, step by step as a test says."""
+
+    def __init__(self) -> None:
+        self.go = asyncio.Event()
+        self.turns: list[str] = []
+        self.opened = 0
+
+
+def worker(store: Any, **options: Any) -> tuple[Agent, Work]:
+    agent, work = plain_agent(store=store, **options), Work()
+    agent.option("mode", choices=["ask", "code"])
+
+    @agent.new_session
+    async def prepare(session: Any) -> None:
+        work.opened += 1
+
+    @agent.command("again", "Once more")
+    async def again(turn: Turn) -> None:
+        return
+
+    @agent.prompt
+    async def answer(turn: Turn) -> None:
+        work.turns.append(turn.text)
+        await turn.say(f"{turn.text} begins. ")
+        if turn.text == "wait":
+            await work.go.wait()
+        if turn.text == "stream":
+            async with turn.tool_call("Count") as call:
+                for number in range(400):
+                    await turn.say(f"{number} ")
+                    if number % 50 == 0:
+                        await call.say(f"{number}")
+                        await asyncio.sleep(0)
+        if turn.text == "ask":
+            await turn.allowed("May I?")
+        await turn.say(f"{turn.text} ends. ")
+
+    return agent, work
+
+
+async def shared(user: User, other: User) -> str:
+    """A session that both have open, with some history."""
+    session = await user.new_session()
+    await user.prompt(session, "first")
+    await load(other, session)
+    return session
+
+
+async def load(user: User, session: str) -> None:
+    user.take_in(session, await user.ask(LoadSession(session_id=session, cwd=CWD)))
+
+
+@pytest.fixture(params=[1, 2, "2-draft"], ids=["with-v1", "with-v2", "with-v2-draft"])
+def other_version(request: pytest.FixtureRequest) -> Any:
+    return request.param
+
+
+async def test_all_hear_everything_once_and_it_is_kept_once(version, other_version, store):
+    agent, work = worker(store)
+    async with User(agent, version) as user, User(agent, other_version) as other:
+        session = await shared(user, other)
+        await user.prompt(session, "second")
+        await other.prompt(session, "third")
+        await user.until("agent: third ends. ")
+        assert work.opened == 1
+        assert told(user.transcripts[session])["messages"] == told(other.transcripts[session])["messages"]
+        before = [text for _, text in told(user.transcripts[session])["messages"]]
+        assert before == [
+            text for name in ("first", "second", "third") for text in (name, f"{name} begins. {name} ends. ")
+        ]
+    async with User(worker(store)[0], version) as later:
+        await load(later, session)
+        assert [text for _, text in told(later.transcripts[session])["messages"]] == before
+
+
+@pytest.mark.parametrize("merge_seconds", [0.0, 0.02])
+async def test_who_comes_in_the_middle_of_a_turn_misses_nothing_and_hears_nothing_twice(
+    version, other_version, store, merge_seconds
+):
+    agent, _ = worker(store, merge_seconds=merge_seconds)
+    async with User(agent, version) as user, User(agent, other_version) as other:
+        session = await user.new_session()
+        await user.prompt(session, "stream")
+        reply = user.start(user.prompt(session, "stream"))
+        for _ in range(3):
+            await asyncio.sleep(0)
+        await load(other, session)
+        assert await reply == "end_turn"
+        await user.prompt(session, "last")
+        await other.until("agent: last ends. ") if merge_seconds == 0 else await other.prompt(session, "more")
+        expected = [each for each in told(user.transcripts[session])["messages"] if each[1]]
+        assert told(other.transcripts[session])["messages"][: len(expected)] == expected
+        ours, theirs = told(user.transcripts[session])["calls"], told(other.transcripts[session])["calls"]
+        assert ours == theirs
+
+
+async def test_the_one_who_prompted_is_asked(version, other_version, store):
+    agent, _ = worker(store)
+    async with User(agent, version) as user, User(agent, other_version) as other:
+        session = await shared(user, other)
+        await other.prompt(session, "ask")
+        await user.until("agent: ask ends. ")
+        assert (len(user.asked), len(other.asked)) == (0, 1)
+
+
+async def test_who_goes_takes_only_its_own_turn_along(version, other_version, store):
+    agent, work = worker(store)
+    async with User(agent, other_version) as other:
+        async with User(agent, version) as user:
+            session = await shared(user, other)
+            user.start(user.prompt(session, "wait"))
+            await other.until("agent: wait begins. ")
+            other.start(other.prompt(session, "queued"))
+        await other.until("agent: queued ends. ")
+        assert work.turns == ["first", "wait", "queued"]
+        assert await other.prompt(session, "more") == "end_turn"
+        assert work.opened == 1
+    assert agent.live.summaries() == []
+
+
+async def test_close_is_for_one_connection_and_delete_for_all(version, store):
+    agent, work = worker(store)
+    async with User(agent, version) as user, User(agent, version) as other:
+        session = await shared(user, other)
+        reply = other.start(other.prompt(session, "wait"))
+        await user.until("agent: wait begins. ")
+        await user.ask(CloseSession(session_id=session))
+        heard = len(user.seen)
+        work.go.set()
+        assert await reply == "end_turn"
+        assert len(user.seen) == heard
+        with pytest.raises(NotFound):
+            await user.prompt(session, "x")
+        await load(user, session)
+        assert user.agent is not None
+        if user.agent.capabilities.delete:
+            await user.ask(DeleteSession(session_id=session))
+            for each in (user, other):
+                with pytest.raises(NotFound):
+                    await each.prompt(session, "x")
+            with pytest.raises(NotFound):
+                await load(other, session)
+
+
+async def test_anybody_may_cancel(version, other_version, store):
+    agent, _ = worker(store)
+    async with User(agent, version) as user, User(agent, other_version) as other:
+        session = await shared(user, other)
+        reply = user.start(user.prompt(session, "wait"))
+        await other.until("agent: wait begins. ")
+        await other.cancel(session)
+        assert await reply == "cancelled"
+
+
+async def test_what_one_chooses_all_see(version, other_version, store):
+    agent, _ = worker(store)
+    async with User(agent, version) as user, User(agent, other_version) as other:
+        session = await shared(user, other)
+        await other.ask(SetOption(session_id=session, option_id="mode", value="code"))
+        await user.prompt(session, "x")
+        for each in (user, other):
+            assert {option.id: option.value for option in each.transcripts[session].options} == {"mode": "code"}
+
+
+async def test_a_session_is_opened_once_however_many_ask_at_the_same_time(version, store):
+    agent, work = worker(store)
+    async with User(agent, version) as user:
+        session = await user.new_session()
+        await user.prompt(session, "first")
+    async with User(agent, version) as user, User(agent, version) as other:
+        asked = [each.ask(LoadSession(session_id=session, cwd=CWD)) for each in (user, other, user, other)]
+        await asyncio.gather(*asked)
+        assert work.opened == 2
+        assert await user.prompt(session, "second") == "end_turn"
+        await other.until("agent: second ends. ")
+
+
+async def test_a_session_that_is_being_closed_is_opened_again_when_that_is_done(version, store):
+    agent, _ = worker(store)
+    async with User(agent, version) as user, User(agent, version) as other:
+        session = await user.new_session()
+        reply = user.start(user.prompt(session, "wait"))
+        await user.until("agent: wait begins. ")
+        closing = user.start(user.ask(CloseSession(session_id=session)))
+        await asyncio.sleep(0)
+        await other.ask(ResumeSession(session_id=session, cwd=CWD))
+        await closing
+        assert await reply == "cancelled"
+        assert await other.prompt(session, "more") == "end_turn"
+        assert len(agent.live.summaries()) == 1
+
+
+async def test_whoever_does_not_read_stops_nobody_else(version, store):
+    agent, _ = worker(store)
+
+    @agent.prompt
+    async def flood(turn: Turn) -> None:
+        for _ in range(200):
+            await turn.say("x" * 10_000)
+
+    async with User(agent, version) as user, User(agent, version) as other:
+        session = await user.new_session()
+        await load(other, session)
+        other.peer._transport.pause_receiving()
+        assert await user.prompt(session, "go") == "end_turn"
+        other.peer._transport.resume_receiving()
+        await other.until("agent: " + "x" * 10_000)
+
+
+async def test_who_never_takes_the_history_is_given_up(version, store, monkeypatch, caplog):
+    monkeypatch.setattr("accord.agent.listeners._HELD", 50)
+    agent, _ = worker(store)
+
+    @agent.prompt
+    async def flood(turn: Turn) -> None:
+        for _ in range(200):
+            await turn.say("x" * 10_000)
+
+    async with User(agent, version) as user, User(agent, version) as other:
+        session = await user.new_session()
+        await user.prompt(session, "go")
+        await user.prompt(session, "go")
+        other.peer._transport.pause_receiving()
+        loading = other.start(load(other, session))
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert await user.prompt(session, "go") == "end_turn"
+        other.peer._transport.resume_receiving()
+        with pytest.raises((ConnectionClosed, RequestCancelled)):
+            await loading
+        await other.peer.wait_closed()
+        assert await user.prompt(session, "go") == "end_turn"
+        assert "is given up" in caplog.text
+        assert len(agent.live.find(session).session.listeners) == 1  # type: ignore[union-attr]
+
+
+async def test_what_a_session_is_told_while_it_is_prepared_comes_after_its_answer(version):
+    """FN-01: updates that belong to a new session go out after the answer that names it."""
+    agent = plain_agent()
+
+    @agent.new_session
+    async def prepare(session: Any) -> None:
+        await session.title("A title")
+
+    async with User(agent, version) as user:
+        await user.new_session()
+        await user.until("title A title")
+        frames = [frame for frame in user.sent() if "result" in frame or "A title" in repr(frame)]
+        assert "sessionId" in frames[-2]["result"]
+
+
+def test_a_session_of_another_thread_is_refused():
+    class Elsewhere:
+        def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+            self.loop = loop
+
+    loop = asyncio.new_event_loop()
+    sessions = LiveSessions()
+    sessions._live["s"] = Elsewhere(loop)  # type: ignore[assignment]
+
+    async def look() -> Any:
+        return sessions.find("s")
+
+    with pytest.raises(InvalidRequest, match="another thread"):
+        asyncio.run(look())
+    loop.close()
+    assert asyncio.run(look()) is None

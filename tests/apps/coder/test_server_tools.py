@@ -1,0 +1,111 @@
+"""Tools of MCP servers among our own."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from accord import permissions
+from accord.agent.mcp.tools import McpResult, McpTool
+from accord.apps.coder.tools.servers import tools_of
+from accord.errors import DeadlineExceeded
+from accord.session.content import Image, Text
+from tests.apps.coder.scripted import tool
+
+SHOOT = McpTool(server="cam era", name="shoot", input_schema={"type": "object"})
+
+
+class Servers:
+    """Stands for the connections of a session."""
+
+    def __init__(self, call: Any) -> None:
+        self.tools = [SHOOT]
+        self.call = call
+
+    async def aclose(self) -> None:
+        pass
+
+
+def test_every_tool_has_a_name_of_its_own_that_models_take() -> None:
+    tools = [
+        McpTool(server=server, name=name, input_schema={})
+        for server, name in [
+            ("a", "b__c"),
+            ("a__b", "c"),
+            ("a", "b c"),
+            ("a", "b.c"),
+            ("s" * 60, "one"),
+            ("s" * 60, "two"),
+        ]
+    ]
+    names = [each.name for each in tools_of(tools)]
+    assert names[:4] == ["a__b__c", "a__b__c_2", "a__b_c", "a__b_c_2"]
+    assert len(set(names)) == 6
+    assert max(len(name) for name in names) <= 64
+
+
+async def test_its_text_is_bounded_and_told_once_and_its_pictures_go_beside(sit: Any) -> None:
+    picture = Image(data="aGk=", mime_type="image/png")
+
+    async def call(*_: Any, **__: Any) -> McpResult:
+        return McpResult(content=[Text("x" * 100_000), picture])
+
+    async with sit(on_permission=permissions.allow_all) as desk:
+        desk.agent_side.servers = Servers(call)
+        (outcome,) = await desk.use(tool("cam_era__shoot", at="you"))
+        assert len(outcome.text) < 33_000
+        assert outcome.content == [picture]
+        shown: Any = desk.calls[-1].content[0]
+        assert '"at": "you"' in shown.content.text
+        desk.agent_side.servers = None
+
+
+@pytest.mark.parametrize("mode", ["ask", "code"])
+async def test_the_user_is_asked_for_each_in_every_mode(sit: Any, mode: str) -> None:
+    async def call(*_: Any, **__: Any) -> McpResult:
+        raise AssertionError("nobody allowed it")
+
+    async with sit() as desk:
+        await desk.session.set_option("mode", mode)
+        desk.agent_side.servers = Servers(call)
+        (outcome,) = await desk.use(tool("cam_era__shoot"))
+        assert "The user said no" in outcome.text
+        desk.agent_side.servers = None
+
+
+async def test_an_architect_has_none_of_them(sit: Any) -> None:
+    async def call(*_: Any, **__: Any) -> McpResult:
+        raise AssertionError("an architect changes nothing")
+
+    async with sit(on_permission=permissions.allow_all) as desk:
+        await desk.session.set_option("mode", "architect")
+        desk.agent_side.servers = Servers(call)
+        (outcome,) = await desk.use(tool("cam_era__shoot"))
+        assert "an architect changes nothing" in outcome.text
+        assert not [each for each in desk.model.asked[0].tools if "shoot" in each.name]
+        desk.agent_side.servers = None
+
+
+async def test_one_that_hangs_is_given_up_after_its_time_and_cancelled_with_the_turn(sit: Any) -> None:
+    begun = asyncio.Event()
+
+    async def call(*_: Any, deadline: float, **__: Any) -> McpResult:
+        assert deadline == 0.5
+        if begun.is_set():
+            raise DeadlineExceeded("tools/call", deadline)
+        begun.set()
+        await asyncio.get_running_loop().create_future()
+        raise AssertionError
+
+    async with sit(on_permission=permissions.allow_all, flags={"command_deadline": "0.5"}) as desk:
+        desk.agent_side.servers = Servers(call)
+        desk.model.steps = [[tool("cam_era__shoot")]]
+        reply = await desk.session.prompt("Go")
+        await begun.wait()
+        await reply.cancel()
+        assert await reply.finished() == "cancelled"
+        (*_, outcome) = await desk.use(tool("cam_era__shoot"))
+        assert outcome.text == "cam era did not answer within 0.5 seconds"
+        desk.agent_side.servers = None

@@ -1,0 +1,12 @@
+"""Each test of what crosses the wire runs for every version."""
+
+from __future__ import annotations
+
+import pytest
+
+from accord.dialects.negotiation import Offered
+
+
+@pytest.fixture(params=[1, 2, "2-draft"], ids=["v1", "v2", "v2-draft"])
+def version(request: pytest.FixtureRequest) -> Offered:
+    return request.param

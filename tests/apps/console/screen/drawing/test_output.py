@@ -1,0 +1,55 @@
+"""What programs write: colours stay, all else that they do to a terminal does not."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as some
+
+from accord.apps.console.screen.drawing.output import output_lines
+from accord.apps.console.screen.drawing.terminals import draw_output, draw_terminal
+from accord.session.entities import Exit, Terminal
+from accord.session.growing import Output
+from tests.apps.console.screen.drawing.palettes import ink, texts
+
+
+def plain(text: str, last: int | None = None) -> list[str]:
+    return [line.plain for line in output_lines(text, last)[0]]
+
+
+def test_colours_become_styles():
+    lines, _ = output_lines("\x1b[31mred\x1b[0m and \x1b[1;38;5;12mblue\x1b[m\n")
+    assert lines[0].plain == "red and blue"
+    assert lines[0].spans[0].style.color.number == 1
+
+
+def test_titles_cursor_movements_and_links_are_gone():
+    text = "\x1b]0;owned\x07a\x1b[2Jb\x1b[10;10Hc\x1b]8;;http://evil\x1b\\d\x1b]8;;\x1b\\\x1b(0e\n"
+    assert plain(text) == ["abcde"]
+
+
+def test_a_sequence_that_never_ends_is_shown_harmless():
+    assert plain("\x1b]0;unfinished") == ["0;unfinished"]
+
+
+def test_a_progress_bar_shows_its_last_state():
+    assert plain("10 %\r50 %\r100 %\r\nnext\r\n") == ["100 %", "next"]
+
+
+def test_only_the_last_lines_are_shown_with_how_many_were_left_out():
+    lines, left_out = output_lines("\n".join(map(str, range(100))), 3)
+    assert ([line.plain for line in lines], left_out) == (["97", "98", "99"], 97)
+    assert texts(draw_output(b"1\n2\n3\n", ink(), 2)) == ["│ … 1 earlier lines", "│ 2", "│ 3"]
+
+
+def test_a_terminal_tells_its_command_directory_and_end():
+    terminal = Terminal(
+        id="t", command="make\x1b[2J", cwd="/b", output=Output(b"caf\xc3\xa9\n"), exit=Exit(signal="SIGKILL")
+    )
+    assert texts(draw_terminal(terminal, ink(), 5, "/a")) == ["$ make␛[2J  in /b", "│ café", "ended by SIGKILL"]
+
+
+@given(some.text(), some.integers(20, 60))
+def test_nothing_a_program_writes_reaches_the_terminal_as_it_is(text, width):
+    for strip in draw_output(text.encode("utf-8", "surrogatepass"), ink(width), 50):
+        assert strip.cell_length <= width
+        assert not any(ord(letter) < 32 or 127 <= ord(letter) < 160 for letter in strip.text)

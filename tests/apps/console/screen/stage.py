@@ -1,0 +1,113 @@
+"""The screen with an agent behind it, driven by keys and read as text."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from textual.pilot import Pilot
+
+from accord.apps.console.screen.app import Console
+from accord.apps.console.screen.opening import Opening
+from accord.apps.console.screen.widgets import permission
+from accord.session.requests import RequestPermission
+
+
+class Stage:
+    """What a test sees of a screen."""
+
+    def __init__(self, app: Console, pilot: Pilot[Any]) -> None:
+        self.app = app
+        self.pilot = pilot
+        self.copied: list[str] = []
+        self.titles: list[str] = []
+
+    @property
+    def talk(self) -> Any:
+        return self.app.talk
+
+    @property
+    def lines(self) -> list[str]:
+        """What is on the screen now, from top to bottom."""
+        return [strip.text.rstrip() for strip in self.app.screen._compositor.render_strips()]
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+    @property
+    def story(self) -> str:
+        """All of the conversation, also what is out of sight."""
+        ink = self.app.conversation._ink
+        assert ink is not None
+        return "\n".join(line.text.rstrip() for block in self.talk.story.blocks for line in block.lines(ink))
+
+    @property
+    def prompt(self) -> str:
+        return self.app.prompt.text
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+
+    async def type(self, text: str) -> None:
+        names = {" ": "space", "\n": "ctrl+j"}
+        await self.pilot.press(*[names.get(letter, letter) for letter in text])
+
+    async def send(self, text: str) -> None:
+        self.app.prompt.take(text)
+        await self.press("enter")
+
+    async def until(self, is_so: Callable[[], Any]) -> None:
+        """The test's hang guard ends what never comes."""
+        while not is_so():
+            await self.pilot.pause()
+        self.app.conversation.paint()
+        await self.pilot.pause()
+
+    async def shows(self, *texts: str) -> None:
+        """Wait until all of them are on the screen."""
+
+        def are_there() -> bool:
+            self.app.conversation.paint()
+            return all(text in self.text for text in texts)
+
+        while not are_there():
+            await self.pilot.pause()
+
+    async def idle(self) -> None:
+        await self.until(lambda: self.talk.is_open and not self.talk.is_busy and not self.talk.queue)
+
+    async def asked(self) -> RequestPermission:
+        """Wait for a question, and until its bar takes keys."""
+        dock = self.app.main.questions
+        await self.until(lambda: dock.question is not None and dock.question is self.talk.asking.first)
+        await self.pilot.pause()
+        assert dock.question is not None
+        return dock.question.asked  # type: ignore[return-value]
+
+
+@asynccontextmanager
+async def opened(
+    target: Any,
+    cwd: Path,
+    *,
+    size: tuple[int, int] = (100, 36),
+    ready: bool = True,
+    settling: float = 0.0,
+    **given: Any,
+) -> AsyncIterator[Stage]:
+    """A screen in memory; a question takes its first key at once unless `settling` says otherwise."""
+    usual, permission.SETTLING = permission.SETTLING, settling
+    try:
+        app = Console(Opening(target=target, name="tester", cwd=cwd, **{"theme": "accord-dark", **given}))
+        async with app.run_test(size=size, notifications=True) as pilot:
+            stage = Stage(app, pilot)
+            app.copy_to_clipboard = stage.copied.append  # type: ignore[method-assign]
+            app.set_window_title = stage.titles.append  # type: ignore[method-assign]
+            if ready:
+                await stage.until(lambda: app.talk.is_open)
+            yield stage
+    finally:
+        permission.SETTLING = usual

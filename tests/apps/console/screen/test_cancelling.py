@@ -1,0 +1,123 @@
+"""Stopping: asked first, then made to; and what busy means."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from accord import Agent, Turn
+from accord.apps.console.screen import app as app_module
+from accord.testing import ScriptedAgent
+from tests.apps.console.screen.stage import opened
+
+
+async def test_escape_stops_the_turn_and_says_so(tmp_path, version):
+    agent = ScriptedAgent(version)
+    async with opened(agent, tmp_path, version=version) as stage:
+        await stage.send("Go")
+        asked = await agent.next("session/prompt")
+        agent.begin(asked)
+        await stage.shows("esc stops")
+        await stage.press("escape")
+        await agent.next("session/cancel")
+        await stage.shows("stopping… esc again kills the agent")
+        agent.finish(asked, "cancelled")
+        await stage.shows("● ready", "stopped")
+
+
+async def test_ctrl_c_stops_it_too(tmp_path):
+    agent = ScriptedAgent(1)
+    async with opened(agent, tmp_path, version=1) as stage:
+        await stage.send("Go")
+        asked = await agent.next("session/prompt")
+        await stage.press("ctrl+c")
+        await agent.next("session/cancel")
+        agent.finish(asked, "end_turn")
+        await stage.shows("stopped; the agent says: end_turn")
+
+
+async def test_questions_that_are_open_are_answered_when_the_turn_is_stopped(tmp_path, version):
+    agent, allowed = Agent("asker", version="1"), []
+
+    @agent.prompt
+    async def ask(turn: Turn) -> None:
+        async with turn.tool_call("Do it") as call:
+            allowed.append(await turn.allowed(call))
+
+    async with opened(agent, tmp_path, version=version) as stage:
+        await stage.send("Go")
+        await stage.asked()
+        await stage.press("ctrl+c")
+        await stage.idle()
+        assert stage.talk.asking.questions == []
+        assert True not in allowed
+        assert "Permission" not in stage.text
+
+
+async def test_a_second_press_kills_an_agent_that_does_not_stop(tmp_path, monkeypatch):
+    agent = ScriptedAgent(1)
+    async with opened(agent, tmp_path, version=1) as stage:
+        await stage.send("Go")
+        await agent.next("session/prompt")
+        await stage.press("escape")
+        await agent.next("session/cancel")
+        await stage.press("escape")
+        assert stage.app.agent.state == "ready"  # the same press, held down
+        monkeypatch.setattr(app_module, "KEY_REPEAT", -1.0)
+        await stage.press("escape")
+        await stage.shows("The agent is gone", "gone, F5 starts it again")
+
+
+async def test_busy_is_read_from_the_request_that_is_open(tmp_path):
+    agent = ScriptedAgent(2)
+    async with opened(agent, tmp_path, version=2) as stage:
+        assert not stage.talk.is_busy
+        agent.update("state_update", state="running")
+        await stage.until(lambda: stage.talk.is_busy)
+        await stage.shows("works")
+        agent.update("state_update", state="idle")
+        await stage.shows("● ready")
+
+
+async def test_a_failed_model_call_is_shown_as_what_it_is_and_the_session_lives(tmp_path, version):
+    """FN-94: a failed model call comes as an error with an odd code; the session goes on."""
+    agent = ScriptedAgent(version)
+    async with opened(agent, tmp_path, version=version) as stage:
+        await stage.send("Go")
+        (await agent.next("session/prompt")).fail(400, "context too long", {"used": 9})
+        await stage.shows("context too long (400)", "used: 9", "● ready")
+        await stage.send("Again")
+        asked = await agent.next("session/prompt")
+        agent.begin(asked)
+        agent.say("Fine now")
+        agent.finish(asked, "refusal")
+        await stage.shows("Fine now", "the agent refused to go on")
+
+
+async def test_the_time_of_a_turn_is_shown(tmp_path, monkeypatch):
+    agent = ScriptedAgent(1)
+    async with opened(agent, tmp_path, version=1) as stage:
+        await stage.send("Go")
+        asked = await agent.next("session/prompt")
+        stage.talk.busy_since = time.monotonic() - 75
+        stage.app.showing.status()
+        await stage.shows("works 1:15 min")
+        agent.finish(asked)
+        await stage.idle()
+
+
+async def test_the_agent_ends_with_the_screen(tmp_path):
+    ended = asyncio.Event()
+    agent = Agent("sleeper", version="1")
+
+    @agent.prompt
+    async def sleep(turn: Turn) -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+
+    async with opened(agent, tmp_path) as stage:
+        await stage.send("Go")
+        await stage.until(lambda: stage.talk.is_busy)
+    await ended.wait()

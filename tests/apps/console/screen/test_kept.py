@@ -1,0 +1,58 @@
+"""What the screen keeps: traffic, drafts; and what it says of itself in the status line."""
+
+from __future__ import annotations
+
+import stat
+
+from accord.apps.console.screen.drafts import Drafts
+from accord.apps.console.screen.themes import usual_theme
+from accord.apps.console.screen.traffic import Traffic
+
+
+def test_traffic_is_bounded_and_says_what_each_frame_is():
+    traffic = Traffic()
+    traffic.frame("sent", b'{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/"}}')
+    traffic.frame("received", b'{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s"}}')
+    traffic.frame("received", b'{"jsonrpc":"2.0","id":2,"error":{"code":1,"message":"no"}}')
+    traffic.frame("received", b'{"method":"session/update","params":{"update":{"sessionUpdate":"plan"}}}')
+    traffic.frame("received", b"npm warn")
+    traffic.stderr(b"one\ntwo\n")
+    methods = [entry.method for entry in traffic.entries]
+    assert methods == ["session/new", "answer to 1", "error for 2", "update plan", "not JSON", ""]
+    assert traffic.last_stderr == "two"
+    for _ in range(6000):
+        traffic.frame("sent", b"x" * 5000)
+    assert len(traffic.entries) <= 5000
+    assert sum(len(entry.data) for entry in traffic.entries) <= 16 * 1024 * 1024
+    traffic.frame("sent", b"y" * 100_000)
+    assert (traffic.entries[-1].size, len(traffic.entries[-1].data)) == (100_000, 64 * 1024)
+
+
+def test_drafts_outlive_the_program_and_are_the_users_alone(tmp_path):
+    drafts = Drafts(tmp_path / "state")
+    drafts.keep("a", "half a thought")
+    drafts.keep("b", "  ")
+    assert Drafts(tmp_path / "state").of("a") == "half a thought"
+    assert Drafts(tmp_path / "state").of("b") == ""
+    assert stat.S_IMODE((tmp_path / "state" / "drafts.json").stat().st_mode) == 0o600
+    for number in range(150):
+        drafts.keep(str(number), "x")
+    assert Drafts(tmp_path / "state").of("a") == ""
+    drafts.keep("149", "")
+    assert Drafts(tmp_path / "state").of("149") == ""
+
+
+def test_a_drafts_file_that_cannot_be_read_or_written_costs_nothing(tmp_path):
+    (tmp_path / "drafts.json").write_text("{nonsense")
+    drafts = Drafts(tmp_path)
+    assert drafts.of("a") == ""
+    (tmp_path / "file").write_text("")
+    Drafts(tmp_path / "file").keep("a", "x")
+    assert Drafts(None).of("a") == ""
+
+
+def test_the_theme_fits_what_the_terminal_tells():
+    assert usual_theme({"TERM": "xterm-256color"}) == "accord-dark"
+    assert usual_theme({"TERM": "xterm", "COLORTERM": "truecolor", "COLORFGBG": "0;15"}) == "accord-light"
+    assert usual_theme({"TERM": "linux"}) == "ansi-dark"
+    assert usual_theme({"TERM": "vt100", "COLORFGBG": "0;7"}) == "ansi-light"

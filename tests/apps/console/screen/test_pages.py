@@ -1,0 +1,212 @@
+"""What opens over the conversation: keys, options, files, log, palette, themes; and what is exported."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+
+import pytest
+
+from accord import Agent, Transcript, Turn
+from accord.apps.console.screen.drawing.drawn_diffs import MINUS
+from accord.apps.console.screen.main_screen import KEYS
+from accord.session.entities import Diff, FileChange
+from accord.session.updates import MessagePiece
+from accord.testing import ScriptedAgent
+from tests.apps.console.screen.stage import opened
+
+
+def editor() -> Agent:
+    agent = Agent("editor", version="1")
+
+    @agent.prompt
+    async def edit(turn: Turn) -> None:
+        for name, status in (("a.py", True), ("b.py", True), ("a.py", True), ("lost.py", False)):
+            path = str(turn.cwd / name)
+            change = FileChange(operation="modify", path=path, old_text="x = 1\n", new_text="x = 2\ny = 3\n")
+            async with turn.tool_call(f"Edit {name}", kind="edit", content=[Diff(changes=[change])]) as call:
+                if not status:
+                    await call.fail("no")
+
+    return agent
+
+
+async def test_f1_lists_every_key_of_the_main_screen(tmp_path):
+    async with opened(editor(), tmp_path, size=(120, 80)) as stage:
+        await stage.press("f1")
+        await stage.shows("Anywhere", "When the agent asks", "In the conversation")
+        for binding in KEYS:
+            assert binding.description[:60] in stage.text
+        await stage.press("escape")
+        assert stage.app.screen is stage.app.main
+
+
+async def test_shift_tab_takes_the_next_mode(tmp_path, version):
+    agent = Agent("modes", version="1")
+    agent.option("mode", name="Mode", choices=[("ask", "Ask"), ("code", "Code")], default="ask", category="mode")(_ok)
+    agent.prompt(_say)
+    async with opened(agent, tmp_path, version=version) as stage:
+        assert "tester · Ask" in stage.lines[-1]
+        await stage.press("shift+tab")
+        await stage.shows("tester · Code")
+        await stage.press("shift+tab")
+        await stage.shows("tester · Ask")
+
+
+async def test_every_option_is_in_the_menu_and_can_be_set(tmp_path, version):
+    agent, chosen = Agent("options", version="1"), {}
+
+    def keep(name):
+        async def choose(session, value) -> None:
+            chosen[name] = value
+
+        return choose
+
+    agent.option("model", name="Model", choices=["big", "small"], default="big", category="model")(keep("model"))
+    agent.option("loud", name="Loud", default=False)(keep("loud"))
+    agent.prompt(_say)
+    async with opened(agent, tmp_path, version=version) as stage:
+        await stage.press("f2")
+        await stage.shows("Options", "Model  big", "Loud  off")
+        await stage.press("enter")
+        await stage.shows("● big", "small")
+        await stage.press("down", "enter")
+        await stage.until(lambda: chosen == {"model": "small"})
+        await stage.shows("tester · small")
+        await stage.press("f2")
+        await stage.type("lou")
+        await stage.press("enter")
+        await stage.until(lambda: chosen.get("loud") is True)
+
+
+async def test_an_option_that_the_agent_changes_is_shown_at_once(tmp_path):
+    agent = ScriptedAgent(1)
+    option = {"id": "model", "name": "Model", "type": "select", "category": "model", "currentValue": "m1"}
+    options = [{**option, "options": [{"value": "m1", "name": "One"}, {"value": "m2", "name": "Two"}]}]
+    agent.on("session/new", {"sessionId": "s", "configOptions": options})
+    async with opened(agent, tmp_path, version=1) as stage:
+        await stage.shows("tester · One")
+        agent.update("config_option_update", configOptions=[{**options[0], "currentValue": "m2"}])
+        await stage.shows("tester · Two")
+
+
+async def test_f4_lists_all_changed_files_with_their_changes(tmp_path):
+    async with opened(editor(), tmp_path) as stage:
+        await stage.send("Go")
+        await stage.idle()
+        await stage.press("f4")
+        await stage.shows("2 changed files", f"a.py  +4 {MINUS}2", f"b.py  +2 {MINUS}1", "x = 2")
+        assert "lost.py" not in "\n".join(stage.lines[3:12])
+
+
+async def test_a_changed_file_is_opened_in_the_editor_at_its_line(tmp_path, monkeypatch):
+    opened_with: list[tuple[str, int | None]] = []
+    async with opened(editor(), tmp_path) as stage:
+        stage.app.turning.edit_file = lambda path, line: opened_with.append((path, line)) or True  # type: ignore[method-assign]
+        await stage.send("Go")
+        await stage.idle()
+        await stage.press("f4")
+        await stage.shows("2 changed files")
+        await stage.press("down", "e")
+        await stage.until(lambda: opened_with)
+        assert opened_with == [(str(tmp_path / "b.py"), 1)]
+        await stage.press("escape", "tab", "k", "e")
+        await stage.until(lambda: len(opened_with) == 2)
+        assert opened_with[1][0] == str(tmp_path / "lost.py")
+
+
+async def test_the_log_shows_the_traffic_with_times_and_what_is_in_it(tmp_path, version):
+    async with opened(editor(), tmp_path, version=version) as stage:
+        stage.app.agent.traffic.stderr(b"\x1b[31mwarning: low\x1b[0m\n")
+        await stage.send("/log")
+        await stage.shows("Log", "→", "← ", "initialize", "session/new", "warning: low")
+        await stage.press("shift+tab")
+        await stage.type("initialize")
+        await stage.shows('"method": "initialize"')
+
+
+async def test_the_palette_finds_what_has_a_key_and_what_has_none(tmp_path):
+    async with opened(editor(), tmp_path) as stage:
+        await stage.press("ctrl+p")
+        await stage.until(lambda: stage.app.screen is not stage.app.main)
+        await stage.type("files that were")
+        await stage.shows("All files that were changed")
+        await stage.press("enter")
+        await stage.until(lambda: stage.app.screen is not stage.app.main)
+        await stage.shows("No file was changed yet")
+
+
+@pytest.mark.parametrize("theme", ["accord-dark", "accord-light", "ansi-dark", "nord"])
+async def test_every_theme_draws_the_same_words(tmp_path, theme):
+    async with opened(editor(), tmp_path, theme=theme) as stage:
+        await stage.send("Go")
+        await stage.idle()
+        assert f"✓ ✎ Edit a.py  +2 {MINUS}1" in stage.text
+        before = stage.text
+        stage.app.theme = "accord-light"
+        await stage.pilot.pause()
+        assert stage.text == before
+
+
+async def test_a_conversation_is_exported_as_markdown_and_as_json(tmp_path, version):
+    agent = Agent("sayer", version="1")
+
+    @agent.prompt
+    async def say(turn: Turn) -> None:
+        await turn.title("Of milk")
+        await turn.think("Hm")
+        change = FileChange(operation="modify", path="/a.py", old_text="x = 1\n", new_text="x = 2\n")
+        async with turn.tool_call("Edit a.py", kind="edit", content=[Diff(changes=[change])]):
+            pass
+        await turn.say("Done `it`.")
+
+    async with opened(agent, tmp_path, version=version) as stage:
+        await stage.send("Go")
+        await stage.idle()
+        await stage.send("/export notes.md")
+        await stage.shows("Written to")
+        text = (tmp_path / "notes.md").read_text()
+        for part in (
+            "# Of milk",
+            "## User\n\nGo",
+            "> Hm",
+            "### Edit a.py (edit, completed)",
+            "-x = 1\n+x = 2",
+            "Done `it`.",
+        ):
+            assert part in text
+        await stage.send("/export talk.json")
+        await stage.until((tmp_path / "talk.json").exists)
+        document = json.loads((tmp_path / "talk.json").read_text())
+        assert document["format"] == "accord transcript"
+        assert [each["report"] for each in document["reports"]][:2] == ["MessagePatch", "MessagePatch"]
+        await stage.send("/export notes.md")
+        await stage.shows("could not be written")
+
+
+async def test_the_draft_is_written_in_the_users_editor(tmp_path, monkeypatch):
+    script = tmp_path / "editor"
+    script.write_text('#!/bin/sh\nfor last; do :; done\nprintf "%s, improved" "$(cat "$last")" > "$last"\n')
+    script.chmod(script.stat().st_mode | stat.S_IEXEC)
+    monkeypatch.setenv("VISUAL", str(script))
+    async with opened(editor(), tmp_path) as stage:
+        stage.app.prompt.take("My draft")
+        await stage.press("ctrl+g")
+        assert stage.prompt in ("My draft, improved", "My draft")  # without a terminal there is nothing to suspend
+        assert os.environ["VISUAL"] == str(script)
+
+
+async def _ok(session, value) -> None:
+    pass
+
+
+async def _say(turn: Turn) -> None:
+    await turn.say("Hi")
+
+
+def test_the_export_of_nothing_is_a_heading():
+    from accord.apps.console.screen.exporting import as_markdown
+
+    assert as_markdown(Transcript()) == "# A conversation\n"
+    assert MessagePiece

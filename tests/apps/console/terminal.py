@@ -1,0 +1,82 @@
+"""A person at a terminal: `accord` behind a pseudo-terminal, what it shows and what is typed."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import pty
+import sys
+import termios
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+
+class Terminal:
+    def __init__(self, descriptor: int) -> None:
+        self.shown = ""
+        self._descriptor = descriptor
+        self._progress = asyncio.Event()
+        self._is_over = False
+        asyncio.get_running_loop().add_reader(descriptor, self._read)
+
+    async def sees(self, text: str) -> None:
+        """Wait until this is on the terminal, after what was seen before."""
+        while text not in self.shown:
+            assert not self._is_over, f"{text!r} never came:\n{self.shown}"
+            self._progress.clear()
+            await self._progress.wait()
+        self.shown = self.shown.partition(text)[2]
+
+    def type(self, text: str) -> None:
+        os.write(self._descriptor, text.encode())
+
+    def close(self) -> None:
+        asyncio.get_running_loop().remove_reader(self._descriptor)
+        os.close(self._descriptor)
+
+    def _read(self) -> None:
+        try:
+            piece = os.read(self._descriptor, 65536)
+        except OSError:  # nobody has the other end open any more
+            piece = b""
+        if not piece:
+            asyncio.get_running_loop().remove_reader(self._descriptor)
+            self._is_over = True
+        self.shown += piece.decode(errors="replace")
+        self._progress.set()
+
+
+@asynccontextmanager
+async def at_terminal(
+    *words: object, cwd: Path, stdout: int | None = None
+) -> AsyncGenerator[tuple[Terminal, asyncio.subprocess.Process]]:
+    """`accord` with these words; a Ctrl-C that is typed reaches it."""
+    ours, theirs = pty.openpty()
+
+    def take_over() -> None:
+        os.setsid()
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "accord",
+        *map(str, words),
+        cwd=cwd,
+        stdin=theirs,
+        stdout=theirs if stdout is None else stdout,
+        stderr=theirs,
+        preexec_fn=take_over,  # nothing else runs in this process meanwhile
+        env={**os.environ, "NO_COLOR": "1", "TERM": "xterm"},
+    )
+    os.close(theirs)
+    terminal = Terminal(ours)
+    try:
+        yield terminal, process
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+        terminal.close()

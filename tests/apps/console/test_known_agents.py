@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from accord.apps.coder.settings.settings import RESERVED
+from accord.apps.console.exits import Exit
+from accord.apps.console.failures import ConsoleFailed, UsageWrong
+from accord.apps.console.known_agents import agent_meant, known_agents
+from accord.apps.console.presets import PRESETS
+from accord.apps.console.surroundings import AgentCommand, Surroundings
+
+AROUND = Surroundings(
+    builtin=["python", "-m", "accord", "agent"],
+    state=Path("/nowhere"),
+    agents={"gemini": AgentCommand(command=["my-gemini", "--fast"]), "own": AgentCommand(command=["own-agent"])},
+)
+
+
+def test_nothing_means_the_built_in_agent():
+    agent = agent_meant(None, None, AROUND)
+    assert (agent.name, agent.command, agent.is_builtin) == ("accord", AROUND.builtin, True)
+
+
+def test_a_name_of_the_users_wins_over_a_preset():
+    assert agent_meant("gemini", None, AROUND).command == ["my-gemini", "--fast"]
+    assert [agent.name for agent in known_agents(AROUND)].count("gemini") == 1
+
+
+def test_a_preset_is_the_command_that_starts_it_for_clients():
+    agent = agent_meant("qwen", None, AROUND)
+    assert (agent.command, agent.source) == (["qwen", "--acp"], "preset")
+
+
+def test_a_program_that_goes_by_two_names_is_found_by_either(tmp_path, monkeypatch):
+    program = tmp_path / "agent"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert agent_meant("cursor", None, AROUND).command == ["agent", "acp"]
+    program.unlink()
+    assert agent_meant("cursor", None, AROUND).command == ["cursor-agent", "acp"]
+
+
+def test_a_command_is_an_agent_by_its_own_name(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    agent = agent_meant(None, ["./bin/agent.sh", "--acp"], AROUND)
+    assert (agent.name, agent.command) == ("agent.sh", [str(tmp_path / "bin" / "agent.sh"), "--acp"])
+    assert agent_meant(None, ["node", "agent.js"], AROUND).command == ["node", "agent.js"]
+
+
+def test_an_unknown_name_is_refused_with_the_nearest_and_with_all_of_them():
+    with pytest.raises(UsageWrong) as refused:
+        agent_meant("gemni", None, AROUND)
+    assert str(refused.value).startswith(
+        "there is no agent 'gemni'; did you mean 'gemini'?\n  Known are accord, gemini, own,"
+    )
+    assert refused.value.status == Exit.USAGE
+
+
+def test_a_name_and_a_command_can_not_both_be_given():
+    with pytest.raises(UsageWrong, match="both the agent 'own' and a command"):
+        agent_meant("own", ["x"], AROUND)
+    with pytest.raises(UsageWrong, match="no command after"):
+        agent_meant(None, [], AROUND)
+
+
+def test_an_agent_that_is_not_there_says_how_to_get_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ConsoleFailed) as failed:
+        agent_meant("codex", None, AROUND).check()
+    assert failed.value.status == Exit.NOT_FOUND
+    assert str(failed.value) == (
+        "the agent 'codex' can't be started: its program 'codex-acp' is not on PATH\n"
+        "  Install it with `npm install -g @agentclientprotocol/codex-acp`"
+    )
+    with pytest.raises(ConsoleFailed, match=re.escape("[agents.own] in config.toml")):
+        agent_meant("own", None, AROUND).check()
+
+
+def test_a_file_that_is_no_program_says_what_to_do(tmp_path):
+    script = tmp_path / "agent.py"
+    script.write_text("")
+    with pytest.raises(ConsoleFailed, match=r"is not executable\n  Run `chmod") as failed:
+        agent_meant(None, [str(script)], AROUND).check()
+    assert failed.value.status == Exit.NOT_EXECUTABLE
+    with pytest.raises(ConsoleFailed, match="is not there"):
+        agent_meant(None, [str(tmp_path / "none")], AROUND).check()
+
+
+def test_a_secret_in_a_command_is_not_shown():
+    agent = agent_meant(None, ["a", "--api-key", "s3cret", "--token=s3cret", "--key", "--acp", "x"], AROUND)
+    assert agent.line == "a --api-key '********' '--token=********' --key --acp x"
+
+
+def test_no_preset_has_the_name_of_a_command():
+    assert not RESERVED & set(PRESETS)
+
+
+def test_every_preset_says_how_to_install_it():
+    assert all(re.match(r"npm install -g \S+$|see https://", preset.install) for preset in PRESETS.values())

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from accord.apps.coder.settings.described import settings
+from accord.apps.coder.settings.files import SettingsFile
+from accord.apps.coder.settings.loading import load
+from accord.apps.coder.settings.settings import Settings
+from tests.cli.pages import DOCS, PAGES, with_made_part
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_the_page_says_what_the_code_says(path):
+    page = path.read_text(encoding="utf-8")
+    assert with_made_part(page, PAGES[path]()) == page, "run `python -m tests.cli.pages`"
+
+
+def test_every_setting_says_what_it_means():
+    assert [setting.name for setting in settings()] == list(Settings.__struct_fields__)
+    assert [setting.name for setting in settings() if not setting.meaning] == []
+
+
+def test_the_example_of_the_page_can_be_loaded():
+    (example,) = re.findall(
+        r"^```toml\n(.*?)^```$", (DOCS / "settings.md").read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
+    )
+    _, origins = load({}, {}, SettingsFile(DOCS / "example.toml", example.encode()))
+    shown = {name.partition(".")[0] for name, origin in origins.items() if origin != "default"}
+    assert shown == set(Settings.__struct_fields__)

@@ -1,0 +1,158 @@
+"""What is taken from a frame the short way is what all the rules make of it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accord.dialects.dialect import Dialect
+from accord.dialects.update_frames import update_taker
+from accord.dialects.v1 import V1
+from accord.dialects.v2 import V2
+from accord.dialects.v2_draft import V2Draft
+from accord.errors import Malformed
+from accord.jsonrpc.conversation import Conversation, NotificationReceived
+from accord.session.updates import Report
+
+DIALECTS = [V1, V2, V2Draft]
+CHUNK = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "Hi"}, "messageId": "m"}
+UPDATES: list[dict[str, Any]] = [
+    CHUNK,
+    CHUNK | {"_meta": {"a": 1}},
+    CHUNK | {"content": {"type": "text", "text": "Hi", "annotations": {"priority": 1}}},
+    CHUNK | {"content": {"type": "image", "data": "", "mimeType": "image/png"}},
+    CHUNK | {"content": {"type": "hologram"}},
+    CHUNK | {"content": 7},
+    CHUNK | {"messageId": None},
+    CHUNK | {"messageId": 7},
+    {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "Hi"}},
+    {
+        "sessionUpdate": "tool_call_update",
+        "toolCallId": "c",
+        "title": "T",
+        "status": "_odd",
+        "locations": [{"path": "x"}],
+    },
+    {"sessionUpdate": "tool_call_update", "toolCallId": "c", "content": [{"type": "content", "content": 5}]},
+    {"sessionUpdate": "usage_update", "used": 1, "size": 2},
+    {"sessionUpdate": "_own", "a": 1},
+    {"sessionUpdate": 5},
+    {},
+]
+
+
+class Heard:
+    def __init__(self) -> None:
+        self.reports: list[Report] = []
+
+    def take(self, report: Report, size: int) -> None:
+        assert size > 0
+        self.reports.append(report)
+
+
+def the_long_way(dialect: Dialect, frame: bytes) -> list[Report] | None:
+    """None when it is not, or not only, an update of the session."""
+    events = Conversation().receive(frame)
+    if len(events) != 1 or not isinstance(events[0], NotificationReceived) or events[0].method != "session/update":
+        return None
+    try:
+        session_id, reports = dialect.update_from_wire(events[0].params)
+    except Malformed:
+        return None
+    return reports if session_id == "s" else None
+
+
+def check(kind: type[Dialect], frame: bytes) -> bool:
+    heard, dialect, patient = Heard(), kind(), kind()
+    take = update_taker(dialect, {"s": heard})
+    assert take is not None
+    if not take(frame):
+        assert heard.reports == []
+        assert dialect.notes == []
+        return False
+    assert heard.reports == the_long_way(patient, frame)
+    assert dialect.notes == patient.notes
+    return True
+
+
+def frame_of(update: Any, **members: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s", "update": update}, **members}
+
+
+@pytest.mark.parametrize("kind", DIALECTS)
+def test_text_and_tool_calls_go_the_short_way(kind):
+    assert check(kind, json.dumps(frame_of(CHUNK)).encode())
+    assert check(kind, json.dumps(frame_of({"sessionUpdate": "tool_call_update", "toolCallId": "c"})).encode())
+
+
+@pytest.mark.parametrize("kind", DIALECTS)
+@pytest.mark.parametrize("update", UPDATES)
+@pytest.mark.parametrize("order", [1, -1])
+def test_any_update_is_taken_as_the_rules_would_or_left_to_them(kind, update, order):
+    whole = dict(list(frame_of(update, extra=[1]).items())[::order])
+    check(kind, json.dumps(whole).encode())
+    check(kind, json.dumps(whole, indent=1).replace("\n", " ").encode())
+
+
+TEXT = json.dumps(frame_of(CHUNK)).encode()
+
+
+@pytest.mark.parametrize("kind", DIALECTS)
+@pytest.mark.parametrize(
+    "frame",
+    [
+        TEXT[:-1] + b',"id":1}',
+        TEXT[:-1] + b',"id":null}',
+        TEXT[:-1] + b',"id":"a"}',
+        b'{"id":0,' + TEXT[1:],
+        TEXT.replace(b"2.0", b"2.1"),
+        TEXT.replace(b'"jsonrpc": "2.0", ', b""),
+        TEXT.replace(b"session/update", b"session/updated"),
+        TEXT.replace(b'"s"', b'"t"'),
+        TEXT[:-1],
+        TEXT + b"}",
+        TEXT + TEXT,
+        b"[" + TEXT + b"]",
+        b"",
+        b"[]",
+        b"\xff",
+        TEXT.replace(b"Hi", b"\xff"),
+        TEXT.replace(b"Hi", b"\\ud83d"),
+        TEXT.replace(b'"params"', b'"params": 5, "x"'),
+        b'{"jsonrpc": "2.0", "method": "session/update"}',
+        TEXT[:-1] + b',"params":' + b"[" * 5000 + b"]" * 5000 + b"}",
+    ],
+)
+def test_what_is_no_update_of_a_session_that_is_open_is_left_to_the_rules(kind, frame):
+    assert not check(kind, frame)
+
+
+@pytest.mark.parametrize("kind", DIALECTS)
+@pytest.mark.parametrize(
+    "frame",
+    [
+        TEXT[:-1] + b',"params":' + json.dumps(frame_of({**CHUNK, "messageId": "n"})["params"]).encode() + b"}",
+        TEXT[:-1] + b',"error":5,"result":null}',
+        TEXT[:-1] + b',"method":"session/update"}',
+        TEXT.replace(b'"Hi"', b'"Hi","text":"Ho"'),
+        TEXT.replace(b'"params"', b'"p\\u0061rams"'),
+        b" " + TEXT + b"\t",
+    ],
+)
+def test_repeated_and_unknown_members_count_as_the_rules_say(kind, frame):
+    assert check(kind, frame)
+
+
+@pytest.mark.parametrize("kind", DIALECTS)
+@given(st.binary(max_size=3), st.integers(0, len(TEXT)), st.integers(0, 3))
+def test_a_frame_with_a_few_bytes_changed_is_taken_as_the_rules_would_or_left_to_them(kind, put, place, removed):
+    check(kind, TEXT[:place] + put + TEXT[place + removed :])
+
+
+@pytest.mark.parametrize("kind", DIALECTS)
+def test_in_strict_mode_there_is_no_short_way(kind):
+    assert update_taker(kind(strict=True), {}) is None
