@@ -14,6 +14,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from textual.events import Key
+
 from accord import Agent, Turn
 from accord.apps.console.screen.app import Console
 from accord.apps.console.screen.collecting import keep_collector_calm
@@ -74,7 +76,7 @@ async def measure(chunks: int, calls: int) -> dict[str, Any]:
     keep_collector_calm()
     watch, slowest_key = Watch(), 0.0
     async with app.run_test(size=(120, 40)) as pilot:
-        while not app.talk.is_open:
+        while not app.talk.is_open:  # noqa: ASYNC110  # nothing tells it
             await asyncio.sleep(0.01)
         app.prompt.take("Go")
         await pilot.press("enter")
@@ -84,9 +86,9 @@ async def measure(chunks: int, calls: int) -> dict[str, Any]:
         typed = 0
         while app.talk.is_busy:
             pressed = time.perf_counter()
-            app.post_message(_key())
+            app.post_message(Key("x", "x"))
             typed += 1
-            while len(app.prompt.text) < typed:
+            while len(app.prompt.text) < typed:  # noqa: ASYNC110  # as above
                 await asyncio.sleep(0.001)
             slowest_key = max(slowest_key, time.perf_counter() - pressed)
             await asyncio.sleep(0.02)
@@ -106,12 +108,6 @@ async def measure(chunks: int, calls: int) -> dict[str, Any]:
         "longest_frame_cpu_ms": round(1000 * watch.longest_cpu, 1),
         "key_ms": round(1000 * slowest_key, 1),
     }
-
-
-def _key() -> Any:
-    from textual.events import Key
-
-    return Key("x", "x")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import TypeGuard
 
 import pytest
 
@@ -36,7 +37,7 @@ async def test_both_ways_keep_the_order(version):
     assert [change.call.title for change in told if isinstance(change, ToolCallChanged)] == list(map(str, range(20)))
 
 
-def said(change) -> bool:
+def said(change) -> TypeGuard[MessageChunk]:
     return isinstance(change, MessageChunk) and change.role == "agent"
 
 

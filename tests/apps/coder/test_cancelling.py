@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from accord import permissions
-from accord.apps.coder.models.model import ModelMessage, Past, Said, ToolMessage, Used, UserMessage
+from accord.apps.coder.models.model import Event, ModelMessage, Past, Said, ToolMessage, Used, UserMessage
 from accord.session.entities import Compaction
 from tests.apps.coder.scripted import ScriptedModel, tool, until
 
@@ -107,7 +107,7 @@ async def test_a_cancel_in_the_middle_of_a_compaction_ends_it_and_keeps_the_hist
         assert await reply.finished() == "cancelled"
         compactions = [place for place in desk.agent_side.transcript.timeline if isinstance(place, Compaction)]
         assert [compaction.status for compaction in compactions] == ["cancelled"]
-        model.steps = [[Said("Short.")], [Said("Fine.")]]
+        model.steps.extend(([Said("Short.")], [Said("Fine.")]))
         assert await desk.ask("Third") == "Fine."
         assert is_valid(model.asked[-1].history)
 
@@ -130,7 +130,7 @@ async def test_a_cancel_while_asking_again_is_waited_for(sit: Any) -> None:
     from accord.apps.coder.failures import ModelOverloaded
 
     class Busy(ScriptedModel):
-        async def stream(self, asked: Any) -> Any:
+        async def stream(self, asked: Any) -> AsyncGenerator[Event, None]:
             self.streaming.set()
             raise ModelOverloaded("busy", retry_after=100)
             yield

@@ -10,6 +10,7 @@ import pytest
 
 from accord import permissions
 from accord.apps.coder.instructions import project_instructions
+from accord.session.content import Text
 from accord.session.entities import ContentItem, Diff
 from accord.session.requests import RequestPermission
 from tests.apps.coder.scripted import git, tool
@@ -249,6 +250,7 @@ async def test_hostile_names_and_commands_stay_in_their_line_and_their_block(sit
             assert len(call.title) < 210
         assert all(option.name.isprintable() and len(option.name) < 200 for option in seen[0].options)
         (shown,) = [item for item in desk.calls[0].content if isinstance(item, ContentItem)][:1]
+        assert isinstance(shown.content, Text)
         assert shown.content.text.startswith(f"````sh\n{command}")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from accord import Client
 from accord.apps.coder.failures import ModelFailed, ModelNeedsKey
-from accord.apps.coder.models.model import ModelMessage, Said, Stopped, ToolMessage, Used, UserMessage
+from accord.apps.coder.models.model import Event, ModelMessage, Said, Stopped, ToolMessage, Used, UserMessage
 from accord.apps.coder.settings.files import SettingsFile
 from accord.apps.coder.settings.loading import trust_in
 from accord.client.questions import offered_capabilities
@@ -163,7 +163,7 @@ async def test_a_model_that_cant_summarise_says_so_and_loses_nothing(sit: Any) -
     class Failing(ScriptedModel):
         fails = False
 
-        async def stream(self, asked: Any) -> Any:
+        async def stream(self, asked: Any) -> AsyncGenerator[Event, None]:
             if self.fails and not asked.tools:
                 raise ModelFailed("no summary today")
             async for event in super().stream(asked):

@@ -109,5 +109,6 @@ async def opened(
             if ready:
                 await stage.until(lambda: app.talk.is_open)
             yield stage
+        assert app.faults == []
     finally:
         permission.SETTLING = usual

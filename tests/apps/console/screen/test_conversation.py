@@ -6,7 +6,7 @@ import pytest
 
 from accord import Agent, Turn
 from accord.session.content import Text
-from accord.session.entities import ContentItem, Exit, Notice, Plan, PlanEntry, TerminalItem
+from accord.session.entities import ContentItem, Exit, Notice, Plan, PlanEntry, TerminalItem, ToolCallItem
 from accord.session.updates import (
     CompactionPatch,
     MessagePiece,
@@ -88,7 +88,7 @@ async def test_what_changes_above_the_view_does_not_move_it(tmp_path):
         await stage.shows("line 99")
         await stage.press("pageup")
         before = stage.lines[:10]
-        failed = [ContentItem(content=Text("one\n\ntwo\n\nthree"))]
+        failed: list[ToolCallItem] = [ContentItem(content=Text("one\n\ntwo\n\nthree"))]
         agent.tell(ToolCallPatch(id="c", status="failed", content=failed))
         await stage.until(lambda: "✗ ≡ Look" in stage.story)
         assert stage.lines[:10] == before

@@ -64,7 +64,7 @@ async def test_a_link_is_shown_whole_and_opened_only_on_request(tmp_path, versio
         answers.append(await turn.ask_to_open("Please log in", "https://example.org/login?x=1", "e1"))
 
     async with opened(agent, tmp_path, version=version) as stage:
-        stage.app.open_url = lambda url, **_: visited.append(url)  # type: ignore[method-assign]
+        stage.app.open_url = lambda url, **_: visited.append(url)
         await stage.send("Go")
         await stage.shows("Please log in", "https://example.org/login?x=1", "Open in the browser")
         assert visited == []
@@ -79,7 +79,7 @@ async def test_only_web_addresses_are_opened(tmp_path):
     visited: list[str] = []
     agent = ScriptedAgent(1)
     async with opened(agent, tmp_path, version=1) as stage:
-        stage.app.open_url = lambda url, **_: visited.append(url)  # type: ignore[method-assign]
+        stage.app.open_url = lambda url, **_: visited.append(url)
         params = {"mode": "url", "message": "Look", "url": "file:///etc/passwd", "elicitationId": "e"}
         asked = agent.ask("elicitation/create", {"sessionId": agent.session_id, **params})
         await stage.shows("file:///etc/passwd")

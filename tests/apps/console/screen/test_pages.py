@@ -103,7 +103,7 @@ async def test_f4_lists_all_changed_files_with_their_changes(tmp_path):
 async def test_a_changed_file_is_opened_in_the_editor_at_its_line(tmp_path, monkeypatch):
     opened_with: list[tuple[str, int | None]] = []
     async with opened(editor(), tmp_path) as stage:
-        stage.app.turning.edit_file = lambda path, line: opened_with.append((path, line)) or True  # type: ignore[method-assign]
+        stage.app.turning.edit_file = lambda path, line: opened_with.append((path, line)) or True
         await stage.send("Go")
         await stage.idle()
         await stage.press("f4")

@@ -187,7 +187,7 @@ async def test_a_title_and_a_bell_call_back_who_is_elsewhere(tmp_path):
     agent, _ = asker()
     async with opened(agent, tmp_path) as stage:
         rung: list[int] = []
-        stage.app.bell = lambda: rung.append(1)  # type: ignore[method-assign]
+        stage.app.bell = lambda: rung.append(1)
         stage.app.app_focus = False
         stage.talk.send("Go")  # without a key, which would tell that somebody is there
         await stage.asked()

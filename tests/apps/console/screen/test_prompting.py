@@ -10,7 +10,7 @@ import pytest
 from accord import Agent, Turn
 from accord.apps.console.history import Prompts
 from accord.session.content import Image, Resource, ResourceLink, Text
-from accord.testing import ScriptedAgent
+from accord.testing import Heard, ScriptedAgent
 from tests.apps.console.screen.stage import Stage, opened
 
 
@@ -114,7 +114,7 @@ async def test_ctrl_c_puts_a_draft_aside_and_up_brings_it_back(tmp_path):
         assert stage.prompt == "long thought"
 
 
-async def busy(stage: Stage, agent: ScriptedAgent) -> object:
+async def busy(stage: Stage, agent: ScriptedAgent) -> Heard:
     await stage.send("Go")
     asked = await agent.next("session/prompt")
     agent.begin(asked)

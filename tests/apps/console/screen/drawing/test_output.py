@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as some
 
@@ -19,7 +21,8 @@ def plain(text: str, last: int | None = None) -> list[str]:
 def test_colours_become_styles():
     lines, _ = output_lines("\x1b[31mred\x1b[0m and \x1b[1;38;5;12mblue\x1b[m\n")
     assert lines[0].plain == "red and blue"
-    assert lines[0].spans[0].style.color.number == 1
+    style: Any = lines[0].spans[0].style
+    assert style.color.number == 1
 
 
 def test_titles_cursor_movements_and_links_are_gone():

@@ -5,9 +5,11 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
+from accord.apps.console.screen.blocks.messages import AgentMessage
 from accord.apps.console.screen.drawing import streaming
 from accord.apps.console.screen.drawing.markdown import draw_markdown
 from accord.apps.console.screen.drawing.streaming import StreamedMarkdown
+from accord.session.content import Text
 from tests.apps.console.screen.drawing.palettes import ink, texts
 
 BLOCKS = [
@@ -65,13 +67,14 @@ def test_a_code_block_that_is_still_open_is_settled_in_pages(monkeypatch):
 
     monkeypatch.setattr(streaming, "draw_markdown", counted)
     page = StreamedMarkdown("```python\n")
-    for number in range(1000):
+    for number in range(600):
         page.append(f"value_{number} = {number}\n")
-        page.draw(ink())
+        if number % 10 == 0:
+            page.draw(ink())
     assert max(source.count("\n") for source in drawn) <= 2 * streaming.PAGE_LINES
-    assert len(page.draw(ink())) == 1000
+    assert len(page.draw(ink())) == 600
     page.append("```\nAfter.\n")
-    assert texts(page.draw(ink()))[-3:] == [" value_999 = 999", "", "After."]
+    assert texts(page.draw(ink()))[-3:] == [" value_599 = 599", "", "After."]
 
 
 def test_another_width_draws_everything_anew():
@@ -86,3 +89,23 @@ def test_nothing_that_was_written_is_lost():
     for part in ("<b>bold</b>", "<script>x</script>", "ref", "http://example.org"):
         assert part in text
     assert texts(draw_markdown("[1]: http://only.example\n", ink())) == ["[1]: http://only.example"]
+
+
+@settings(max_examples=60)
+@given(some.text(max_size=200), some.integers(12, 90))
+def test_no_text_can_break_the_drawing(text, width):
+    message = AgentMessage()
+    message.append(Text(text))
+    for strip in message.lines(ink(width)):
+        assert not any(ord(letter) < 32 or 127 <= ord(letter) < 160 for letter in strip.text)
+
+
+def test_what_cannot_be_drawn_is_shown_as_bare_text(monkeypatch):
+    message = AgentMessage()
+    message.append(Text("still readable"))
+
+    def broken(ink):
+        raise RuntimeError("no")
+
+    monkeypatch.setattr(message, "draw", broken)
+    assert texts(message.lines(ink())) == ["still readable"]

@@ -96,7 +96,7 @@ class QueuePanel(Panel, can_focus=True):
         ("up", "move(-1)", "Up"),
         ("down", "move(1)", "Down"),
         ("enter,e", "choose('edit')", "Edit"),
-        ("delete,backspace,x", "choose('remove')", "Remove"),
+        ("x,delete,backspace", "choose('remove')", "Remove"),
         ("s", "choose('send')", "Send now"),
     ]
 

@@ -1,0 +1,74 @@
+"""docs/screen.md says what the screen does, and its pictures show it."""
+
+from __future__ import annotations
+
+import re
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from accord.apps.console.screen.completing import OWN_COMMANDS
+from accord.apps.console.screen.drawing.drawn_diffs import SIDE_BY_SIDE
+from accord.apps.console.screen.main_screen import KEYS
+from accord.apps.console.screen.pages.keys import groups
+from accord.apps.console.screen.widgets.conversation import ConversationView
+from accord.apps.console.screen.widgets.panels import QueuePanel
+
+DOCS = Path(__file__).resolve().parents[4] / "docs"
+PAGE = (DOCS / "screen.md").read_text(encoding="utf-8")
+
+
+def rows(heading: str) -> list[tuple[str, str]]:
+    section = re.split(rf"^#+ {re.escape(heading)}$", PAGE, flags=re.MULTILINE)[1].partition("\n#")[0]
+    lines = [line for line in section.splitlines() if line.startswith("|")]
+    return [(line.split("|")[1].strip(), line.split("|")[2].strip()) for line in lines[2:]]
+
+
+@pytest.mark.parametrize("group", groups())
+def test_every_key_is_in_its_table(group):
+    assert rows(group) == groups()[group]
+
+
+def test_every_key_has_an_action():
+    from accord.apps.console.screen.app import Console
+
+    for binding in KEYS:
+        assert hasattr(Console, f"action_{binding.action.removeprefix('app.').partition('(')[0]}"), binding
+
+
+@pytest.mark.parametrize(
+    ("bound", "group"), [(ConversationView.BINDINGS, "In the conversation"), (QueuePanel.BINDINGS, "In what waits")]
+)
+def test_the_keys_of_the_parts_are_those_that_are_told(bound, group):
+    told = " ".join(key.casefold() for key, _ in groups()[group]).split()
+    for keys, action, _ in bound:
+        assert keys.partition(",")[0] in told or action.startswith("move("), keys
+
+
+def test_every_own_command_is_told():
+    told = dict(re.findall(r"^\| `/(\w+)` \| (.*?) \|$", PAGE, flags=re.MULTILINE))
+    assert told == OWN_COMMANDS
+
+
+def test_the_width_of_two_columns_is_the_one_that_is_told():
+    assert f"From {SIDE_BY_SIDE}\ncolumns" in PAGE
+
+
+@pytest.mark.timeout(60)
+async def test_the_pictures_are_what_the_screen_shows(monkeypatch, tmp_path):
+    """Words, not pixels: what a newer Textual draws a little differently is no other picture."""
+    monkeypatch.syspath_prepend(str(DOCS / "pictures"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    make = import_module("make")
+    for name, work, theme in make.PICTURES:
+        svg = await make.picture(work, theme)
+        assert _words(svg) == _words((DOCS / "pictures" / f"{name}.svg").read_text(encoding="utf-8")), (
+            f"{name} has changed: python docs/pictures/make.py"
+        )
+    sys.modules.pop("make")
+
+
+def _words(svg: str) -> list[str]:
+    return re.findall(r"<text[^>]*>([^<]*)</text>", svg)
