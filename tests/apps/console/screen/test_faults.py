@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from accord import Agent, AuthRequired, Turn
 from accord.client.commands import Command
 from accord.client.deadlines import Deadlines
+from accord.session.servers import HttpServer, StdioServer
 from accord.testing import Noisy, ScriptedAgent, faulty
 from tests.apps.console.screen.stage import opened
 
@@ -95,3 +97,30 @@ async def test_the_built_in_agent_answers(tmp_path):
         await stage.send("/help")
         await stage.idle()
         assert "▌ /help" in stage.story
+
+
+async def test_an_mcp_server_that_the_agent_cannot_take_is_left_out_and_named(tmp_path):
+    agent = ScriptedAgent(1)
+    servers = [HttpServer(name="web", url="http://localhost"), StdioServer(name="files", command="mcp-files")]
+    async with opened(agent, tmp_path, version=1, servers=servers) as stage:
+        await stage.shows("the MCP server 'web' is left out")
+        told = agent.calls("session/new")[0].params["mcpServers"]
+        assert [server["name"] for server in told] == ["files"]
+
+
+async def test_without_colours_there_are_none(tmp_path, monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    agent = Agent("sayer", version="1")
+
+    @agent.prompt
+    async def say(turn: Turn) -> None:
+        await turn.say("`code` and **bold**")
+
+    async with opened(agent, tmp_path, theme=None) as stage:
+        await stage.send("Go")
+        await stage.idle()
+        assert stage.app.theme == "ansi-dark"
+        assert stage.app.no_color
+        picture = stage.app.export_screenshot()
+        fills = set(re.findall(r"fill: (#[0-9a-f]{6})", picture))
+        assert len(fills) <= 2, fills  # the terminal's own two

@@ -61,7 +61,7 @@ async def test_the_whole_change_is_shown_and_y_allows_it(tmp_path, version):
             "1 y  Allow",
         ):
             assert text in stage.text, text
-        assert "always: accord answers yes to exactly this action" in stage.text
+        assert "always: exactly this, in this session" in stage.text
         assert "? waits for your answer" in stage.lines[-1]
         await stage.press("y")
         await stage.idle()
@@ -270,6 +270,26 @@ async def test_options_of_unknown_kinds_have_their_numbers(tmp_path):
         await stage.press("2")
         await stage.idle()
         assert allowed == [True]
+
+
+async def test_long_answers_have_a_line_each(tmp_path):
+    agent = Agent("asker", version="1")
+    names = ["Allow", "Always allow whatever is read in this project", "Never allow anything of this kind at all"]
+    kinds = ["allow_once", "allow_always", "reject_always"]
+    options = [PermissionOption(id=kind, name=name, kind=kind) for name, kind in zip(names, kinds, strict=True)]
+
+    @agent.prompt
+    async def ask(turn: Turn) -> None:
+        async with turn.tool_call("Do it") as call:
+            await turn.allowed(call, options=options)
+
+    async with opened(agent, tmp_path, size=(80, 30)) as stage:
+        await stage.send("Go")
+        await stage.asked()
+        for name in names:
+            assert sum(name in line for line in stage.lines) == 1
+        await stage.press("d")
+        await stage.idle()
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])

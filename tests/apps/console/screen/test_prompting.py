@@ -6,6 +6,7 @@ import asyncio
 import subprocess
 
 import pytest
+from textual.events import Paste
 
 from accord import Agent, Turn
 from accord.apps.console.history import Prompts
@@ -304,3 +305,17 @@ async def test_leaving_needs_two_presses_of_ctrl_c_or_one_of_ctrl_q(tmp_path):
     async with opened(agent, tmp_path) as stage:
         await stage.press("ctrl+d")
         assert stage.app.return_value == 0
+
+
+async def test_a_file_that_is_dropped_onto_the_terminal_is_named(tmp_path):
+    (tmp_path / "a b.png").write_bytes(b"png")
+    agent, _ = echo()
+    async with opened(agent, tmp_path) as stage:
+        path = str(tmp_path / "a b.png")
+        for pasted in (path.replace(" ", "\\ "), f"'{path}'", f"file://{path.replace(' ', '%20')}"):
+            stage.app.prompt.take("")
+            stage.app.post_message(Paste(pasted))
+            await stage.until(lambda: stage.prompt == f'@"{path}" ')
+        stage.app.prompt.take("")
+        stage.app.post_message(Paste("/no/such/file and\ntwo lines"))
+        await stage.until(lambda: stage.prompt == "/no/such/file and\ntwo lines")

@@ -84,11 +84,11 @@ async def test_tabs_show_the_state_of_each_session(tmp_path):
         first = stage.talk
         await stage.press("ctrl+n")
         await stage.until(lambda: stage.talk is not first and stage.talk.is_open)
-        assert "1◐new session" in stage.lines[0]
+        assert "1◐ new session" in stage.lines[0]
         agent.say("Hello from the first", session_id=first.session_id)
         agent.finish(asked)
         await stage.until(lambda: not first.is_busy)
-        await stage.shows("1•new session")
+        await stage.shows("1• new session")
         assert "Hello from the first" not in stage.text
         await stage.press("alt+left")
         await stage.shows("Hello from the first")

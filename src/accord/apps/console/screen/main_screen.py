@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import Vertical
 from textual.screen import Screen
 
 from accord.apps.console.screen.widgets.completion import CompletionPanel
@@ -77,6 +78,7 @@ class MainScreen(Screen[None]):
         yield self.plan
         yield self.questions
         yield self.queue
-        yield self.completion
-        yield self.prompt
-        yield self.status
+        with Vertical(id="foot"):  # docked: whatever is asked above, one can always write and see how things stand
+            yield self.completion
+            yield self.prompt
+            yield self.status

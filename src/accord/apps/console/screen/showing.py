@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 from textual.timer import Timer
 
 from accord.apps.console.sanitising import one_line
+from accord.apps.console.screen.asking import Question
 from accord.apps.console.screen.blocks.welcome import Welcome
 from accord.apps.console.screen.status import Standing, left_of_status, right_of_status
 from accord.apps.console.screen.talk import Heard, State, Talk
+from accord.session.requests import RequestPermission, ToolCallSubject
 
 if TYPE_CHECKING:
     from accord.apps.console.screen.app import Console
@@ -91,6 +93,7 @@ class Showing:
     def _question(self, talk: Talk) -> None:
         app, asking, dock = self._app, talk.asking, self._app.main.questions
         had_focus = dock.has_the_focus
+        talk.story.ask_about(_call_of(asking.first))
         if not dock.put(asking.first, asking.place, talk.cwd, app.palette):
             return
         if asking.first is None:
@@ -139,3 +142,8 @@ class Showing:
         app = self._app
         tabs: list[tuple[str, State, bool]] = [(talk.title, talk.state, talk.has_news) for talk in app.talks]
         app.main.tabs.put_tabs(tabs, app.talks.index(app.talk), app.palette)
+
+
+def _call_of(question: Question | None) -> str | None:
+    subject = question.asked.subject if question is not None and isinstance(question.asked, RequestPermission) else None
+    return subject.call.id if isinstance(subject, ToolCallSubject) else None

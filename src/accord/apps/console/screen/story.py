@@ -74,6 +74,14 @@ class Story:
         """The tool calls, the oldest first."""
         return list(self._calls.values())
 
+    def ask_about(self, call_id: str | None) -> None:
+        """The tool call that the user is asked about now."""
+        for block in self._calls.values():
+            if block.is_asked_about != (block.call.id == call_id):
+                block.is_asked_about = block.call.id == call_id
+                block.touch()
+                self._on_change("block", block)
+
     def tell(self, change: Change) -> None:
         """Take in what a session has told."""
         match change:

@@ -28,7 +28,7 @@ BLOCKS = [
 ]
 
 
-@settings(max_examples=40)
+@settings(max_examples=60)
 @given(some.lists(some.sampled_from(BLOCKS), min_size=1, max_size=6), some.data())
 def test_pieces_are_drawn_as_the_whole(blocks, data):
     whole = "".join(blocks)

@@ -66,6 +66,8 @@ class ToolCallBlock(Block):
     def __init__(self, call: ToolCall, cwd: str, terminal: FindTerminal) -> None:
         super().__init__()
         self.call = call
+        self.is_asked_about = False
+        """Whether the permission bar shows it in full, so that a preview would only say it twice."""
         self._cwd = cwd
         self._terminal = terminal
         self._diffs: tuple[object, list[FileDiff]] | None = None
@@ -137,6 +139,8 @@ class ToolCallBlock(Block):
 
     def _preview(self, ink: Ink) -> list[Strip]:
         strips: list[Strip] = []
+        if self.is_asked_about:
+            return strips
         for diff in self.diffs:
             if len(self.diffs) > 1:
                 strips.append(_file_line(diff, ink, self._cwd))

@@ -14,7 +14,7 @@ from accord.apps.console.screen.drawing.ink import Ink
 from accord.apps.console.screen.drawing.markdown import draw_markdown
 from accord.apps.console.screen.drawing.places import short_path
 from accord.session.entities import ContentItem
-from accord.session.requests import CommandSubject, PermissionOption, RequestPermission, ToolCallSubject
+from accord.session.requests import CommandSubject, RequestPermission, ToolCallSubject
 from accord.session.updates import ToolCallPatch
 
 __all__ = ["draw_permission", "kind_and_title", "reach_of_always"]
@@ -49,17 +49,16 @@ def draw_permission(asked: RequestPermission, cwd: str, ink: Ink) -> list[Strip]
     return strips
 
 
-def reach_of_always(asked: RequestPermission, option: PermissionOption) -> str:
+def reach_of_always(asked: RequestPermission) -> str:
     """What choosing it for good covers: the agent's part is the agent's, ours is exact."""
-    answer = "yes" if option.kind == "allow_always" else "no"
     subject = asked.subject
     if isinstance(subject, CommandSubject):
-        what = "exactly this command in this directory"
+        what = "exactly this command here"
     elif isinstance(subject, ToolCallSubject) and (subject.call.title or subject.call.raw_input):
-        what = "exactly this action"
+        what = "exactly this"
     else:
         return "always: as far as the agent makes it reach"
-    return f"always: accord answers {answer} to {what} in this session; the agent may make it reach further"
+    return f"always: {what}, in this session; the agent may make it reach further"
 
 
 def _tool_call(call: ToolCallPatch, cwd: str, ink: Ink) -> list[Strip]:

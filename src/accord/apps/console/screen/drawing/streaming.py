@@ -1,7 +1,7 @@
 """Markdown that grows. Law: what has been drawn once is not drawn again when more is appended.
 
-More text can change the last block of a Markdown document and none before it. So all but the last block is settled: cut
-off, drawn once and kept. A fenced code block that is still open is settled in pages.
+More lines can change the last block of a Markdown document and none before it. So of the lines that are complete all but
+the last block is settled: cut off, drawn once and kept. A fenced code block that is still open is settled in pages.
 """
 
 from __future__ import annotations
@@ -86,7 +86,8 @@ class StreamedMarkdown:
 
     def _settle_blocks(self, tail: str) -> str | None:
         """What is left when the blocks that are over were cut off; None when none is."""
-        tops = [token for token in PARSER.parse(tail) if token.level == 0 and token.map is not None]
+        complete = tail[: tail.rfind("\n") + 1]
+        tops = [token for token in PARSER.parse(complete) if token.level == 0 and token.map is not None]
         last = tops[-1] if tops else None
         if last is None or last.map is None:
             return None

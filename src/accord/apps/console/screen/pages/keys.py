@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
 from textual.app import ComposeResult
@@ -13,7 +14,7 @@ from textual.screen import ModalScreen
 from textual.strip import Strip
 from textual.widgets import Static
 
-from accord.apps.console.screen.drawing.ink import Ink, Palette
+from accord.apps.console.screen.drawing.ink import Ink, Palette, beside
 from accord.apps.console.screen.main_screen import KEYS
 from accord.apps.console.screen.widgets.lines import LinesView
 
@@ -85,10 +86,13 @@ class KeysPage(ModalScreen[None]):
 
 
 def _draw(ink: Ink) -> list[Strip]:
-    lines: list[Text] = []
+    strips: list[Strip] = []
     for name, keys in groups().items():
-        lines += [Text(), Text(name, ink.palette.heading)]
-        lines += [
-            Text.assemble((f"  {key:<30} ", Style(bold=True)), (meaning, ink.palette.text)) for key, meaning in keys
-        ]
-    return [ink.clipped(line) for line in lines[1:]]
+        strips += [ink.strip(Text(name, ink.palette.heading))]
+        column = max(len(key) for key, _ in keys) + 4
+        inner = ink.narrower(column)
+        for key, meaning in keys:
+            first, rest = Segment(f"  {key}".ljust(column), Style(bold=True)), Segment(" " * column)
+            strips += beside(inner.wrapped(Text(meaning, ink.palette.text)), first, rest)
+        strips.append(Strip([]))
+    return strips

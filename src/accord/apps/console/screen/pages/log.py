@@ -71,22 +71,11 @@ class LogPage(ModalScreen[None]):
             self.query_one(LinesView).show(lambda ink: _draw(entry, ink))
 
     def _line(self, entry: Entry) -> Text:
-        palette = self._palette
         when = time.strftime("%H:%M:%S", time.localtime(entry.when)) + f".{int(entry.when * 1000) % 1000:03}"
-        mark, style = {
-            "sent": ("→", palette.accent),
-            "received": ("←", palette.good),
-            "stderr": ("!", palette.warning),
-        }[entry.kind]
+        mark = {"sent": "→", "received": "←", "stderr": "!"}[entry.kind]
         what = one_line(entry.method) or one_line(without_sequences(entry.data.decode("utf-8", "replace")))
-        return Text.assemble(
-            (f"{when} ", palette.muted),
-            (f"{mark} ", style),
-            (f"{entry.size:>8} B  ", palette.faint),
-            what,
-            no_wrap=True,
-            overflow="ellipsis",
-        )
+        # Without colours: it may be the chosen line.
+        return Text(f"{when} {mark} {entry.size:>8} B  {what}", no_wrap=True, overflow="ellipsis")
 
 
 def _draw(entry: Entry, ink: Ink) -> list[Strip]:

@@ -113,7 +113,7 @@ class QueuePanel(Panel, can_focus=True):
             self.put(Text())
             return
         hint = "enter edit · x remove · s send now" if self.has_focus else "↑ to edit"
-        lines = [Text.assemble((" Next ", palette.heading), (hint, palette.muted))]
+        lines = [Text.assemble((f" Next {len(queue)} ", palette.heading), (hint, palette.muted))]
         for place, text in enumerate(queue[:5]):
             chosen = self.has_focus and place == self.place
             mark = ("▸ ", palette.accent) if chosen else (f"{place + 1} ", palette.faint)
@@ -148,7 +148,7 @@ class TabsLine(Panel):
             super().__init__()
             self.place = place
 
-    MARKS = {"closed": "✗", "asks": "?", "stopping": "◐", "busy": "◐", "idle": " "}
+    MARKS = {"closed": "✗", "asks": "?", "stopping": "◐", "busy": "◐", "idle": ""}
 
     def put_tabs(self, tabs: Sequence[tuple[str, State, bool]], current: int, palette: Palette) -> None:
         """Each with its title, its state, and whether something has happened there."""
@@ -157,10 +157,12 @@ class TabsLine(Panel):
             return
         line = Text(no_wrap=True, overflow="ellipsis")
         for place, (title, state, news) in enumerate(tabs):
-            mark = "•" if news and state == "idle" else self.MARKS[state]
+            mark = "•" if news and state == "idle" else self.MARKS[state]  # nothing, for one that is at rest
             style = palette.panel + Style(bold=True) if place == current else palette.muted
             attention = palette.warning if state == "asks" else palette.accent
-            line.append(f" {place + 1}", style).append(mark, style + attention).append(f"{one_line(title, 24)} ", style)
+            line.append(f" {place + 1}", style).append(mark, style + attention).append(
+                f" {one_line(title, 24)} ", style
+            )
             line.append(" ")
         self.put(line)
 

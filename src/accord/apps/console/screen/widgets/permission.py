@@ -92,20 +92,20 @@ class PermissionBar(Vertical, can_focus=True):
 
     def _answers(self) -> Text:
         palette = self._palette
-        line = Text()
+        answers: list[Text] = []
         for option, (number, letter) in zip(self._asked.options, keys_of(self._asked.options), strict=True):
             style = palette.good if option.kind.startswith("allow") else palette.bad
             if not option.kind.startswith(("allow", "reject")):
                 style = palette.accent
             key = " ".join(filter(None, [number, letter]))
-            line.append(f" {key} ", style + Style(bold=True, reverse=True))
-            line.append(f" {one_line(option.name, 100)}   ")
-        return line
+            answer = Text(f" {key} ", style + Style(bold=True, reverse=True))
+            answers.append(Text.assemble(answer, f" {one_line(option.name, 200)}"))
+        beside = Text("   ").join(answers)
+        return beside if beside.cell_len <= self.screen.size.width - 6 else Text("\n").join(answers)
 
     def _hint(self) -> Text:
-        lines = [
-            reach_of_always(self._asked, option) for option in self._asked.options if option.kind.endswith("_always")
-        ][:1]
+        has_always = any(option.kind.endswith("_always") for option in self._asked.options)
+        lines = [reach_of_always(self._asked)] if has_always else []
         keys = "esc neither · ↑↓ scroll · tab to the prompt" if self.has_focus else "tab to answer"
         return Text("\n".join([*lines, keys]), self._palette.muted)
 

@@ -84,6 +84,7 @@ class PromptEditor(TextArea):
             self.post_message(self.Leave())
 
     async def _on_key(self, event: events.Key) -> None:
+        # What is not for us goes on to the editor that this one is made of: Textual calls its handler after ours.
         key = event.key
         if event.is_printable or key == "backspace":
             self.typed_at = time.monotonic()
@@ -103,15 +104,11 @@ class PromptEditor(TextArea):
             event.stop()
             event.prevent_default()
             self.post_message(self.Edge(1))
-        else:
-            await super()._on_key(event)
 
     async def _on_paste(self, event: events.Paste) -> None:
         self.typed_at = time.monotonic()
         path = pasted_file(event.text)
-        if path is None:
-            await super()._on_paste(event)
-        else:
+        if path is not None:  # else the editor itself takes it, after us
             event.prevent_default()
             event.stop()
             self.insert(f"{quoted(path)} ")
