@@ -107,9 +107,9 @@ class FrameWatch:
     def watching(self) -> Iterator[None]:
         send, receive = Peer._send, Peer.frames_received
 
-        def observed_send(peer: Peer, frame: bytes) -> None:
+        def observed_send(peer: Peer, frame: bytes) -> bool:
             self._observe(peer, True, [frame])
-            send(peer, frame)
+            return send(peer, frame)
 
         def observed_receive(peer: Peer, frames: Sequence[bytes]) -> None:
             self._observe(peer, False, frames)

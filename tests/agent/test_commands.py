@@ -308,6 +308,7 @@ def test_a_client_that_does_not_answer_any_more_holds_nobody(version, silent):
     assert asked[-1] is ReleaseTerminal
 
 
+@pytest.mark.bad_frames
 @pytest.mark.parametrize("version", [1, "2-draft"])
 async def test_negative_codes_and_line_ends_of_terminals_are_taken(version, tmp_path):
     """FN-73: a code that no exit can have is no code, and CR LF is a line end."""

@@ -82,5 +82,6 @@ async def test_many_starts_and_ends_through_shells_and_launchers_leave_nobody_be
             return await start_and_end(launchers[number % len(launchers)], mark, chance)
 
     outcomes = await asyncio.gather(*(one(number) for number in range(MANY)))
-    assert survivors(mark) == []
+    while survivors(mark):  # noqa: ASYNC110  # a guard may still be at work; the timeout says that it is not
+        await asyncio.sleep(0.05)
     assert {*outcomes} == {"given up", "dead", "closed"}
