@@ -69,8 +69,8 @@ async def test_a_long_burst_does_not_wait_for_the_end_of_the_tick():
     leaving = departures(pipe, Recorder(), high_water=1 << 20)
     for _ in range(1000):
         leaving.send(b"x" * 1000)
-    assert leaving.unsent < 16 * 1024
-    assert 50 < len(pipe.writes) < 80  # a few frames each
+    assert leaving.unsent < 64 * 1024
+    assert 12 < len(pipe.writes) < 20  # many frames each, long before all of them
 
 
 async def test_a_large_frame_is_written_uncopied_and_keeps_its_place():

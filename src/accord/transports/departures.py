@@ -18,7 +18,7 @@ __all__ = ["Departures"]
 _APART_SECONDS = 0.001
 _LARGE = 64 * 1024
 # What waits for the end of a tick leaves sooner when it is this much: the other side can begin while we go on.
-_BURST = 16 * 1024
+_BURST = 64 * 1024
 
 
 class Departures:
