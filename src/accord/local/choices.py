@@ -8,13 +8,14 @@ whatever program.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Generator, Iterator, MutableMapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
+
+from accord.local.own_files import locked, write_whole
 
 __all__ = ["Choice", "Choices", "project_of"]
 
@@ -82,15 +83,10 @@ class Choices:
     @contextmanager
     def _changing(self) -> Generator[_File]:
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with _locked(self.path.with_name(f"{self.path.name}.lock")):
+        with locked(self.path.with_name(f"{self.path.name}.lock")):
             file = self._read()
             yield file
-            beside = self.path.with_name(f"{self.path.name}.new")
-            with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as new:  # noqa: PTH123
-                new.write(msgspec.json.format(msgspec.json.encode(file)) + b"\n")
-                new.flush()
-                os.fsync(new.fileno())
-            beside.replace(self.path)
+            write_whole(self.path, msgspec.json.format(msgspec.json.encode(file)) + b"\n")
 
 
 class _OfProject(MutableMapping[str, bool]):
@@ -125,22 +121,3 @@ def project_of(directory: str | os.PathLike[str]) -> str:
         if (each / ".git").exists():
             return str(each)
     return str(real)
-
-
-@contextmanager
-def _locked(path: Path) -> Generator[None]:
-    with path.open("a") as file:
-        if sys.platform == "win32":  # not tested there
-            import msvcrt  # noqa: PLC0415
-
-            msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
-            try:
-                yield
-            finally:
-                with suppress(OSError):
-                    msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
-        else:
-            import fcntl  # noqa: PLC0415
-
-            fcntl.flock(file, fcntl.LOCK_EX)  # given up with the descriptor
-            yield

@@ -6,15 +6,13 @@ other's prompts. A history that can't be kept never costs a run.
 
 from __future__ import annotations
 
-import os
-import sys
-import time
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
+
+from accord.local.own_files import locked, write_whole
 
 __all__ = ["Prompted", "Prompts"]
 
@@ -48,7 +46,7 @@ class Prompts:
         prompted = Prompted(when=when, agent=agent, cwd=str(cwd), session_id=session_id, text=text[:_LONGEST])
         with suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with _locked(self._path.with_suffix(".lock")):
+            with locked(self._path.with_suffix(".lock"), _PATIENCE):
                 self._write([*self.listed(), prompted])
 
     def listed(self) -> list[Prompted]:
@@ -75,41 +73,4 @@ class Prompts:
         while size > _MOST_BYTES:
             size -= len(lines[first])
             first += 1
-        beside = self._path.with_suffix(f".{os.getpid()}")
-        try:
-            with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-                file.writelines(lines[first:])
-            beside.replace(self._path)
-        except OSError:
-            beside.unlink(missing_ok=True)
-            raise
-
-
-@contextmanager
-def _locked(path: Path) -> Generator[None]:
-    """TimeoutError, which is an OSError, when somebody holds it for long."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
-    try:
-        end = time.monotonic() + _PATIENCE
-        while not _try_to_lock(descriptor):
-            if time.monotonic() > end:
-                raise TimeoutError(f"{path} is locked")
-            time.sleep(0.01)
-        yield
-    finally:
-        os.close(descriptor)  # which unlocks it
-
-
-def _try_to_lock(descriptor: int) -> bool:
-    try:
-        if sys.platform == "win32":  # not tested there
-            import msvcrt  # noqa: PLC0415  # exists only there
-
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl  # noqa: PLC0415  # exists only elsewhere
-
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
+        write_whole(self._path, b"".join(lines[first:]), is_durable=False)

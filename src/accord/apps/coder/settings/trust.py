@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -16,6 +15,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from accord.apps.coder.settings.files import SettingsFile
+from accord.local.own_files import write_whole
 
 __all__ = ["Trust", "TrustState", "Trusted"]
 
@@ -49,17 +49,7 @@ class Trust:
         record = self._record_of(file.path)
         when = datetime.now(UTC).isoformat(timespec="seconds")
         content = msgspec.json.encode(Trusted(path=_written(file.path), sha256=_digest(file.content), when=when))
-        beside = record.with_suffix(f".{os.getpid()}")
-        try:
-            with beside.open("wb") as written:
-                written.write(content)
-                written.flush()
-                os.fsync(written.fileno())
-            beside.replace(record)
-        except BaseException:
-            with suppress(OSError):
-                beside.unlink()
-            raise
+        write_whole(record, content)
 
     def revoke(self, path: Path) -> bool:
         """Whether there was anything to revoke; the file itself may be gone already."""

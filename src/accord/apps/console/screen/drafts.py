@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from pathlib import Path
 
 import msgspec
+
+from accord.local.own_files import write_whole
 
 __all__ = ["Drafts"]
 
@@ -41,9 +42,6 @@ class Drafts:
     def _write(self) -> None:
         if self._path is None:
             return
-        beside = self._path.with_suffix(f".{os.getpid()}")
         with suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            beside.touch(mode=0o600)
-            beside.write_bytes(msgspec.json.encode(self._kept))
-            beside.replace(self._path)
+            write_whole(self._path, msgspec.json.encode(self._kept), is_durable=False)
