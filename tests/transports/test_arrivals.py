@@ -73,3 +73,23 @@ async def test_closing_tells_a_paused_receiver_too_and_drops_what_was_held():
     arrivals.close(ConnectionClosed("over"))
     await a_few_ticks()
     assert recorder.calls == ["lost"]
+
+
+async def test_a_pause_takes_effect_within_one_delivery_of_many_short_frames():
+    recorder = Recorder()
+    arrivals = Arrivals(recorder, 100)
+    recorder.on_frames = lambda frames: arrivals.pause()
+    lines = [b"%d" % number for number in range(1000)]
+    arrivals.feed(b"{}\n" + b"\n".join(lines) + b"\n")
+    arrivals.end(ConnectionClosed("over"))
+    assert len(recorder.frames) < 300
+    recorder.on_frames = lambda frames: None
+    arrivals.resume()
+    await recorder.lost()
+    assert recorder.frames == [b"{}", *lines]
+
+
+async def test_many_short_frames_are_delivered_at_once_when_nobody_pauses():
+    recorder = Recorder()
+    Arrivals(recorder, 100).feed(b"{}\n" * 1000)
+    assert recorder.frames == [b"{}"] * 1000

@@ -302,3 +302,11 @@ def test_any_split_of_broken_headers_gives_the_same_frames(parts: list[bytes], p
 def test_what_is_joined_is_cut_again(values: list[object], framing: Framing):
     frames = [json.dumps({"value": value}, ensure_ascii=False).encode() for value in values]
     assert cut(join(frames, framing)) == frames if frames else True
+
+
+@pytest.mark.parametrize("start", [b"  ", b"noise\n \t", b"noise\n\r\n  con", b" Content-Le"])
+def test_a_beginning_that_is_cut_anywhere_is_still_recognised(start: bytes):
+    cutter = Cutter()
+    cutter.feed(start)
+    cutter.feed(b"ngth: 2\r\n\r\n{}" if start.endswith(b"Le") else b"\n{}\n" if start.endswith(b"con") else b"{}\n")
+    assert cutter.framing == ("content-length" if start.endswith(b"Le") else "newline")

@@ -318,17 +318,20 @@ class Conversation:
             request_id = None  # AMB-28
         elif batch is not None:
             request_id = None  # RPC-62
-        return self._refused(request_id, _protocol_error(message.code, message.reason), batch)
+        error = _protocol_error(message.code, message.reason)
+        return self._refused(request_id, error, batch, is_malformed=not message.is_call)
 
     def _may_be_echoed(self, request_id: Id) -> bool:
         if self.null_ids_allowed or isinstance(request_id, (int, str)):
             return True
         return request_id is not None and request_id.is_integer()
 
-    def _refused(self, request_id: Id, error: RequestFailed, batch: OpenBatch | None) -> Sequence[Event]:
+    def _refused(
+        self, request_id: Id, error: RequestFailed, batch: OpenBatch | None, *, is_malformed: bool = False
+    ) -> Sequence[Event]:
         frame = encode(_failure(request_id, error))
         if batch is None:
-            return (Reply(frame, error.message),)
+            return (Reply(frame, error.message, is_malformed),)
         batch.answers.append(frame)
         return (Ignored(f"an entry of a batch was refused: {error.message}"),)
 

@@ -94,10 +94,11 @@ class CancelRequested(msgspec.Struct):
 
 
 class Reply(msgspec.Struct, gc=False):
-    """An answer that needs nobody's thought: send `frame` at once, log `reason`."""
+    """An answer that needs nobody's thought: send `frame` at once, log `reason`. It may not even answer a call."""
 
     frame: bytes
     reason: str
+    is_malformed: bool = False
 
 
 class Ignored(msgspec.Struct, gc=False):

@@ -14,7 +14,7 @@ from accord.errors import AccordError
 if TYPE_CHECKING:
     from accord.peer.peer import Peer
 
-__all__ = ["Call", "OnAnswer", "OnResult"]
+__all__ = ["Call", "OnAnswer", "OnResult", "outcome_of"]
 
 log = logging.getLogger("accord.peer")
 
@@ -74,3 +74,11 @@ class Call:
     def _fail(self, error: Exception) -> None:
         self.future.set_exception(error)
         self.future.exception()  # seen: an answer that nobody awaits any more is nothing to warn about
+
+
+async def outcome_of(call: Call) -> Raw | AccordError:
+    """What it comes to, without raising that."""
+    try:
+        return await call.future
+    except AccordError as error:
+        return error

@@ -1,6 +1,6 @@
 """When to stop reading, and when writers wait: the part of a peer that keeps memory bounded.
 
-Law: reading pauses only for what this side alone can end. So it goes on
+Law: reading pauses only for what this side alone can end, such as its own turn of the loop. So it goes on
 
 - while somebody here awaits an answer, which could not arrive then, or waits for room, which the other side may be
   unable to make until it has been read;
@@ -38,6 +38,7 @@ class Flow:
         self._is_owed = is_owed
         self._is_reading = True
         self._is_over = False
+        self._is_resting = False
         self._awaiting = 0
         self._pressing = 0
         self._open_requests = 0
@@ -89,6 +90,17 @@ class Flow:
         if self._unsent_answers > self._limits.unsent:
             self._regulate()
 
+    def rest(self) -> None:
+        """Read no more in this turn of the loop: what else is due comes first."""
+        if not self._is_resting:
+            self._is_resting = True
+            self._regulate()
+            asyncio.get_running_loop().call_soon(self._rested)
+
+    def _rested(self) -> None:
+        self._is_resting = False
+        self._regulate()
+
     def send_paused(self) -> None:
         """The transport holds enough."""
         if self._room is None and not self._is_over:
@@ -127,7 +139,7 @@ class Flow:
             or self._open_requests > self._limits.open_requests
             or (self._unsent_answers > self._limits.unsent and not self._is_owed())
         )
-        reads = not is_full or self._awaiting > 0
+        reads = (not is_full or self._awaiting > 0) and not self._is_resting
         if reads is not self._is_reading:
             self._is_reading = reads
             if reads:

@@ -35,10 +35,11 @@ from accord.jsonrpc.conversation import (
 )
 from accord.jsonrpc.messages import Notification
 from accord.peer.answering import Answering, correlation_id
-from accord.peer.calls import Call, OnAnswer, OnResult
+from accord.peer.calls import Call, OnAnswer, OnResult, outcome_of
 from accord.peer.flow import Flow
 from accord.peer.inbox import Inbox, Merging
 from accord.peer.limits import Limits
+from accord.peer.refusals import Refusals
 from accord.transports.transport import Transport
 
 __all__ = ["Call", "FrameObserver", "Peer", "Receive", "TakeFrame"]
@@ -81,6 +82,7 @@ class Peer:
         self._conversation = Conversation(correlation_ids=iter(correlation_id, ""))
         self._flow = Flow(transport, self.limits, self._fail, lambda: self._conversation.is_owed)
         self._answering = Answering(self._conversation, self._flow, self._reply)
+        self._refusals = Refusals(self.limits.malformed_in_a_row, self._flow.rest, self._fail)
         self._calls: dict[int, Call] = {}
         self._inboxes: list[Inbox[Any]] = []
         self._is_open = True
@@ -245,7 +247,7 @@ class Peer:
         self._flow.awaiting(1)
         try:
             async with asyncio.timeout(deadline):
-                return [await _outcome(call.future) for call in calls]
+                return [await outcome_of(call) for call in calls]
         except TimeoutError:
             raise DeadlineExceeded("a batch", deadline or 0.0) from None
         finally:
@@ -332,9 +334,11 @@ class Peer:
                     except Exception:
                         log.exception("%s could not be taken in", event.method)
                 else:
-                    self._received(event)
+                    self._received(event, frame)
+        if self._refusals.in_a_row:
+            self._refusals.heard(len(frames))
 
-    def _received(self, event: Event) -> None:
+    def _received(self, event: Event, frame: bytes) -> None:
         match event:
             case RequestReceived(incoming=incoming):
                 try:
@@ -351,9 +355,9 @@ class Peer:
                 self._settle(id, error)
             case CancelRequested(incoming=incoming):
                 self._answering.cancel(incoming)
-            case Reply(frame=frame, reason=reason):
-                log.warning("refused: %s", reason)
-                self._reply(frame)
+            case Reply(frame=answer, reason=reason, is_malformed=is_malformed):
+                self._reply(answer)
+                self._refusals.add(frame, reason, is_malformed=is_malformed)
             case Ignored(reason=reason, is_normal=is_normal):
                 log.log(logging.DEBUG if is_normal else logging.WARNING, "ignored: %s", reason)
             case Notification():
@@ -366,8 +370,9 @@ class Peer:
 
     def frame_refused(self, error: FrameRejected) -> None:
         """Called by the transport: the sender learns why its frame was not taken, the connection lives (FN-33)."""
-        log.warning("refused: %s", error)
         self._reply(self._conversation.refuse(error))
+        self._refusals.add(b"", error.reason, is_malformed=True)
+        self._refusals.heard(1)
 
     def connection_lost(self, reason: ConnectionClosed) -> None:
         """Called by the transport, last: every wait ends now, with the reason (FN-10)."""
@@ -414,12 +419,13 @@ class Peer:
             self._flow.answered(len(frame))
 
     def _fail(self, error: AccordError) -> None:
-        if self._closed is not None:
-            return
-        log.error("the connection is given up: %s", error)
-        reason = ConnectionClosed(str(error))
-        reason.__cause__ = error
-        self.connection_lost(reason)
+        if self._closed is None:
+            log.error("the connection is given up: %s", error)
+            reason = error
+            if not isinstance(reason, ConnectionClosed):
+                reason = ConnectionClosed(str(error))
+                reason.__cause__ = error
+            self.connection_lost(reason)
 
     def _check_open(self) -> None:
         if not self._is_open:
@@ -439,10 +445,3 @@ class Peer:
             self._on_frame(direction, frame)
         except Exception:
             log.exception("the frame observer failed")
-
-
-async def _outcome(future: asyncio.Future[Raw]) -> Raw | AccordError:
-    try:
-        return await future
-    except AccordError as error:
-        return error

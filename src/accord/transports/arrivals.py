@@ -12,6 +12,9 @@ from accord.transports.transport import Receiver
 
 __all__ = ["Arrivals"]
 
+# A pause takes effect after so many frames at the latest, however short they are.
+_SLICE = 256
+
 Event: TypeAlias = list[bytes] | FrameRejected | ConnectionClosed
 
 
@@ -80,6 +83,8 @@ class Arrivals:
             self._held.append(event)
         else:
             self._hand_over(event)
+            if self._held:
+                self._release()
 
     def _release(self) -> None:
         while self._held and not self.is_paused:
@@ -89,6 +94,10 @@ class Arrivals:
         if self._is_over:
             return
         if isinstance(event, list):
+            if len(event) > _SLICE:
+                slices = [event[start : start + _SLICE] for start in range(0, len(event), _SLICE)]
+                self._held.extendleft(slices[:0:-1])
+                event = slices[0]
             self._receiver.frames_received(event)
         elif isinstance(event, FrameRejected):
             self._receiver.frame_refused(event)

@@ -22,7 +22,7 @@ FRAME_LIMIT = 64 * 1024 * 1024
 _HEADER_LIMIT = 8 * 1024
 _STRAY = "something other than headers stands between two frames"
 _FIRST_HEADERS = (b"content-length:", b"content-type:")
-_BLANK = re.compile(rb"[ \t\r\n]*")
+_FIRST_SPOKEN = re.compile(rb"^[ \t\r]*([{\[]|content-length:|content-type:)", re.IGNORECASE | re.MULTILINE)
 _LENGTH = re.compile(rb"content-length:[ \t]*([0-9]{1,15})[ \t\r]*\Z", re.IGNORECASE)
 _OTHER_HEADER = re.compile(rb"[a-z][a-z0-9-]*:", re.IGNORECASE)
 
@@ -64,27 +64,26 @@ class Cutter:
         # Lines that are neither JSON nor a header are passed on and decide nothing: programs print before they speak.
         data = self._start + data
         self._start = b""
-        cuts: list[Cut] = []
-        position = 0
-        while position < len(data):
-            if not self._lines.is_inside_line:
-                blank = _BLANK.match(data, position)
-                position = blank.end() if blank else position
-                start = data[position : position + len(_FIRST_HEADERS[0])].lower()
-                if start.startswith(_FIRST_HEADERS):
-                    self.framing, self._blocks = "content-length", _Blocks(self._limit)
-                    self.feed = self._blocks.feed
-                    return cuts + self.feed(data[position:])
-                if start.startswith((b"{", b"[")):
-                    self.framing, self.feed = "newline", self._lines.feed
-                    return cuts + self.feed(data[position:])
-                if any(header.startswith(start) for header in _FIRST_HEADERS):
-                    self._start = data[position:]
-                    break
-            newline = data.find(b"\n", position) + 1 or len(data)
-            cuts += self._lines.feed(data[position:newline])
-            position = newline
-        return cuts
+        first = 0
+        if self._lines.is_inside_line:
+            first = data.find(b"\n") + 1
+            if not first:
+                return self._lines.feed(data)
+        spoken = _FIRST_SPOKEN.search(data, first)
+        if spoken is None:
+            end = data.rfind(b"\n") + 1
+            last = data[end:].lstrip(b" \t\r")
+            if any(header.startswith(last.lower()) for header in _FIRST_HEADERS):
+                self._start = last
+                data = data[:end]
+            return self._lines.feed(data)
+        cuts = self._lines.feed(data[: spoken.start()])
+        if spoken[1] in (b"{", b"["):
+            self.framing, self.feed = "newline", self._lines.feed
+        else:
+            self.framing, self._blocks = "content-length", _Blocks(self._limit)
+            self.feed = self._blocks.feed
+        return cuts + self.feed(data[spoken.start(1) :])
 
 
 class _Kept:

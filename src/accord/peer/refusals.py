@@ -1,0 +1,71 @@
+"""What came and is no message: how much of it the log is told, how much is read in one turn, when it is enough.
+
+Law: noise between messages never ends a connection (FN-32); noise in place of messages does, and never keeps the loop busy.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from accord.errors import ConnectionClosed, FrameRejected
+
+__all__ = ["Refusals"]
+
+log = logging.getLogger("accord.peer")
+
+_LOGGED = 10
+_AT_ONCE = 100
+_SHOWN = 3
+_SHOWN_BYTES = 80
+
+
+class Refusals:
+    """Counts them for one connection; `rest` lets the loop do something else first, `give_up` ends the connection."""
+
+    def __init__(
+        self, most_in_a_row: int, rest: Callable[[], None], give_up: Callable[[ConnectionClosed], None]
+    ) -> None:
+        self._most = most_in_a_row
+        self._rest = rest
+        self._give_up = give_up
+        self._all = 0
+        self._newest = 0
+        self._reason = ""
+        self._first: list[bytes] = []
+        self.in_a_row = 0
+        """How many frames were malformed, and not one of them a message, up to now."""
+
+    def add(self, frame: bytes, reason: str, *, is_malformed: bool) -> None:
+        """A frame was refused; one that is at least a call is not malformed."""
+        self._all += 1
+        if self._all % _AT_ONCE == 0:
+            self._rest()
+        if not is_malformed:
+            log.warning("refused: %s", reason)
+            return
+        self._newest += 1
+        self.in_a_row += 1
+        if self.in_a_row <= _LOGGED:
+            log.warning("refused: %s", reason)
+        if len(self._first) < _SHOWN:
+            self._first.append(frame[: _SHOWN_BYTES + 1])
+        self._reason = reason
+
+    def heard(self, frames: int) -> None:
+        """So many frames have come since the last call. If one of them was a message, the row begins anew."""
+        if self._newest < frames:
+            self.in_a_row = 0
+            self._first.clear()
+        elif self.in_a_row >= self._most:
+            closed = ConnectionClosed(
+                f"{self.in_a_row} lines in a row were no ACP, the first of them {', '.join(map(_shown, self._first))}"
+            )
+            closed.__cause__ = FrameRejected(self._reason)
+            self._give_up(closed)
+        self._newest = 0
+
+
+def _shown(frame: bytes) -> str:
+    text = frame[:_SHOWN_BYTES].decode(errors="replace")
+    return repr(f"{text}…" if len(frame) > _SHOWN_BYTES else text)
