@@ -94,7 +94,7 @@ def _delta(part: Part, piece: str) -> dict[str, str]:
 
 def _message(request: Seen) -> dict[str, Any]:
     return {
-        "id": "msg_scripted",
+        "id": f"msg_scripted_{request.number}",  # agents take messages with one id for one message
         "type": "message",
         "role": "assistant",
         "model": request.model,

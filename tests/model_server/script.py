@@ -13,8 +13,9 @@ A script is a list of replies, or an object with `replies` and `models` (names f
      "pause": 0.0,                  seconds before each event
      "interleaved": false}          parallel calls with their arguments in turns, where the API can say that
 
-`when` may have `last_user` (a part of the last user message), `tool_result` (whether the request ends in one), `api`
-(openai-chat, openai-responses, anthropic, google), `model` and `request` (its number, from 1). A fault:
+`when` may have `last_user` (a part of the last user message), `tool_result` (whether the request ends in one), `tools`
+(whether it offers any: what an agent asks on the side, such as a title, offers none), `api` (openai-chat,
+openai-responses, anthropic, google), `model` and `request` (its number, from 1). A fault:
 
     {"fault": "status", "status": 429, "retry_after": 1, "message": "slow down", "type": "..."}
     {"fault": "cut", "parts": [...]}         the connection breaks after the parts
@@ -70,6 +71,11 @@ class Seen:
     last_user: str
     has_tool_result: bool
     body: Any = field(repr=False, default=None)
+    number: int = 0
+
+    @property
+    def offers_tools(self) -> bool:
+        return bool(self.body and self.body.get("tools"))
 
 
 class Script:
@@ -86,6 +92,7 @@ class Script:
     def next(self, seen: Seen) -> Reply | None:
         """The reply to this request; None if the script has none."""
         self._requests += 1
+        seen.number = self._requests
         for index, (entry, reply) in enumerate(self._entries):
             times = entry.get("times", 1)
             if (times == 0 or self._uses[index] < times) and self._fits(entry.get("when", {}), seen):
@@ -97,6 +104,7 @@ class Script:
         return (
             when.get("last_user", "") in seen.last_user
             and when.get("tool_result", seen.has_tool_result) == seen.has_tool_result
+            and when.get("tools", seen.offers_tools) == seen.offers_tools
             and when.get("api", seen.api) == seen.api
             and when.get("model", seen.model) == seen.model
             and when.get("request", self._requests) == self._requests

@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.model_server.script import Script, Seen
 
 
-def seen(last_user: str = "", *, result: bool = False, api: str = "anthropic", model: str = "m") -> Seen:
-    return Seen(api, model, last_user, result)
+def seen(
+    last_user: str = "", *, result: bool = False, api: str = "anthropic", model: str = "m", body: Any = None
+) -> Seen:
+    return Seen(api, model, last_user, result, body)
 
 
 def text(script: Script, request: Seen) -> str | None:
@@ -35,6 +39,14 @@ def test_a_reply_waits_for_the_request_that_it_is_for():
     assert text(script, seen(api="google")) == "to google"
     assert text(script, seen()) == "the fifth"
     assert text(script, seen(model="other")) == "to the other"
+
+
+def test_what_is_asked_on_the_side_does_not_use_up_the_story():
+    script = Script(
+        [{"when": {"tools": False}, "times": 0, "parts": [{"text": "A title"}]}, {"parts": [{"text": "Hi"}]}]
+    )
+    bodies: list[Any] = [{}, {"tools": [{"name": "read"}]}, {"tools": []}]
+    assert [text(script, seen(body=body)) for body in bodies] == ["A title", "Hi", "A title"]
 
 
 def test_a_reply_can_be_used_again():

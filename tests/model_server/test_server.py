@@ -97,6 +97,13 @@ async def test_the_messages_api_names_its_events():
     assert all(data["type"] == name for name, data in await stream("anthropic"))
 
 
+async def test_every_message_has_an_id_of_its_own():
+    path, body = ROUTES["anthropic"]
+    async with ModelServer(HELLO) as server:
+        told = [json.loads((await request(server, "POST", path, body))[2]) for _ in range(2)]
+    assert told[0]["id"] != told[1]["id"]
+
+
 async def test_the_responses_api_numbers_its_events():
     events = await stream("openai-responses")
     numbers = [data["sequence_number"] for _, data in events]

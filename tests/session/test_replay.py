@@ -29,6 +29,7 @@ from accord.session.updates import (
     CompactionPiece,
     InfoPatch,
     MessageChanged,
+    MessagePatch,
     ModesReport,
     NoticeReport,
     OptionsReport,
@@ -191,3 +192,12 @@ def test_what_was_dropped_is_told_as_far_as_it_is_left():
         (True, []),
         (False, [Text("b" * 200)]),
     ]
+
+
+def test_only_the_end_is_told_where_that_is_enough():
+    transcript = Transcript()
+    for number in range(5):
+        transcript.apply(MessagePatch(role="agent", id=str(number), content=[Text(text=str(number))]))
+    told = [change for change in replay(transcript, 2) if isinstance(change, MessageChanged)]
+    assert [change.message.id for change in told] == ["3", "4"]
+    assert len([change for change in replay(transcript, 99) if isinstance(change, MessageChanged)]) == 5

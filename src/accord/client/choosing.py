@@ -26,6 +26,7 @@ __all__ = [
     "deny",
     "kind_of",
     "offered",
+    "refuses",
     "selected",
     "sendable",
 ]
@@ -61,6 +62,12 @@ def sendable(asked: RequestPermission, answer: PermissionAnswer) -> PermissionAn
     if answer.outcome == "cancelled":
         return answer
     return answer if answer.outcome == "selected" and offered(asked, answer.option_id) is not None else None
+
+
+def refuses(asked: RequestPermission, answer: PermissionAnswer) -> bool:
+    """Whether what was asked for will not be done; an option of a kind that nobody knows refuses nothing."""
+    option = offered(asked, answer.option_id)
+    return answer.outcome == "cancelled" or (option is not None and option.kind in REJECTING)
 
 
 def cancelled() -> PermissionAnswer:

@@ -159,7 +159,8 @@ class Client:
     ) -> Session:
         """Take up a session with all its history, which is in the transcript when this returns.
 
-        Agents that cannot find what they have only just stored are asked again for `patience` seconds (FN-96).
+        Agents that cannot find what they have only just stored are asked again for `patience` seconds (FN-96). Those
+        of v1 that have told no word of their own when they answer are waited for until they say no more.
         """
         check_offered(self.agent.capabilities.load, "session/load")
         place = self._place(cwd, servers, additional_directories)

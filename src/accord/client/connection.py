@@ -27,6 +27,8 @@ from accord.transports.transport import Transport
 
 __all__ = ["Connection"]
 
+_QUIET_SECONDS = 0.15
+
 
 class Connection:
     """From the handshake to the end; a client that has to connect again gets another one."""
@@ -110,13 +112,19 @@ class Connection:
             self.receiving.end_opening()
 
     async def take_up_session(self, asked: Any) -> Session:
-        """A session whose id we know. What is told before the answer to a load is history (FN-62)."""
+        """A session whose id we know. What is told before the answer to a load is history (FN-62).
+
+        Agents of v1 may have answered before they have told it all: where no word of the agent's has come yet, what
+        follows until it is quiet is history, too.
+        """
         session = Session(self, asked.session_id, asked.cwd, asked.additional_directories)
         session.is_replaying = isinstance(asked, LoadSession)
         before = self.receiving.sessions.get(session.id)
         self._add(session)
         try:
             await self._opened(asked, lambda _: session)
+            if session.is_replaying:
+                await session.replayed(_QUIET_SECONDS, self.deadlines.request)
         except BaseException:
             self.receiving.sessions.pop(session.id, None)
             if before is not None:
@@ -130,7 +138,7 @@ class Connection:
         def opened(result: Raw) -> Session:
             answer: SessionOpened = self.dialect.answer_from_wire(asked, result)
             session = named(answer)
-            session.is_replaying = False
+            session.is_replaying = session.is_replaying and self.agent.version == 1 and session.awaits_an_answer
             session.opened(answer)
             self._add(session)
             return session

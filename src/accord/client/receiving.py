@@ -10,8 +10,11 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
+from accord.client.choosing import refuses
 from accord.dialects.dialect import Dialect
+from accord.dialects.subagents import Subagents
 from accord.dialects.update_frames import update_taker
 from accord.errors import InvalidRequest, MethodNotFound, NotFound
 from accord.jsonrpc.events import NotificationReceived, RequestReceived
@@ -37,6 +40,7 @@ class Receiving:
         self._connection = connection
         self.dialect: Dialect | None = None
         self.sessions: dict[str, Session] = {}
+        self._subagents = Subagents()
         self._opening = 0
         self._held: dict[str, list[tuple[Report, int]]] = {}
         self._held_bytes = 0
@@ -79,10 +83,11 @@ class Receiving:
         if dialect is None:
             log.warning("an update before the handshake was dropped")
             return
-        session_id, reports = dialect.update_from_wire(params)
+        told_by, reports = dialect.update_from_wire(params)
+        session_id = self._open_for(told_by)
         session = self.sessions.get(session_id)
         size = len(memoryview(params))
-        for report in reports:
+        for report in self._subagents.told(session_id, told_by, reports):
             if session is not None:
                 session.take(report, size)
             else:
@@ -122,6 +127,8 @@ class Receiving:
             return handler(msgspec.json.decode(params))
         asked = dialect.request_from_wire(method, params, "agent")
         session = self._session_of(asked)
+        if session is not None and session.id != getattr(asked, "session_id", None):
+            asked = replace(asked, session_id=session.id)
         call = None
         if session is not None and isinstance(asked, RequestPermission) and isinstance(asked.subject, ToolCallSubject):
             session.take(asked.subject.call, len(memoryview(params)))
@@ -134,9 +141,14 @@ class Receiving:
         session_id: str | None = getattr(asked, "session_id", None)
         if session_id is None:
             return None
-        if session_id not in self.sessions:
+        session = self.sessions.get(self._open_for(session_id))
+        if session is None:
             raise NotFound(session_id=session_id)
-        return self.sessions[session_id]
+        return session
+
+    def _open_for(self, session_id: str) -> str:
+        """The session itself, or the one that a subagent works for."""
+        return session_id if session_id in self.sessions else self._subagents.root_of(session_id)
 
 
 def _is_cancelled(session: Session | None, call: ToolCall | None) -> Callable[[], bool]:
@@ -161,4 +173,6 @@ async def _answered(
         answer = await work()
     finally:
         asker.question_closed()
+    if isinstance(asked, RequestPermission) and isinstance(asked.subject, ToolCallSubject) and refuses(asked, answer):
+        asker.refused(asked.subject.call.id)
     return dialect.answer_to_wire(asked, answer)

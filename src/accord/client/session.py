@@ -7,8 +7,11 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from accord.client.checks import check_content
 from accord.client.delivering import OnUpdate, Update
+from accord.client.listed_models import MODEL, option_of_models
 from accord.client.reply import Reply
 from accord.client.turns import PromptedTurn
 from accord.errors import AccordError, DeadlineExceeded, InvalidParams, MethodNotFound, NotFound
@@ -22,6 +25,7 @@ from accord.session.requests import (
     CloseSession,
     SessionOpened,
     SetMode,
+    SetModel,
     SetOption,
 )
 from accord.session.updates import (
@@ -55,13 +59,16 @@ class Session:
         self.transcript = Transcript()
         self.on_update: OnUpdate | None = None
         self.is_replaying = False
-        """Whether what arrives now is history: a load has been asked for and not been answered."""
+        """Whether what arrives now is history: a load has been asked for, and is not over."""
         self.is_closed = False
         self.cancels = 0
         """How often it was cancelled."""
         self._turns: deque[PromptedTurn] = deque()
         self._running: PromptedTurn | None = None
         self._questions = 0
+        self._refused: dict[str, None] = {}
+        self._heard_unprompted = 0
+        self._lists_models = False
 
     @property
     def options(self) -> list[Option]:
@@ -82,6 +89,11 @@ class Session:
     def is_busy(self) -> bool:
         """Whether a prompt of ours runs."""
         return self._running is not None
+
+    @property
+    def awaits_an_answer(self) -> bool:
+        """Whether nothing has been said yet, or the user had the last word."""
+        return next((role for role, _ in reversed(self.transcript.messages)), "user") == "user"
 
     async def prompt(self, content: str | Content | Iterable[Content]) -> Reply:
         """Send a message. While another one runs in this session it is held, and sent when that turn is over.
@@ -151,6 +163,9 @@ class Session:
 
     async def set_option(self, option_id: str, value: str | bool) -> None:
         """Give an option a value; the agent may change others with it."""
+        if self._lists_models and option_id == MODEL:
+            await self._set_model(str(value))
+            return
         answer: SessionOpened = await self.connection.ask(
             SetOption(session_id=self.id, option_id=option_id, value=value)
         )
@@ -169,6 +184,7 @@ class Session:
         """Take in a report of `size` bytes; called in wire order."""
         turn = self._running
         if turn is None:
+            self._heard_unprompted += 1
             change = self.transcript.apply(report)
             callback = self.on_update or self.connection.on_update
             if callback is not None:
@@ -176,11 +192,24 @@ class Session:
         elif not turn.checks_reports or turn.before(report):
             turn.take(self.transcript.apply(report), size)
 
+    async def replayed(self, quiet: float, at_most: float | None) -> None:
+        """Wait until no more of the history is told, for `quiet` seconds."""
+        loop = asyncio.get_running_loop()
+        end, heard = None if at_most is None else loop.time() + at_most, -1
+        while heard != self._heard_unprompted and not self.is_closed and (end is None or loop.time() < end):
+            heard = self._heard_unprompted
+            await asyncio.sleep(quiet)
+        self.is_replaying = False
+
     def opened(self, answer: SessionOpened) -> None:
         """What the session starts with, as far as no update has told it already."""
         transcript = self.transcript
         if answer.options is not UNSET and not transcript.options:
             transcript.apply(OptionsReport(options=answer.options))
+        models = option_of_models(answer.models) if self.connection.agent.version == 1 else None
+        if models is not None and not any(MODEL in (option.id, option.category) for option in transcript.options):
+            self._lists_models = True
+            transcript.apply(OptionsReport(options=[*transcript.options, models]))
         if answer.modes is not None and transcript.modes is None:
             transcript.apply(ModesReport(modes=answer.modes))
         if answer.commands is not UNSET and not transcript.commands:
@@ -202,6 +231,16 @@ class Session:
         if self._questions == 0 and self._running is not None and not self.connection.dialect.tells_state:
             self.tell_state(State(state="running"))
 
+    def refused(self, tool_call_id: str) -> None:
+        """The tool call of the running turn may not be made. Some agents say nothing more about such a call."""
+        if self._running is not None:
+            self._refused[tool_call_id] = None
+
+    def close_refused_calls(self) -> None:
+        """The turn is about to end: what was refused in it, and is still open, will not come."""
+        self._mark_open_calls(self._refused)
+        self._refused.clear()
+
     def cancel_now(self) -> None:
         """As `cancel`, without waiting for room."""
         for turn in [turn for turn in self._turns if not turn.is_sent]:
@@ -212,7 +251,7 @@ class Session:
             if not running.cancel_requested:
                 self._end_after_grace(running)
             running.cancel_requested = True
-            self._mark_open_calls()
+            self._mark_open_calls(self.transcript.tool_calls)
         self.cancel_questions()
 
     def cancel_questions(self) -> None:
@@ -235,6 +274,7 @@ class Session:
             self._turns.remove(turn)
         if turn is self._running:
             self._running = None
+            self.connection.questions.turn_ended(self.id)
             self._send_next()
 
     def end(self, error: Callable[[], AccordError]) -> None:
@@ -242,6 +282,11 @@ class Session:
         self.is_closed = True
         for turn in reversed(list(self._turns)):
             turn.end(error=error())
+
+    async def _set_model(self, model_id: str) -> None:
+        await self.connection.ask(SetModel(session_id=self.id, model_id=model_id))
+        changed = [replace(option, value=model_id) if option.id == MODEL else option for option in self.options]
+        self.take(OptionsReport(options=changed), 0)
 
     def _send_next(self) -> None:
         if self._turns and not self.is_closed:
@@ -258,10 +303,11 @@ class Session:
         await self.cancel()
         await asyncio.wait((turn.ended,))
 
-    def _mark_open_calls(self) -> None:
-        for call in list(self.transcript.tool_calls.values()):
-            if not call.finished and not self.in_background(call.id):
-                self.take(ToolCallPatch(id=call.id, status="cancelled"), 0)
+    def _mark_open_calls(self, ids: Iterable[str]) -> None:
+        for id in list(ids):
+            call = self.transcript.tool_calls.get(id)
+            if call is not None and not call.finished and not self.in_background(id):
+                self.take(ToolCallPatch(id=id, status="cancelled"), 0)
 
     def _end_after_grace(self, turn: PromptedTurn) -> None:
         grace = self.connection.deadlines.cancel_grace

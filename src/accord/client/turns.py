@@ -150,6 +150,8 @@ class PromptedTurn:
         """The turn is over. Only the first call counts."""
         if self.is_over:
             return
+        if self.is_sent:
+            self.session.close_refused_calls()
         self.stop_reason = stop_reason
         self.error = self._overdue or error
         if self.is_sent and not self.connection.dialect.tells_state:

@@ -90,13 +90,16 @@ class Message:
     def snapshot(self) -> Message:
         """A copy that stays as it is. The text told so far becomes a block of its own, so that it is copied only once."""
         self._settle()
-        copy = Message(role=self.role, id=self.id, meta=self.meta, dropped=self.dropped)
+        copy = object.__new__(Message)  # a history has many, and is told at once
+        copy.role, copy.id, copy.meta, copy.dropped = self.role, self.id, self.meta, self.dropped
         copy._blocks, copy._count = self._blocks, self._count
+        copy._pieces, copy._full = None, PAGE
         return copy
 
     def _settle(self) -> None:
-        if self._pieces is not None:
-            self._add(Text(self._waiting_text()))
+        pieces = self._pieces
+        if pieces is not None:
+            self._add(Text(pieces[0] if len(pieces) == 1 else "".join(pieces)))
             self._pieces, self._full = None, PAGE
 
     def _add(self, block: Content) -> None:

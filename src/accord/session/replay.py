@@ -39,15 +39,26 @@ from accord.session.word import UNSET
 __all__ = ["replay"]
 
 
-def replay(transcript: Transcript) -> Iterator[Change]:
+def replay(transcript: Transcript, last: int | None = None) -> Iterator[Change]:
     """All that is retained, each thing whole and as it is at the moment of the call, whatever is applied meanwhile.
+
+    With `last`, only so much from the end of the timeline, and the terminals that are shown in it.
 
     The timeline comes first, a terminal before the tool call that shows it; then the lists and figures; then, last,
     the state. A listener that applies the patches ends up with an equal transcript. Notices are not told again.
     """
-    places = [place.snapshot() if isinstance(place, Message) else place for place in transcript.timeline]
-    settings = list(_settings(transcript))
-    return chain(_timeline(places, dict(transcript.terminals)), settings)
+    timeline = transcript.timeline
+    retained = timeline if last is None else timeline[len(timeline) - min(last, len(timeline)) :]
+    places = [place.snapshot() if isinstance(place, Message) else place for place in retained]
+    terminals = dict(transcript.terminals)
+    if last is not None:
+        shown = {item.terminal_id for place in places if isinstance(place, ToolCall) for item in _terminals(place)}
+        terminals = {id: terminal for id, terminal in terminals.items() if id in shown}
+    return chain(_timeline(places, terminals), list(_settings(transcript)))
+
+
+def _terminals(call: ToolCall) -> list[TerminalItem]:
+    return [item for item in call.content if type(item) is TerminalItem]
 
 
 def _timeline(places: list[Place], terminals: dict[str, Terminal]) -> Iterator[Change]:
@@ -56,8 +67,8 @@ def _timeline(places: list[Place], terminals: dict[str, Terminal]) -> Iterator[C
             case Message():
                 yield _message(place)
             case ToolCall():
-                for item in place.content:
-                    if type(item) is TerminalItem and item.terminal_id in terminals:
+                for item in _terminals(place):
+                    if item.terminal_id in terminals:
                         yield _terminal(terminals.pop(item.terminal_id))
                 yield _tool_call(place)
             case Plan():

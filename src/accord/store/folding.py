@@ -43,6 +43,9 @@ def folded(reports: list[Report]) -> list[Report]:
     kept: list[Report] = []
     places: dict[Hashable, int] = {}  # where a later report can be laid over an earlier one
     for report, ending_matters in zip(reports, _endings(reports), strict=True):
+        if type(report) is MessagePiece:  # nearly all are
+            kept.append(report)
+            continue
         key = _key(report)
         if key is None:
             if type(report) is ToolCallPiece:
