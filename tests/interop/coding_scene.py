@@ -1,0 +1,111 @@
+"""What a coding agent is asked in the tests, what the model behind it says to that, and ways to ask."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from accord import Client, permissions
+from accord.apps.console.known_agents import KnownAgent, agent_meant
+from accord.apps.console.surroundings import Surroundings
+from accord.client.workspace import Workspace
+from accord.session.requests import PermissionAnswer, RequestPermission
+from tests.interop.coding_agents import CodingAgent
+from tests.model_server.server import ModelServer
+
+GREET, BREAD, STONE, BOTH, CREATE, WAIT, THANK = (
+    f"This is the prompt to {word}." for word in ("greet", "bake", "petrify", "do both", "create", "wait", "thank")
+)
+
+
+class Finished(NamedTuple):
+    status: int
+    out: str
+    err: str
+
+    def events(self, kind: str) -> list[dict[str, Any]]:
+        return [event for event in map(json.loads, self.out.splitlines()) if event["type"] == kind]
+
+    @property
+    def text(self) -> str:
+        return "".join(event["text"] for event in self.events("text"))
+
+
+class Scene:
+    """An agent that is ready to be started, and a file in its project that it is asked to change."""
+
+    server: ModelServer
+
+    def __init__(self, agent: CodingAgent, directory: Path) -> None:
+        self.agent = agent
+        self.home = directory / "home"
+        self.project = directory / "project"
+        self.project.mkdir()
+        self.note = self.project / "note.txt"
+        self.note.write_text("milk\n")
+        self.new = self.project / "new.txt"
+        self.ran = self.project / "ran.txt"
+        self.questions: list[RequestPermission] = []
+        self.decide: permissions.Policy = permissions.reject_all
+
+    def replies(self) -> list[dict[str, Any]]:
+        write, shell = self.agent.write, self.agent.shell
+        return [
+            *self.agent.aside(),  # a request for a title holds the whole session, with all its prompts
+            _reply(GREET, {"text": "Hello there."}),
+            _reply(BREAD, write(self.note, "bread\n")),
+            _reply(BREAD, {"text": "Bread it is."}, after_tools=True),
+            _reply(STONE, write(self.note, "stone\n")),
+            _reply(STONE, {"text": "As you like."}, after_tools=True),
+            _reply(BOTH, write(self.note, "butter\n"), shell(f"touch {self.ran}")),
+            _reply(BOTH, {"text": "One of them."}, after_tools=True),
+            _reply(CREATE, write(self.new, "eggs\n")),
+            _reply(CREATE, {"text": "There is one more."}, after_tools=True),
+            _reply(WAIT, {"text": ["Let me", " think"]}, fault="hang"),
+            _reply(THANK, {"text": "You are welcome."}),
+        ]
+
+    @property
+    def known(self) -> KnownAgent:
+        """The preset, as the command line finds it."""
+        return agent_meant(self.agent.preset, None, Surroundings(builtin=[], state=self.home))
+
+    def client(self, workspace: Workspace | None = None) -> Client:
+        async def policy(asked: RequestPermission) -> PermissionAnswer:
+            self.questions.append(asked)
+            return await self.decide(asked)
+
+        return Client(self.agent.command(self.project), on_permission=policy, workspace=workspace)
+
+    async def accord(self, *words: object) -> Finished:
+        """The program with these words, in the project."""
+        program = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-W", "error", "-m", "accord", *map(str, words)),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            cwd=self.project,
+        )
+        out, err = await program.communicate()
+        assert program.returncode is not None
+        return Finished(program.returncode, out.decode(), err.decode())
+
+
+@asynccontextmanager
+async def playing(agent: CodingAgent, directory: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Scene]:
+    """The agent's scene, while the model server runs."""
+    scene = Scene(agent, directory)
+    async with ModelServer(scene.replies()) as scene.server:
+        agent.settle(scene.home, scene.server.url, monkeypatch)
+        yield scene
+
+
+def _reply(prompt: str, *parts: dict[str, Any], after_tools: bool = False, **more: Any) -> dict[str, Any]:
+    return {"when": {"last_user": prompt, "tool_result": after_tools}, "times": 0, "parts": list(parts), **more}

@@ -1,0 +1,98 @@
+"""What is peculiar to Claude Code by its adapter; the story that all coding agents go through is in test_coding_agents.py."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from accord import Client, permissions
+from accord.apps.console.exits import Exit
+from accord.session.requests import Elicit, ElicitationAnswer
+from tests.interop.coding_agents import CLAUDE, CLAUDE_V1
+from tests.interop.coding_scene import GREET, Scene, playing
+from tests.model_server.script import Script
+
+pytestmark = [pytest.mark.interop, pytest.mark.timeout(120)]
+
+DELEGATE, SUBTASK, ASK, SHELL = (f"This is the prompt to {word}." for word in ("delegate", "obey", "ask", "run"))
+
+
+@pytest.fixture(params=[pytest.param(CLAUDE, id="v2"), pytest.param(CLAUDE_V1, id="v1")])
+async def scene(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Scene]:
+    monkeypatch.delenv("ACCORD_STRICT", raising=False)  # it sends what is only proposed, too
+    async with playing(request.param, tmp_path, monkeypatch) as scene:
+        scene.server.script = Script([*scene.agent.aside(), *replies(scene)])
+        yield scene
+
+
+def replies(scene: Scene) -> list[dict[str, Any]]:
+    choices = [{"label": label, "description": f"Take {label.lower()}"} for label in ("Milk", "Bread")]
+    question = {"question": "Which one?", "header": "Food", "options": choices, "multiSelect": False}
+    task = {"description": "Look around", "prompt": SUBTASK, "subagent_type": "general-purpose"}
+    calls = {
+        DELEGATE: {"tool": "Agent", "arguments": {**task, "run_in_background": False}},
+        SUBTASK: scene.agent.write(scene.note, "butter\n"),
+        ASK: {"tool": "AskUserQuestion", "arguments": {"questions": [question]}},
+        SHELL: scene.agent.shell("echo from the shell"),
+    }
+    found: list[dict[str, Any]] = []
+    for prompt, call in calls.items():
+        found.append({"when": {"last_user": prompt, "tool_result": False}, "parts": [call]})
+        found.append({"when": {"last_user": prompt, "tool_result": True}, "parts": [{"text": "So it is."}]})
+    return found
+
+
+def result_of(body: Any) -> Any:
+    """Of the last tool, as the model is told."""
+    return [message for message in body["messages"] if message["role"] == "user"][-1]["content"][-1]["content"]
+
+
+async def test_its_subagents_ask_and_its_questions_are_answered(scene: Scene) -> None:
+    elicited: list[Elicit] = []
+
+    async def choose(asked: Elicit) -> ElicitationAnswer:
+        elicited.append(asked)
+        return ElicitationAnswer(action="accept", content={"question_0": "Bread"})
+
+    command = scene.agent.command(scene.project)
+    async with Client(command, on_permission=permissions.allow_all, on_elicitation=choose) as client:
+        assert client.agent.version == (1 if scene.agent is CLAUDE_V1 else 2)
+        session = await client.new_session(scene.project)
+        assert await (await session.prompt(DELEGATE)).text() == "So it is."
+        assert scene.note.read_text() == "butter\n"
+        told = {call.title: call.status for call in session.transcript.tool_calls.values()}
+        assert told == {"Look around": "completed", "Write note.txt": "completed"}
+
+        assert await (await session.prompt(ASK)).text() == "So it is."
+        assert elicited[0].message == "Which one?"
+        assert '"Which one?"="Bread"' in str(result_of(scene.server.requests[-1]["body"]))
+
+
+@pytest.mark.parametrize("scene", [CLAUDE], indirect=True, ids=["v2"])
+async def test_what_a_command_writes_is_told_in_events(scene: Scene) -> None:
+    finished = await scene.accord("run", "--agent", "claude", "--json", "--permissions", "allow-all", SHELL)
+    assert (finished.status, finished.text) == (0, "So it is."), finished
+    assert "".join(event["text"] for event in finished.events("terminal_output")) == "from the shell"
+
+
+async def test_accord_agents_tells_what_it_can_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with playing(CLAUDE, tmp_path, monkeypatch) as scene:
+        finished = await scene.accord("agents", "claude")
+        assert scene.server.requests == []
+    assert finished.status == 0, finished
+    assert f"Claude Agent {CLAUDE.version}, protocol version 2 (v2)" in finished.out
+    for line in ("load, resume, list, ", "option mode = default of default, acceptEdits, plan", "/compact: "):
+        assert line in finished.out, finished.out
+
+
+async def test_without_a_key_it_wants_a_login(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with playing(CLAUDE, tmp_path, monkeypatch) as scene:
+        monkeypatch.delenv("ANTHROPIC_API_KEY")
+        finished = await scene.accord("run", "--agent", "claude", GREET)
+    assert finished.status == Exit.LOGIN_NEEDED
+    assert "the agent 'claude' wants a login first" in finished.err
