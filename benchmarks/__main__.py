@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks.cases import CASES, Case
 from benchmarks.experiments import EXPERIMENTS, FULL, QUICK, Scale
-from benchmarks.results import Result, result_of, table, write_json
+from benchmarks.results import Result, result_of, table, write_json, write_page
 from benchmarks.started import ContenderFailed
 
 Rounds = dict[str, list[dict[str, float]]]
@@ -24,6 +24,7 @@ def read_arguments() -> argparse.Namespace:
         "--case", action="append", choices=[case.name for case in CASES], help="only this one; repeatable"
     )
     parser.add_argument("--json", type=Path, default=Path(__file__).parent / "latest.json", help="where the rows go")
+    parser.add_argument("--page", type=Path, help="the page whose table is replaced: docs/benchmarks.md")
     return parser.parse_args()
 
 
@@ -70,9 +71,12 @@ def main() -> int:
     load = os.getloadavg()[0]
     results, complete = measure(cases, scale)
     how = "one small round: shows that it works, not how fast" if given.quick else f"medians of {scale.rounds} rounds"
-    print(f"Python {platform.python_version()}, {os.cpu_count()} CPUs, load {load:.1f} at the start; {how}.\n")
-    print(table(results))
+    surroundings = f"Python {platform.python_version()}, {os.cpu_count()} CPUs, load {load:.1f} at the start; {how}."
+    figures = f"{surroundings}\n\n{table(results)}"
+    print(figures)
     write_json(results, given.json)
+    if given.page is not None:
+        write_page(figures, given.page)
     return 0 if complete else 1
 
 

@@ -43,8 +43,10 @@ FRAME_CAP_NAME = f"the frame cap of {FRAME_CAP // MEBIBYTE} MiB"
 _BOUNDED = Target(1.1, FRAME_CAP_NAME)
 _MILLISECOND = "a millisecond"
 _MICROSECOND = "a microsecond"
-KNOWN_SIZES = {FRAME_CAP_NAME: FRAME_CAP / MEBIBYTE, _MILLISECOND: 1.0, _MICROSECOND: 1.0}
+_CPU = "per cent of a CPU"
+KNOWN_SIZES = {FRAME_CAP_NAME: FRAME_CAP / MEBIBYTE, _MILLISECOND: 1.0, _MICROSECOND: 1.0, _CPU: 1.0}
 """In the unit of the rows that are held against them."""
+_SMOOTH = Target(100, _MILLISECOND)
 
 CASES = [
     Case("updates", "50,000 updates in one turn", "/s", "updates", "rate", Target(6, "official", at_least=True)),
@@ -109,6 +111,35 @@ CASES = [
         Target(50, _MICROSECOND),
         None,
     ),
+    Case(
+        "screen-frame",
+        "longest frame while 10,000 chunks and 1,000 tool calls stream in",
+        "ms",
+        "screen-stream",
+        "frame",
+        _SMOOTH,
+        None,
+    ),
+    Case("screen-key", "the same, longest from a key to its letter", "ms", "screen-stream", "key", _SMOOTH, None),
+    Case(
+        "screen-long",
+        "longest frame in a session of 20,000 lines",
+        "ms",
+        "screen-long",
+        "frame",
+        _SMOOTH,
+        None,
+    ),
+    Case(
+        "screen-start",
+        "start of `accord` to its first screen",
+        "ms",
+        "screen-start",
+        "time",
+        Target(2.5, "import textual.app"),
+        None,
+    ),
+    Case("screen-idle", "CPU of the idle screen", "%", "screen-idle", "share", Target(1 / 2, _CPU), None),
     Case("encode", "encode one tool_call_update", "µs", "wire", "encode", Target(1 / 5, "official")),
     Case("decode", "decode one tool_call_update", "µs", "wire", "decode", Target(1 / 5, "official")),
     Case("memory-unread", "memory while a client stops reading", "MiB over base", "unread", "growth", _BOUNDED, None),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
 
-from benchmarks.processes import forget_peak, resident_memory
+from benchmarks.processes import cpu_seconds, forget_peak, resident_memory
 from benchmarks.started import (
     ContenderFailed,
     RawAgent,
@@ -17,6 +18,8 @@ from benchmarks.started import (
     start_python,
     time_command,
 )
+from benchmarks.talker import LAST_WORD
+from benchmarks.terminal import at_terminal
 
 __all__ = ["EXPERIMENTS", "FRAME_CAP", "FULL", "QUICK", "Contender", "Experiment", "Scale"]
 
@@ -25,6 +28,8 @@ FRAME_CAP = 8 * MEBIBYTE
 """What accord's frame cap is set to where memory is measured; its default only takes longer to fill."""
 
 _FLOOD_SIZE = 1 << 16
+_AFTERWORK = 5.0
+"""In so many seconds after a short turn the screen has measured what is out of sight."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +46,14 @@ class Scale:
     starts: int
     stored: int
     sessions: int
+    chunks: int
+    calls: int
+    lines: int
+    idle_seconds: float
 
 
-FULL = Scale(5, 50_000, 2_000, 1_000, 50 * MEBIBYTE, 128 * MEBIBYTE, 5_000, 3, 100_000, 300)
-QUICK = Scale(1, 2_000, 200, 100, 5 * MEBIBYTE, 32 * MEBIBYTE, 500, 1, 2_000, 20)
+FULL = Scale(5, 50_000, 2_000, 1_000, 50 * MEBIBYTE, 128 * MEBIBYTE, 5_000, 3, 100_000, 300, 10_000, 1_000, 20_000, 5.0)
+QUICK = Scale(1, 2_000, 200, 100, 5 * MEBIBYTE, 32 * MEBIBYTE, 500, 1, 2_000, 20, 100, 10, 200, 0.5)
 
 
 @dataclass(frozen=True)
@@ -76,6 +85,7 @@ SDK = Contender("sdk", shown="accord")
 """accord as its users write it, where `ACCORD` is its core."""
 STREAMED = Contender("sdk", shown="streamed")
 CODER = Contender("coder", shown="accord")
+SCREEN = Contender("screen", shown="accord")
 
 
 def _client(contender: Contender, work: str, count: int, *arguments: str) -> Readings:
@@ -159,6 +169,45 @@ def _coder_tokens(contender: Contender, scale: Scale) -> Readings:
     return {"cpu": run_program("coder_tokens", str(scale.updates))["seconds"] * 1e6}
 
 
+def _screen_stream(contender: Contender, scale: Scale) -> Readings:
+    return _in_milliseconds(run_program("screen", "stream", str(scale.chunks), str(scale.calls)))
+
+
+def _screen_long(contender: Contender, scale: Scale) -> Readings:
+    return _in_milliseconds(run_program("screen", "long", str(scale.lines)))
+
+
+def _in_milliseconds(seconds: Readings) -> Readings:
+    return {name: value * 1e3 for name, value in seconds.items()}
+
+
+def _screen_start(contender: Contender, scale: Scale) -> Readings:
+    laps: list[float] = []
+    for _ in range(scale.starts):
+        if contender is not SCREEN:
+            laps.append(time_command("-c", "import textual.app"))
+            continue
+        started = time.perf_counter()
+        with at_terminal("-m", "accord") as terminal:
+            terminal.wait_for("F1")  # at the end of the last line
+            laps.append(time.perf_counter() - started)
+    return {"time": median(laps) * 1e3}
+
+
+def _screen_idle(contender: Contender, scale: Scale) -> Readings:
+    """After a turn, when all that it left to do is done."""
+    with at_terminal("-m", "accord", "--", sys.executable, "-m", "benchmarks.talker") as terminal:
+        terminal.wait_for("ready")
+        terminal.type("stream 500 50")
+        terminal.watch(0.2)  # together with what comes before it, Enter would be part of a paste
+        terminal.type("\r")
+        terminal.wait_for(LAST_WORD)
+        terminal.watch(_AFTERWORK)
+        before = cpu_seconds(terminal.pid)
+        terminal.watch(scale.idle_seconds)
+        return {"share": (cpu_seconds(terminal.pid) - before) / scale.idle_seconds * 100}
+
+
 def _frame_cap(contender: Contender) -> list[str]:
     return [f"--frame-cap={FRAME_CAP}"] if contender == ACCORD else []
 
@@ -232,6 +281,10 @@ EXPERIMENTS = {
     "start": Experiment((ACCORD, OFFICIAL, BARE, STREAMS), _start),
     "coder-start": Experiment((CODER, Contender("import msgspec")), _coder_start),
     "coder-tokens": Experiment((CODER,), _coder_tokens),
+    "screen-stream": Experiment((SCREEN,), _screen_stream),
+    "screen-long": Experiment((SCREEN,), _screen_long),
+    "screen-start": Experiment((SCREEN, Contender("import textual.app")), _screen_start),
+    "screen-idle": Experiment((SCREEN,), _screen_idle),
     "wire": Experiment((ACCORD, OFFICIAL, BARE), _wire),
     "unread": Experiment((ACCORD, OFFICIAL), _unread),
     "untaken": Experiment((ACCORD, OFFICIAL), _untaken),

@@ -11,7 +11,9 @@ from typing import Any
 
 from benchmarks.cases import KNOWN_SIZES, Case
 
-__all__ = ["Result", "result_of", "table", "write_json"]
+__all__ = ["Result", "result_of", "table", "write_json", "write_page"]
+
+PAGE_MARKS = "<!-- figures begin -->\n", "<!-- figures end -->\n"
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,16 @@ def table(results: Iterable[Result]) -> str:
 
 def write_json(results: Iterable[Result], path: Path) -> None:
     path.write_text(json.dumps([result.as_json() for result in results], indent=2, ensure_ascii=False) + "\n")
+
+
+def write_page(figures: str, path: Path) -> None:
+    """Put them in the place of those that the page has."""
+    begin, end = PAGE_MARKS
+    before, _, rest = path.read_text().partition(begin)
+    _, found, after = rest.partition(end)
+    if not found:
+        raise ValueError(f"{path} has no place for figures: {begin.strip()} and {end.strip()}")
+    path.write_text(f"{before}{begin}\n{figures}\n\n{end}{after}")
 
 
 def _number(value: float | None) -> str:

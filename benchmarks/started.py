@@ -28,6 +28,8 @@ __all__ = [
     "ContenderFailed",
     "Program",
     "RawAgent",
+    "end_group",
+    "environment",
     "peak_when_quiet",
     "run_program",
     "start",
@@ -45,7 +47,7 @@ class ContenderFailed(Exception):  # noqa: N818  # exceptions are facts
     """A program ended without its report; says what it printed last."""
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     # Everybody starts from compiled modules, as pip installs them, whether or not this checkout may be written to.
     return {
         **{name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"},
@@ -90,14 +92,18 @@ def start_python(*arguments: str) -> Iterator[Program]:
     pipe = subprocess.PIPE
     with TemporaryFile() as errors:
         process = subprocess.Popen(
-            command, cwd=ROOT, env=_environment(), stdin=pipe, stdout=pipe, stderr=errors, start_new_session=True
+            command, cwd=ROOT, env=environment(), stdin=pipe, stdout=pipe, stderr=errors, start_new_session=True
         )
         with process:
             try:
                 yield Program(process, errors)
             finally:
-                with suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
+                end_group(process.pid)
+
+
+def end_group(pid: int) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)
 
 
 def run_program(module: str, *arguments: str) -> dict[str, float]:
@@ -114,7 +120,7 @@ def run_program(module: str, *arguments: str) -> dict[str, float]:
 def time_command(*arguments: str) -> float:
     """Seconds that Python takes with these arguments, from start to end."""
     started = time.perf_counter()
-    done = subprocess.run([sys.executable, *arguments], cwd=ROOT, env=_environment(), capture_output=True, check=False)
+    done = subprocess.run([sys.executable, *arguments], cwd=ROOT, env=environment(), capture_output=True, check=False)
     seconds = time.perf_counter() - started
     if done.returncode:
         raise ContenderFailed(_last_line(done.stderr))

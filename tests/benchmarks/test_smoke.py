@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks.cases import CASES, KNOWN_SIZES, Target
 from benchmarks.experiments import EXPERIMENTS, FULL, QUICK
-from benchmarks.results import Result, table
+from benchmarks.results import Result, table, write_page
 
 ROOT = Path(__file__).parents[2]
 
@@ -38,11 +38,34 @@ def test_a_quick_run_of_one_case_prints_its_row_and_writes_its_numbers(tmp_path:
     assert all(row[who] > 0 for who in ("accord", "official", "floor"))
 
 
+@pytest.mark.timeout(60)
+def test_the_screen_is_measured_from_inside_and_from_outside(tmp_path: Path) -> None:
+    path = tmp_path / "latest.json"
+    cases = ["--case", "screen-frame", "--case", "screen-start"]
+    command = [sys.executable, "-m", "benchmarks", "--quick", *cases, "--json", str(path)]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    frame, start = json.loads(path.read_text())
+    assert frame["accord"] > 0
+    assert start["accord"] > start["others"]["import textual.app"]
+
+
+def test_the_page_gets_the_new_figures_and_keeps_the_rest(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- figures begin -->\nold\n<!-- figures end -->\nafter\n")
+    write_page("new", page)
+    write_page("newer", page)
+    assert page.read_text() == "before\n<!-- figures begin -->\n\nnewer\n\n<!-- figures end -->\nafter\n"
+    page.write_text("nothing of the kind")
+    with pytest.raises(ValueError, match="no place for figures"):
+        write_page("new", page)
+
+
 def test_every_case_is_measured_by_an_experiment_that_has_what_its_target_names() -> None:
     assert len({case.name for case in CASES}) == len(CASES)
     for case in CASES:
         ran = {contender.name for contender in EXPERIMENTS[case.experiment].contenders}
-        assert "official" in ran or case.experiment in ("load", "coder-start", "coder-tokens")
+        assert "official" in ran or case.experiment.startswith(("load", "coder-", "screen-"))
         assert case.target.of in ran | KNOWN_SIZES.keys()
         assert case.floor is None or case.floor in ran
 
