@@ -118,6 +118,7 @@ class Connection:
         follows until it is quiet is history, too.
         """
         session = Session(self, asked.session_id, asked.cwd, asked.additional_directories)
+        session.is_taken_up = True
         session.is_replaying = isinstance(asked, LoadSession)
         before = self.receiving.sessions.get(session.id)
         self._add(session)
@@ -180,4 +181,6 @@ class Connection:
 
 def _again(known: ConnectionClosed) -> ConnectionClosed:
     # A fresh one for each who gets it raised: an exception collects the frames of everybody who raised it.
-    return ConnectionClosed(known.reason, known.exit_code, known.stderr_tail)
+    error = ConnectionClosed(known.reason, known.exit_code, known.stderr_tail)
+    error.__cause__ = known.__cause__
+    return error

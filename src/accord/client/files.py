@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable
+from contextlib import suppress
 from functools import partial
 from typing import Literal, Protocol, TypeAlias, TypeVar, cast
 from weakref import WeakValueDictionary
 
-from accord.errors import NotFound
+from accord.errors import NotFound, RequestFailed
 from accord.local.blocking import in_thread
 from accord.local.disk import read_part, replace
 from accord.local.lines import part_of
@@ -61,6 +62,15 @@ class Files:
                     raise
                 lines = ""  # FN-95
             return FileContent(content=lines)
+
+    async def before(self, roots: Roots, asked: WriteFile) -> str | None:
+        """The text that a write would replace; None if there is none, or none that can be shown."""
+        place = await in_thread(partial(roots.place, asked.path, "fs.write"))
+        text = await self._from_buffer(place)
+        if text is None:
+            with suppress(RequestFailed):
+                text = await in_thread(partial(read_part, place, None, None, self._limit))
+        return text
 
     async def write(self, roots: Roots, asked: WriteFile) -> Done:
         """Either all of it is there afterwards, or what was there before. FS-13"""

@@ -11,9 +11,10 @@ from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
+from accord.client.clearing import Clearance, allows
 from accord.client.permissions import Policy, cancelled, completed, decide, reject_all
 from accord.client.workspace import Workspace
-from accord.errors import InvalidParams, MethodNotFound
+from accord.errors import Denied, InvalidParams, MethodNotFound
 from accord.session.capabilities import ClientCapabilities
 from accord.session.entities import ToolCall
 from accord.session.requests import (
@@ -22,13 +23,9 @@ from accord.session.requests import (
     CreateTerminal,
     Elicit,
     ElicitationAnswer,
-    KillTerminal,
-    ReadFile,
-    ReadTerminal,
-    ReleaseTerminal,
+    PermissionAnswer,
     RequestPermission,
     ToolCallSubject,
-    WaitForExit,
     WriteFile,
 )
 from accord.session.word import Word
@@ -41,8 +38,6 @@ OnElicitation: TypeAlias = Callable[[Elicit], Awaitable[ElicitationAnswer]]
 OnElicitationComplete: TypeAlias = Callable[[Elicit], Awaitable[None] | None]
 
 _MOST_PAGES = 1000
-
-_RESOURCES = (ReadFile, WriteFile, CreateTerminal, ReadTerminal, WaitForExit, KillTerminal, ReleaseTerminal)
 
 
 def offered_capabilities(
@@ -88,6 +83,7 @@ class Questions:
         self._on_elicitation = on_elicitation
         self._workspace = workspace
         self._open: list[_Question] = []
+        self._clearance = Clearance()
 
     def is_asking(self, session_id: str) -> bool:
         """Whether somebody on our side has yet to answer for the session."""
@@ -115,23 +111,41 @@ class Questions:
                 if asked.mode not in ("form", "url"):
                     raise InvalidParams("this client shows no elicitation of this mode", field="mode")
                 return partial(self._elicitation, asked, self._on_elicitation, is_cancelled)
-            case _ if isinstance(asked, _RESOURCES) and self._workspace is not None:
-                return partial(self._workspace.answer, asked)
-            case _:
+            case _ if self._workspace is None or not self._workspace.offers(asked):
                 raise MethodNotFound(method)
+            case WriteFile() | CreateTerminal() if self._workspace.asks_first:
+                return partial(self._asking_first, asked, self._workspace, is_cancelled)
+            case _:
+                return partial(self._workspace.answer, asked)
+
+    def turn_ended(self, session_id: str) -> None:
+        """What was allowed in the turn is not allowed in the next."""
+        self._clearance.turn_ended(session_id)
+
+    async def _asking_first(
+        self, asked: WriteFile | CreateTerminal, workspace: Workspace, is_cancelled: Callable[[], bool]
+    ) -> Word:
+        if not self._clearance.covers(asked):
+            question = await workspace.question(asked)
+            if not allows(question, await self._permission(question, None, is_cancelled)):
+                scope = "fs.write" if isinstance(asked, WriteFile) else "terminal.create"
+                raise Denied(f"{scope}: the user did not allow it")
+        return await workspace.answer(asked)
 
     async def _permission(
         self, asked: RequestPermission, call: ToolCall | None, is_cancelled: Callable[[], bool]
-    ) -> Word:
+    ) -> PermissionAnswer:
         if is_cancelled():
             return cancelled()
         if call is not None:
             asked = completed(asked, call)
         question = _Question(asked.session_id, _about(asked))
         try:
-            return await self._asking(question, decide(self._policy, asked), cancelled())
+            answer = await self._asking(question, decide(self._policy, asked), cancelled())
         except asyncio.CancelledError:
             return cancelled()  # withdrawn by the agent, or the connection is ending: not allowed, either way
+        self._clearance.note(asked, answer)
+        return answer
 
     async def _elicitation(
         self, asked: Elicit, ask: OnElicitation, is_cancelled: Callable[[], bool]

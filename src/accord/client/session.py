@@ -60,6 +60,8 @@ class Session:
         self.on_update: OnUpdate | None = None
         self.is_replaying = False
         """Whether what arrives now is history: a load has been asked for, and is not over."""
+        self.is_taken_up = False
+        """Whether it was there before this connection: loaded, or resumed."""
         self.is_closed = False
         self.cancels = 0
         """How often it was cancelled."""

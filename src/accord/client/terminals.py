@@ -81,6 +81,10 @@ class Terminals:
             del self._starting[start]
         return TerminalCreated(terminal_id=terminal.id)
 
+    async def directory(self, roots: Roots, asked: CreateTerminal) -> str:
+        """Where the command would start."""
+        return await asyncio.to_thread(_directory, roots, asked.cwd)
+
     async def read(self, asked: ReadTerminal) -> TerminalSnapshot:
         """What there is now, without waiting. TERM-19"""
         terminal = self._find(asked)

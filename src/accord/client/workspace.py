@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeAlias
 
+from accord.client.clearing import may_run, may_write
 from accord.client.files import Buffers, Files, MissingFile
 from accord.client.terminal import OnTerminal, Terminal
 from accord.client.terminals import Terminals
@@ -20,12 +21,15 @@ from accord.session.requests import (
     ReadFile,
     ReadTerminal,
     ReleaseTerminal,
+    RequestPermission,
     WaitForExit,
     WriteFile,
 )
 from accord.session.word import Word
 
-__all__ = ["Workspace"]
+__all__ = ["OnWrite", "Workspace"]
+
+OnWrite: TypeAlias = Callable[[WriteFile], None]
 
 _CAPABILITY: dict[type[Asked], str] = {
     ReadFile: "read_files",
@@ -38,6 +42,7 @@ class Workspace:
     """Answers what agents ask of files and terminals; it has them or denies them, and waits for nobody for ever.
 
     `roots` are open to every session, `enter` opens more to one. `read`, `write` and `run` say what is offered at all.
+    With `asks_first` a client puts each write and each command to its permission policy, as if it were a tool call.
     """
 
     def __init__(
@@ -47,6 +52,8 @@ class Workspace:
         read: bool = True,
         write: bool = True,
         run: bool = True,
+        asks_first: bool = False,
+        on_write: OnWrite | None = None,
         buffers: Buffers | None = None,
         missing_file: MissingFile = "error",
         file_limit: int = 16 * 1024 * 1024,
@@ -58,6 +65,8 @@ class Workspace:
         kill_grace: float = 1.0,
     ) -> None:
         self.capabilities = ClientCapabilities(read_files=read, write_files=write, terminals=run)
+        self.asks_first = asks_first
+        self._on_write = on_write
         self._roots = Roots([roots] if isinstance(roots, str | os.PathLike) else roots)
         self._of_session: dict[str, Roots] = {}
         self._files = Files(buffers, missing_file, file_limit)
@@ -88,6 +97,13 @@ class Workspace:
         """Whether this is something that `answer` answers."""
         return getattr(self.capabilities, _CAPABILITY.get(type(asked), ""), False)
 
+    async def question(self, asked: WriteFile | CreateTerminal) -> RequestPermission:
+        """What to ask the user before this is done; Denied for what would not be done anyway."""
+        roots = self._open_to(asked.session_id)
+        if isinstance(asked, CreateTerminal):
+            return may_run(asked, await self._terminals.directory(roots, asked))
+        return may_write(asked, await self._files.before(roots, asked))
+
     async def answer(self, asked: Asked) -> Word:
         """The answer, or a `RequestFailed`. Never a part of a file that should be whole, nor a path outside."""
         if not self.offers(asked):
@@ -96,7 +112,10 @@ class Workspace:
             case ReadFile():
                 return await self._files.read(self._open_to(asked.session_id), asked)
             case WriteFile():
-                return await self._files.write(self._open_to(asked.session_id), asked)
+                written = await self._files.write(self._open_to(asked.session_id), asked)
+                if self._on_write is not None:
+                    self._on_write(asked)
+                return written
             case CreateTerminal():
                 return await self._terminals.create(self._open_to(asked.session_id), asked)
             case ReadTerminal():
