@@ -70,7 +70,7 @@ class Choices:
     def _read(self) -> _File:
         try:
             file = msgspec.json.decode(self.path.read_bytes(), type=_File)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return _File()
         except (OSError, msgspec.DecodeError) as error:
             raise ValueError(

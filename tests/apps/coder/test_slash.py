@@ -83,7 +83,7 @@ async def test_an_edit_is_planned_asked_for_shown_and_done(offline: Any, prompt:
 
 async def test_an_edit_that_is_refused_changes_nothing(offline: Any) -> None:
     async with offline(on_permission=permissions.reject_all) as desk:
-        assert "you said no" in await desk.ask("/edit main.py n + n => 2 * n")
+        assert "it was not allowed" in await desk.ask("/edit main.py n + n => 2 * n")
         assert "n + n" in (desk.root / "main.py").read_text()
 
 

@@ -28,6 +28,7 @@ from accord.session.entities import Choice, Option
 from accord.session.updates import CompactionPatch, OptionsReport
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from accord.apps.coder.models.model import Model
@@ -45,7 +46,10 @@ _LOGIN = "environment"
 
 
 class Coder:
-    """One program's agent, with all of its sessions. `agent` is what is served."""
+    """One program's agent, with all of its sessions. `agent` is what is served.
+
+    `untold` gives what the user has yet to be told of the store, once.
+    """
 
     def __init__(
         self,
@@ -54,8 +58,10 @@ class Coder:
         store: Store | None = None,
         choices_file: Path | None = None,
         open_model: OpenModel | None = None,
+        untold: Callable[[], str | None] = lambda: None,
     ) -> None:
         self._loaded = loaded
+        self._untold = untold
         settings = loaded.settings
         self._choices_file = choices_file
         self._has_own_models = open_model is not None
@@ -78,7 +84,7 @@ class Coder:
         agent.new_session(self._prepare)
         modes = [Choice(value=id, name=name, description=about) for id, (name, about) in MODES.items()]
         agent.option("mode", choices=modes, default=settings.mode)
-        agent.option("model", choices=names, default=settings.model)(self._check_model)
+        agent.option("model", choices=_choices(names), default=settings.model)(self._check_model)
         variable = needs_key(settings.model, settings.model_settings)
         agent.login(
             _LOGIN,
@@ -173,6 +179,7 @@ class Coder:
     async def _prepare(self, session: Session) -> None:
         """A session is opened, new or again: under the settings of its own directory."""
         from accord.apps.coder.history import history_of  # noqa: PLC0415  # not before a session needs it
+        from accord.apps.coder.keeping import KeptChoices  # noqa: PLC0415
         from accord.local.choices import Choices  # noqa: PLC0415
 
         try:
@@ -191,7 +198,7 @@ class Coder:
             session.report(OptionsReport(options=options), told=False)
         session.state["history"] = history_of(session.transcript)
         if self._choices_file is not None:
-            session.remembered = Choices(self._choices_file).for_project(session.cwd)
+            session.remembered = KeptChoices(Choices(self._choices_file).for_project(session.cwd))
 
     def _options(self, settings: Settings, chosen: dict[str, str | bool | None]) -> list[Option]:
         """What can be chosen under these settings; what was chosen before stays, if it is still there."""
@@ -203,7 +210,7 @@ class Coder:
             replace(
                 model,
                 value=now["model"] if now["model"] in names else settings.model,
-                choices=[Choice(value=name, name=name) for name in names],
+                choices=_choices(names),
             ),
         ]
 
@@ -247,6 +254,8 @@ class Coder:
         """What comes first in a turn: what the user should know of the settings, and the session's name."""
         for notice in turn.session.state.pop("notices", ()):
             await warning(turn, "Settings", notice)
+        if (trouble := self._untold()) is not None:
+            await warning(turn, "Not kept", trouble)
         if turn.session.transcript.info.title is None and turn.text.strip() and turn.command not in _NO_TITLE:
             line = turn.text.strip().splitlines()[0]
             await turn.title(line if len(line) <= _TITLE else f"{line[: _TITLE - 1]}…")
@@ -266,10 +275,17 @@ class Coder:
 
 def build(loaded: Loaded) -> Coder:
     """The agent as a program serves it: sessions and choices are kept in the user's state directory."""
-    from accord.store.sqlite import SqliteStore  # noqa: PLC0415  # a test may have a store of its own
+    from accord.apps.coder.keeping import KeptSessions  # noqa: PLC0415  # a test may have a store of its own
 
     state = state_directory()
-    return Coder(loaded, store=SqliteStore(state / "sessions.db"), choices_file=state / "choices.json")
+    sessions = KeptSessions(state / "sessions.db")
+    return Coder(loaded, store=sessions, choices_file=state / "choices.json", untold=sessions.take_untold)
+
+
+def _choices(names: list[str]) -> list[Choice]:
+    """Models; the one that is none says so."""
+    about = {"offline": "No language model: does exactly what you say, see /help"}
+    return [Choice(value=name, name=name, description=about.get(name)) for name in names]
 
 
 def _offline(turn: Turn) -> Model:

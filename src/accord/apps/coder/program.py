@@ -27,7 +27,7 @@ def describe(parser: ArgumentParser) -> None:
         "and stdout. Every option below is a setting too; `accord config` shows what is in force."
     )
     for setting in settings():
-        if setting.flag is None:
+        if setting.flag is None or setting.is_of_screen:
             continue
         default = "" if setting.default in (None, []) else f" (default: {setting.default})"
         meaning = setting.meaning.replace("`", "") + ("" if setting.kind == "switch" else default)

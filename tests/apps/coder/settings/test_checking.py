@@ -68,6 +68,14 @@ def test_no_agent_can_be_called_like_a_command(name):
     assert f"`accord {name}` is a command" in refusal(f"[agents.{name}]\ncommand = 'x'")
 
 
+def test_no_agent_can_be_called_like_the_built_in_one():
+    assert "agents.accord: is what the built-in agent is called" in refusal("[agents.accord]\ncommand = 'x'")
+
+
+def test_a_name_of_an_agent_can_be_seen():
+    assert "is no name for an agent" in refusal('[agents."\\u001b[31mx"]\ncommand = "x"')
+
+
 @pytest.mark.parametrize("text", ["[environment]\nKEY = 12345678", "[environment]\nKEY = ['12345678']"])
 def test_a_refusal_does_not_quote_a_secret(text):
     assert "12345678" not in refusal(text)

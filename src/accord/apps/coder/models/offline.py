@@ -214,7 +214,7 @@ def _told(intent: Intent, outcome: ToolOutcome) -> str:
 def _failed(outcome: ToolOutcome) -> str:
     """What is said to a model is not always what a user should read."""
     if outcome.text.startswith(SAID_NO):
-        return "Nothing was done: you said no.\n"
+        return "Nothing was done: it was not allowed.\n"
     lines = outcome.text.strip().splitlines()
     return f"That did not work: {' '.join(lines) if len(lines) < 5 else lines[0]}\n"
 

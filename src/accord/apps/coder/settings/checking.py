@@ -13,7 +13,7 @@ import msgspec
 
 from accord.apps.coder.failures import SettingsWrong
 from accord.apps.coder.settings.described import choices_of, types_of, without_bounds
-from accord.apps.coder.settings.settings import RESERVED, Settings
+from accord.apps.coder.settings.settings import BUILT_IN, RESERVED, Settings
 
 __all__ = ["Place", "checked", "from_text", "nearest"]
 
@@ -131,8 +131,12 @@ def _problem(path: tuple[str, ...], value: Any) -> str | None:
             return _server_problem(value)
         case ("agents", name) if name in RESERVED:
             return f"`accord {name}` is a command, so no agent can have this name; choose another"
-        case ("agents", name) if not re.fullmatch(r"[^\s/\\-][^\s/\\]*", name):
-            return "is no name for an agent: it has no blanks or slashes and does not begin with a hyphen"
+        case ("agents", name) if name == BUILT_IN:
+            return "is what the built-in agent is called; choose another name"
+        case ("agents", name) if not re.fullmatch(r"[^\s/\\-][^\s/\\]*", name) or not name.isprintable():
+            return (
+                "is no name for an agent: it has no blanks, slashes or signs that can't be seen, and no hyphen in front"
+            )
         case (_, _, "command") if not value:
             return "is empty"
         case _:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 from msgspec import NODEFAULT, Meta, Struct
 from msgspec.structs import fields
 
-from accord.apps.coder.settings.settings import Settings
+from accord.apps.coder.settings.settings import OF_SCREEN, Settings
 
 __all__ = ["Setting", "choices_of", "settings", "types_of", "without_bounds"]
 
@@ -27,9 +27,14 @@ class Setting(Struct, frozen=True, kw_only=True):
         return f"ACCORD_{self.name.upper()}"
 
     @property
+    def is_of_screen(self) -> bool:
+        """Whether its flag is one of `accord` itself, and none of `accord agent`."""
+        return self.name in OF_SCREEN
+
+    @property
     def flag(self) -> str | None:
         """Tables have none: they are written in a file."""
-        return None if self.kind == "table" else f"--{self.name.replace('_', '-')}"
+        return None if self.kind == "table" or self.name == "conversations" else f"--{self.name.replace('_', '-')}"
 
 
 @cache

@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 
 from accord.session.servers import HttpServer, McpServer, SseServer, StdioServer
 
-__all__ = ["RESERVED", "AgentSettings", "Mode", "ModelSettings", "ServerSettings", "Settings"]
+__all__ = ["BUILT_IN", "OF_SCREEN", "RESERVED", "AgentSettings", "Mode", "ModelSettings", "ServerSettings", "Settings"]
 
 Mode: TypeAlias = Literal["ask", "architect", "code"]
 
@@ -19,6 +19,12 @@ RESERVED = frozenset(
     ["agent", "agents", "completion", "config", "help", "permissions", "run", "sessions", "trust", "version"]
 )
 """Names that no agent can have, because `accord NAME` is a command."""
+
+BUILT_IN = "accord"
+"""What the built-in agent is called, and no other can be."""
+
+OF_SCREEN = frozenset(["conversations", "plain", "theme"])
+"""Those that concern the terminal client alone, so their flags are its own."""
 
 
 class AgentSettings(Struct, frozen=True, kw_only=True):
@@ -96,6 +102,16 @@ class Settings(Struct, frozen=True, kw_only=True):
     ] = {}
     servers: Annotated[dict[str, ServerSettings], Meta(description="MCP servers that every session gets")] = {}
     agents: Annotated[dict[str, AgentSettings], Meta(description="agents that a client can start by these names")] = {}
+
+    theme: (
+        Annotated[str, Meta(min_length=1, description="how the screen looks; Ctrl+P *Theme* shows them all")] | None
+    ) = None
+    conversations: Annotated[
+        bool, Meta(description="whether the terminal client keeps what is said, for `accord sessions --show`")
+    ] = True
+    plain: Annotated[
+        bool, Meta(description="whether the conversation comes line by line, with nothing drawn, for screen readers")
+    ] = False
 
     @property
     def model_settings(self) -> ModelSettings:

@@ -1,0 +1,204 @@
+"""Where the coding agent keeps sessions and choices: in the user's files and, where they can't be written, in memory.
+
+Law: a disk that is full or read-only costs no turn. It is told once which file it is, why, and what to do.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Iterable, Iterator, MutableMapping
+from pathlib import Path
+
+from accord.apps.coder.settings.directories import shown_path
+from accord.errors import RequestFailed, SessionExists, StoreFailed
+from accord.session.requests import SessionPage
+from accord.session.updates import Report
+from accord.store.interface import PAGE, Reports
+from accord.store.kept import Kept
+from accord.store.memory import MemoryStore
+from accord.store.sqlite import SqliteStore
+
+__all__ = ["KeptChoices", "KeptSessions"]
+
+log = logging.getLogger("accord.coder")
+
+
+class KeptSessions:
+    """A `Store` for whoever wants to work on, whatever becomes of the disk."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = SqliteStore(path)
+        self._memory = MemoryStore()
+        self._in_memory: set[str] = set()
+        self._has_failed = False
+        self._untold: str | None = None
+
+    def take_untold(self) -> str | None:
+        """A line that the user has yet to be told: given once."""
+        untold, self._untold = self._untold, None
+        return untold
+
+    async def create(self, kept: Kept) -> Kept:
+        """See `Store.create`."""
+        try:
+            return await self._file.create(kept)
+        except SessionExists:
+            raise
+        except StoreFailed as failed:
+            self._tell(failed)
+        self._in_memory.add(kept.session_id)
+        return await self._memory.create(kept)
+
+    async def find(self, session_id: str) -> Kept | None:
+        """See `Store.find`."""
+        if session_id in self._in_memory:
+            return await self._memory.find(session_id)
+        try:
+            return await self._file.find(session_id)
+        except StoreFailed as failed:
+            self._check_there_is_none(failed)
+            return None
+
+    async def update(self, kept: Kept) -> Kept:
+        """See `Store.update`."""
+        if kept.session_id in self._in_memory:
+            return await self._memory.update(kept)
+        try:
+            return await self._file.update(kept)
+        except StoreFailed as failed:
+            self._tell(failed)
+            return kept
+
+    async def list(self, cwd: str | None = None, cursor: str | None = None, limit: int = PAGE) -> SessionPage:
+        """See `Store.list`; those in memory, which are few, come first."""
+        try:
+            page = await self._file.list(cwd, cursor, limit)
+        except StoreFailed as failed:
+            self._check_there_is_none(failed)
+            page = SessionPage(sessions=[])
+        if cursor is None and self._in_memory:
+            here = await self._memory.list(cwd, limit=len(self._in_memory))
+            page.sessions = [*here.sessions, *page.sessions]
+        return page
+
+    def append(self, session_id: str, reports: Iterable[Report]) -> None:
+        """See `Store.append`."""
+        if session_id in self._in_memory:
+            self._memory.append(session_id, reports)
+            return
+        try:
+            self._file.append(session_id, reports)
+        except StoreFailed as failed:
+            self._tell(failed)
+
+    async def commit(self, session_id: str | None = None) -> None:
+        """See `Store.commit`; what could not be written is tried again with the next."""
+        if session_id in self._in_memory:
+            return
+        try:
+            await self._file.commit(session_id)
+        except StoreFailed as failed:
+            self._tell(failed)
+
+    async def read(self, session_id: str) -> AsyncIterator[Reports]:
+        """See `Store.read`."""
+        try:
+            async for reports in (self._memory if session_id in self._in_memory else self._file).read(session_id):
+                yield reports
+        except StoreFailed as failed:
+            raise _refused(failed) from failed
+
+    async def fork(self, session_id: str, kept: Kept) -> Kept:
+        """See `Store.fork`."""
+        if session_id not in self._in_memory:
+            try:
+                return await self._file.fork(session_id, kept)
+            except SessionExists:
+                raise
+            except StoreFailed as failed:
+                self._tell(failed)
+        history = [reports async for reports in self.read(session_id)]
+        new = await self._memory.create(kept)
+        self._in_memory.add(new.session_id)
+        for reports in history:
+            self._memory.append(new.session_id, reports)
+        return new
+
+    async def delete(self, session_id: str) -> None:
+        """See `Store.delete`."""
+        if session_id in self._in_memory:
+            await self._memory.delete(session_id)
+            self._in_memory.discard(session_id)
+            return
+        try:
+            await self._file.delete(session_id)
+        except StoreFailed as failed:
+            raise _refused(failed) from failed
+
+    async def aclose(self) -> None:
+        """See `Store.aclose`."""
+        try:
+            await self._file.aclose()
+        except StoreFailed as failed:
+            self._tell(failed)
+        finally:
+            await self._memory.aclose()
+
+    def _check_there_is_none(self, failed: StoreFailed) -> None:
+        """Where there is no file, nothing was kept; what can't be read in one that is there must not pass for nothing."""
+        if not _is_empty(Path(failed.store)):
+            raise _refused(failed) from failed
+        self._tell(failed)
+
+    def _tell(self, failed: StoreFailed) -> None:
+        if self._has_failed:
+            return
+        self._has_failed = True
+        self._untold = (
+            f"{shown_path(Path(failed.store))} can't be written ({failed.reason}), so sessions are kept in memory, "
+            "until the agent ends; ACCORD_HOME chooses another directory"
+        )
+        log.warning("%s", self._untold)
+
+
+class KeptChoices(MutableMapping[str, bool]):
+    """A session's choices: those that are kept, and those that hold for the session because they could not be."""
+
+    def __init__(self, kept: MutableMapping[str, bool]) -> None:
+        self._kept = kept
+        self._of_session: dict[str, bool] = {}
+
+    def __getitem__(self, scope: str) -> bool:
+        return self._of_session[scope] if scope in self._of_session else self._kept[scope]
+
+    def __setitem__(self, scope: str, allowed: bool) -> None:
+        try:
+            self._kept[scope] = allowed
+        except OSError as error:
+            log.warning("a choice for always holds for this session only: %s", error)
+            self._of_session[scope] = allowed
+
+    def __delitem__(self, scope: str) -> None:
+        if self._of_session.pop(scope, None) is None:
+            del self._kept[scope]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self._kept, **self._of_session})
+
+    def __len__(self) -> int:
+        return len({**self._kept, **self._of_session})
+
+
+def _is_empty(path: Path) -> bool:
+    try:
+        return path.stat().st_size == 0
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:  # who knows what is there
+        return False
+
+
+def _refused(failed: StoreFailed) -> RequestFailed:
+    reason = f"{shown_path(Path(failed.store))} can't be used: {failed.reason}"
+    advice = "Mend that file or its directory; ACCORD_HOME chooses another directory"
+    return RequestFailed(-32603, reason, {"reason": "store_failed", "advice": advice})

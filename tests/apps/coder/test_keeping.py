@@ -1,0 +1,146 @@
+"""Sessions when the user's own file can't be had: the work goes on, and it is told once."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from accord import Client
+from accord.apps.coder.coder import build
+from accord.apps.coder.keeping import KeptSessions
+from accord.apps.coder.settings.loading import settings_in
+from accord.client.choosing import chosen
+from accord.errors import RequestFailed
+from accord.session.content import Text
+from accord.session.entities import AGENT
+from accord.session.requests import PermissionAnswer, RequestPermission
+from accord.session.updates import MessagePatch
+from accord.store.kept import Kept
+from accord.store.tables import Tables
+
+
+def kept(session_id: str) -> Kept:
+    return Kept(session_id=session_id, cwd="/x")
+
+
+def said(text: str) -> list[Any]:
+    return [MessagePatch(role=AGENT, id=text, content=[Text(text)])]
+
+
+async def read(sessions: KeptSessions, session_id: str) -> list[str]:
+    return [report.id async for reports in sessions.read(session_id) for report in reports]  # type: ignore[union-attr]
+
+
+@pytest.fixture
+def nowhere(tmp_path: Path) -> Path:
+    """A place where no file can be."""
+    (tmp_path / "state").write_text("no directory")
+    return tmp_path / "state" / "sessions.db"
+
+
+async def test_a_file_that_can_not_be_made_leaves_sessions_in_memory(nowhere: Path):
+    sessions = KeptSessions(nowhere)
+    assert (await sessions.list()).sessions == []
+    await sessions.create(kept("a"))
+    sessions.append("a", said("Hello"))
+    await sessions.commit()
+    assert await read(sessions, "a") == ["Hello"]
+    await sessions.update(Kept(session_id="a", cwd="/x", title="A talk"))
+    await sessions.fork("a", kept("b"))
+    assert [(each.session_id, each.title) for each in (await sessions.list()).sessions] == [
+        ("b", None),
+        ("a", "A talk"),
+    ]
+    assert await read(sessions, "b") == ["Hello"]
+    await sessions.delete("a")
+    assert await sessions.find("a") is None
+    await sessions.aclose()
+
+
+async def test_it_is_told_once_in_one_line(nowhere: Path):
+    sessions = KeptSessions(nowhere)
+    await sessions.create(kept("a"))
+    await sessions.create(kept("b"))
+    told = sessions.take_untold()
+    assert told is not None
+    assert str(nowhere) in told
+    assert "Not a directory" in told or "File exists" in told
+    assert "ACCORD_HOME" in told
+    assert "\n" not in told
+    assert sessions.take_untold() is None
+
+
+async def test_a_disk_that_fills_up_costs_no_turn_and_what_is_kept_can_be_taken_up(tmp_path: Path, monkeypatch):
+    sessions = KeptSessions(tmp_path / "sessions.db")
+    await sessions.create(kept("a"))
+    sessions.append("a", said("Hello"))
+    await sessions.commit("a")
+
+    def full(*_: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    with monkeypatch.context() as patched:
+        for name in ("write", "create", "update"):
+            patched.setattr(Tables, name, full)
+        await sessions.fork("a", kept("c"))
+        sessions.append("a", said("again"))
+        await sessions.commit("a")
+        await sessions.update(Kept(session_id="a", cwd="/x", title="Later"))
+        await sessions.create(kept("b"))
+        assert "database or disk is full" in (sessions.take_untold() or "")
+        assert {each.session_id for each in (await sessions.list()).sessions} == {"a", "b", "c"}
+        assert await read(sessions, "c") == ["Hello"]
+    await sessions.commit("a")
+    assert await read(sessions, "a") == ["Hello", "again"]
+    await sessions.aclose()
+
+
+async def test_a_file_that_can_not_be_read_does_not_pass_for_an_empty_one(tmp_path: Path):
+    (tmp_path / "sessions.db").write_text("this is no database, whatever its name is" * 100)
+    sessions = KeptSessions(tmp_path / "sessions.db")
+    for asked in (sessions.list(), sessions.find("a"), sessions.delete("a")):
+        with pytest.raises(RequestFailed, match=r"sessions\.db can't be used: file is not a database") as refused:
+            await asked
+        assert "ACCORD_HOME" in refused.value.data["advice"]
+    await sessions.aclose()
+
+
+async def test_the_agent_works_on_and_says_it_in_the_first_turn(tmp_path: Path, monkeypatch, version: Any):
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "state").write_text("no directory")
+    monkeypatch.setenv("ACCORD_HOME", str(home))
+    coder = build(settings_in(tmp_path))
+    async with Client(coder.agent, version=version) as client:
+        session = await client.new_session(cwd=tmp_path)
+        for times in (1, 0):
+            changes = [change async for change in await session.prompt("/help")]
+            assert "".join(map(repr, changes)).count("ACCORD_HOME chooses") >= times
+            assert times or "ACCORD_HOME chooses" not in "".join(repr(change.patch) for change in changes)
+        assert [each.session_id async for each in client.list_sessions()] == [session.id]
+
+
+async def test_a_choice_for_always_that_can_not_be_kept_holds_for_the_session(
+    tmp_path: Path, monkeypatch, version: Any
+):
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "state").write_text("no directory")
+    monkeypatch.setenv("ACCORD_HOME", str(home))
+    questions = 0
+
+    async def always(asked: RequestPermission) -> PermissionAnswer:
+        nonlocal questions
+        questions += 1
+        answer = chosen(asked, "allow_always")
+        assert answer is not None
+        return answer
+
+    async with Client(build(settings_in(tmp_path)).agent, version=version, on_permission=always) as client:
+        session = await client.new_session(cwd=tmp_path)
+        for _ in range(2):
+            assert await (await session.prompt("/run echo hello")).finished() == "end_turn"
+    assert questions == 1
