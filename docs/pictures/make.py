@@ -1,12 +1,14 @@
 """Makes the pictures of the screen that the README and the documents show: `python docs/pictures/make.py`.
 
-The agent is a story told in memory, so the pictures are the same each time; a test compares them with the screen.
+The agent is a story told in memory, so the pictures are the same each time; a test compares them with the screen. They name no
+font that would have to be fetched.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import re
 import tempfile
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -18,8 +20,10 @@ from accord.apps.console.screen.opening import Opening
 from accord.session.entities import Exit, PlanEntry
 from accord.session.updates import TerminalPatch, TerminalPiece
 
+Work = Callable[[Console, Any], Coroutine[Any, Any, None]]
+
 HERE = Path(__file__).resolve().parent
-SIZE = (120, 40)
+FONTS = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 
 OLD = '''"""Greetings."""
 
@@ -60,10 +64,23 @@ async def chosen(session: Any, value: str) -> None:
 @agent.command("test", "Run the tests", "which ones")
 @agent.command("plan", "Make a plan, change nothing")
 async def command(turn: Turn) -> None:
-    await story(turn)
+    await answer(turn)
 
 
 @agent.prompt
+async def answer(turn: Turn) -> None:
+    await (publish if "publish" in turn.text.casefold() else story)(turn)
+
+
+async def publish(turn: Turn) -> None:
+    fields = {
+        "name": {"type": "string", "title": "Name", "description": "of the package"},
+        "where": {"type": "string", "title": "Where", "enum": ["the test index", "the index"], "default": "the index"},
+        "signed": {"type": "boolean", "title": "Signed", "default": True},
+    }
+    await turn.ask("How shall I publish it?", fields, required=["name"])
+
+
 async def story(turn: Turn) -> None:
     await turn.title("A louder greeting")
     await turn.plan(
@@ -115,24 +132,35 @@ async def until(app: Console, is_so: Callable[[], bool]) -> None:
     app.conversation.paint()
 
 
-async def picture(work: Callable[[Console, Any], Coroutine[Any, Any, None]], theme: str) -> str:
+async def picture(work: Work, theme: str, size: tuple[int, int]) -> str:
     """An SVG of the screen after some work; `HOME` is where the story plays."""
     cwd = Path(os.environ["HOME"]) / "greetings"
     cwd.mkdir(exist_ok=True)
     app = Console(Opening(target=agent, name="storyteller", cwd=cwd, theme=theme))
-    async with app.run_test(size=SIZE) as pilot:
+    async with app.run_test(size=size) as pilot:
         await until(app, lambda: app.talk.is_open)
         await work(app, pilot)
         await pilot.pause()
-        return app.export_screenshot(title="accord")
+        svg = app.export_screenshot(title="accord")
+    without_fonts = re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)
+    return without_fonts.replace("Fira Code, monospace", FONTS).replace("font-family: arial", "font-family: sans-serif")
 
 
-async def begin(app: Console, pilot: Any) -> None:
-    app.prompt.take("Give greetings.py a --loud flag, and run the tests")
+async def asked(app: Console, pilot: Any, prompt: str) -> None:
+    app.prompt.take(prompt)
     await pilot.press("enter")
     await until(app, lambda: app.talk.asking.first is not None)
     await until(app, lambda: app.main.questions.has_the_focus)
     await pilot.pause(0.4)  # a key that comes at once would not count
+
+
+async def begin(app: Console, pilot: Any) -> None:
+    await asked(app, pilot, "Give greetings.py a --loud flag, and run the tests")
+
+
+async def form(app: Console, pilot: Any) -> None:
+    await asked(app, pilot, "Publish it")
+    await pilot.press(*"greetings")
 
 
 async def done(app: Console, pilot: Any) -> None:
@@ -149,17 +177,19 @@ async def reviewed(app: Console, pilot: Any) -> None:
 
 
 PICTURES = (
-    ("permission", begin, "accord-dark"),
-    ("conversation", done, "accord-dark"),
-    ("review", reviewed, "accord-light"),
+    ("permission", begin, "accord-dark", (110, 38)),
+    ("conversation", done, "accord-dark", (110, 42)),
+    ("review", reviewed, "accord-light", (110, 28)),
+    ("beside", begin, "accord-light", (160, 34)),
+    ("form", form, "accord-dark", (90, 30)),
 )
 
 
 async def main() -> None:
     with tempfile.TemporaryDirectory() as home:
         os.environ["HOME"] = home
-        for name, work, theme in PICTURES:
-            (HERE / f"{name}.svg").write_text(await picture(work, theme), "utf-8")
+        for name, work, theme, size in PICTURES:
+            (HERE / f"{name}.svg").write_text(await picture(work, theme, size), "utf-8")
 
 
 if __name__ == "__main__":

@@ -48,6 +48,8 @@ def _default(setting: Setting) -> str:
 def _flag(setting: Setting) -> str:
     if setting.flag is None:
         return ""
+    if setting.is_of_screen:
+        return f"`accord {setting.flag}`"
     return f"`{setting.flag}`" + (f", `--no-{setting.flag[2:]}`" if setting.kind == "switch" else "")
 
 

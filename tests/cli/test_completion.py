@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
+from accord.apps.console.presets import PRESETS
 from accord.cli import main
-from accord.cli.commands import COMMANDS
+from accord.cli.commands import COMMANDS, TALK, Command
 from accord.cli.completion import script
 from accord.cli.parsing import parser_of
 
@@ -39,8 +40,15 @@ def completed(project, tmp_path) -> Callable[[str], list[str]]:
 @pytest.mark.parametrize(
     ("line", "offered"),
     [
-        ("accord ", [*COMMANDS, "help", "--help", "--version"]),
-        ("accord co", ["config", "completion"]),
+        ("accord ", [*COMMANDS, "help", "accord", *PRESETS]),
+        ("accord co", ["config", "completion", "codex", "copilot"]),
+        ("accord gem", ["gemini"]),
+        ("accord --c", ["--cwd", "--continue"]),
+        ("accord --ver", ["--version"]),
+        ("accord gemini --c", ["--cwd", "--continue"]),
+        ("accord --plain --permissions allow-e", ["allow-edits"]),
+        ("accord run --agent q", ["qoder", "qwen"]),
+        ("accord agents q", ["qoder", "qwen"]),
         ("accord help tr", ["trust"]),
         ("accord agent --mod", ["--model", "--models", "--mode"]),
         ("accord agent --mode ", ["ask", "architect", "code"]),
@@ -59,19 +67,43 @@ def test_bash_offers_directories_and_files_where_they_belong(completed, project)
     (project / "a directory").mkdir()
     (project / "a file").touch()
     assert completed("accord trust a") == ["a directory"]
+    assert completed("accord --cwd a") == ["a directory"]
     assert sorted(completed("accord config --config a")) == ["a directory", "a file"]
 
 
+def options_of(command: Command) -> list[str]:
+    return [option for action in parser_of(command)._actions for option in action.option_strings]
+
+
+@pytest.mark.parametrize("command", [TALK, *COMMANDS.values()], ids=lambda command: command.name or "accord")
+class TestEveryOption:
+    def test_in_bash(self, completed, command):
+        own = ["--version"] if command is TALK else []
+        assert completed(f"accord {command.name or 'gemini'} -") == [*options_of(command), *own]
+
+    @pytest.mark.usefixtures("project")
+    def test_in_zsh(self, command):
+        _, _, rest = script("zsh").partition(f"        '{command.name}') _arguments")
+        specs = rest.partition(";;")[0].split("\n")
+        for option in options_of(command):
+            assert any(spec.startswith(f"            '{option}[") for spec in specs), option
+
+    @pytest.mark.usefixtures("project")
+    def test_in_fish(self, command):
+        when = f"'__fish_seen_subcommand_from {command.name}'"
+        lines = [line for line in script("fish").splitlines() if (when if command.name else "'not __fish") in line]
+        for option in options_of(command):
+            flag = f" -l {option[2:]} " if option.startswith("--") else f" -s {option[1:]} "
+            assert any(flag in line for line in lines), option
+
+
 @pytest.mark.parametrize("shell", SHELLS)
-def test_every_option_of_every_command_is_in_every_script(shell):
-    written = script(shell)
-    for command in COMMANDS.values():
-        assert command.name in written
-        for action in parser_of(command)._actions:
-            for option in action.option_strings:
-                assert (
-                    f"-l {option[2:]}" if shell == "fish" and option.startswith("--") else option.lstrip("-")
-                ) in written
+def test_the_users_own_agents_are_offered_unless_a_shell_would_run_their_names(home, shell):
+    (home / "config.toml").write_text("[agents.mine]\ncommand = 'x'\n[agents.'$(touch)']\ncommand = 'x'\n")
+    assert "mine" in script(shell)
+    assert "touch" not in script(shell)
+    (home / "config.toml").write_text("mode = 3")
+    assert "gemini" in script(shell)
 
 
 @pytest.mark.parametrize("shell", SHELLS)

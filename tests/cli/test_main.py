@@ -13,6 +13,7 @@ import accord
 from accord.apps.coder.settings.settings import RESERVED
 from accord.cli import main
 from accord.cli.commands import COMMANDS
+from accord.cli.parsing import given
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -55,6 +56,22 @@ class TestWords:
         assert capsys.readouterr().err == (
             "accord config: --jsno is no argument of it; did you mean --json? (`accord config --help` tells more)\n"
         )
+
+    def test_help_for_a_word_that_there_is_not_refuses_it_likewise(self, capsys):
+        assert main(["help", "agnet"]) == 2
+        assert "there is no command and no agent 'agnet'; did you mean `accord agent`?" in capsys.readouterr().err
+        with pytest.raises(SystemExit) as ended:
+            main(["help", "gemini"])
+        assert (ended.value.code, capsys.readouterr().out.startswith("usage: accord [options] [AGENT]")) == (0, True)
+
+    def test_words_may_stand_on_both_sides_of_an_option(self):
+        told = given(COMMANDS["run"], ["foo", "--json", "bar", "--", "cat", "--json"])
+        assert told == {"prompt": ["foo", "bar"], "json": True, "command": ["cat", "--json"]}
+
+    def test_what_a_terminal_would_obey_is_not_repeated_to_it(self, home, capsys):
+        (home / "config.toml").write_text('"\\u001b[31mx" = 1')
+        assert main(["config"]) == 1
+        assert "\x1b" not in capsys.readouterr().err
 
     def test_options_cannot_be_shortened(self, capsys):
         with pytest.raises(SystemExit):
@@ -122,6 +139,46 @@ def test_when_nobody_reads_the_output_it_ends_in_silence(project):
     finally:
         os.close(writer)
     assert (finished.returncode, finished.stderr) == (141, b"")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such shell")
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    ("words", "closed", "status"),
+    [
+        ("--version", ">&-", 0),
+        ("agents", ">&-", 0),
+        ("sessions", ">&-", 0),
+        ("config", ">&-", 0),
+        ("completion bash", ">&-", 0),
+        ("config --nope", "2>&-", 2),
+        ("nope", "2>&-", 2),
+        ("nope", "<&- >&- 2>&-", 2),
+    ],
+)
+def test_closed_streams_cost_nothing(project, words, closed, status):
+    command = ["/bin/sh", "-c", f'"$0" -m accord {words} {closed}', sys.executable]
+    finished = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
+    assert (finished.returncode, finished.stderr) == (status, "")
+
+
+@pytest.mark.timeout(60)
+def test_what_an_encoding_lacks_is_replaced(typed, monkeypatch):
+    typed("run", "/search ✓")
+    monkeypatch.setenv("PYTHONIOENCODING", "latin-1")
+    finished = typed("sessions")
+    assert (finished.returncode, "/search ?" in finished.stdout, finished.stderr) == (0, True, "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a directory in use can't be removed")
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("words", ["config", "agents", "run Hi", "run --cwd / Hi -- cat"])
+def test_a_directory_that_is_gone_is_named_as_what_it_is(project, tmp_path, words):
+    (tmp_path / "gone").mkdir()
+    command = ["/bin/sh", "-c", f'rmdir "$PWD"; "$0" -P -m accord {words}', sys.executable]
+    finished = subprocess.run(command, cwd=tmp_path / "gone", capture_output=True, text=True, check=False)
+    assert (finished.returncode, finished.stdout) == (1, "")
+    assert finished.stderr.startswith("accord: the directory that this was started in is gone\n  Change into another")
 
 
 LOADED = (

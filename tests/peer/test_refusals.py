@@ -24,8 +24,8 @@ class Line:
     def __init__(self) -> None:
         self.sent: list[bytes] = []
 
-    async def open(self, peer: Any) -> None:
-        self.arrivals = Arrivals(peer, 1000)
+    async def open(self, receiver: Any) -> None:
+        self.arrivals = Arrivals(receiver, 1000)
 
     def send(self, frame: bytes) -> None:
         self.sent.append(frame)

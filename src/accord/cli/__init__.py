@@ -19,10 +19,11 @@ __all__ = ["main"]
 def main(arguments: Sequence[str] | None = None) -> int:
     """The exit status; errors that are not our own fault are one line on stderr."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    _prepare("stdout")
+    _prepare("stderr")
     try:
         status = _run(words)
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        sys.stdout.flush()
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
@@ -31,15 +32,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         if not _is_for_the_user(error):
             raise
-        sys.stderr.write(f"accord: {error}\n")
+        sys.stderr.write(f"accord: {_told(error)}\n")
         return getattr(error, "status", 1)
     return status
+
+
+def _prepare(name: str) -> None:
+    """A stream that takes everything: what its encoding lacks is replaced, and nobody reads one that was closed."""
+    stream = getattr(sys, name)
+    if stream is None:
+        stream = open(os.open(os.devnull, os.O_RDWR), "w", encoding="utf-8", closefd=False)  # noqa: SIM115  # until the end
+        setattr(sys, name, stream)
+    if hasattr(stream, "reconfigure"):
+        stream.reconfigure(errors="replace")
 
 
 def _run(words: list[str]) -> int:
     first, rest = (words[0], words[1:]) if words else ("", [])
     if first == "help" and rest:
         first, rest = rest[0], ["--help"]
+        if first not in COMMANDS:
+            _check_agent(first)
+        words = [first, *rest]
     if first in ("--version", "-V"):
         from accord import __version__  # noqa: PLC0415  # as all below: each word pays for itself
 
@@ -67,6 +81,28 @@ def _run(words: list[str]) -> int:
 
     logging.getLogger("accord").addHandler(logging.NullHandler())  # what a user has to know is told in other ways
     return module.main(arguments, surroundings_in)
+
+
+def _check_agent(name: str) -> None:
+    from pathlib import Path  # noqa: PLC0415  # only here
+
+    from accord.apps.console.known_agents import agent_meant  # noqa: PLC0415
+    from accord.cli.surroundings import surroundings_in  # noqa: PLC0415
+
+    agent_meant(name, None, surroundings_in(Path.cwd()), may_be_command=True)
+
+
+def _told(error: Exception) -> str:
+    if isinstance(error, FileNotFoundError):
+        try:
+            os.getcwd()  # noqa: PTH109
+        except FileNotFoundError:
+            return (
+                "the directory that this was started in is gone\n  Change into another one, or back into it: `cd DIR`"
+            )
+    from accord.apps.console.sanitising import visible  # noqa: PLC0415  # only here
+
+    return visible(str(error))
 
 
 def _is_for_the_user(error: Exception) -> bool:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from argparse import Action, ArgumentParser
 from collections.abc import Callable, Mapping
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
-from accord.cli.commands import COMMANDS
+from accord.apps.coder.settings.directories import home_directory
+from accord.apps.console.known_agents import known_agents
+from accord.apps.console.surroundings import Surroundings
+from accord.cli.commands import COMMANDS, TALK
 from accord.cli.parsing import parser_of
+from accord.cli.surroundings import surroundings_in
 from accord.errors import AccordError
 
 __all__ = ["describe", "main", "script"]
@@ -42,50 +47,63 @@ def main(given: Mapping[str, Any]) -> int:
 
 
 def script(shell: str) -> str:
-    """The script for one of bash, zsh and fish."""
+    """The script for one of bash, zsh and fish; `accord [AGENT]` is the command without a name."""
+    names = _agents()
     arguments = {
-        name: [_completed(action) for action in parser_of(command)._actions]  # noqa: SLF001  # argparse has no other way
-        for name, command in COMMANDS.items()
+        command.name: [_completed(action, names) for action in parser_of(command)._actions]  # noqa: SLF001  # argparse has no other way
+        for command in (TALK, *COMMANDS.values())
     }
-    return _SHELLS[shell](arguments)
+    arguments[TALK.name].append(Completed(["--version"], "which accord this is", takes_value=False, values=[]))
+    return _SHELLS[shell](arguments, names)
 
 
-def _completed(action: Action) -> Completed:
+def _agents() -> list[str]:
+    """The agents that the user can name now; those of the settings only where no shell could take them for more."""
+    try:
+        around = surroundings_in(home_directory())
+    except AccordError:  # whatever is wrong there, it is told elsewhere
+        around = Surroundings(builtin=[], state=Path())
+    return [agent.name for agent in known_agents(around) if re.fullmatch(r"[\w.+@-]+", agent.name)]
+
+
+def _completed(action: Action, agents: list[str]) -> Completed:
     if action.choices is not None:
         values = [str(choice) for choice in action.choices]
+    elif action.dest == "agent":
+        values = agents
     else:
         values = [action.metavar] if isinstance(action.metavar, str) and action.metavar in ("FILE", "DIR") else []
     return Completed(list(action.option_strings), action.help or "", action.nargs != 0, values)
 
 
-def _bash(arguments: Mapping[str, list[Completed]]) -> str:
+def _bash(arguments: Mapping[str, list[Completed]], agents: list[str]) -> str:
     lines = [
         "# completion of accord for bash",
         "_accord() {",
-        '    local word="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD-1]}"',
+        '    local word="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD-1]}" command="${COMP_WORDS[1]}"',
         "    COMPREPLY=()",
-        '    if [ "$COMP_CWORD" -eq 1 ]; then',
-        f'        COMPREPLY=($(compgen -W "{_words([*arguments, "help", "--help", "--version"])}" -- "$word"))',
-        "        return",
-        "    fi",
-        '    case "${COMP_WORDS[1]} $before" in',
+        f'    case "$command" in {" | ".join([*COMMANDS, "help"])}) ;; *) command= ;; esac',
+        '    case "$COMP_CWORD $word" in',
+        f'        "1 -"*) COMPREPLY=($(compgen -W "{_words(_options(arguments[""]))}" -- "$word")); return ;;',
+        f'        "1 "*) COMPREPLY=($(compgen -W "{_words([*COMMANDS, "help", *agents])}" -- "$word")); return ;;',
+        "    esac",
+        '    case "$command $before" in',
     ]
     for command, completed in arguments.items():
         for each in completed:
             if each.names and each.takes_value:
                 pattern = " | ".join(f"'{command} {name}'" for name in each.names)
                 lines.append(f"        {pattern}) {_bash_values(each.values)}; return ;;")
-    lines += ["    esac", '    case "${COMP_WORDS[1]}" in']
+    lines += ["    esac", '    case "$command" in']
     for command, completed in arguments.items():
-        options = _words([name for each in completed for name in each.names])
         lines += [
-            f"        {command})",
+            f"        '{command}')",
             '            case "$word" in',
-            f'                -*) COMPREPLY=($(compgen -W "{options}" -- "$word")) ;;',
+            f'                -*) COMPREPLY=($(compgen -W "{_words(_options(completed))}" -- "$word")) ;;',
             f"                *) {_bash_values([value for each in completed if not each.names for value in each.values])} ;;",
             "            esac ;;",
         ]
-    lines.append(f'        help) COMPREPLY=($(compgen -W "{_words([*arguments])}" -- "$word")) ;;')
+    lines.append(f'        help) COMPREPLY=($(compgen -W "{_words([*COMMANDS])}" -- "$word")) ;;')
     return "\n".join([*lines, "    esac", "}", "complete -F _accord accord", ""])
 
 
@@ -96,23 +114,26 @@ def _bash_values(values: list[str]) -> str:
     return f'COMPREPLY=($(compgen -W "{_words(values)}" -- "$word"))'
 
 
-def _zsh(arguments: Mapping[str, list[Completed]]) -> str:
+def _zsh(arguments: Mapping[str, list[Completed]], agents: list[str]) -> str:
     lines = ["#compdef accord", "# completion of accord for zsh", "_accord() {", "    local -a commands=("]
-    lines += [f"        {_quoted(f'{name}:{COMMANDS[name].summary}')}" for name in arguments]
+    lines += [f"        {_quoted(f'{name}:{command.summary}')}" for name, command in COMMANDS.items()]
     lines += [
         "    )",
+        "    local command=",
         "    if (( CURRENT == 2 )); then",
         "        _describe command commands",
-        "        return",
+        "    else",
+        f"        case $words[2] in {' | '.join([*COMMANDS, 'help'])})",
+        "            command=$words[2]",
+        "            shift words",
+        "            (( CURRENT-- ))",
+        "        esac",
         "    fi",
-        "    local command=$words[2]",
-        "    shift words",
-        "    (( CURRENT-- ))",
         "    case $command in",
         "        help) _describe command commands ;;",
     ]
     for command, completed in arguments.items():
-        lines.append(f"        {command}) _arguments \\")
+        lines.append(f"        '{command}') _arguments \\")
         lines += [f"            {_quoted(spec)} \\" for each in completed for spec in _zsh_specs(each)]
         lines.append("            ;;")
     return "\n".join([*lines, "    esac", "}", '_accord "$@"', ""])
@@ -127,16 +148,16 @@ def _zsh_specs(each: Completed) -> list[str]:
     return [f"{name}[{meaning}]{value}" for name in each.names]
 
 
-def _fish(arguments: Mapping[str, list[Completed]]) -> str:
+def _fish(arguments: Mapping[str, list[Completed]], agents: list[str]) -> str:
     lines = ["# completion of accord for fish", "complete -c accord -f"]
     lines += [
-        f"complete -c accord -n __fish_use_subcommand -a {name} -d {_quoted(COMMANDS[name].summary)}"
-        for name in arguments
+        f"complete -c accord -n __fish_use_subcommand -a {name} -d {_quoted(command.summary)}"
+        for name, command in COMMANDS.items()
     ]
-    lines += [f"complete -c accord -n __fish_use_subcommand -l {name}" for name in ("help", "version")]
     for command, completed in arguments.items():
+        seen = f"__fish_seen_subcommand_from {command or _words([*COMMANDS, 'help'])}"
         for each in completed:
-            lines.append(f"complete -c accord -n '__fish_seen_subcommand_from {command}'{_fish_argument(each)}")
+            lines.append(f"complete -c accord -n '{'' if command else 'not '}{seen}'{_fish_argument(each)}")
     return "\n".join([*lines, ""])
 
 
@@ -152,6 +173,10 @@ def _fish_argument(each: Completed) -> str:
     return f"{names}{values} -d {_quoted(each.meaning)}"
 
 
+def _options(completed: list[Completed]) -> list[str]:
+    return [name for each in completed for name in each.names]
+
+
 def _words(words: list[str]) -> str:
     return " ".join(words)
 
@@ -160,4 +185,8 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
-_SHELLS: dict[str, Callable[[Mapping[str, list[Completed]]], str]] = {"bash": _bash, "zsh": _zsh, "fish": _fish}
+_SHELLS: dict[str, Callable[[Mapping[str, list[Completed]], list[str]], str]] = {
+    "bash": _bash,
+    "zsh": _zsh,
+    "fish": _fish,
+}

@@ -20,8 +20,8 @@ def overview() -> str:
         lines += [f"  {each.name:<12} {each.summary}" for each in COMMANDS.values() if each.group == group]
     lines += [
         "",
-        "`accord [AGENT]` takes --continue, --resume ID, --cwd DIR, --model, --mode, --permissions, --login and, in the",
-        "place of AGENT, a command after `--`.",
+        "`accord [AGENT]` takes --continue, --resume ID, --cwd DIR, --model, --mode, --permissions, --login, --theme,",
+        "--plain and, in the place of AGENT, a command after `--`.",
     ]
     lines += ["", "`accord COMMAND --help` tells more about one, `accord --version` which accord this is.", ""]
     return "\n".join(lines)

@@ -41,6 +41,11 @@ def given(command: Command, words: Sequence[str]) -> dict[str, Any]:
     """The arguments that were given, and only those."""
     parser = parser_of(command)
     if not command.for_talking or "--" not in words:
-        return vars(parser.parse_args(words))
+        return _read(parser, words)
     end = list(words).index("--")
-    return {**vars(parser.parse_args(words[:end])), "command": list(words[end + 1 :])}
+    return {**_read(parser, words[:end]), "command": list(words[end + 1 :])}
+
+
+def _read(parser: ArgumentParser, words: Sequence[str]) -> dict[str, Any]:
+    """Words may stand on both sides of an option, unless `--` says that options are over."""
+    return vars(parser.parse_args(words) if "--" in words else parser.parse_intermixed_args(words))

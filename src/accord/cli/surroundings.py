@@ -21,10 +21,18 @@ def surroundings_in(cwd: Path) -> Surroundings:
         builtin=[sys.executable, "-P", "-m", "accord", "agent"],  # -P: a project's own modules are not ours
         state=state_directory(),
         agents={
-            name: AgentCommand(command=[given.command, *given.args], env=given.env)
+            name: AgentCommand(command=[_program(given.command, cwd), *given.args], env=given.env)
             for name, given in settings.agents.items()
         },
         servers=settings.mcp_servers,
         commands=list(COMMANDS),
         notices=loaded.notices,
+        theme=settings.theme,
+        plain=settings.plain,
+        keeps_conversations=settings.conversations,
     )
+
+
+def _program(written: str, cwd: Path) -> str:
+    """With a directory in it, it is one file, in whatever directory the agent is looked for and started."""
+    return written if Path(written).name == written else str(cwd / Path(written).expanduser())

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 import fcntl
 import os
 import pty
 import sys
 import termios
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TypeVar
+
+ACCORD = (sys.executable, "-m", "accord")
 
 
 class Terminal:
     def __init__(self, descriptor: int) -> None:
         self.shown = ""
         self._descriptor = descriptor
+        self._decoded = codecs.getincrementaldecoder("utf-8")("replace")
         self._progress = asyncio.Event()
         self._is_over = False
         asyncio.get_running_loop().add_reader(descriptor, self._read)
@@ -44,14 +49,20 @@ class Terminal:
         if not piece:
             asyncio.get_running_loop().remove_reader(self._descriptor)
             self._is_over = True
-        self.shown += piece.decode(errors="replace")
+        self._heard(self._decoded.decode(piece))
         self._progress.set()
+
+    def _heard(self, text: str) -> None:
+        self.shown += text
+
+
+Kind = TypeVar("Kind", bound=Terminal)
 
 
 @asynccontextmanager
 async def at_terminal(
-    *words: object, cwd: Path, stdout: int | None = None
-) -> AsyncGenerator[tuple[Terminal, asyncio.subprocess.Process]]:
+    *words: object, cwd: Path, stdout: int | None = None, program: Sequence[str] = ACCORD, kind: type[Kind] = Terminal
+) -> AsyncGenerator[tuple[Kind, asyncio.subprocess.Process]]:
     """`accord` with these words; a Ctrl-C that is typed reaches it."""
     ours, theirs = pty.openpty()
 
@@ -60,9 +71,7 @@ async def at_terminal(
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
     process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        "accord",
+        *program,
         *map(str, words),
         cwd=cwd,
         stdin=theirs,
@@ -72,7 +81,7 @@ async def at_terminal(
         env={**os.environ, "NO_COLOR": "1", "TERM": "xterm"},
     )
     os.close(theirs)
-    terminal = Terminal(ours)
+    terminal = kind(ours)
     try:
         yield terminal, process
     finally:

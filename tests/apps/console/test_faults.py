@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from typing import Any
 
 import pytest
 
 from accord.apps.console.exits import Exit
-from accord.apps.console.explaining import explained
+from accord.apps.console.explaining import TOO_LONG, explained
 from accord.apps.console.heard import Heard
 from accord.apps.console.known_agents import KnownAgent
-from accord.errors import DeadlineExceeded, Overloaded, RateLimited
+from accord.errors import DeadlineExceeded, FrameRejected, Overloaded, RateLimited
+from accord.jsonrpc.conversation import Conversation
 from accord.testing import AnswersFirst, Dies, Noisy, ScriptedAgent, faulty, program
+from accord.transports.framing import FRAME_LIMIT, too_long
 
 pytestmark = pytest.mark.timeout(40)
 
@@ -67,7 +70,9 @@ async def test_an_agent_that_only_prints_garbage_is_told_by_it(typed):
 async def test_an_agent_that_never_stops_printing_garbage_is_ended(typed):
     finished = await typed("run", "Hi", "--", "yes")
     assert finished.status == Exit.AGENT_GONE
-    assert "the agent 'yes' writes on and on what is no ACP" in finished.err
+    assert "the agent 'yes' prints something that is not ACP, so it was ended" in finished.err
+    assert "the first of them 'y', 'y', 'y'" in finished.err
+    assert "Does `yes` start it as an ACP agent?" in finished.err
 
 
 async def test_an_agent_that_never_answers_is_given_up(typed):
@@ -123,12 +128,12 @@ async def test_noise_between_the_frames_costs_nothing(typed, monkeypatch):
     assert "npm warn" not in finished.err
 
 
-async def test_updates_that_come_after_the_answer_cost_nothing_either(typed):
+async def test_updates_that_come_after_the_answer_are_printed(typed):
     agent = ScriptedAgent(1)
     agent.on("session/prompt", agent.reply("Hello"))
     async with program(faulty(agent, AnswersFirst())) as command:
         finished = await typed("run", "Hi", "--", *command.args)
-    assert finished.status == 0
+    assert (finished.status, finished.out) == (0, "Hello\n")
 
 
 async def test_an_agent_that_wants_a_login_names_the_ways(typed, version):
@@ -200,6 +205,58 @@ async def test_a_failed_model_call_is_shown_as_what_it_is(typed, version, code, 
     assert finished.status == 1
     assert "The model said no" in finished.err
     assert {400: "error 400", -32603: "Set KEY", -32029: "Ask again in 5 s"}[code] in finished.err
+
+
+async def test_a_model_call_that_fails_as_a_refusal_is_shown_as_one(typed, version):
+    """FN-94: `refusal` in place of an error; what the agent said is printed, the status tells."""
+    agent = ScriptedAgent(version)
+    agent.on("session/prompt", agent.reply("API error 529", stop_reason="refusal"))
+    async with program(agent) as command:
+        finished = await typed("run", "Hi", "--", *command.args)
+    assert (finished.status, finished.out) == (Exit.REFUSAL, "API error 529\n")
+    assert "refus" in finished.err
+
+
+async def test_an_agent_that_begins_to_print_garbage_in_a_turn_is_ended(typed):
+    agent = ScriptedAgent(1)
+
+    def babble(asked: Any) -> None:
+        for _ in range(1100):
+            agent.send(b"DEBUG: tick")
+
+    agent.on("session/prompt", babble)
+    async with program(agent) as command:
+        finished = await typed("run", "Hi", "--", *command.args)
+    assert finished.status == Exit.AGENT_GONE
+    assert "prints something that is not ACP" in finished.err
+    assert "'DEBUG: tick'" in finished.err
+    assert "Report this to those who make it" in finished.err
+
+
+@pytest.mark.parametrize("only", [1, 2])
+async def test_an_agent_of_one_version_is_understood(typed, only):
+    agent = ScriptedAgent(only)
+    agent.on("session/prompt", agent.reply("Hello"))
+    async with program(agent) as command:
+        finished = await typed("run", "-q", "Hi", "--", *command.args)
+    assert (finished.status, finished.out) == (0, "Hello\n")
+
+
+async def test_a_flood_on_stderr_is_read_and_its_end_is_shown(typed):
+    script = "import sys\nfor _ in range(100000): print('noise', file=sys.stderr)\nprint('the cause', file=sys.stderr)"
+    finished = await typed("run", "Hi", "--", sys.executable, "-c", script)
+    assert finished.status == Exit.AGENT_GONE
+    assert finished.err.rstrip().endswith("the cause")
+    assert finished.err.count("noise") < 30
+
+
+async def test_a_message_that_is_too_long_is_skipped_and_told():
+    told: list[str] = []
+    heard = Heard(on_too_long=lambda: told.append(TOO_LONG))
+    refusal = Conversation().refuse(too_long(FRAME_LIMIT))
+    heard.frame("sent", refusal)
+    heard.frame("sent", Conversation().refuse(FrameRejected("it is no frame")))
+    assert told == ["the agent sent more than 64 MiB in one message, which was skipped; something is missing here"]
 
 
 async def test_a_flood_of_updates_arrives_whole(typed, version):

@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from accord.apps.coder.settings.settings import RESERVED
@@ -34,6 +35,18 @@ def test_a_preset_is_the_command_that_starts_it_for_clients():
     assert (agent.command, agent.source) == (["qwen", "--acp"], "preset")
 
 
+def test_gemini_reads_files_itself_whoever_named_it():
+    """FN-95: its SDK hides from it that our answer says "not found", so that it could create no file."""
+    own = Surroundings(
+        builtin=[], state=Path("/nowhere"), agents={"mine": AgentCommand(command=["/opt/gemini", "--acp"])}
+    )
+    assert agent_meant("mine", None, own).reads_itself
+    assert agent_meant("gemini", None, own).reads_itself
+    assert agent_meant(None, ["gemini", "--acp"], own).reads_itself
+    assert not agent_meant("claude", None, own).reads_itself
+    assert not agent_meant(None, ["node", "agent.js"], own).reads_itself
+
+
 def test_a_program_that_goes_by_two_names_is_found_by_either(tmp_path, monkeypatch):
     program = tmp_path / "agent"
     program.write_text("#!/bin/sh\n")
@@ -49,6 +62,14 @@ def test_a_command_is_an_agent_by_its_own_name(monkeypatch, tmp_path):
     agent = agent_meant(None, ["./bin/agent.sh", "--acp"], AROUND)
     assert (agent.name, agent.command) == ("agent.sh", [str(tmp_path / "bin" / "agent.sh"), "--acp"])
     assert agent_meant(None, ["node", "agent.js"], AROUND).command == ["node", "agent.js"]
+
+
+def test_sessions_are_kept_by_name_and_those_of_a_command_by_all_of_it():
+    one, other = (agent_meant(None, ["node", f"{name}.js", "--key=s3cret"], AROUND) for name in "ab")
+    assert one.key != other.key
+    assert one.key == agent_meant(None, one.command, AROUND).key
+    assert "s3cret" not in one.key
+    assert agent_meant("own", None, AROUND).key == "own"
 
 
 def test_an_unknown_name_is_refused_with_the_nearest_and_with_all_of_them():
@@ -88,6 +109,25 @@ def test_a_file_that_is_no_program_says_what_to_do(tmp_path):
     assert failed.value.status == Exit.NOT_EXECUTABLE
     with pytest.raises(ConsoleFailed, match="is not there"):
         agent_meant(None, [str(tmp_path / "none")], AROUND).check()
+
+
+def test_a_directory_is_no_program_and_nobody_is_told_to_make_it_one(tmp_path):
+    with pytest.raises(ConsoleFailed, match=r"is a directory\n  Name the program in it") as failed:
+        agent_meant(None, [str(tmp_path)], AROUND).check()
+    assert failed.value.status == Exit.NOT_EXECUTABLE
+
+
+def test_a_name_in_the_place_of_a_command_is_refused_with_the_nearest_of_both():
+    around = msgspec.structs.replace(AROUND, commands=["agents"])
+    for name, meant in (("agnets", "agents"), ("gemni", "gemini")):
+        with pytest.raises(UsageWrong, match=f"no command and no agent '{name}'; did you mean `accord {meant}`"):
+            agent_meant(name, None, around, may_be_command=True)
+
+
+def test_what_was_left_out_of_the_settings_is_told_with_an_unknown_name():
+    around = msgspec.structs.replace(AROUND, notices=[".accord.toml is not trusted"])
+    with pytest.raises(UsageWrong, match=r"\.accord\.toml is not trusted"):
+        agent_meant("proj", None, around)
 
 
 def test_a_secret_in_a_command_is_not_shown():

@@ -1,20 +1,29 @@
-"""The terminal client with agents that nobody scripted: the built-in one, and one of the official SDK."""
+"""The terminal client with agents that nobody scripted: the built-in one, and those of the official SDKs."""
 
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 import msgspec
 import pytest
+from textual.events import Paste
 
+from accord import Command
 from accord.apps.console.exits import Exit
-from tests.conversations.story import PATH, STORY
+from tests.apps.console.screen.stage import Stage, opened
+from tests.conversations.story import STORY, TEXT
+from tests.interop.official_agents import PYTHON, TYPESCRIPT_V1, TYPESCRIPT_V2, OfficialAgent
+from tests.interop.typescript_peer import need_node
 
 pytestmark = pytest.mark.timeout(60)
 
-OFFICIAL = [sys.executable, str(Path(__file__).parents[2] / "interop" / "peers" / "official_agent.py"), str(PATH)]
+OFFICIAL = PYTHON.args
+EVERY_OFFICIAL = [
+    pytest.param(PYTHON, id="python-v1"),
+    pytest.param(TYPESCRIPT_V1, id="typescript-v1", marks=pytest.mark.interop),
+    pytest.param(TYPESCRIPT_V2, id="typescript-v2", marks=pytest.mark.interop),
+]
 
 
 class TestTheBuiltInAgent:
@@ -23,7 +32,7 @@ class TestTheBuiltInAgent:
         assert finished.status == 0, finished.err
         assert "> /explain" in finished.out
         assert "not a language model" in finished.out
-        assert "In a terminal `accord` opens a screen" in finished.err
+        assert "In a terminal it opens a screen" in finished.err
 
     async def test_alone_in_a_pipe_it_answers_what_it_reads(self, typed):
         finished = await typed(stdin=b"/read notes.md\n")
@@ -61,8 +70,8 @@ class TestTheBuiltInAgent:
 
     async def test_a_model_that_it_does_not_have_is_refused(self, typed):
         finished = await typed("run", "--model", "nonsense", "Hi")
-        assert finished.status == Exit.AGENT_GONE
-        assert "'nonsense' names no model" in finished.err
+        assert finished.status == Exit.USAGE
+        assert "the agent has no model 'nonsense'" in finished.err
 
     async def test_a_module_of_the_project_is_not_taken_for_ours(self, typed, project):
         (project / "msgspec.py").write_text("raise SystemExit('hijacked')")
@@ -100,6 +109,71 @@ class TestTheOfficialAgent:
         shown = await typed("agents", "--", *OFFICIAL)
         assert "protocol version 1 (v1)" in shown.out
         assert "mode quick: Quick" in shown.out
+
+
+@pytest.fixture(params=EVERY_OFFICIAL)
+def official(request: pytest.FixtureRequest) -> OfficialAgent:
+    if not request.param.is_python:
+        need_node()
+    return request.param
+
+
+class TestEveryOfficialAgent:
+    async def test_a_permission_is_given_or_not_by_run(self, typed, official):
+        for choice, allowed, status in (("allow-all", True, 0), ("reject", False, Exit.CANCELLED)):
+            words = ("run", "--json", "--permissions", choice, "permission")
+            finished = await typed(*words, "--", *official.args)
+            assert finished.event("permission")["allowed"] is allowed
+            assert finished.status == status, finished
+
+    async def test_a_turn_that_takes_too_long_is_cancelled_by_run(self, typed, official):
+        finished = await typed("run", "--json", "--timeout", "3", "wait", "--", *official.args)
+        assert finished.status == Exit.TIMEOUT, finished
+        assert finished.event("tool_call")["title"] == "Wait"
+        assert finished.event("end")["stop_reason"] == "cancelled"
+
+    async def test_the_screen_asks_and_stops(self, official, project):
+        async with opened(Command(official.args), project) as stage:
+            await stage.send("permission")
+            await stage.asked()
+            await stage.shows(STORY["edit"]["title"])
+            await stage.press("y")
+            await stage.idle()
+            assert "stopped" not in stage.story
+            await stage.send("permission")
+            await stage.asked()
+            await stage.press("escape")
+            await stage.shows("the agent stopped: cancelled")
+            await stage.idle()
+            await stage.send("wait")
+            await stage.shows("◐ • Wait")
+            await stage.press("escape")
+            await stage.shows("● ready", "─ stopped ─")
+
+    async def test_the_screen_shows_a_whole_story(self, official, project):
+        file = project / Path(STORY["file"]["path"]).name
+        file.write_text(STORY["file"]["before"])
+        async with opened(Command(official.args), project, size=(100, 60)) as stage:
+            await stage.send("story")
+            await stage.asked()
+            await stage.press("y")
+            if official.version == 2:
+                await answer_the_question(stage)
+            else:
+                await stage.until(lambda: file.read_text() == STORY["file"]["after"])
+            await stage.idle()
+            assert TEXT.splitlines()[0] in stage.story
+            for title in (STORY["read"]["title"], STORY["edit"]["title"], STORY["run"]["title"]):
+                assert title in stage.story
+            assert STORY["title"] in stage.titles[-1]
+
+
+async def answer_the_question(stage: Stage) -> None:
+    await stage.shows(STORY["question"]["message"])
+    await stage.until(lambda: stage.app.focused is not stage.app.prompt)
+    stage.app.post_message(Paste(STORY["question"]["answer"]))
+    await stage.shows(STORY["question"]["answer"])
+    await stage.press("enter")
 
 
 async def test_agents_are_listed_with_what_is_missing(typed, tmp_path, monkeypatch):

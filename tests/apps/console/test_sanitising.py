@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.apps.console.sanitising import Cleaner, escaped, one_line, visible, without_sequences
+from accord.apps.console.sanitising import Cleaner, encodable, escaped, one_line, visible, without_sequences
 
 HOSTILE = st.text(st.sampled_from("ab\n\t\r\x00\x07\x08\x0b\x1b[]0;31mH\\\x7f\x85\x9b\x9d\u202e\u2066\u2028é"))
 FORBIDDEN = {
@@ -75,3 +75,8 @@ def test_the_output_of_a_program_loses_its_colours(text):
 def test_a_title_is_one_line_and_not_too_long():
     assert one_line("  Write\n\n a.py\u2028now ") == "Write a.py now"
     assert one_line("x" * 500, 10) == "xxxxxxxxx…"
+
+
+def test_half_a_character_from_the_system_becomes_a_sign():
+    assert encodable("a\ud800b\udcffc\udfffd") == "a\ufffdb\ufffdc\ufffdd"
+    assert encodable("gr\udcc3\udcb6\udcc3\udc9fe") == "größe"

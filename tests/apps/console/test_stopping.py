@@ -114,6 +114,27 @@ async def test_control_c_while_the_agent_starts_ends_it(start, project):
     await gone([int((project / "pid").read_text())])
 
 
+@pytest.mark.parametrize("stage", ["initialize", "session/new", "session/list"])
+async def test_control_c_while_the_agent_owes_an_answer_ends_it(start, stage):
+    agent = ScriptedAgent(1)
+    agent.on(stage, None)
+    words = ["--continue"] if stage == "session/list" else []
+    async with program(agent) as command:
+        process = await start("run", *words, "Hi", "--", *command.args)
+        await agent.next(stage)
+        process.send_signal(signal.SIGINT)
+        assert await process.wait() == Exit.INTERRUPTED
+        assert b"Traceback" not in await process.stderr.read()
+
+
+@pytest.mark.parametrize("words", [["run", "/help"], [], ["sessions"], ["agents"], ["--help"]])
+async def test_whoever_reads_no_line_ends_it_without_a_traceback(start, words):
+    process = await start(*words)
+    process.stdout._transport.close()
+    assert await process.wait() in (Exit.UNREAD, 0)
+    assert b"Traceback" not in await process.stderr.read()
+
+
 async def test_a_deadline_cancels_the_turn(typed, version):
     agent = ScriptedAgent(version)
 

@@ -34,11 +34,14 @@ def main(given: Mapping[str, Any], surroundings_in: SurroundingsIn) -> int:
     around = surroundings_in(cwd)
     name, command = given.get("agent"), given.get("command")
     if name is None and command is None:
+        around.tell_notices()
         known = known_agents(around)
         shown: Any = [_row(agent) for agent in known]
         text = _as_table(known)
     else:
-        shown = run(look(agent_meant(name, command, around), cwd))
+        agent = agent_meant(name, command, around)
+        around.tell_notices()
+        shown = run(look(agent, cwd))
         text = _as_text(shown)
     if given.get("json"):
         text = escaped(msgspec.json.format(msgspec.json.encode(shown))).decode() + "\n"
@@ -60,14 +63,15 @@ def _row(agent: KnownAgent) -> dict[str, Any]:
 
 
 def _as_table(known: list[KnownAgent]) -> str:
-    width = max(len(agent.name) for agent in known)
+    names = [one_line(agent.name, 40) for agent in known]
+    width = max(map(len, names))
     lines: list[str] = []
-    for agent in known:
+    for name, agent in zip(names, known, strict=True):
         there = agent.program() is not None
         command = "accord agent" if agent.is_builtin else agent.line
         how = "" if there or not agent.install else f"  ({agent.install})"
         state = "installed" if there else "missing"
-        lines.append(f"{agent.name:<{width}}  {state:<9}  {one_line(command, 60)}{how}")
+        lines.append(f"{name:<{width}}  {state:<9}  {one_line(command, 60)}{how}")
     lines += [
         "",
         "`accord agents NAME` asks one what it can do. Others: [agents.NAME] in config.toml, or `-- COMMAND`.",

@@ -12,13 +12,15 @@ from typing import Literal
 from msgspec import Struct
 
 from accord.apps.console.failures import UsageWrong
+from accord.apps.console.sanitising import encodable
 from accord.session.capabilities import AgentCapabilities
 from accord.session.content import Audio, Content, Image, Resource, ResourceLink
 from accord.transports.descriptors import shared_reader
 
-__all__ = ["Attachment", "read_attachment", "stdin_text", "text_of_file"]
+__all__ = ["MOST_BYTES", "Attachment", "read_attachment", "stdin_text", "text_of_file"]
 
-_MOST = 16 * 1024 * 1024
+MOST_BYTES = 16 * 1024 * 1024
+"""More is too much for a prompt."""
 
 
 class Attachment(Struct, frozen=True, kw_only=True):
@@ -33,7 +35,8 @@ class Attachment(Struct, frozen=True, kw_only=True):
         """As the agent can take it: a file that can't be included is linked; UsageWrong for what it takes in no way."""
         uri = self.path.as_uri()
         if self.kind == "file" and not can.embedded_context:
-            return ResourceLink(uri=uri, name=self.path.name, mime_type=self.mime_type, size=len(self.content))
+            name = encodable(self.path.name)
+            return ResourceLink(uri=uri, name=name, mime_type=self.mime_type, size=len(self.content))
         if self.kind == "file":
             try:
                 return Resource(uri=uri, text=self.content.decode(), mime_type=self.mime_type)
@@ -79,7 +82,7 @@ async def stdin_text(patience: float | None = None) -> str:
     def arrived(piece: bytes) -> None:
         received.extend(piece)
         _settle(begun)
-        if len(received) > _MOST:
+        if len(received) > MOST_BYTES:
             _settle(ended)
 
     def finished(error: OSError | None) -> None:
@@ -93,8 +96,8 @@ async def stdin_text(patience: float | None = None) -> str:
             await ended
     finally:
         reader.close()
-    if len(received) > _MOST:
-        raise UsageWrong("the prompt on stdin is longer than 16 MiB", "Attach it with --file")
+    if len(received) > MOST_BYTES:
+        raise UsageWrong("the prompt on stdin is longer than 16 MiB", "Write it to a file, and name that in the prompt")
     return received.decode("utf-8", "replace")
 
 
@@ -106,9 +109,9 @@ def _settle(future: asyncio.Future[None]) -> None:
 def _bytes_of(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
-            content = file.read(_MOST + 1)
+            content = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise UsageWrong(f"{path} can't be read: {error.strerror or error}") from None
-    if len(content) > _MOST:
+    if len(content) > MOST_BYTES:
         raise UsageWrong(f"{path} is longer than 16 MiB, which is too much for a prompt")
     return content

@@ -12,11 +12,13 @@ from accord import __version__
 from accord.apps.console import events
 from accord.apps.console.output import Outputs
 from accord.apps.console.permitting import what_is_asked
-from accord.apps.console.reporting import Outcome, is_allowed
+from accord.apps.console.reporting import Outcome, words_of_stop
 from accord.apps.console.sanitising import escaped
+from accord.client.clearing import allows
 from accord.client.session import Session
+from accord.session import replay
 from accord.session.content import Content, Text
-from accord.session.entities import AGENT, THOUGHT, USER, ToolCall, ToolCallItem
+from accord.session.entities import AGENT, THOUGHT, USER, Plan, ToolCall, ToolCallItem
 from accord.session.requests import Initialized, PermissionAnswer, RequestPermission, ToolCallSubject
 from accord.session.updates import (
     Change,
@@ -36,8 +38,11 @@ from accord.session.updates import (
     UnknownUpdate,
     UsageChanged,
 )
+from accord.session.word import UNSET
 
 __all__ = ["EventLines", "EventMaker"]
+
+_SETTINGS = (CommandsChanged, OptionsChanged, ModeChanged, InfoChanged, UsageChanged, StateChanged)
 
 
 class EventLines:
@@ -62,10 +67,15 @@ class EventLines:
                 resumed=resumed,
             )
         )
+        for change in replay(session.transcript, 0):
+            if not isinstance(change, StateChanged):
+                self.changed(change)
         for event in early or ():
             self._write(event)
 
     def changed(self, change: Change) -> None:
+        if self._early is not None and isinstance(change, _SETTINGS):
+            return  # told as they are when the session is open
         for event in self._maker.events_of(change):
             self._write(event)
 
@@ -77,12 +87,15 @@ class EventLines:
         self._write(
             events.PermissionDecision(
                 title=what_is_asked(asked),
-                tool_call_id=call,
-                allowed=is_allowed(asked, answer),
+                tool_call_id=call or None,
+                allowed=allows(asked, answer),
                 option_id=answer.option_id,
                 by=by,
             )
         )
+
+    def wrote(self, path: str, size: int) -> None:
+        self._write(events.FileWritten(path=path, size=size))
 
     def noted(self, text: str, severity: str = "info") -> None:
         self._write(events.NoticeText(severity=severity, title=text, source="accord"))
@@ -102,6 +115,8 @@ class EventLines:
                 error=error,
             )
         )
+        if stopped := words_of_stop(outcome):
+            self._outputs.err.write(f"{stopped}\n")
 
     def _write(self, event: events.Event) -> None:
         if self._early is not None:
@@ -130,16 +145,23 @@ class EventMaker:
                     yield events.MessageReplaced(role=message.role, content=content, message_id=message.id)
             case ToolCallChanged(call=call):
                 yield self._tool_call(call, created=change.created)
-            case TerminalChanged(terminal=shown):
+            case TerminalChanged(terminal=shown, patch=patch):
                 yield events.TerminalState(id=shown.id, command=shown.command, cwd=shown.cwd, exit=shown.exit)
+                if patch.output is not UNSET:
+                    replaces = self._decoders.pop(shown.id, None) is not None
+                    text = self._decoded(shown.id, patch.output or b"")
+                    yield events.TerminalPieces(id=shown.id, text=text, replaces=replaces)
             case TerminalOutput(terminal=shown, data=piece):
-                decoder = self._decoders.setdefault(shown.id, codecs.getincrementaldecoder("utf-8")("replace"))
-                if text := decoder.decode(piece):
+                if text := self._decoded(shown.id, piece):
                     yield events.TerminalPieces(id=shown.id, text=text)
             case _:
                 event = _state_of(change)
                 if event is not None:
                     yield event
+
+    def _decoded(self, terminal_id: str, piece: bytes) -> str:
+        decoder = self._decoders.setdefault(terminal_id, codecs.getincrementaldecoder("utf-8")("replace"))
+        return decoder.decode(piece)
 
     def _pieces(self, role: str, message_id: str | None, blocks: Sequence[Content]) -> Iterator[events.Event]:
         if role == USER:
@@ -176,6 +198,8 @@ class EventMaker:
 
 def _state_of(change: Change) -> events.Event | None:
     match change:
+        case PlanChanged(plan=Plan(type=kind, raw=dict(raw))):
+            return events.OtherUpdate(tag=kind, raw=raw)
         case PlanChanged(plan=plan):
             return events.PlanState(id=plan.id, entries=plan.entries)
         case CommandsChanged(commands=commands):
@@ -191,9 +215,14 @@ def _state_of(change: Change) -> events.Event | None:
         case NoticeShown(notice=shown):
             return events.NoticeText(severity=shown.severity, title=shown.title, description=shown.description)
         case CompactionChanged(compaction=compaction):
-            return events.CompactionState(id=compaction.id, status=compaction.status, error=compaction.error)
+            return events.CompactionState(
+                id=compaction.id,
+                status=compaction.status,
+                summary=list(compaction.summary),
+                error=compaction.error,
+            )
         case StateChanged(state=state):
-            return events.WorkState(state=state.state)
+            return events.WorkState(state=state.state, background=state.background)
         case UnknownUpdate(patch=patch):
             return events.OtherUpdate(tag=patch.tag, raw=patch.raw)
         case _:

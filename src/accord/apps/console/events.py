@@ -10,7 +10,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from accord.session.content import Content
-from accord.session.entities import Command, Cost, Exit, Location, Option, PlanEntry, ToolCallItem
+from accord.session.entities import Command, Cost, Exit, Location, Option, PlanEntry, ToolCallItem, Work
 
 __all__ = ["EVENTS", "FORMAT", "Event"]
 
@@ -90,10 +90,11 @@ class TerminalState(Event, tag="terminal"):
 
 
 class TerminalPieces(Event, tag="terminal_output"):
-    """A command wrote more; bytes that are no text are replaced."""
+    """A command wrote more, or with `replaces` this is all that it wrote; bytes that are no text are replaced."""
 
     id: str
     text: str
+    replaces: bool = False
 
 
 class PlanState(Event, tag="plan"):
@@ -149,13 +150,15 @@ class CompactionState(Event, tag="compaction"):
 
     id: str
     status: str
+    summary: list[Content]
     error: str | None
 
 
 class WorkState(Event, tag="state"):
-    """What the agent does: running, idle, requires_action, or another word for busy."""
+    """What the agent does: running, idle, requires_action, or another word for busy; `background` runs beside it."""
 
     state: str
+    background: list[Work] | None
 
 
 class PermissionDecision(Event, tag="permission"):
@@ -168,8 +171,15 @@ class PermissionDecision(Event, tag="permission"):
     by: Literal["rule", "person"]
 
 
+class FileWritten(Event, tag="file_written"):
+    """A file was written for the agent through accord (v1); `size` is in bytes."""
+
+    path: str
+    size: int
+
+
 class OtherUpdate(Event, tag="update"):
-    """An update that accord has no word for, whole."""
+    """An update, or a plan, that accord has no word for, whole."""
 
     tag: str
     raw: dict[str, Any]

@@ -13,9 +13,11 @@ from accord.apps.console.logins import described
 from accord.apps.console.sanitising import one_line
 from accord.dialects.logins import logins_named
 from accord.errors import (
+    AccordError,
     AuthRequired,
     ConnectionClosed,
     DeadlineExceeded,
+    FrameRejected,
     InternalError,
     Malformed,
     Overloaded,
@@ -23,8 +25,14 @@ from accord.errors import (
     RequestFailed,
     VersionRefused,
 )
+from accord.transports.framing import FRAME_LIMIT
 
-__all__ = ["explained", "way_to_check"]
+__all__ = ["TOO_LONG", "did_not_stop", "explained", "way_to_check", "words_of"]
+
+_REPORT = "Report this to those who make it"
+TOO_LONG = (
+    f"the agent sent more than {FRAME_LIMIT // 2**20} MiB in one message, which was skipped; something is missing here"
+)
 
 
 def explained(
@@ -33,6 +41,9 @@ def explained(
     """`doing` is what we were about, such as `starting`; `methods` are the ways to log in that the agent has named."""
     who = f"the agent {agent.name!r}"
     match error:
+        case AccordError() if heard.is_echo:
+            reason = f"{who} is no agent: it only says again what it is told"
+            return ConsoleFailed(reason, way_to_check(agent), Exit.AGENT_GONE, heard.complaints)
         case ConnectionClosed():
             return _closed(error, doing, agent, heard)
         case DeadlineExceeded(method="initialize", seconds=seconds):
@@ -54,7 +65,7 @@ def explained(
             )
         case AuthRequired():
             ways = logins_named(error.auth_methods, methods) or methods
-            return ConsoleFailed(_wants_login(error, who), _logins(agent, ways), Exit.LOGIN_NEEDED)
+            return ConsoleFailed(_wants_login(error, who), _logins(ways), Exit.LOGIN_NEEDED)
         case Overloaded() | Malformed():
             return ConsoleFailed(
                 f"{who} broke the protocol while {doing}: {error}",
@@ -64,8 +75,10 @@ def explained(
             )
         case RequestFailed():
             words = heard.last_words if isinstance(error, InternalError) else ""
-            reason = f"{who} failed while {doing}: {one_line(error.message, 2000)} (error {error.code})"
-            return ConsoleFailed(reason, _advice(error), Exit.FAILED, words)
+            advice = _advice(error)
+            said = words_of(error).removesuffix(advice).rstrip(". ") if advice else words_of(error)
+            reason = f"{who} failed while {doing}: {said} (error {error.code})"
+            return ConsoleFailed(reason, advice, Exit.FAILED, words)
         case _:
             return ConsoleFailed(f"{doing} failed: {error}", "", Exit.FAILED, heard.last_words)
 
@@ -73,11 +86,18 @@ def explained(
 def _closed(error: ConnectionClosed, doing: str, agent: KnownAgent, heard: Heard) -> ConsoleFailed:
     if error.reason.startswith("can't start"):
         return ConsoleFailed(error.reason, "", Exit.NOT_EXECUTABLE)
+    if error.reason == "closed by this side":
+        kept = "What it has kept of the session can be taken up with --continue"
+        return ConsoleFailed(did_not_stop(agent), kept, Exit.INTERRUPTED, heard.complaints)
     code = "" if error.exit_code is None else f" with exit code {error.exit_code}"
     words = error.stderr_tail or heard.last_words
-    if isinstance(error.__cause__, Overloaded) or "limit" in error.reason:
+    if isinstance(error.__cause__, Overloaded):
         reason = f"the agent {agent.name!r} was ended, because it sent too much while {doing}: {error.reason}"
-        return ConsoleFailed(reason, "Report this to those who make it", Exit.AGENT_GONE, words)
+        return ConsoleFailed(reason, _REPORT, Exit.AGENT_GONE, words)
+    if isinstance(error.__cause__, FrameRejected):
+        reason = f"the agent {agent.name!r} prints something that is not ACP, so it was ended: {error.reason}"
+        advice = _REPORT if heard.frames else way_to_check(agent)
+        return ConsoleFailed(reason, advice, Exit.AGENT_GONE, error.stderr_tail or heard.complaints)
     if heard.frames == 0:
         reason = f"the agent {agent.name!r} ended{code} before it said anything"
         return ConsoleFailed(_with_noise(reason, heard), way_to_check(agent), Exit.AGENT_GONE, words)
@@ -93,6 +113,11 @@ def _with_noise(reason: str, heard: Heard) -> str:
     return f"{reason}; what it wrote to stdout is no ACP" if heard.noise else reason
 
 
+def did_not_stop(agent: KnownAgent) -> str:
+    """Why it is gone, when we ended it in a turn."""
+    return f"the agent {agent.name!r} was ended, because it did not stop"
+
+
 def way_to_check(agent: KnownAgent) -> str:
     """What to do about an agent that may be none."""
     return f"Does `{agent.line}` start it as an ACP agent? Try that command by itself, and look for its flag for ACP"
@@ -103,15 +128,20 @@ def _wants_login(error: AuthRequired, who: str) -> str:
     return f"{who} wants a login first" + ("" if said == "Authentication required" else f": {said}")
 
 
-def _logins(agent: KnownAgent, methods: Sequence[Any]) -> str:
+def _logins(methods: Sequence[Any]) -> str:
     if not methods:
         return "It names no way to log in: start it by itself and log in there"
-    ways = "; ".join(described(method) for method in methods)
-    name = "" if agent.is_builtin else f" --agent {agent.name}"
-    end = f" -- {agent.line}" if agent.source == "command" else ""
+    ways = "; ".join(described(method).rstrip(".") for method in methods)
     first = getattr(methods[0], "id", "ID")
-    start = f"accord run{'' if end else name} --login {first} PROMPT{end}"
-    return f"Choose one: {ways}. At a terminal you are asked, elsewhere name it: `{start}`"
+    return f"Choose one: {ways}. At a terminal you are asked, elsewhere add `--login {first}` to the options"
+
+
+def words_of(error: RequestFailed) -> str:
+    """Its message, and the details: behind "Internal error" they are where many agents tell what happened."""
+    data: Any = error.data
+    details = cast("dict[str, Any]", data).get("details") if isinstance(data, dict) else None
+    said = one_line(error.message, 2000)
+    return f"{said}: {one_line(details, 2000)}" if isinstance(details, str) else said
 
 
 def _advice(error: RequestFailed) -> str:

@@ -3,11 +3,14 @@
 # ruff: noqa: N818 - exceptions are facts, not "errors"
 from __future__ import annotations
 
+import traceback
+from pathlib import Path
+
 from accord.apps.console.exits import Exit
 from accord.apps.console.sanitising import visible
 from accord.errors import AccordError
 
-__all__ = ["ConsoleFailed", "UsageWrong"]
+__all__ = ["ConsoleFailed", "UsageWrong", "as_failure"]
 
 _MOST_LINES = 20
 
@@ -40,3 +43,15 @@ class UsageWrong(ConsoleFailed):
 
     def __init__(self, reason: str, advice: str = "") -> None:
         super().__init__(reason, advice, Exit.USAGE)
+
+
+def as_failure(error: Exception) -> ConsoleFailed:
+    """Whatever was raised, as something to show; what nobody has foreseen is our mistake, and says where it happened."""
+    if isinstance(error, ConsoleFailed):
+        return error
+    if isinstance(error, (AccordError, OSError)):
+        return ConsoleFailed(str(error))
+    where = traceback.extract_tb(error.__traceback__)
+    place = f" ({Path(where[-1].filename).name}, line {where[-1].lineno})" if where else ""
+    reason = f"accord itself failed: {type(error).__name__}: {error}{place}"
+    return ConsoleFailed(reason, "That is a mistake in accord: please report it, with this line")

@@ -18,12 +18,13 @@ def asked_of(person: Person) -> OnElicitation:
     """Who answers elicitations: a form is asked field by field, a link is shown and confirmed."""
 
     async def answer(asked: Elicit) -> ElicitationAnswer:
-        person.tell(f"The agent asks: {visible(asked.message)}\n")
-        if asked.mode == "url":
-            person.tell(f"  {one_line(asked.url or '', 2000)}\n")
-            typed = await person.ask("Open it yourself, then press Enter; n declines: ")
-            return _DECLINED if typed is None or typed.strip().lower() in ("n", "no") else _accepted(None)
-        return await _form(person, asked.schema or {})
+        async with person.attention():
+            person.tell(f"The agent asks: {visible(asked.message)}\n")
+            if asked.mode == "url":
+                person.tell(f"  {one_line(asked.url or '', 2000)}\n")
+                typed = await person.ask("Open it yourself, then press Enter; n declines: ")
+                return _DECLINED if typed is None or typed.strip().lower() in ("n", "no") else _accepted(None)
+            return await _form(person, asked.schema or {})
 
     return answer
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from typing import Literal
 
@@ -12,20 +11,24 @@ __all__ = ["Heard"]
 
 _KEPT = 16 * 1024
 _NOISE_KEPT = 2 * 1024
-_MOST_NOISE = 1000
+_TOO_LONG = b"longer than the limit"
+_REFUSAL = b'{"jsonrpc":"2.0","id":null,"error"'
 
 
 class Heard:
-    """The ends of both, bounded; and who wants to see each frame."""
+    """The ends of both, bounded; and who wants to see each frame, or hear of one that was too long to be taken."""
 
-    def __init__(self, on_received: Callable[[bytes], None] | None = None) -> None:
+    def __init__(
+        self, on_received: Callable[[bytes], None] | None = None, on_too_long: Callable[[], None] | None = None
+    ) -> None:
         self._stderr = Tail(_KEPT)
         self._noise = Tail(_NOISE_KEPT)
         self._on_received = on_received
+        self._on_too_long = on_too_long
+        self._first_sent: bytes | None = None
         self.frames = 0
-        self.flooded: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        """Done once so much that is no ACP has come before the first frame that none will."""
-        self._noises = 0
+        self.is_echo = False
+        """Whether it says what it was told: it is no agent."""
 
     def stderr(self, piece: bytes) -> None:
         """The agent wrote to stderr."""
@@ -35,22 +38,27 @@ class Heard:
         """A line of either side."""
         if direction == "received":
             if frame.lstrip()[:1] in (b"{", b"["):
+                self.is_echo = self.is_echo or (self.frames == 0 and frame.strip() == self._first_sent)
                 self.frames += 1
             else:
-                self._hear_noise(frame)
+                self._noise.add(frame.rstrip(b"\n") + b"\n")
             if self._on_received is not None:
                 self._on_received(frame)
-
-    def _hear_noise(self, line: bytes) -> None:
-        self._noises += 1
-        if self.frames == 0 and self._noises == _MOST_NOISE:
-            self.flooded.set_result(None)
-        self._noise.add(line.rstrip(b"\n") + b"\n")
+            return
+        if self._first_sent is None:
+            self._first_sent = frame.strip()
+        if self._on_too_long is not None and frame.startswith(_REFUSAL) and _TOO_LONG in frame:
+            self._on_too_long()  # what was refused is no frame; that we refuse it is one
 
     @property
     def noise(self) -> str:
         """What came on stdout and is no JSON."""
         return self._noise.text
+
+    @property
+    def complaints(self) -> str:
+        """The end of stderr."""
+        return self._stderr.text
 
     @property
     def last_words(self) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from accord.apps.console.sanitising import encodable
 from accord.local.own_files import locked, write_whole
 
 __all__ = ["Prompted", "Prompts"]
@@ -43,7 +44,13 @@ class Prompts:
         if text.startswith(" "):
             text = ""  # the session can still be continued
         when = datetime.now(UTC).isoformat(timespec="seconds")
-        prompted = Prompted(when=when, agent=agent, cwd=str(cwd), session_id=session_id, text=text[:_LONGEST])
+        prompted = Prompted(
+            when=when,
+            agent=encodable(agent),
+            cwd=encodable(str(cwd)),
+            session_id=session_id,
+            text=encodable(text[:_LONGEST]),
+        )
         with suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             with locked(self._path.with_suffix(".lock"), _PATIENCE):
@@ -63,7 +70,8 @@ class Prompts:
 
     def last_session(self, agent: str, cwd: Path) -> str | None:
         """The session that an agent was last prompted in, in this directory."""
-        fitting = [each for each in self.listed() if (each.agent, each.cwd) == (agent, str(cwd))]
+        meant = (encodable(agent), encodable(str(cwd)))
+        fitting = [each for each in self.listed() if (each.agent, each.cwd) == meant]
         return fitting[-1].session_id if fitting else None
 
     def _write(self, prompts: list[Prompted]) -> None:

@@ -8,6 +8,7 @@ import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
 from typing import Literal
@@ -42,6 +43,20 @@ class KnownAgent(Struct, frozen=True, kw_only=True):
         return self.source == "built-in"
 
     @property
+    def reads_itself(self) -> bool:
+        """Whether it is not offered the reading of files, whoever named it. FN-95"""
+        program = Path(self.command[0]).stem
+        return any(preset.reads_itself and program in preset.programs for preset in PRESETS.values())
+
+    @property
+    def key(self) -> str:
+        """What is kept here of its sessions is kept under this: two commands of one interpreter are two agents."""
+        if self.source != "command":
+            return self.name
+        whole = "\0".join(self.command).encode("utf-8", "surrogateescape")
+        return f"{self.name} {sha256(whole).hexdigest()[:16]}"  # not the command itself, which may have a key in it
+
+    @property
     def shown_command(self) -> list[str]:
         """Its command without what looks like a secret."""
         shown = self.command[:1]
@@ -69,6 +84,12 @@ class KnownAgent(Struct, frozen=True, kw_only=True):
             return
         name = self.command[0]
         has_directory = Path(name).name != name
+        if has_directory and Path(name).is_dir():
+            raise ConsoleFailed(
+                f"the agent {self.name!r} can't be started: {name} is a directory",
+                "Name the program in it",
+                Exit.NOT_EXECUTABLE,
+            )
         if has_directory and Path(name).exists():
             raise ConsoleFailed(
                 f"the agent {self.name!r} can't be started: {name} is not executable",
@@ -99,8 +120,13 @@ def known_agents(around: Surroundings) -> list[KnownAgent]:
     return [builtin, *own, *presets]
 
 
-def agent_meant(name: str | None, command: Sequence[str] | None, around: Surroundings) -> KnownAgent:
-    """The agent of a command line: a command, a name, or nothing for the built-in one."""
+def agent_meant(
+    name: str | None, command: Sequence[str] | None, around: Surroundings, *, may_be_command: bool = False
+) -> KnownAgent:
+    """The agent of a command line: a command, a name, or nothing for the built-in one.
+
+    `may_be_command` is for a name that stands where a command of accord could.
+    """
     if command is not None:
         return _of_command(name, list(command))
     if name is None:
@@ -108,18 +134,22 @@ def agent_meant(name: str | None, command: Sequence[str] | None, around: Surroun
     known = {agent.name: agent for agent in known_agents(around)}
     if name in known:
         return known[name]
-    raise unknown_agent(name, around)
+    raise _unknown(name, list(known), around, may_be_command=may_be_command)
 
 
-def unknown_agent(name: str, around: Surroundings) -> UsageWrong:
-    """What is said about a name that no agent has."""
-    names = [agent.name for agent in known_agents(around)]
-    close = get_close_matches(name, names, n=2)
-    hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
-    return UsageWrong(
-        f"there is no agent {name!r}{hint}",
-        f"Known are {', '.join(names)}. Others are named in config.toml ([agents.NAME]) or given as `-- COMMAND`",
-    )
+def _unknown(name: str, names: list[str], around: Surroundings, *, may_be_command: bool) -> UsageWrong:
+    if may_be_command:
+        close = [f"`accord {each}`" for each in get_close_matches(name, [*around.commands, *names[1:]], n=1)]
+        what, advice = "no command and no agent", "`accord --help` and `accord agents` list them"
+    else:
+        close = [repr(each) for each in get_close_matches(name, names, n=2)]
+        what = "no agent"
+        advice = (
+            f"Known are {', '.join(names)}. Others are named in config.toml ([agents.NAME]) or given as `-- COMMAND`"
+        )
+    hint = f"; did you mean {' or '.join(close)}?" if close else ""
+    # What was left out of the settings may be the very thing that was meant.
+    return UsageWrong(f"there is {what} {name!r}{hint}", "\n  ".join([advice, *around.notices]))
 
 
 def _of_command(name: str | None, command: list[str]) -> KnownAgent:
@@ -127,9 +157,9 @@ def _of_command(name: str | None, command: list[str]) -> KnownAgent:
         raise UsageWrong(f"both the agent {name!r} and a command were given", "Give one of them")
     if not command:
         raise UsageWrong("there is no command after `--`")
-    program = command[0]
-    if Path(program).name != program:  # wherever it will be started, it was typed here
-        program = str(Path(program).expanduser().absolute())
+    here, program = Path.cwd(), command[0]  # FileNotFoundError where that is gone: it would be started there
+    if Path(program).name != program:
+        program = str(here / Path(program).expanduser())
     return KnownAgent(name=Path(program).name, command=[program, *command[1:]], source="command")
 
 

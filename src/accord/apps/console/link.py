@@ -6,7 +6,6 @@ which status to end, and the agent's last words.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,8 +14,8 @@ from typing import Self
 from msgspec import Struct
 
 from accord import __version__
-from accord.apps.console.exits import Exit
-from accord.apps.console.explaining import explained, way_to_check
+from accord.apps.console.continuing import listed, newest
+from accord.apps.console.explaining import explained, words_of
 from accord.apps.console.failures import ConsoleFailed
 from accord.apps.console.heard import Heard
 from accord.apps.console.known_agents import KnownAgent
@@ -29,13 +28,13 @@ from accord.client.permissions import Policy
 from accord.client.questions import OnElicitation
 from accord.client.session import Session
 from accord.client.workspace import Workspace
-from accord.errors import AccordError, MethodNotFound
+from accord.errors import AccordError, AuthRequired, InternalError, InvalidParams, MethodNotFound, NotFound
 from accord.peer import Limits
 from accord.session.capabilities import AgentCapabilities, Implementation
 from accord.session.requests import Initialized, SessionSummary
 from accord.session.servers import HttpServer, McpServer, SseServer, StdioServer
 
-__all__ = ["Answers", "Link", "newest"]
+__all__ = ["Answers", "Link"]
 
 
 class Answers(Struct, frozen=True, kw_only=True):
@@ -60,11 +59,12 @@ class Link:
         *,
         deadlines: Deadlines | None = None,
         on_received: Callable[[bytes], None] | None = None,
+        on_too_long: Callable[[], None] | None = None,
         extra: list[str] | None = None,
     ) -> None:
         self.known = agent
         self.cwd = cwd
-        self.heard = Heard(on_received)
+        self.heard = Heard(on_received, on_too_long)
         self.deadlines = deadlines or Deadlines(cancel_grace=10.0)
         self._answers = answers
         command = Command(
@@ -93,24 +93,8 @@ class Link:
     async def __aenter__(self) -> Self:
         self.known.check()
         with self.explaining("starting"):
-            await self._open()
+            await self.client.open()
         return self
-
-    async def _open(self) -> None:
-        opening = asyncio.ensure_future(self.client.open())
-        try:
-            await asyncio.wait((opening, self.heard.flooded), return_when=asyncio.FIRST_COMPLETED)
-            if not opening.done():
-                raise ConsoleFailed(
-                    f"the agent {self.known.name!r} writes on and on what is no ACP",
-                    way_to_check(self.known),
-                    Exit.AGENT_GONE,
-                    self.heard.last_words,
-                )
-        finally:
-            opening.cancel()
-            await asyncio.wait((opening,))
-        opening.result()
 
     async def __aexit__(self, *exception: object) -> None:
         await self.client.aclose()
@@ -134,15 +118,33 @@ class Link:
                 f"the agent {self.known.name!r} can't take up a session again", "Leave --session and --continue out"
             )
         taken = self.taken(servers)[0]
+        loads = can.load and (with_history or not can.resume)
+        take_up = self.client.load_session if loads else self.client.resume_session
         with self.explaining("taking up the session"):
-            if can.load and (with_history or not can.resume):
-                return await self.client.load_session(session_id, self.cwd, taken)
-            return await self.client.resume_session(session_id, self.cwd, taken)
+            try:
+                return await take_up(session_id, self.cwd, taken)
+            except (NotFound, InvalidParams, InternalError) as error:
+                said = f"{words_of(error)} (error {error.code})"
+                raise ConsoleFailed(
+                    f"the agent {self.known.name!r} can't take up the session {session_id!r}: {said}",
+                    "`accord sessions` lists those that it has kept",
+                ) from error
+
+    async def logged_in(self, refused: AuthRequired, session: Session, servers: list[McpServer]) -> Session:
+        """The session after a login, or another one where it can't be taken up again; `refused` if there is no login."""
+        self.client.connection.logins(refused)
+        if not await self.client.login():
+            raise refused
+        if not session.is_closed:
+            return session
+        can = self.agent.capabilities
+        takes_up = can.load or can.resume
+        return await (self.take_up(session.id, servers) if takes_up else self.new_session(servers))
 
     async def sessions(self, cwd: Path | None) -> list[SessionSummary]:
-        """Those that the agent has kept, the newest first; MethodNotFound when it tells none."""
+        """Those that the agent has kept, the newest first, a bounded number; MethodNotFound when it tells none."""
         with self.explaining("listing the sessions", letting=MethodNotFound):
-            return newest([summary async for summary in self.client.list_sessions(cwd)])
+            return newest(await listed(self.client, cwd))
 
     def taken(self, servers: list[McpServer]) -> tuple[list[McpServer], list[McpServer]]:
         """The MCP servers that the agent can be told of, and those that it can't."""
@@ -167,11 +169,6 @@ class Link:
             return [*self.client.agent.auth_methods]
         except (AttributeError, RuntimeError):  # it never came so far
             return []
-
-
-def newest(summaries: list[SessionSummary]) -> list[SessionSummary]:
-    """The newest first; those that don't say when stay behind, in the agent's order."""
-    return sorted(summaries, key=lambda summary: summary.updated_at or "", reverse=True)
 
 
 def _is_taken(server: McpServer, can: AgentCapabilities) -> bool:

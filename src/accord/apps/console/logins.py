@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, cast
 
 from accord.apps.console.person import Person
 from accord.apps.console.sanitising import one_line
@@ -10,7 +11,7 @@ from accord.client.login import ChooseLogin
 from accord.session.capabilities import AuthMethod, TerminalLogin
 from accord.session.word import Unknown
 
-__all__ = ["chooser", "described"]
+__all__ = ["advice_for", "chooser", "described"]
 
 
 def chooser(named: str | None, person: Person | None) -> ChooseLogin | None:
@@ -24,8 +25,9 @@ def chooser(named: str | None, person: Person | None) -> ChooseLogin | None:
             return None
         lines = ["The agent wants a login first:"]
         lines += [f"  {number}  {described(method)}" for number, method in enumerate(known, start=1)]
-        person.tell("\n".join([*lines, ""]))
-        typed = await person.ask(f"1-{len(known)}, or Enter for none: ")
+        async with person.attention():
+            person.tell("\n".join([*lines, ""]))
+            typed = await person.ask(f"1-{len(known)}, or Enter for none: ")
         if typed and typed.strip().isdecimal() and 1 <= int(typed) <= len(known):
             return known[int(typed) - 1].id
         return None
@@ -36,7 +38,29 @@ def chooser(named: str | None, person: Person | None) -> ChooseLogin | None:
 def described(method: AuthMethod) -> str:
     """A method in a few safe words."""
     if isinstance(method, Unknown):
-        return f"a way of a kind that accord does not know ({one_line(method.tag, 40)})"
+        name = method.raw.get("name")
+        return f"{one_line(name, 80) if isinstance(name, str) else 'A way'} (not by accord: {one_line(method.tag, 40)})"
     about = f": {one_line(method.description)}" if method.description else ""
     terminal = ", in the terminal" if isinstance(method, TerminalLogin) else ""
     return f"{one_line(method.name, 80)} ({one_line(method.id, 80)}{terminal}){about}"
+
+
+def advice_for(method: Unknown) -> str:
+    """What the user can do about a login that accord can't carry out: most often a key is to be set in the environment."""
+    description = method.raw.get("description")
+    told = f" {one_line(description).rstrip('.')}." if isinstance(description, str) and description.strip() else ""
+    if variables := _variables(method.raw):
+        names = ", ".join(one_line(name, 80) for name in variables)
+        return f"this login needs {names} in the environment.{told} Set it, then start accord again."
+    return f"this login is of a kind that accord can't carry out ({one_line(method.tag, 40)}).{told}"
+
+
+def _variables(raw: dict[str, Any]) -> list[str]:
+    """The names in what was once published as `env_var`."""
+    listed = raw.get("vars")
+    named = (
+        [cast("dict[str, Any]", each).get("name") for each in cast("list[Any]", listed) if isinstance(each, dict)]
+        if isinstance(listed, list)
+        else [raw.get("varName")]
+    )
+    return [name for name in named if isinstance(name, str)]

@@ -6,6 +6,7 @@ Law: a reader that is slow slows the turn down, one that is gone ends it; neithe
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import sys
 from typing import TextIO
@@ -18,11 +19,12 @@ _HIGH_WATER = 64 * 1024
 
 
 class Output:
-    """One descriptor; `broken` is done once nobody reads it any more."""
+    """One descriptor; `broken` is done once nothing can be written to it: nobody reads it, or for `failure`."""
 
     def __init__(self, descriptor: int, *, is_terminal: bool, encoding: str = "utf-8") -> None:
         self.is_terminal = is_terminal
         self.at_line_start = True
+        self.failure: OSError | None = None
         self.broken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._encoding = encoding
         self._writer = shared_writer(descriptor, self._broke)
@@ -57,6 +59,8 @@ class Output:
 
     def _broke(self, error: OSError | None) -> None:
         if not self.broken.done():
+            if error is not None and error.errno not in (errno.EPIPE, errno.ECONNRESET):
+                self.failure = error
             self.broken.set_result(None)
 
 

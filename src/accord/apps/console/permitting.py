@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, cast, get_args
 
 from accord.apps.console.person import Person
 from accord.apps.console.sanitising import one_line, visible
@@ -23,7 +23,7 @@ from accord.session.requests import (
     ToolCallSubject,
 )
 
-__all__ = ["CHOICES", "OnDecision", "Permissions", "patch_of", "policy_of", "what_is_asked"]
+__all__ = ["CHOICES", "OnDecision", "Permissions", "least_choice", "patch_of", "policy_of", "what_is_asked"]
 
 Permissions: TypeAlias = Literal["ask", "reject", "allow-reads", "allow-edits", "allow-all"]
 OnDecision: TypeAlias = Callable[[RequestPermission, PermissionAnswer, Literal["rule", "person"]], None]
@@ -31,6 +31,7 @@ OnDecision: TypeAlias = Callable[[RequestPermission, PermissionAnswer, Literal["
 CHOICES: tuple[Permissions, ...] = get_args(Permissions)
 READS = ("read", "search", "think")
 EDITS = (*READS, "edit")
+_LONGEST_TITLE = 400
 
 
 def policy_of(chosen: Permissions, person: Person | None, on_decision: OnDecision) -> Policy:
@@ -53,16 +54,22 @@ def policy_of(chosen: Permissions, person: Person | None, on_decision: OnDecisio
             return rest
 
 
+def least_choice(asked: RequestPermission) -> Permissions:
+    """The one that allows this, and no more than it has to."""
+    kind = permissions.kind_of(asked)
+    return "allow-reads" if kind in READS else "allow-edits" if kind in EDITS else "allow-all"
+
+
 def what_is_asked(asked: RequestPermission) -> str:
     """The action in a few safe words."""
     match asked.subject:
         case CommandSubject(command=command, cwd=cwd):
-            return one_line(f"run {command} in {cwd}", 400)
+            return one_line(f"run {command} in {cwd}", _LONGEST_TITLE)
         case ToolCallSubject(call=call):
             title = asked.title or call.title or call.name or "something that it does not describe"
-            return one_line(title, 400) + (f" ({one_line(call.kind, 40)})" if call.kind else "")
+            return one_line(title, _LONGEST_TITLE) + (f" ({one_line(call.kind, 40)})" if call.kind else "")
         case _:
-            return one_line(asked.title or asked.description or "something that it does not describe", 400)
+            return one_line(asked.title or asked.description or "something that it does not describe", _LONGEST_TITLE)
 
 
 def _told(policy: Policy, by: Literal["rule", "person"], on_decision: OnDecision) -> Policy:
@@ -77,13 +84,14 @@ def _told(policy: Policy, by: Literal["rule", "person"], on_decision: OnDecision
 async def _ask(person: Person, asked: RequestPermission) -> PermissionOption | None:
     lines = [f"May the agent {what_is_asked(asked)}?", *_details(asked)]
     lines += [f"  {number}  {one_line(option.name, 80)}" for number, option in enumerate(asked.options, start=1)]
-    person.tell("\n".join([*lines, ""]))
-    while True:
-        typed = await person.ask(f"1-{len(asked.options)}, or Enter for no: ")
-        if not typed or not typed.strip():
-            return None
-        if typed.strip().isdecimal() and 1 <= int(typed) <= len(asked.options):
-            return asked.options[int(typed) - 1]
+    async with person.attention():
+        person.tell("\n".join([*lines, ""]))
+        while True:
+            typed = await person.ask(f"1-{len(asked.options)}, or Enter for no: ")
+            if not typed or not typed.strip():
+                return None
+            if typed.strip().isdecimal() and 1 <= int(typed) <= len(asked.options):
+                return asked.options[int(typed) - 1]
 
 
 def patch_of(diff: Diff) -> str:
@@ -94,18 +102,29 @@ def patch_of(diff: Diff) -> str:
 
 
 def _details(asked: RequestPermission) -> list[str]:
-    details = [visible(asked.description)] if asked.description else []
+    """Everything that is approved with a yes, whole."""
+    title = (asked.title or "").strip()
+    details = _indented(title, "  ") if "\n" in title or len(title) > _LONGEST_TITLE else []
+    details += visible(asked.description).splitlines() if asked.description else []
+    if isinstance(asked.subject, CommandSubject):
+        details += _indented(asked.subject.command, "  $ ")
     if isinstance(asked.subject, ToolCallSubject):
         call = asked.subject.call
         places = call.locations or ()
-        details += [f"  at {one_line(each.path)}" + (f":{each.line}" if each.line else "") for each in places]
+        details += [f"  at {one_line(each.path, 4096)}" + (f":{each.line}" if each.line else "") for each in places]
         for item in call.content or ():
             if isinstance(item, Diff):
                 details += visible(patch_of(item)).splitlines()
-        raw = call.raw_input
-        command = raw.get("command") if isinstance(raw, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-        if command:
-            words: object = command  # pyright: ignore[reportUnknownVariableType]
-            line = shlex.join(map(str, words)) if isinstance(words, list) else str(words)  # pyright: ignore[reportUnknownArgumentType]
-            details.append(f"  $ {one_line(line, 1000)}")
+        command = _command_of(call.raw_input)
+        details += _indented(command, "  $ ") if command else []
     return details
+
+
+def _command_of(raw: Any) -> str:
+    words: Any = cast("dict[str, Any]", raw).get("command") if isinstance(raw, dict) else None
+    return shlex.join(map(str, cast("list[Any]", words))) if isinstance(words, list) else str(words or "")
+
+
+def _indented(text: str, sign: str) -> list[str]:
+    first, *more = visible(text).splitlines() or [""]
+    return [f"{sign}{first}", *(f"{' ' * len(sign)}{line}" for line in more)]

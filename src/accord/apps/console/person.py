@@ -1,6 +1,6 @@
 """The person at the terminal: questions on stderr, answers from stdin, a line each.
 
-Law: what was typed before a question was shown is no answer to it.
+Law: what was typed before a question was shown is no answer to it, and what is typed answers the one that was shown last.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ import asyncio
 import os
 import sys
 import threading
-from contextlib import suppress
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
 
 from accord.apps.console.output import Output
 
@@ -23,33 +24,73 @@ def is_attached() -> bool:
 
 
 class Person:
-    """Answers one question at a time. A question may be withdrawn, by cancelling who waits for its answer."""
+    """Hears one asker at a time. A question may be withdrawn, by cancelling who waits for its answer."""
 
     def __init__(self, output: Output) -> None:
         self._output = output
         self._turns = asyncio.Lock()
+        self._wanted = 0
+        self._is_wanted = asyncio.Event()
         self._reading: asyncio.Future[str | None] | None = None
 
+    @asynccontextmanager
+    async def attention(self) -> AsyncGenerator[None]:
+        """Inside nobody else asks: what belongs to a question is told in here, too."""
+        self._wanted += 1
+        self._is_wanted.set()
+        try:
+            async with self._turns:
+                yield
+        finally:
+            self._wanted -= 1
+            if not self._wanted:
+                self._is_wanted.clear()
+
     def tell(self, text: str) -> None:
-        """Show something."""
+        """Show something, inside `attention`."""
+        self._fresh_line()
         self._output.write(text)
 
     async def ask(self, question: str) -> str | None:
-        """The line that was typed, without its end; None when there is nobody any more."""
-        async with self._turns:
-            return await self._ask(question)
+        """The line that was typed, without its end, inside `attention`; None when there is nobody any more."""
+        assert self._turns.locked()
+        reading = self._shown(question)
+        try:
+            return await asyncio.shield(reading)
+        finally:
+            self._over(reading)
 
-    async def _ask(self, question: str) -> str | None:
+    async def prompted(self, question: str) -> str | None:
+        """As `ask`, for what has time: whoever wants attention meanwhile goes first, then this is asked again."""
+        while True:
+            async with self._turns:
+                reading = self._shown(question)
+                wanted = asyncio.create_task(self._is_wanted.wait(), name="accord wanted")
+                try:
+                    await asyncio.wait((reading, wanted), return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    wanted.cancel()
+                    self._over(reading)
+                if reading.done():
+                    return reading.result()
+
+    def _shown(self, question: str) -> asyncio.Future[str | None]:
+        _forget_what_was_typed()
         if self._reading is None or self._reading.done():
-            _forget_what_was_typed()
             self._reading = _line_in_thread()
+        self._fresh_line()
+        self._output.write(question)
+        return self._reading
+
+    def _over(self, reading: asyncio.Future[str | None]) -> None:
+        if reading.done():
+            self._output.at_line_start = True  # the terminal has shown the line end that was typed
+        else:
+            self._fresh_line()
+
+    def _fresh_line(self) -> None:
         if not self._output.at_line_start:
             self._output.write("\n")
-        self._output.write(question)
-        try:
-            return await asyncio.shield(self._reading)
-        finally:
-            self._output.at_line_start = True  # the terminal has shown the line end that was typed
 
 
 def _forget_what_was_typed() -> None:

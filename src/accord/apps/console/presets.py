@@ -11,12 +11,16 @@ __all__ = ["PRESETS", "Preset"]
 
 
 class Preset(Struct, frozen=True, kw_only=True):
-    """One of them; `programs` are the names it goes by, the most telling first."""
+    """One of them; `programs` are the names it goes by, the most telling first.
+
+    With `reads_itself` it reads files from the disk, because it takes a client's answer that there is none for a failure.
+    """
 
     title: str
     programs: tuple[str, ...]
     args: tuple[str, ...] = ()
     install: str
+    reads_itself: bool = False
 
 
 PRESETS: dict[str, Preset] = {
@@ -46,7 +50,11 @@ PRESETS: dict[str, Preset] = {
         install="see https://cursor.com/docs/cli/installation",
     ),
     "gemini": Preset(
-        title="Gemini CLI", programs=("gemini",), args=("--acp",), install="npm install -g @google/gemini-cli"
+        title="Gemini CLI",
+        programs=("gemini",),
+        args=("--acp",),
+        install="npm install -g @google/gemini-cli",
+        reads_itself=True,
     ),
     "goose": Preset(
         title="goose",

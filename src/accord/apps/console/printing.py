@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from typing import Literal
 
 from accord.apps.console.output import Output, Outputs
-from accord.apps.console.permitting import patch_of, what_is_asked
-from accord.apps.console.reporting import Outcome, is_allowed
+from accord.apps.console.permitting import least_choice, patch_of, what_is_asked
+from accord.apps.console.reporting import Outcome, words_of_exit, words_of_stop
 from accord.apps.console.sanitising import Cleaner, one_line, visible, without_sequences
+from accord.client.clearing import allows
 from accord.client.session import Session
 from accord.session.content import Content, Text, readable
-from accord.session.entities import AGENT, THOUGHT, ContentItem, Diff, Notice, Plan, ToolCall, Usage
-from accord.session.requests import Initialized, PermissionAnswer, RequestPermission
+from accord.session.entities import AGENT, THOUGHT, ContentItem, Diff, Notice, Plan, Terminal, ToolCall, Usage
+from accord.session.requests import Initialized, PermissionAnswer, RequestPermission, ToolCallSubject
 from accord.session.updates import (
     Change,
     CompactionChanged,
@@ -21,6 +23,7 @@ from accord.session.updates import (
     MessageChunk,
     NoticeShown,
     PlanChanged,
+    TerminalChanged,
     ToolCallChanged,
     UnknownUpdate,
     UsageChanged,
@@ -28,15 +31,11 @@ from accord.session.updates import (
 
 __all__ = ["Printer", "takes_colour"]
 
+_FENCE = re.compile(r"^ *```[^`\n]*$", re.MULTILINE)
 _SIGNS = {"completed": "✓", "failed": "✗", "cancelled": "-"}
+_WORDS = {"completed": "Done:", "failed": "Failed:", "cancelled": "Cancelled:"}
 _COLOURS = {"dim": "2", "red": "31", "green": "32", "yellow": "33"}
 _MOST_LINES = 40
-_STOPPED = {
-    "max_tokens": "the answer was cut off: the model's limit of tokens was reached",
-    "max_turn_requests": "the turn was cut off: the agent may not ask its model any more in one turn",
-    "refusal": "the agent refused to answer",
-    "cancelled": "the turn was cancelled",
-}
 
 
 def takes_colour(output: Output, environment: Mapping[str, str] = os.environ) -> bool:
@@ -45,24 +44,34 @@ def takes_colour(output: Output, environment: Mapping[str, str] = os.environ) ->
 
 
 class Printer:
-    """Says everything once. With `is_quiet` only the answer and failures; with `is_transcript` all of it on stdout."""
+    """Says everything once. With `is_quiet` only the answer and failures; with `is_transcript` all of it on stdout.
 
-    def __init__(self, outputs: Outputs, *, is_quiet: bool = False, is_transcript: bool = False) -> None:
+    With `is_spoken` it is for the ear: words where there would be signs or colours, and nothing that was just asked about.
+    """
+
+    def __init__(
+        self, outputs: Outputs, *, is_quiet: bool = False, is_transcript: bool = False, is_spoken: bool = False
+    ) -> None:
         self._outputs = outputs
         self._aside = outputs.out if is_transcript else outputs.err
         self._is_quiet = is_quiet
         self._is_transcript = is_transcript
-        self._has_colour = takes_colour(self._aside)
+        self._is_spoken = is_spoken
+        self._has_colour = takes_colour(self._aside) and not is_spoken
         self._cleaners = {id(each): Cleaner() for each in outputs.all}
         self._telling: dict[int, tuple[str, str | None]] = {}
         """By output, the message that is being told there."""
         self._shown: dict[str, str] = {}
         self._plan = ""
+        self._has_begun = False
         self._usage: Usage | None = None
         self._has_said_how_to_allow = False
+        self._asked_about: set[str] = set()
+        self._terminals: dict[str, bool] = {}
+        """By id, whether it was told that the command has ended."""
 
     def started(self, agent: Initialized, session: Session, *, resumed: bool) -> None:
-        pass
+        self._has_begun = True
 
     def changed(self, change: Change) -> None:
         match change:
@@ -74,6 +83,8 @@ class Printer:
                 self._said(message.role, message.id, list(message.content) if added is None else added)
             case ToolCallChanged(call=call):
                 self._tool_call(call)
+            case TerminalChanged(terminal=terminal):
+                self._terminal(terminal)
             case PlanChanged(plan=plan):
                 self._planned(plan)
             case NoticeShown(notice=notice):
@@ -91,12 +102,17 @@ class Printer:
         pass
 
     def decided(self, asked: RequestPermission, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:
-        verdict, colour = ("allowed", "green") if is_allowed(asked, answer) else ("rejected", "yellow")
+        verdict, colour = ("allowed", "green") if allows(asked, answer) else ("rejected", "yellow")
+        if self._is_spoken and isinstance(asked.subject, ToolCallSubject):
+            self._asked_about.add(asked.subject.call.id)
         how = ""
         if verdict == "rejected" and by == "rule" and not self._has_said_how_to_allow:
             self._has_said_how_to_allow = True
-            how = " (nobody can be asked here; --permissions allow-edits or allow-all allows it)"
+            how = f" (nobody can be asked here; --permissions {least_choice(asked)} allows it)"
         self._note(f"{verdict}: {what_is_asked(asked)}{how}", colour)
+
+    def wrote(self, path: str, size: int) -> None:
+        self._note(f"wrote {one_line(path)}: {size:,} bytes", "dim")
 
     def noted(self, text: str, severity: str = "info") -> None:
         self._note(text, "yellow" if severity in ("warning", "error") else "dim")
@@ -109,25 +125,25 @@ class Printer:
 
     def ended(self, outcome: Outcome) -> None:
         self._fresh_line(self._outputs.out)
-        if outcome.stop_reason in _STOPPED:
-            self._note(_STOPPED[outcome.stop_reason], "yellow")
-        elif outcome.stop_reason not in (None, "end_turn", "error"):
-            self._note(f"the agent stopped: {one_line(outcome.stop_reason or '', 80)}", "yellow")
+        if stopped := words_of_stop(outcome):
+            self._say(stopped, "yellow")
         if self._usage is not None:
             cost = self._usage.cost
             price = f", {cost.amount:.4g} {one_line(cost.currency, 10)}" if cost else ""
             self._note(f"{self._usage.used:,} of {self._usage.size:,} tokens{price}", "dim")
 
     def _said(self, role: str, message_id: str | None, blocks: list[Content]) -> None:
-        if role == AGENT:
+        if role == AGENT and self._has_begun:
             output = self._outputs.out
-        elif role == THOUGHT and not self._is_quiet:
+        elif role in (AGENT, THOUGHT) and not self._is_quiet:  # before the prompt, nothing is an answer
             output = self._aside
         else:
             return
         if self._telling.get(id(output)) != (role, message_id):
             self._fresh_line(output)
             self._telling[id(output)] = (role, message_id)
+            if self._is_spoken:
+                output.write("Thought: " if role == THOUGHT else "Answer: ")
         cleaner = self._cleaners[id(output)]
         for block in blocks:
             text = cleaner.clean(block.text if isinstance(block, Text) else f"\n{readable([block])}\n")
@@ -144,15 +160,37 @@ class Printer:
             self._shown[call.id] = ""
         title = one_line(call.title or call.name or call.kind)
         colour = {"failed": "red", "completed": "green"}.get(call.status, "dim")
-        self._note(f"{_SIGNS.get(call.status, '→')} {title}{'' if self._is_transcript else _why(call)}", colour)
+        sign = _WORDS.get(call.status, "Begun:") if self._is_spoken else _SIGNS.get(call.status, "→")
+        self._note(f"{sign} {title}{'' if self._is_transcript else _why(call)}", colour)
         if self._is_transcript and call.finished:
-            lines = without_sequences(_content(call)).splitlines()
+            lines = without_sequences(_content(call, with_diffs=call.id not in self._asked_about)).splitlines()
             for line in lines[:_MOST_LINES]:
                 self._note(f"    {line}", "dim")
             if len(lines) > _MOST_LINES:
                 self._note(f"    … and {len(lines) - _MOST_LINES} lines more", "dim")
 
+    def _terminal(self, terminal: Terminal) -> None:
+        command = one_line(terminal.command or "a command that was not named", 1000)
+        if terminal.command is not None and terminal.id not in self._terminals:
+            self._terminals[terminal.id] = False
+            self._note(f"{'Running:' if self._is_spoken else '$'} {command}", "dim")
+        if terminal.exit is None or self._terminals.get(terminal.id):
+            return
+        self._terminals[terminal.id] = True
+        if self._is_transcript:
+            lines = without_sequences(terminal.text).splitlines()
+            if len(lines) > _MOST_LINES:
+                self._note(f"    … {len(lines) - _MOST_LINES} lines before", "dim")
+            for line in lines[-_MOST_LINES:]:
+                self._note(f"    {line}", "dim")
+        how = words_of_exit(terminal.exit)
+        told = f"Ended, {how}: {command}" if self._is_spoken else f"$ {command}: {how}"
+        self._note(told, "dim" if terminal.exit.code == 0 else "red")
+
     def _planned(self, plan: Plan) -> None:
+        if plan.raw is not None:
+            self._note(f"a plan that accord does not know: {one_line(plan.type, 80)}", "dim")
+            return
         done = sum(entry.status == "completed" for entry in plan.entries)
         current = next((entry.content for entry in plan.entries if entry.status == "in_progress"), "")
         text = f"plan: {done} of {len(plan.entries)} done" + (f", now: {one_line(current)}" if current else "")
@@ -165,8 +203,10 @@ class Printer:
         self.noted(f"{one_line(notice.title)}{about}", notice.severity)
 
     def _note(self, text: str, colour: str) -> None:
-        if self._is_quiet:
-            return
+        if not self._is_quiet:
+            self._say(text, colour)
+
+    def _say(self, text: str, colour: str) -> None:
         self._fresh_line(self._aside)
         self._telling.pop(id(self._aside), None)
         self._aside.write(self._painted(text, colour) + "\n")
@@ -185,17 +225,18 @@ def _why(call: ToolCall) -> str:
     if call.status != "failed":
         return ""
     said = readable([item.content for item in call.content if isinstance(item, ContentItem)])
-    return f": {one_line(said)}" if said else ""
+    said = one_line(_FENCE.sub("", said))
+    return f": {said}" if said else ""
 
 
-def _content(call: ToolCall) -> str:
+def _content(call: ToolCall, *, with_diffs: bool) -> str:
     """What a call shows, as text; the output of its terminals is told elsewhere."""
     parts: list[str] = []
     for item in call.content:
         match item:
             case ContentItem(content=content):
                 parts.append(readable([content]))
-            case Diff():
+            case Diff() if with_diffs:
                 parts.append(patch_of(item))
             case _:
                 pass

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal, Protocol
 
 from msgspec import Struct
 
-from accord.apps.console.exits import Exit
+from accord.apps.console import exits
 from accord.apps.console.failures import ConsoleFailed
+from accord.apps.console.sanitising import one_line
 from accord.client.session import Session
+from accord.client.terminal import OnTerminal, TerminalEvent
+from accord.session import Transcript
+from accord.session.entities import Exit
 from accord.session.requests import Initialized, PermissionAnswer, RequestPermission
 from accord.session.updates import Change
 
-__all__ = ["Outcome", "Reporter", "is_allowed"]
+__all__ = ["Outcome", "Reporter", "terminals_told", "words_of_exit", "words_of_stop"]
+
+_STOPPED = {
+    "max_tokens": "the answer was cut off: the model's limit of tokens was reached",
+    "max_turn_requests": "the turn was cut off: the agent may not ask its model any more in one turn",
+    "refusal": "the agent refused to answer",
+    "cancelled": "the turn was cancelled",
+}
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
     """How a run ended."""
 
-    exit: Exit
+    exit: exits.Exit
     stop_reason: str | None = None
     session_id: str | None = None
     failure: ConsoleFailed | None = None
@@ -43,6 +55,10 @@ class Reporter(Protocol):
         """A permission request was answered."""
         ...
 
+    def wrote(self, path: str, size: int) -> None:
+        """A file was written for the agent."""
+        ...
+
     def noted(self, text: str, severity: str = "info") -> None:
         """We have something to say ourselves."""
         ...
@@ -52,8 +68,27 @@ class Reporter(Protocol):
         ...
 
 
-def is_allowed(asked: RequestPermission, answer: PermissionAnswer) -> bool:
-    """Whether the answer allows what was asked."""
-    if answer.outcome != "selected":
-        return False
-    return any(option.id == answer.option_id and option.kind.startswith("allow") for option in asked.options)
+def terminals_told(changed: Callable[[Change], None]) -> OnTerminal:
+    """Who hears of the commands that run here for an agent, and tells them like those that agents show."""
+    kept = Transcript()
+
+    def told(event: TerminalEvent) -> None:
+        if event.report is not None:
+            changed(kept.apply(event.report))
+
+    return told
+
+
+def words_of_exit(how: Exit) -> str:
+    """How a command ended."""
+    if how.signal is not None:
+        return f"ended by {one_line(how.signal)}"
+    return "ended" if how.code is None else f"exit {how.code}"
+
+
+def words_of_stop(outcome: Outcome) -> str:
+    """Why the agent stopped before it was done; nothing where it was done, or a failure tells."""
+    reason = outcome.stop_reason
+    if reason in (None, "end_turn", "error"):
+        return ""
+    return _STOPPED.get(reason) or f"the agent stopped: {one_line(reason, 80)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from accord.apps.console.failures import UsageWrong
 from accord.apps.console.known_agents import agent_meant
 from accord.apps.console.permitting import CHOICES
 from accord.apps.console.running import Run, run
+from accord.apps.console.sanitising import encodable
 from accord.apps.console.surroundings import SurroundingsIn
 
 __all__ = ["describe", "describe_agent", "describe_session", "directory_of", "main", "session_asked"]
@@ -36,10 +37,10 @@ def describe(parser: ArgumentParser) -> None:
     parser.add_argument("-q", "--quiet", action="store_true", help="nothing on stderr but failures and questions")
 
 
-def describe_agent(parser: ArgumentParser) -> None:
-    """The arguments that say which agent is meant, and where."""
+def describe_agent(parser: ArgumentParser, cwd: str = "the directory to work in (default: this one)") -> None:
+    """The arguments that say which agent is meant, and where; `cwd` is what the directory is for."""
     parser.add_argument("--agent", metavar="NAME", help="the agent, by its name (default: the built-in one)")
-    parser.add_argument("--cwd", metavar="DIR", help="the directory to work in (default: this one)")
+    parser.add_argument("--cwd", metavar="DIR", help=cwd)
 
 
 def describe_session(parser: ArgumentParser) -> None:
@@ -61,12 +62,8 @@ def main(given: Mapping[str, Any], surroundings_in: SurroundingsIn) -> int:
 
 
 def _asked(given: Mapping[str, Any], surroundings_in: SurroundingsIn) -> Run:
-
     cwd = directory_of(given)
     around = surroundings_in(cwd)
-    words, file = " ".join(given.get("prompt") or ()), given.get("prompt_file")
-    if file and words:
-        raise UsageWrong("there are two prompts: an argument and --prompt-file", "Give one, and attach the other")
     if given.get("json") and given.get("format"):
         raise UsageWrong("--json and --format can't both be had", "Give one of them")
     attachments = [
@@ -74,14 +71,11 @@ def _asked(given: Mapping[str, Any], surroundings_in: SurroundingsIn) -> Run:
         for kind in ("file", "image", "audio")
         for path in given.get(kind) or ()
     ]
-    prompt = text_of_file(Path(file).expanduser()) if file else words
-    if prompt == "-" or (not prompt and not file and not attachments):
-        prompt = _from_stdin()
     return Run(
         agent=agent_meant(given.get("agent"), given.get("command"), around),
         around=around,
         cwd=cwd,
-        prompt=prompt,
+        prompt=_prompt(given, is_alone=not attachments),
         attachments=attachments,
         timeout=given.get("timeout"),
         **session_asked(given),
@@ -92,12 +86,15 @@ def _asked(given: Mapping[str, Any], surroundings_in: SurroundingsIn) -> Run:
 
 def session_asked(given: Mapping[str, Any]) -> dict[str, Any]:
     """What `describe_session` describes, as `Run` has it."""
-    if given.get("session") and given.get("continues"):
+    session_id = given.get("session")
+    if session_id is not None and not session_id.strip():
+        raise UsageWrong("--session needs the ID of a session", "`accord sessions` lists them")
+    if session_id is not None and given.get("continues"):
         raise UsageWrong("--session and --continue can't both be had", "Give one of them")
     return {
         "model": given.get("model"),
         "mode": given.get("mode"),
-        "session_id": given.get("session"),
+        "session_id": session_id,
         "continues": given.get("continues", False),
         "permissions": given.get("permissions"),
         "login": given.get("login"),
@@ -109,17 +106,32 @@ def directory_of(given: Mapping[str, Any]) -> Path:
     directory = Path(given.get("cwd") or ".").expanduser().absolute()
     if not directory.is_dir():
         raise UsageWrong(f"--cwd: {directory} is no directory")
+    if encodable(str(directory)) != str(directory):
+        raise UsageWrong(f"{directory} can't be told to an agent: its name is no UTF-8", "Rename it, or work elsewhere")
     return directory
 
 
-def _from_stdin() -> None:
-    """A terminal is nothing to read a prompt from: nobody would know that something is to be typed."""
-    if sys.__stdin__ is None or sys.__stdin__.closed or sys.__stdin__.isatty():
+def _prompt(given: Mapping[str, Any], *, is_alone: bool) -> str | None:
+    """The text; None where it is to be read from stdin. A terminal is nothing to read it from: nobody would know."""
+    words, file = " ".join(given.get("prompt") or ()), given.get("prompt_file")
+    if file and words:
+        raise UsageWrong("there are two prompts: an argument and --prompt-file", "Give one, and attach the other")
+    if file:
+        return text_of_file(Path(file).expanduser())
+    if words and words != "-":
+        return encodable(words)
+    if sys.__stdin__ is not None and not sys.__stdin__.closed and not sys.__stdin__.isatty():
+        return None
+    if is_alone or words:
         raise UsageWrong("there is no prompt", 'Give one: `accord run "What does this project do?"`')
+    return ""
 
 
 def _seconds(text: str) -> float:
-    seconds = float(text)
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0
     if not 0 < seconds < float("inf"):
-        raise ValueError(text)
+        raise ArgumentTypeError(f"{text!r} is no time: give it in seconds, more than 0")
     return seconds

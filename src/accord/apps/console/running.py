@@ -13,31 +13,32 @@ from msgspec import Struct
 
 from accord.apps.console.attachments import Attachment, stdin_text
 from accord.apps.console.choosing import choose_mode, choose_model
+from accord.apps.console.continuing import NOTHING_EARLIER, last_session
 from accord.apps.console.event_lines import EventLines
 from accord.apps.console.exits import Exit, exit_of_stop_reason
-from accord.apps.console.explaining import explained
-from accord.apps.console.failures import ConsoleFailed, UsageWrong
+from accord.apps.console.explaining import TOO_LONG, did_not_stop, explained
+from accord.apps.console.failures import ConsoleFailed, UsageWrong, as_failure
 from accord.apps.console.forms import asked_of
 from accord.apps.console.history import Prompts
 from accord.apps.console.known_agents import KnownAgent
 from accord.apps.console.link import Answers, Link
 from accord.apps.console.logins import chooser
-from accord.apps.console.output import Outputs
+from accord.apps.console.output import Output, Outputs
 from accord.apps.console.permitting import Permissions, policy_of
 from accord.apps.console.person import Person, is_attached
 from accord.apps.console.printing import Printer
-from accord.apps.console.reporting import Outcome, Reporter
+from accord.apps.console.records import Recording
+from accord.apps.console.reporting import Outcome, Reporter, terminals_told
 from accord.apps.console.sanitising import one_line
 from accord.apps.console.stopping import Stopping
 from accord.apps.console.surroundings import Surroundings
 from accord.client.deadlines import Deadlines
+from accord.client.delivering import Update
 from accord.client.login import run_in_terminal
 from accord.client.session import Session
-from accord.client.terminal import TerminalEvent
 from accord.client.workspace import Workspace
-from accord.errors import DeadlineExceeded, MethodNotFound
+from accord.errors import AuthRequired, DeadlineExceeded
 from accord.peer.loop import run as in_loop
-from accord.session import Transcript
 from accord.session.content import Content, Text
 from accord.session.servers import McpServer
 
@@ -46,6 +47,9 @@ __all__ = ["Answering", "Run", "run"]
 _SLOW_START_SECONDS = 1.5
 _STDIN_PATIENCE_SECONDS = 2.0
 _UNREAD_SECONDS = 1.0
+_QUIET_SECONDS = 0.15
+_MOMENT_SECONDS = 0.02
+_LATE_SECONDS = 2.0
 
 Answering = Literal["text", "json", "v1", "v2"]
 
@@ -87,13 +91,16 @@ async def _run(asked: Run) -> int:
     running = _Running(asked, outputs, reporter)
     work: asyncio.Task[Outcome] = asyncio.create_task(running.work(), name="accord run")
     stopping = running.stopping = Stopping(work, lambda _: reporter.noted("stopping… (Ctrl-C again ends it)"))
-    outputs.out.broken.add_done_callback(lambda _: stopping.stop(Exit.UNREAD))
+    outputs.out.broken.add_done_callback(lambda _: stopping.end(Exit.FAILED if outputs.out.failure else Exit.UNREAD))
     with stopping.listening(asked.timeout):
         try:
             outcome = await work
         except asyncio.CancelledError:
+            if stopping.is_unheeded:
+                reporter.noted(did_not_stop(asked.agent), "warning")
             outcome = Outcome(exit=stopping.status or Exit.INTERRUPTED, session_id=running.session_id)
-        except ConsoleFailed as failed:
+        except Exception as error:  # noqa: BLE001  # whatever it is, it is told
+            failed = as_failure(error)
             outcome = Outcome(exit=failed.status, session_id=running.session_id, failure=failed)
         if stopping.status is not None:
             outcome = running.as_stopped(outcome, stopping.status)
@@ -103,15 +110,25 @@ async def _run(asked: Run) -> int:
         if outcome.failure is not None:
             outputs.err.write(f"accord: {outcome.failure}\n")
     # Whoever ends a run does not want to wait for a reader that does not read.
-    await _finish(outputs, None if stopping.status is None else _UNREAD_SECONDS)
-    return outcome.exit
+    grace = None if stopping.status is None else _UNREAD_SECONDS
+    await _finished(outputs.out, grace)
+    if outputs.out.failure is not None:
+        outputs.err.write(f"accord: {_unwritten(outputs.out.failure)}\n")
+    await _finished(outputs.err, grace)
+    outputs.close()
+    return outcome.exit if outputs.out.failure is None else outcome.exit or Exit.FAILED
 
 
-async def _finish(outputs: Outputs, grace: float | None) -> None:
-    finishing = asyncio.create_task(outputs.finish(), name="accord finish")
+async def _finished(output: Output, grace: float | None) -> None:
+    finishing = asyncio.create_task(output.finish(), name="accord finish")
     with Stopping(finishing, lambda _: None).listening(None):
         await asyncio.wait((finishing,), timeout=grace)
-    outputs.close()
+
+
+def _unwritten(error: OSError) -> ConsoleFailed:
+    return ConsoleFailed(
+        f"stdout can't be written: {error.strerror or error}", "Something of the answer is missing there"
+    )
 
 
 def _reporter(asked: Run, outputs: Outputs) -> Reporter:
@@ -137,8 +154,9 @@ class _Running:
         self._outputs = outputs
         self._reporter = reporter
         self._prompts = Prompts(asked.around.state)
-        self._terminals = Transcript()
         self._link: Link | None = None
+        self._in_order = asyncio.Lock()
+        self._unprompted = 0
 
     def as_stopped(self, outcome: Outcome, status: Exit) -> Outcome:
         """Whoever stopped the run decides on its status, whatever the agent made of it."""
@@ -161,7 +179,8 @@ class _Running:
         text = await self._text()
         # A stdin that was read for the prompt answers no questions.
         person = Person(self._outputs.err) if asked.prompt is not None and is_attached() else None
-        extra = ["--model", asked.model] if asked.agent.is_builtin and asked.model else None
+        # One of a provider need not be on its list, so it is told at its start.
+        extra = ["--model", asked.model] if asked.agent.is_builtin and asked.model and ":" in asked.model else None
         slow = asyncio.get_running_loop().call_later(_SLOW_START_SECONDS, self._tell_slow_start)
         link = self._link = Link(
             asked.agent,
@@ -169,6 +188,7 @@ class _Running:
             self._answers(person),
             deadlines=Deadlines(cancel_grace=10.0),
             on_received=self._reporter.received,
+            on_too_long=lambda: self._reporter.noted(TOO_LONG, "warning"),
             extra=extra,
         )
         try:
@@ -183,7 +203,13 @@ class _Running:
         text = asked.prompt
         if text is None:
             patience = None if asked.otherwise is None else _STDIN_PATIENCE_SECONDS
-            text = "" if patience is not None and is_attached() else await stdin_text(patience)
+            slow = asyncio.get_running_loop().call_later(
+                _SLOW_START_SECONDS, self._reporter.noted, "the prompt is read from stdin, to its end…"
+            )
+            try:
+                text = "" if patience is not None and is_attached() else await stdin_text(patience)
+            finally:
+                slow.cancel()
         text = text if text.strip() else asked.otherwise or ""
         if not text.strip() and not asked.attachments:
             raise UsageWrong("there is no prompt", "Give one as an argument, with --prompt-file or on stdin")
@@ -201,9 +227,12 @@ class _Running:
         elif chosen == "ask" and person is None:
             raise UsageWrong("--permissions ask needs a terminal, and a prompt that does not come from stdin")
         workspace = Workspace(
+            read=not asked.agent.reads_itself,
             write=chosen not in ("reject", "allow-reads"),
             run=chosen in ("ask", "allow-all"),
-            on_terminal=self._on_terminal,
+            asks_first=chosen == "ask",
+            on_write=lambda asked: self._reporter.wrote(asked.path, len(asked.content.encode())),
+            on_terminal=terminals_told(self._reporter.changed),
         )
         return Answers(
             permission=policy_of(chosen, person, self._reporter.decided),
@@ -211,6 +240,7 @@ class _Running:
             choose_login=chooser(asked.login, person),
             run_login=None if person is None else run_in_terminal,
             workspace=workspace,
+            update=self._heard,
         )
 
     async def _converse(self, link: Link, text: str) -> Outcome:
@@ -219,41 +249,72 @@ class _Running:
         session, resumed = await self._session(link)
         self.session_id = session.id
         with link.explaining("choosing the model and the mode"):
-            if asked.model and not asked.agent.is_builtin:
+            if asked.model:
                 await choose_model(session, asked.model)
             if asked.mode:
                 await choose_mode(session, asked.mode)
         can = link.agent.capabilities
         blocks: list[Content] = [Text(text=text)] if text.strip() else []
         blocks += [attachment.block(can) for attachment in asked.attachments]
-        await asyncio.to_thread(self._prompts.add, asked.agent.name, asked.cwd, session.id, text)
+        await asyncio.to_thread(self._prompts.add, asked.agent.key, asked.cwd, session.id, text)
         reporter.started(link.agent, session, resumed=resumed)
         if isinstance(reporter, Printer) and asked.is_transcript:
             reporter.prompted(text)
         with link.explaining("answering the prompt"):
-            reply = self.stopping.turn = await session.prompt(blocks)
-            async for change in reply:
-                reporter.changed(change)
+            try:
+                stop_reason = await self._prompt(session, blocks)
+            except AuthRequired as refused:  # some agents open sessions for anybody
+                session = await link.logged_in(refused, session, asked.servers)
+                self.session_id = session.id
+                stop_reason = await self._prompt(session, blocks)
+        return Outcome(exit=exit_of_stop_reason(stop_reason), stop_reason=stop_reason, session_id=session.id)
+
+    async def _prompt(self, session: Session, blocks: list[Content]) -> str | None:
+        records = self._asked.around.records
+        recording = None if records is None else Recording(records, self._asked.agent.key, session)
+        reply = self.stopping.turn = await session.prompt(blocks)
+        try:
+            async with self._in_order:
+                async for change in reply:
+                    self._reporter.changed(change)
+                    await self._outputs.room()
+            if session.connection.dialect.answer_ends_turn:
+                await self._late(session, is_expected=not await reply.text())
+        finally:
+            if recording is not None:
+                await asyncio.shield(recording.keep())
+        return reply.stop_reason
+
+    async def _heard(self, update: Update) -> None:
+        """What is told while no prompt runs: before the prompt, or after its answer."""
+        self._unprompted += 1
+        if not update.replayed:
+            async with self._in_order:
+                self._reporter.changed(update.change)
                 await self._outputs.room()
-        return Outcome(
-            exit=exit_of_stop_reason(reply.stop_reason), stop_reason=reply.stop_reason, session_id=session.id
-        )
+
+    async def _late(self, session: Session, *, is_expected: bool) -> None:
+        """Wait for what belongs to a turn and follows its answer, for a moment; longer where nothing was said. FN-02"""
+        loop = asyncio.get_running_loop()
+        end, before, heard = loop.time() + _LATE_SECONDS, self._unprompted, -1
+        while heard != self._unprompted and loop.time() < end and not session.is_closed:
+            heard = self._unprompted
+            await asyncio.sleep(_QUIET_SECONDS if is_expected or heard != before else _MOMENT_SECONDS)
 
     async def _session(self, link: Link) -> tuple[Session, bool]:
         asked = self._asked
-        session_id = asked.session_id or (await self._last_session(link) if asked.continues else None)
+        session_id = await self._last_session(link) if asked.continues else asked.session_id
         if session_id is None:
             return await link.new_session(asked.servers), False
         return await link.take_up(session_id, asked.servers), True
 
-    async def _last_session(self, link: Link) -> str:
+    async def _last_session(self, link: Link) -> str | None:
         asked = self._asked
-        try:
-            listed = await link.sessions(asked.cwd)
-            last = listed[0].session_id if listed else None
-        except MethodNotFound:
-            last = await asyncio.to_thread(self._prompts.last_session, asked.agent.name, asked.cwd)
-        if last is None:
+        with link.explaining("listing the sessions"):
+            last = await last_session(link.client, self._prompts, asked.agent.key, asked.cwd)
+        if last is None and asked.is_transcript:  # a talk begins in any case
+            self._reporter.noted(NOTHING_EARLIER)
+        elif last is None:
             raise ConsoleFailed(
                 f"the agent {asked.agent.name!r} has no earlier session in {asked.cwd}", "Leave --continue out"
             )
@@ -268,11 +329,6 @@ class _Running:
             name = one_line(getattr(server, "name", "?"), 80)
             kind = type(server).__name__.removesuffix("Server").lower()
             self._reporter.noted(f"MCP server {name!r} is left out: the agent takes none of type {kind}", "warning")
-
-    def _on_terminal(self, event: TerminalEvent) -> None:
-        report = event.report
-        if report is not None:
-            self._reporter.changed(self._terminals.apply(report))
 
     def _tell_slow_start(self) -> None:
         self._reporter.noted(f"starting {self._asked.agent.name!r}…")

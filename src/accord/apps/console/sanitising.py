@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["Cleaner", "escaped", "one_line", "visible", "without_sequences"]
+__all__ = ["Cleaner", "encodable", "escaped", "one_line", "visible", "without_sequences"]
 
 # The C0 and C1 controls and DEL; and the marks by which text can be shown in another order than it is read.
 _HARMFUL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _NOT_IN_A_LINE = re.compile(f"{_HARMFUL.pattern[:-1]}\u2028\u2029]")  # which some take for the end of a line
+_LONE = re.compile("[\ud800-\udc7f\udd00-\udfff]")  # surrogates that stand for no byte of the system's
 _BREAKS = re.compile("[\\s\u2028\u2029]+")
 _SEQUENCES = re.compile(
     "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
@@ -30,6 +31,11 @@ def one_line(text: str, limit: int = 200) -> str:
     """The text on a single line, cut where it is too long: for titles, names and commands."""
     line = _HARMFUL.sub(_sign, _BREAKS.sub(" ", text)).strip()
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
+
+
+def encodable(text: str) -> str:
+    """What came from the system, as text that can be written down: bytes that are none are replaced."""
+    return _LONE.sub("\ufffd", text).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def without_sequences(text: str) -> str:

@@ -1,63 +1,176 @@
-"""`accord sessions`: the sessions that an agent has kept."""
+"""`accord sessions`: the sessions that an agent has kept, and what was said in them."""
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from argparse import ArgumentParser
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from accord.apps.console.failures import ConsoleFailed
+from accord.apps.console.continuing import MOST, when_of
+from accord.apps.console.failures import ConsoleFailed, UsageWrong
 from accord.apps.console.known_agents import KnownAgent, agent_meant
 from accord.apps.console.link import Answers, Link
+from accord.apps.console.records import Records
 from accord.apps.console.run_command import describe_agent, directory_of
-from accord.apps.console.sanitising import escaped, one_line
+from accord.apps.console.sanitising import escaped, one_line, visible
 from accord.apps.console.surroundings import SurroundingsIn
 from accord.errors import MethodNotFound
 from accord.peer.loop import run
+from accord.session import Transcript
 from accord.session.requests import SessionSummary
 
 __all__ = ["describe", "main"]
 
+_PATIENCE_SECONDS = 10
+_LISTED = "`accord sessions` lists those that there are"
+
 
 def describe(parser: ArgumentParser) -> None:
     parser.description = (
-        "Lists the sessions that an agent has kept, the newest first; `accord run --session ID` goes on with one. With "
-        "--cwd only those of that directory."
+        "Lists the sessions that an agent has kept, the newest first; `accord --resume ID` goes on with one. Of an "
+        "agent that lists none, those that were held with it here. With WORDs only those that have them all in their "
+        "title or directory, with --cwd only those of that directory."
     )
-    describe_agent(parser)
+    parser.add_argument("words", metavar="WORD", nargs="*", help="what to look for")
+    describe_agent(parser, "only those of this directory (default: of all)")
+    parser.add_argument("--show", metavar="ID", help="print what was said in a session, as Markdown")
+    parser.add_argument("--delete", metavar="ID", help="delete a session, at the agent and here")
     parser.add_argument("--json", action="store_true", help="for programs")
 
 
 def main(given: Mapping[str, Any], surroundings_in: SurroundingsIn) -> int:
     cwd = directory_of(given)
-    agent = agent_meant(given.get("agent"), given.get("command"), surroundings_in(cwd))
-    listed = run(_listed(agent, cwd, is_limited="cwd" in given))
-    if given.get("json"):
-        sys.stdout.write(escaped(msgspec.json.format(msgspec.json.encode(listed))).decode() + "\n")
+    around = surroundings_in(cwd)
+    agent = agent_meant(given.get("agent"), given.get("command"), around)
+    around.tell_notices()
+    looking = _Looking(agent, cwd, Records(around.state))
+    show, delete = given.get("show"), given.get("delete")
+    words: list[str] = given.get("words") or []
+    if sum([show is not None, delete is not None, bool(words)]) > 1:
+        raise UsageWrong("--show, --delete and words to look for can't be had together", "Give one of them")
+    if show is not None:
+        sys.stdout.write(_shown(run(looking.told(show)), as_json=given.get("json", False)))
+    elif delete is not None:
+        sys.stderr.write(f"{run(looking.delete(delete))}\n")
     else:
-        sys.stdout.write(_as_text(listed, agent))
+        listed = _fitting(run(looking.listed(is_limited="cwd" in given)), words)
+        if given.get("json"):
+            sys.stdout.write(escaped(msgspec.json.format(msgspec.json.encode(listed))).decode() + "\n")
+        else:
+            sys.stdout.write(_as_text(listed, agent, words))
     return 0
 
 
-async def _listed(agent: KnownAgent, cwd: Path, *, is_limited: bool) -> list[SessionSummary]:
-    async with Link(agent, cwd, Answers()) as link:
+class _Looking:
+    """What can be found out about the sessions of one agent."""
+
+    def __init__(self, agent: KnownAgent, cwd: Path, records: Records) -> None:
+        self._agent = agent
+        self._cwd = cwd
+        self._records = records
+
+    async def listed(self, *, is_limited: bool) -> list[SessionSummary]:
+        """What the agent lists, or else what was kept here."""
+        async with Link(self._agent, self._cwd, Answers()) as link:
+            listed = await self._listed(link, self._cwd if is_limited else None)
+        if listed is not None:
+            return listed
+        sys.stderr.write(f"The agent {self._agent.name!r} does not list its sessions; these were held here.\n")
+        own = self._records.listed(self._agent.key)
+        return [each for each in own if not is_limited or each.cwd == str(self._cwd)]
+
+    async def told(self, session_id: str) -> list[Transcript]:
+        """What the agent tells of it; else what was kept here."""
+        kept = self._records.find(self._agent.key, session_id)
         try:
-            return await link.sessions(link.cwd if is_limited else None)
+            async with asyncio.timeout(_PATIENCE_SECONDS if kept else None):
+                told = await self._loaded(session_id)
+        except (ConsoleFailed, TimeoutError) as failed:
+            if not kept:
+                raise
+            late = f"the agent {self._agent.name!r} has not told it within {_PATIENCE_SECONDS} s"
+            why = failed.reason if isinstance(failed, ConsoleFailed) else late
+            sys.stderr.write(f"{visible(why)}; this was kept here.\n")
+            return kept
+        if told is None and not kept:
+            raise ConsoleFailed(
+                f"nothing was kept here of the session {session_id!r}, and the agent {self._agent.name!r} can't tell "
+                "what was said in it",
+                _LISTED,
+            )
+        return kept if told is None or (kept and not told.timeline) else [told]
+
+    async def _loaded(self, session_id: str) -> Transcript | None:
+        async with Link(self._agent, self._cwd, Answers()) as link:
+            if not link.agent.capabilities.load:
+                return None
+            link.cwd = _place(session_id, self._records.listed(self._agent.key)) or self._cwd
+            try:
+                session = await link.take_up(session_id, [], with_history=True)
+            except ConsoleFailed:  # many agents load a session where it was held, and nowhere else
+                place = _place(session_id, await self._listed(link) or [])
+                if place in (None, link.cwd):
+                    raise
+                link.cwd = place
+                session = await link.take_up(session_id, [], with_history=True)
+            return session.transcript
+
+    async def delete(self, session_id: str) -> str:
+        """At the agent, where it can, and then here; what was done, as a sentence."""
+        agent = self._agent
+        is_here = any(each.session_id == session_id for each in self._records.listed(agent.key))
+        async with Link(agent, self._cwd, Answers()) as link:
+            can_delete = link.agent.capabilities.delete
+            listed = await self._listed(link) if can_delete else []
+            is_told_of = listed is None or len(listed) >= MOST or any(each.session_id == session_id for each in listed)
+            if not is_here and not is_told_of:
+                what = f"has no session {session_id!r}" if can_delete else "can't delete sessions"
+                raise ConsoleFailed(f"the agent {agent.name!r} {what}, and none {session_id!r} was kept here", _LISTED)
+            if can_delete:
+                with link.explaining("deleting the session"):
+                    await link.client.delete_session(session_id)
+        self._records.forget(agent.key, session_id)
+        return "Deleted." if can_delete else f"Deleted here; the agent {agent.name!r} can't delete what it has kept."
+
+    async def _listed(self, link: Link, cwd: Path | None = None) -> list[SessionSummary] | None:
+        """Those that the agent tells of; None if it does not list them."""
+        try:
+            return await link.sessions(cwd)
         except MethodNotFound:
-            raise ConsoleFailed(f"the agent {link.known.name!r} does not list its sessions") from None
+            return None
 
 
-def _as_text(listed: list[SessionSummary], agent: KnownAgent) -> str:
+def _place(session_id: str, listed: Sequence[SessionSummary]) -> Path | None:
+    return next((Path(each.cwd) for each in listed if each.session_id == session_id and each.cwd), None)
+
+
+def _shown(parts: Sequence[Transcript], *, as_json: bool) -> str:
+    from accord.apps.console.screen.exporting import as_markdown, json_of  # noqa: PLC0415  # only here
+
+    if as_json:
+        return escaped(json_of(parts).encode()).decode() + "\n"
+    return visible("\n".join(as_markdown(part) for part in parts))
+
+
+def _fitting(listed: list[SessionSummary], words: Sequence[str]) -> list[SessionSummary]:
+    wanted = [word.casefold() for word in words]
+    texts = [(each, f"{each.title or ''} {each.cwd} {each.session_id}".casefold()) for each in listed]
+    return [each for each, text in texts if all(word in text for word in wanted)]
+
+
+def _as_text(listed: list[SessionSummary], agent: KnownAgent, words: Sequence[str]) -> str:
     if not listed:
-        return f"The agent {agent.name!r} has kept no session.\n"
-    rows = [(one_line(each.session_id, 80), (each.updated_at or "")[:16].replace("T", " "), each) for each in listed]
+        return f"The agent {agent.name!r} has kept no session{' with these words' if words else ''}.\n"
+    rows = [(one_line(each.session_id, 80), when_of(each.updated_at), each) for each in listed]
     width = max(len(row[0]) for row in rows)
     lines = [
         f"{id:<{width}}  {when:<16}  {one_line(each.title or 'without a title', 60)}  {one_line(each.cwd)}"
         for id, when, each in rows
     ]
-    return "\n".join([*lines, ""])
+    more = [f"These are the first {MOST} that it has told."] if len(listed) == MOST else []
+    return "\n".join([*lines, *more, ""])

@@ -25,6 +25,8 @@ class Stopping:
     def __init__(self, work: asyncio.Task[object], on_stopping: Callable[[Exit], None]) -> None:
         self.status: Exit | None = None
         self.turn: Reply | None = None
+        self.is_unheeded = False
+        """Whether everything was ended while the agent still owed the end of a turn that it was asked to stop."""
         self._work = work
         self._on_stopping = on_stopping
         self._interrupts = 0
@@ -52,7 +54,7 @@ class Stopping:
         """Let the turn be cancelled, if one runs; else, or when it was asked for before, end everything."""
         is_first = self.status is None
         self.status = self.status or status
-        if is_first and status is not Exit.UNREAD and self.turn is not None and not self.turn.is_over:
+        if is_first and self.turn is not None and not self.turn.is_over:
             self._on_stopping(status)
             self._cancelling = asyncio.create_task(self.turn.cancel(), name="accord cancel")
         else:
@@ -61,6 +63,7 @@ class Stopping:
     def end(self, status: Exit) -> None:
         """End everything now, in order."""
         self.status = self.status or status
+        self.is_unheeded = self._cancelling is not None and self.turn is not None and not self.turn.is_over
         self._work.cancel()
 
     def _signalled(self, status: Exit) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
 from msgspec import Struct
 
+from accord.apps.console.records import Records
+from accord.apps.console.sanitising import visible
 from accord.session.servers import McpServer
 
 __all__ = ["AgentCommand", "Surroundings", "SurroundingsIn"]
@@ -32,6 +35,19 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     servers: list[McpServer] = []
     commands: list[str] = []
     notices: list[str] = []
+    theme: str | None = None
+    plain: bool = False
+    keeps_conversations: bool = True
+
+    def tell_notices(self) -> None:
+        """On stderr, for commands that hold no conversation."""
+        for notice in self.notices:
+            sys.stderr.write(f"{visible(notice)}\n")
+
+    @property
+    def records(self) -> Records | None:
+        """Where conversations are kept; None if they are not to be."""
+        return Records(self.state) if self.keeps_conversations else None
 
 
 SurroundingsIn: TypeAlias = Callable[[Path], Surroundings]

@@ -65,7 +65,7 @@ async def test_a_second_press_kills_an_agent_that_does_not_stop(tmp_path, monkey
         assert stage.app.agent.state == "ready"  # the same press, held down
         monkeypatch.setattr(app_module, "KEY_REPEAT", -1.0)
         await stage.press("escape")
-        await stage.shows("The agent is gone", "gone, F5 starts it again")
+        await stage.shows("was ended, because it did not stop", "gone, F5 starts it again")
 
 
 async def test_busy_is_read_from_the_request_that_is_open(tmp_path):
@@ -121,3 +121,62 @@ async def test_the_agent_ends_with_the_screen(tmp_path):
         await stage.send("Go")
         await stage.until(lambda: stage.talk.is_busy)
     await ended.wait()
+
+
+async def test_what_waits_is_held_after_a_stop_until_something_is_sent(tmp_path):
+    agent = ScriptedAgent(1)
+    async with opened(agent, tmp_path, version=1) as stage:
+        await stage.send("one")
+        asked = await agent.next("session/prompt")
+        await stage.send("two")
+        await stage.send("three")
+        assert "held since" not in stage.text
+        await stage.press("escape")
+        await stage.shows("Next 2 held since you stopped, ctrl+s goes on")
+        agent.finish(asked, "cancelled")
+        await stage.shows("● ready", "1 two", "2 three")
+        assert len(agent.calls("session/prompt")) == 1
+        await stage.press("ctrl+s")
+        asked = await agent.next("session/prompt")
+        assert asked.params["prompt"][0]["text"] == "two"
+        await stage.press("escape")
+        agent.finish(asked, "cancelled")
+        await stage.until(lambda: not stage.talk.is_busy)
+        await stage.send("four")
+        for text in ("three", "four"):
+            asked = await agent.next("session/prompt")
+            assert asked.params["prompt"][0]["text"] == text
+            agent.finish(asked)
+        await stage.idle()
+
+
+async def test_what_is_sent_now_is_not_held_by_the_stop_that_it_needs(tmp_path):
+    agent = ScriptedAgent(1)
+    async with opened(agent, tmp_path, version=1) as stage:
+        await stage.send("one")
+        asked = await agent.next("session/prompt")
+        await stage.send("two")
+        await stage.press("escape")
+        await stage.type("first")
+        await stage.press("ctrl+s")
+        agent.finish(asked, "cancelled")
+        for text in ("first", "two"):
+            asked = await agent.next("session/prompt")
+            assert asked.params["prompt"][0]["text"] == text
+            agent.finish(asked)
+        await stage.idle()
+
+
+async def test_what_waits_stays_held_when_the_agent_that_did_not_stop_is_started_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(app_module, "KEY_REPEAT", -1.0)
+    agent = ScriptedAgent(1)
+    agent.on("session/resume", {})
+    async with opened(agent, tmp_path, version=1) as stage:
+        await stage.send("one")
+        await agent.next("session/prompt")
+        await stage.send("two")
+        await stage.press("escape", "escape")
+        await stage.shows("gone, F5 starts it again")
+        await stage.press("f5")
+        await stage.shows("● ready", "1 two")
+        assert len(agent.calls("session/prompt")) == 1

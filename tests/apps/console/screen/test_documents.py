@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from accord.apps.console.screen.blocks.messages import READING
 from accord.apps.console.screen.completing import OWN_COMMANDS
+from accord.apps.console.screen.drawing.contrast import READABLE
 from accord.apps.console.screen.drawing.drawn_diffs import SIDE_BY_SIDE
 from accord.apps.console.screen.main_screen import KEYS
 from accord.apps.console.screen.pages.keys import groups
@@ -52,8 +54,17 @@ def test_every_own_command_is_told():
     assert told == OWN_COMMANDS
 
 
-def test_the_width_of_two_columns_is_the_one_that_is_told():
+def test_the_figures_are_those_that_are_told():
     assert f"From {SIDE_BY_SIDE}\ncolumns" in PAGE
+    assert f"lines of at most {READING} characters" in PAGE
+    assert f"contrast of at least {READABLE} to 1" in PAGE
+
+
+def test_the_readme_and_the_page_show_every_picture():
+    readme = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    names = {picture.name for picture in (DOCS / "pictures").glob("*.svg")}
+    assert set(re.findall(r"pictures/(\w+\.svg)", PAGE)) == names
+    assert len(set(re.findall(r"docs/pictures/(\w+\.svg)", readme))) == 3
 
 
 @pytest.mark.timeout(60)
@@ -62,8 +73,9 @@ async def test_the_pictures_are_what_the_screen_shows(monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(str(DOCS / "pictures"))
     monkeypatch.setenv("HOME", str(tmp_path))
     make = import_module("make")
-    for name, work, theme in make.PICTURES:
-        svg = await make.picture(work, theme)
+    for name, work, theme, size in make.PICTURES:
+        svg = await make.picture(work, theme, size)
+        assert "url(" not in svg.replace("url(#", "")  # nothing is fetched
         assert _words(svg) == _words((DOCS / "pictures" / f"{name}.svg").read_text(encoding="utf-8")), (
             f"{name} has changed: python docs/pictures/make.py"
         )

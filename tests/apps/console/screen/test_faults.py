@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from typing import Any
 
 import pytest
 
@@ -12,12 +13,18 @@ from accord.client.commands import Command
 from accord.client.deadlines import Deadlines
 from accord.session.servers import HttpServer, StdioServer
 from accord.testing import Noisy, ScriptedAgent, faulty
-from tests.apps.console.screen.stage import opened
+from tests.apps.console.screen.stage import Stage, opened
+
+
+async def told(stage: Stage, *texts: str) -> None:
+    """Wait until the conversation says so, however its lines are broken."""
+    await stage.until(lambda: stage.app.conversation._ink is not None)
+    await stage.until(lambda: all(text in " ".join(stage.story.replace("▌ ", "").split()) for text in texts))
 
 
 async def test_an_agent_that_is_not_there_is_named(tmp_path):
     async with opened(Command(["no-such-agent-anywhere"]), tmp_path, ready=False) as stage:
-        await stage.shows("The agent is gone", "no-such-agent-anywhere", "F5")
+        await told(stage, "Can't start 'no-such-agent-anywhere'", "install it", "F5")
         await stage.send("Hello?")
         await stage.shows("1 Hello?")
 
@@ -25,7 +32,148 @@ async def test_an_agent_that_is_not_there_is_named(tmp_path):
 async def test_an_agent_that_exits_at_once_tells_its_last_words(tmp_path):
     script = "import sys; print('\\x1b[31mno key set', file=sys.stderr); sys.exit(7)"
     async with opened(Command([sys.executable, "-c", script]), tmp_path, ready=False) as stage:
-        await stage.shows("exit code 7", "│ no key set")
+        await told(stage, "The agent 'tester' ended with exit code 7 before it said anything", "│ no key set", "F5")
+
+
+async def test_an_agent_that_can_not_be_run_says_what_to_do(tmp_path):
+    file = tmp_path / "agent"
+    file.write_text("#!/bin/sh\n")
+    async with opened(Command([str(file)]), tmp_path, ready=False) as stage:
+        await told(stage, "it is not executable", "chmod +x", "F5")
+
+
+async def test_an_agent_that_prints_and_ends_is_told_by_what_it_printed(tmp_path):
+    script = "print('Welcome to Foo, type help')"
+    async with opened(Command([sys.executable, "-c", script]), tmp_path, ready=False) as stage:
+        await told(stage, "what it wrote to stdout is no ACP", "│ Welcome to Foo", "look for its flag for ACP", "F5")
+
+
+async def test_a_program_that_prints_without_end_is_ended(tmp_path):
+    async with opened(Command(["yes"], close_grace=0.1), tmp_path, ready=False) as stage:
+        await told(stage, "The agent 'tester' prints something that is not ACP", "'y', 'y', 'y'", "F5")
+
+
+async def test_an_agent_that_begins_to_print_garbage_in_a_turn_is_ended(tmp_path):
+    agent = ScriptedAgent(1)
+
+    def babble(asked: Any) -> None:
+        for _ in range(1100):
+            agent.send(b"DEBUG: tick")
+
+    agent.on("session/prompt", babble)
+    async with opened(agent, tmp_path, version=1) as stage:
+        await stage.send("Go")
+        await told(stage, "prints something that is not ACP", "'DEBUG: tick'", "F5 to start it again with this session")
+
+
+async def test_what_is_too_long_to_be_taken_is_told(tmp_path):
+    script = """
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    answers = {"initialize": {"protocolVersion": 1}, "session/new": {"sessionId": "s"}}
+    if asked.get("method") == "session/prompt":
+        print(json.dumps({"jsonrpc": "2.0", "method": "x", "params": {"x": "x" * 5000}}))
+    if "id" in asked:
+        answer = answers.get(asked.get("method"), {"stopReason": "end_turn"})
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": answer}), flush=True)
+"""
+    command = Command([sys.executable, "-c", script], frame_limit=2000)
+    async with opened(command, tmp_path, version=1) as stage:
+        await stage.send("Go")
+        await stage.shows("in one message, which was skipped")
+        await stage.idle()
+
+
+async def test_a_flood_on_stderr_keeps_no_key_waiting(tmp_path):
+    script = "import sys\nwhile True: sys.stderr.write('noise ' * 100 + '\\n')"
+    async with opened(Command([sys.executable, "-c", script], close_grace=0.1), tmp_path, ready=False) as stage:
+        await stage.shows("starting…", ": noise noise")
+        await stage.press("x")
+        assert stage.prompt == "x"
+
+
+@pytest.mark.parametrize("only", [1, 2])
+async def test_an_agent_of_one_version_is_understood(tmp_path, only):
+    agent = ScriptedAgent(only)
+    agent.on("session/prompt", agent.reply("Hello"))
+    async with opened(agent, tmp_path) as stage:
+        await stage.send("Hi")
+        await stage.shows("Hello")
+
+
+async def test_an_agent_of_a_version_that_nobody_has_is_told(tmp_path):
+    async with opened(ScriptedAgent(2, protocolVersion=7), tmp_path, ready=False) as stage:
+        await told(stage, "speaks another version of the protocol", "accord speaks v1 and v2")
+
+
+async def test_an_agent_that_dies_while_a_session_is_opened(tmp_path, version):
+    agent = ScriptedAgent(version)
+    agent.on("session/new", lambda asked: agent.die(3, "no disk"))
+    async with opened(agent, tmp_path, version=version, ready=False) as stage:
+        await told(stage, "is gone while opening a session", "F5")
+
+
+@pytest.mark.parametrize(
+    ("can", "says"),
+    [
+        ({"loadSession": True}, "starting the agent again"),
+        ({"sessionCapabilities": {"resume": {}}}, "starting the agent again"),
+        ({}, "this agent cannot take up a session"),
+    ],
+    ids=["load", "resume", "neither"],
+)
+async def test_an_agent_that_dies_in_a_turn_is_started_again_with_its_session(tmp_path, can, says):
+    agent = ScriptedAgent(1, agentCapabilities=can)
+
+    def die(asked: Any) -> None:
+        agent.say("Let me")
+        agent.die(7, "out of coffee")
+
+    agent.on("session/prompt", die)
+    agent.on("session/load", {})
+    agent.on("session/resume", {})
+    async with opened(agent, tmp_path, version=1) as stage:
+        await stage.send("Hi")
+        await told(stage, "is gone while answering", "exit code 7", "│ out of coffee", "F5 to start it again")
+        await stage.send("Still there?")
+        await stage.shows("1 Still there?")
+        agent.on("session/prompt", agent.reply("Here again"))
+        await stage.press("f5")
+        await stage.shows("Here again", says)
+        assert "out of coffee" in stage.story, "what was there stays, where the agent tells no history"
+        assert len(agent.calls("session/load")) + len(agent.calls("session/resume")) == bool(can)
+
+
+@pytest.mark.parametrize(
+    ("failure", "shown"),
+    [
+        ((400, "The model said no", None), "The agent answered with an error: The model said no (400)"),
+        ((-32603, "Internal error", {"advice": "Set KEY"}), "advice: Set KEY"),
+        ((-32029, "Slow down", {"reason": "rate_limited", "retryAfter": 5}), "The agent is asked too often: Slow down"),
+    ],
+    ids=["odd code", "advice", "rate limit"],
+)
+async def test_a_failed_model_call_is_shown_as_what_it_is_and_the_session_lives(tmp_path, version, failure, shown):
+    """FN-94: an error with an odd code."""
+    agent = ScriptedAgent(version)
+    agent.on("session/prompt", lambda asked: asked.fail(*failure), agent.reply("Better now"))
+    async with opened(agent, tmp_path, version=version) as stage:
+        await stage.send("Hi")
+        await stage.shows(shown)
+        await stage.send("Again")
+        await stage.shows("Better now")
+
+
+async def test_a_model_call_that_fails_as_a_refusal_is_shown_as_one(tmp_path, version):
+    """FN-94: `refusal` in place of an error, with what the agent said."""
+    agent = ScriptedAgent(version)
+    agent.on("session/prompt", agent.reply("API error 529", stop_reason="refusal"), agent.reply("Better now"))
+    async with opened(agent, tmp_path, version=version) as stage:
+        await stage.send("Hi")
+        await stage.shows("API error 529", "the agent refused to go on")
+        await stage.send("Again")
+        await stage.shows("Better now")
 
 
 async def test_starting_is_seen_with_what_the_agent_says_meanwhile(tmp_path):
@@ -46,7 +194,7 @@ async def test_an_agent_that_never_answers_is_given_up(tmp_path):
     agent = ScriptedAgent(1)
     agent.on("initialize", None)
     async with opened(agent, tmp_path, version=1, ready=False, deadlines=Deadlines(handshake=0.05)) as stage:
-        await stage.shows("The agent did not answer within 0.05 s", "--acp")
+        await told(stage, "did not answer `initialize` within 0.05 s", "look for its flag for ACP", "F5")
 
 
 @pytest.mark.bad_frames
@@ -123,4 +271,5 @@ async def test_without_colours_there_are_none(tmp_path, monkeypatch):
         assert stage.app.no_color
         picture = stage.app.export_screenshot()
         fills = set(re.findall(r"fill: (#[0-9a-f]{6})", picture))
-        assert len(fills) <= 2, fills  # the terminal's own two
+        shares = [[int(fill[place : place + 2], 16) for place in (1, 3, 5)] for fill in fills]
+        assert all(max(share) - min(share) < 8 for share in shares), fills  # greys: what is dim is no colour

@@ -42,6 +42,18 @@ def test_drafts_outlive_the_program_and_are_the_users_alone(tmp_path):
     assert Drafts(tmp_path / "state").of("149") == ""
 
 
+def test_two_screens_keep_each_others_drafts(tmp_path):
+    one, other = Drafts(tmp_path), Drafts(tmp_path)
+    one.keep("a", "of the one")
+    other.keep("b", "of the other")
+    one.keep("c", "of the one again")
+    assert [Drafts(tmp_path).of(each) for each in "abc"] == ["of the one", "of the other", "of the one again"]
+    other.keep("a", "")
+    assert one.of("a") == ""
+    one.keep("d", "broken \ud800")
+    assert Drafts(tmp_path).of("b") == "of the other"
+
+
 def test_a_drafts_file_that_cannot_be_read_or_written_costs_nothing(tmp_path):
     (tmp_path / "drafts.json").write_text("{nonsense")
     drafts = Drafts(tmp_path)

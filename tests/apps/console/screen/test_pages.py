@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import stat
 
 import pytest
 
 from accord import Agent, Transcript, Turn
 from accord.apps.console.screen.drawing.drawn_diffs import MINUS
+from accord.apps.console.screen.exporting import export_path
 from accord.apps.console.screen.main_screen import KEYS
 from accord.session.entities import Diff, FileChange
 from accord.session.updates import MessagePiece
@@ -103,7 +102,12 @@ async def test_f4_lists_all_changed_files_with_their_changes(tmp_path):
 async def test_a_changed_file_is_opened_in_the_editor_at_its_line(tmp_path, monkeypatch):
     opened_with: list[tuple[str, int | None]] = []
     async with opened(editor(), tmp_path) as stage:
-        stage.app.turning.edit_file = lambda path, line: opened_with.append((path, line)) or True
+
+        async def open_file(path: str, line: int | None) -> bool:
+            opened_with.append((path, line))
+            return True
+
+        stage.app.editing.file = open_file
         await stage.send("Go")
         await stage.idle()
         await stage.press("f4")
@@ -185,18 +189,6 @@ async def test_a_conversation_is_exported_as_markdown_and_as_json(tmp_path, vers
         await stage.shows("could not be written")
 
 
-async def test_the_draft_is_written_in_the_users_editor(tmp_path, monkeypatch):
-    script = tmp_path / "editor"
-    script.write_text('#!/bin/sh\nfor last; do :; done\nprintf "%s, improved" "$(cat "$last")" > "$last"\n')
-    script.chmod(script.stat().st_mode | stat.S_IEXEC)
-    monkeypatch.setenv("VISUAL", str(script))
-    async with opened(editor(), tmp_path) as stage:
-        stage.app.prompt.take("My draft")
-        await stage.press("ctrl+g")
-        assert stage.prompt in ("My draft, improved", "My draft")  # without a terminal there is nothing to suspend
-        assert os.environ["VISUAL"] == str(script)
-
-
 async def _ok(session, value) -> None:
     pass
 
@@ -210,3 +202,81 @@ def test_the_export_of_nothing_is_a_heading():
 
     assert as_markdown(Transcript()) == "# A conversation\n"
     assert MessagePiece
+
+
+@pytest.mark.parametrize("count", [4, 60])
+async def test_the_search_field_of_a_list_stays_where_it_is(tmp_path, count):
+    async with opened(ScriptedAgent(1), tmp_path, size=(80, 24)) as stage:
+        stage.app.prompting.history[:] = [f"prompt {number}" for number in range(count)]
+        await stage.press("ctrl+r")
+        await stage.shows("search", f"prompt {count - 1}")
+        page = stage.app.screen
+        before = page.query_one("Input").region, page.query_one(".page").region
+        assert before[1].height < 24
+        await stage.type("nothing")
+        await stage.until(lambda: "prompt" not in stage.text.partition("nothing")[2])
+        assert (page.query_one("Input").region, page.query_one(".page").region) == before
+        await stage.press("escape")
+
+
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        ("", ["accord-s-1.md", "accord-s-1-2.md", "accord-s-1-3.md"]),
+        ("md", ["accord-s-1.md", "accord-s-1-2.md"]),
+        (".json", ["accord-s-1.json", "accord-s-1-2.json"]),
+        ("json", ["accord-s-1.json"]),
+        ("notes", ["notes.md"]),
+        ("foo.txt", ["foo.txt"]),
+        ("deep/talk.json", ["deep/talk.json"]),
+    ],
+)
+def test_what_is_exported_has_the_name_that_was_asked_for_or_a_new_one(tmp_path, given, names):
+    for name in names:
+        path = export_path(given, tmp_path, "s/1")
+        assert path == tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+
+
+async def test_a_conversation_is_exported_twice(tmp_path):
+    async with opened(editor(), tmp_path) as stage:
+        await stage.send("Go")
+        await stage.idle()
+        await stage.send("/export")
+        await stage.send("/export")
+        await stage.send("/export notes")
+        await stage.until((tmp_path / "notes.md").exists)
+        assert len(list(tmp_path.glob("accord-*.md"))) == 2
+
+
+async def test_pages_that_need_the_agent_say_that_it_is_gone(tmp_path):
+    agent = ScriptedAgent(1)
+    async with opened(agent, tmp_path, version=1) as stage:
+        agent.die(1)
+        await stage.shows("gone, F5 starts it again")
+        for key in ("f3", "f2", "shift+tab"):
+            stage.app.clear_notifications()
+            await stage.press(key)
+            await stage.shows("The agent is gone. F5 starts it again.")
+            assert stage.app.screen is stage.app.main
+
+
+async def test_the_list_of_options_shows_the_name_of_the_mode(tmp_path):
+    agent = ScriptedAgent(1)
+    modes = [{"id": "careful", "name": "With care"}, {"id": "quick", "name": "At once"}]
+    option = {"id": "depth", "name": "Depth", "type": "boolean", "currentValue": True}
+    new = {"sessionId": "s", "modes": {"currentModeId": "careful", "availableModes": modes}, "configOptions": [option]}
+    agent.on("session/new", new)
+    async with opened(agent, tmp_path, version=1) as stage:
+        await stage.press("f2")
+        await stage.shows("Options", "Mode", "Depth", "With care")
+        assert "careful" not in stage.text
+
+
+async def test_stopping_what_has_ended_says_so(tmp_path):
+    async with opened(editor(), tmp_path) as stage:
+        await stage.send("Go")
+        await stage.idle()
+        await stage.press("tab", "k", "x")
+        await stage.shows("It has ended already.")

@@ -134,7 +134,7 @@ async def test_who_is_writing_goes_on_writing(tmp_path):
         assert allowed == []
         await stage.shows("tab to answer")
         await stage.press("tab")
-        await stage.shows("esc neither")
+        await stage.shows("esc cancel")
         await stage.press("y")
         await stage.until(lambda: allowed == [True])
         assert stage.prompt == "maybe yes and no"

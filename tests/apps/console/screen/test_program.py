@@ -7,9 +7,13 @@ import os
 import struct
 import sys
 import termios
+from typing import Any
 
 import pytest
 
+from accord.apps.console import talk_command
+from accord.apps.console.screen import program as screen_program
+from accord.cli import main
 from accord.testing import ScriptedAgent, program
 
 if sys.platform == "win32":
@@ -58,6 +62,63 @@ async def test_an_agent_that_crashes_leaves_the_screen_usable(quiet_home):
         assert await accord.wait() == 0
 
 
+@pytest.mark.parametrize("keys", ["\x03\x03", "\x11"], ids=["control-c twice", "control-q"])
+async def test_who_leaves_while_the_agent_starts_leaves_nothing_behind(quiet_home, keys):
+    script = f"echo $$ > {quiet_home}/pid; exec sleep 300"
+    async with at_terminal("--", "sh", "-c", script, cwd=quiet_home) as (terminal, accord):
+        await terminal.sees("starting")
+        for key in keys:
+            terminal.type(key)
+        assert await accord.wait() == 0
+    pid = (quiet_home / "pid").read_text().strip()
+    assert not os.path.exists(f"/proc/{pid}")  # noqa: PTH110, ASYNC240  # nothing else runs
+
+
+async def test_an_agent_that_is_not_there_opens_no_screen(quiet_home):
+    async with at_terminal("--", "no-such-agent", cwd=quiet_home) as (terminal, accord):
+        await terminal.sees("its program 'no-such-agent' is not on PATH")
+        assert await accord.wait() == 127
+        assert "\x1b[?1049h" not in terminal.shown
+
+
+async def test_a_theme_that_there_is_not_is_told_with_all_that_there_are(quiet_home):
+    async with at_terminal("--theme", "drakula", cwd=quiet_home) as (terminal, accord):
+        await terminal.sees("there is no theme 'drakula'; did you mean 'dracula'?")
+        await terminal.sees("accord-dark, accord-light")
+        assert await accord.wait() == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "theme"),
+    [
+        (("nord", "dracula", "gruvbox"), "nord"),
+        ((None, "dracula", "gruvbox"), "dracula"),
+        ((None, None, "gruvbox"), "gruvbox"),
+        ((None, None, None), None),
+    ],
+)
+def test_a_flag_wins_over_a_variable_and_that_over_the_file(tmp_path, monkeypatch, given, theme):
+    flag, variable, file = given
+    monkeypatch.setenv("ACCORD_HOME", str(tmp_path))
+    monkeypatch.delenv("ACCORD_THEME", raising=False)
+    if variable:
+        monkeypatch.setenv("ACCORD_THEME", variable)
+        monkeypatch.setenv("ACCORD_PLAIN", "0")
+    if file:
+        (tmp_path / "config.toml").write_text(f'theme = "{file}"\nplain = true\n')
+    opened: list[Any] = []
+    monkeypatch.setattr(talk_command, "_has_terminal", lambda: True)
+    monkeypatch.setattr(screen_program, "open_screen", lambda *_, **given: opened.append(given["theme"]) or 0)
+    monkeypatch.setattr(screen_program, "talk_plainly", lambda asked: opened.append("plain") or 0)
+    monkeypatch.setenv("TERM", "xterm")
+    words = ["--theme", flag] if flag else []
+    assert main([*words, "--", "sh"]) == 0
+    assert opened == ["plain" if file and not variable else theme]
+    opened.clear()
+    assert main([*words, "--plain", "--", "sh"]) == 0
+    assert opened == ["plain"]
+
+
 async def test_the_plain_mode_draws_nothing(quiet_home, monkeypatch):
     monkeypatch.setenv("ACCORD_PLAIN", "1")
     agent = ScriptedAgent(1)
@@ -66,8 +127,7 @@ async def test_the_plain_mode_draws_nothing(quiet_home, monkeypatch):
         await terminal.sees("Ctrl-D or /quit leaves.")
         await terminal.sees("You: ")
         terminal.type("Hi\n")
-        await terminal.sees("Agent:")
-        await terminal.sees("Hello ␛[31mfrom the agent")
+        await terminal.sees("Answer: Hello ␛[31mfrom the agent")
         await terminal.sees("You: ")
         assert "\x1b" not in terminal.shown
         terminal.type("/quit\n")

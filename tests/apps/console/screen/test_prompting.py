@@ -288,7 +288,7 @@ async def test_own_commands_are_not_sent_but_a_command_of_the_agent_comes_first(
     async with opened(agent, tmp_path) as stage:
         await stage.until(lambda: stage.talk.session.commands)
         await stage.send("/keys")
-        await stage.shows("In the prompt")
+        await stage.shows("Anywhere")
         await stage.press("escape")
         await stage.send("/review")
         await stage.idle()

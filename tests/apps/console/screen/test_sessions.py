@@ -46,7 +46,7 @@ async def test_the_list_of_sessions_is_searched_and_opens_one_in_a_tab(tmp_path,
                 stage.app.action_new_session()
                 await stage.until(lambda: stage.talk.is_open)
         first, second = stage.app.talks
-        await stage.app.close_talk(first)
+        await stage.app.tabs.close(first)
         await stage.press("f3")
         await stage.shows("Sessions", "About milk", "About bread")
         await stage.type("milk")
@@ -72,8 +72,39 @@ async def test_a_session_is_forked_and_deleted_from_the_list(tmp_path):
         await stage.press("f3")
         await stage.shows("The old one")
         await stage.press("ctrl+x")
+        await stage.shows("Delete “The old one”?", "Keep it", "Delete it")
+        await stage.press("enter")
+        await stage.shows("The old one", "ctrl+x delete")
+        assert agent.calls("session/delete") == []
+        await stage.press("ctrl+x")
+        await stage.shows("Delete “The old one”?")
+        await stage.press("down", "enter")
         await agent.seen("session/delete", 1)
         await stage.shows("Deleted.")
+
+
+async def test_deleting_a_session_that_is_open_closes_its_tab_and_waits_for_its_turn(tmp_path):
+    agent = ScriptedAgent(1)
+    agent.on("session/delete", {})
+    agent.on("session/close", {})
+    about = {"cwd": str(tmp_path), "title": "The open one"}
+    agent.on("session/list", lambda asked: {"sessions": [{"sessionId": agent.session_id, **about}]})
+    async with opened(agent, tmp_path, version=1) as stage:
+        open_one = stage.talk
+        await stage.send("Go")
+        asked = await agent.next("session/prompt")
+        await stage.press("f3")
+        await stage.shows("The open one")
+        await stage.press("ctrl+x")
+        await stage.shows("The agent works in that session.")
+        agent.finish(asked)
+        await stage.until(lambda: not open_one.is_busy)
+        await stage.press("ctrl+x")
+        await stage.shows("and close its tab")
+        await stage.press("down", "enter")
+        await agent.seen("session/delete", 1)
+        assert agent.calls("session/delete")[0].params["sessionId"] == open_one.session_id
+        await stage.until(lambda: open_one not in stage.app.talks and stage.talk.is_open)
 
 
 async def test_tabs_show_the_state_of_each_session(tmp_path):
@@ -84,11 +115,11 @@ async def test_tabs_show_the_state_of_each_session(tmp_path):
         first = stage.talk
         await stage.press("ctrl+n")
         await stage.until(lambda: stage.talk is not first and stage.talk.is_open)
-        assert "1◐ new session" in stage.lines[0]
+        assert "1◐ Go" in stage.lines[0]
         agent.say("Hello from the first", session_id=first.session_id)
         agent.finish(asked)
         await stage.until(lambda: not first.is_busy)
-        await stage.shows("1• new session")
+        await stage.shows("1• Go")
         assert "Hello from the first" not in stage.text
         await stage.press("alt+left")
         await stage.shows("Hello from the first")
@@ -113,7 +144,7 @@ async def test_a_question_in_another_tab_is_seen_and_waits_there(tmp_path):
         await stage.until(lambda: first.asking.first is not None)
         await stage.shows("1?")
         assert "Permission" not in stage.text
-        stage.app.show_talk(first)
+        stage.app.tabs.show(first)
         await stage.asked()
         assert "Permission" in stage.text
         await stage.press("n")
@@ -157,7 +188,7 @@ async def test_a_dead_agent_is_started_again_with_its_session(tmp_path, can):
         agent.say("Let me")
         await stage.shows("Let me")
         agent.die(3, "out of memory")
-        await stage.shows("The agent is gone", "exit code 3", "out of memory", "F5", "gone, F5 starts it again")
+        await stage.shows("is gone while answering", "exit code 3", "out of memory", "F5", "gone, F5 starts it again")
         await stage.send("Still there?")
         await stage.shows("1 Still there?")
         await stage.press("f5")
@@ -178,5 +209,90 @@ async def test_an_agent_that_dies_in_the_middle_of_a_word_is_no_trouble(tmp_path
     async with opened(agent, tmp_path, version=version, ready=False) as stage:
         await stage.until(lambda: stage.talk.is_open or stage.app.agent.state == "gone")
         await stage.send("milk")
-        await stage.shows("The agent is gone", "Killed")
+        await stage.shows("is gone while answering", "Killed")
         assert not stage.talk.is_busy
+
+
+def of_two_directories(tmp_path) -> ScriptedAgent:
+    """An agent that has kept a session of another directory, in which there is a file."""
+    (tmp_path / "here").mkdir()
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "notes.txt").write_text("of there")
+    agent = ScriptedAgent(1)
+    agent.on(
+        "session/list", {"sessions": [{"sessionId": "old", "cwd": str(tmp_path / "there"), "title": "The old one"}]}
+    )
+    agent.on("session/load", {})
+    agent.on("session/resume", {})
+    agent.on("session/fork", {"sessionId": "forked"})
+    return agent
+
+
+@pytest.mark.parametrize(("key", "method"), [("enter", "session/load"), ("ctrl+f", "session/fork")])
+async def test_a_session_of_another_directory_is_taken_up_or_forked_there(tmp_path, key, method):
+    agent = of_two_directories(tmp_path)
+    async with opened(agent, tmp_path / "here", version=1) as stage:
+        first = stage.talk
+        await stage.press("f3")
+        await stage.shows("The old one")
+        await stage.press(key)
+        await stage.until(lambda: stage.talk is not first and stage.talk.is_open)
+        assert agent.calls(method)[0].params["cwd"] == str(tmp_path / "there")
+        assert f"this session works in {tmp_path / 'there'}" in stage.story.replace("\n", " ")
+        await stage.type("@no")
+        await stage.shows("notes.txt")
+        await stage.press("tab", "enter")
+        asked = await agent.next("session/prompt")
+        assert str(tmp_path / "there" / "notes.txt") in str(asked.params["prompt"])
+        agent.finish(asked)
+        await stage.idle()
+        stage.app.tabs.show(first)
+        await stage.type("@no")
+        await stage.until(lambda: str(tmp_path / "here") in stage.app.prompting._files)
+        assert "notes.txt" not in stage.lines[-4]
+        assert stage.app.main.completion.chosen is None
+
+
+async def test_a_session_that_is_asked_for_is_taken_up_in_its_own_directory(tmp_path):
+    agent = of_two_directories(tmp_path)
+    async with opened(agent, tmp_path / "here", version=1, resume="old") as stage:
+        assert agent.calls("session/load")[0].params["cwd"] == str(tmp_path / "there")
+        assert stage.talk.cwd == str(tmp_path / "there")
+        await stage.shows("this session works in")
+
+
+async def test_a_session_that_was_refused_is_tried_again(tmp_path):
+    agent = ScriptedAgent(1)
+    agent.on("session/resume", {})
+    agent.on("session/list", {"sessions": []})
+    agent.on("session/load", lambda asked: asked.fail(-32603, "not now"))
+    async with opened(agent, tmp_path, version=1, resume="old", ready=False) as stage:
+        await stage.shows("can't be taken up: not now", "F5 tries again, Ctrl+N begins a new one", "○ no session")
+        assert "opening a session" not in stage.text
+        agent.on("session/load", {})
+        await stage.press("f5")
+        await stage.until(lambda: stage.talk.is_open)
+        assert stage.talk.session_id == "old"
+        assert agent.calls("session/new") == []
+        assert agent.calls("session/load")[-1].params["sessionId"] == "old"
+
+
+async def test_the_window_says_that_something_is_asked_in_whichever_tab(tmp_path):
+    agent = Agent("asker", version="1")
+
+    @agent.prompt
+    async def ask(turn: Turn) -> None:
+        async with turn.tool_call("Do it") as call:
+            await turn.allowed(call)
+
+    async with opened(agent, tmp_path) as stage:
+        first = stage.talk
+        await stage.send("Go")
+        await stage.asked()
+        assert stage.titles[-1].startswith("? ")
+        stage.app.action_new_session()
+        await stage.until(lambda: stage.talk is not first and stage.talk.is_open)
+        assert stage.titles[-1].startswith("? ")
+        await first.stop()
+        await stage.until(lambda: not first.is_busy)
+        assert not stage.titles[-1].startswith("? ")

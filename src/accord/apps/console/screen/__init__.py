@@ -8,6 +8,8 @@ from importlib import import_module
 from pathlib import Path
 
 from accord.apps.console.failures import ConsoleFailed
+from accord.apps.console.known_agents import KnownAgent
+from accord.apps.console.records import Records
 from accord.apps.console.screen.collecting import keep_collector_calm
 from accord.client.commands import AnyTarget
 from accord.session.servers import McpServer
@@ -20,10 +22,13 @@ def main(
     *,
     name: str,
     cwd: Path,
+    known: KnownAgent | None = None,
     title: str | None = None,
     servers: Sequence[McpServer] = (),
     resume: str | None = None,
+    continues: bool = False,
     state: Path | None = None,
+    records: Records | None = None,
     theme: str | None = None,
     mode: str | None = None,
     model: str | None = None,
@@ -47,11 +52,14 @@ def main(
         opening.Opening(
             target=target,
             name=name,
+            known=known,
             title=title or name,
             cwd=cwd,
             servers=list(servers),
             resume=resume,
+            continues=continues,
             state=state,
+            records=records,
             theme=theme,
             mode=mode,
             model=model,

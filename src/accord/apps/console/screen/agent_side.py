@@ -5,10 +5,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from accord import __version__
-from accord.apps.console.screen.failing import failure_of
+from accord.apps.console.continuing import last_session, listed
+from accord.apps.console.explaining import TOO_LONG
+from accord.apps.console.heard import Heard
+from accord.apps.console.history import Prompts
+from accord.apps.console.known_agents import KnownAgent
+from accord.apps.console.records import Recording, Records
+from accord.apps.console.screen.blocks.block import Block
+from accord.apps.console.screen.blocks.remarks import Failure
+from accord.apps.console.screen.failing import failure_of, failure_of_agent, not_taken_up
+from accord.apps.console.screen.story import Part, Story
 from accord.apps.console.screen.talk import Talk
 from accord.apps.console.screen.traffic import Traffic
 from accord.client import permissions
@@ -22,6 +32,7 @@ from accord.client.terminal import TerminalEvent
 from accord.client.workspace import Workspace
 from accord.dialects.negotiation import Offered
 from accord.errors import AccordError, ConnectionClosed, InvalidParams
+from accord.session import replay as retold
 from accord.session.capabilities import AuthMethod, Implementation
 from accord.session.requests import Elicit, ElicitationAnswer, PermissionAnswer, RequestPermission, SessionSummary
 from accord.session.servers import McpServer
@@ -29,6 +40,8 @@ from accord.session.updates import Change
 
 __all__ = ["AgentSide", "Owner"]
 
+_FORGET_SECONDS = 1.0
+_PLACE_SECONDS = 5.0
 _INFO = Implementation(name="accord", title="accord", version=__version__)
 
 
@@ -60,6 +73,8 @@ class AgentSide:
         target: AnyTarget,
         owner: Owner,
         *,
+        known: KnownAgent,
+        records: Records | None = None,
         servers: Iterable[McpServer] = (),
         version: Offered = "auto",
         deadlines: Deadlines | None = None,
@@ -69,6 +84,10 @@ class AgentSide:
         self.talks: list[Talk] = []
         self._target = target
         self._owner = owner
+        self._known = known
+        self._records = records
+        self._heard = Heard()
+        self._doing_last = ""
         self._servers = list(servers)
         self._version: Offered = version
         self._deadlines = deadlines
@@ -80,7 +99,7 @@ class AgentSide:
         self._is_logging_in = False
         self.choices = permissions.remember(self._permission)
         if isinstance(target, Command) and target.on_stderr is None:
-            target.on_stderr = self.traffic.stderr
+            target.on_stderr = self._stderr
 
     @property
     def client(self) -> Client:
@@ -92,7 +111,9 @@ class AgentSide:
         await self.aclose()
         self._set("starting")
         self._early.clear()
-        self._workspace = Workspace(on_terminal=self._terminal)
+        self._heard = Heard(on_too_long=self._too_long)
+        self._doing_last = ""
+        self._workspace = Workspace(read=not self._known.reads_itself, on_terminal=self._terminal)
         client = self._client = Client(
             self._target,
             version=self._version,
@@ -104,7 +125,7 @@ class AgentSide:
             workspace=self._workspace,
             info=_INFO,
             deadlines=self._deadlines,
-            on_frame=self.traffic.frame,
+            on_frame=self._frame,
         )
         try:
             await client.open()
@@ -115,6 +136,10 @@ class AgentSide:
         self._watch()
         self._set("ready")
 
+    def failure(self, error: Exception, doing: str = "starting") -> Failure:
+        """What keeps the agent from working, told to its user."""
+        return failure_of_agent(error, doing, self._known, self._heard)
+
     async def aclose(self) -> None:
         """End the agent and all that it started. Safe to call twice."""
         if self._watching is not None:
@@ -123,28 +148,71 @@ class AgentSide:
         client, workspace = self._client, self._workspace
         self._client = self._workspace = None
         self.state = "gone"
+        for talk in self.talks:
+            await talk.kept()
         if client is not None:
             await client.aclose()
         if workspace is not None:
             await workspace.aclose()
 
+    async def end(self) -> None:
+        """As `aclose`, for good: sessions in which nothing was said are not left in the agent's list."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_FORGET_SECONDS):
+                for talk in self.talks:
+                    await self._forget_unused(talk)
+        await self.aclose()
+
+    async def _forget_unused(self, talk: Talk) -> None:
+        if not talk.is_unused or self._client is None or not self._client.agent.capabilities.delete:
+            return
+        with contextlib.suppress(AccordError):
+            await self._client.delete_session(talk.session_id or "")
+
     async def open(self, talk: Talk) -> bool:
         """A new session; False when it was refused, which the talk shows."""
         servers = self._taken(talk)
+        talk.is_new = True
         return await self._fill(talk, lambda: self.client.new_session(talk.cwd, servers))
 
     async def take_up(self, talk: Talk, session_id: str, *, replay: bool = True) -> bool:
         """A session that the agent has kept: with its history where it can tell it, else without, else a new one."""
         can, servers = self.client.agent.capabilities, self._taken(talk)
+        talk.is_new = False
         if replay and can.load:
-            talk.story.clear()
-            talk.session_id = session_id
-            return await self._fill(talk, lambda: self.client.load_session(session_id, talk.cwd, servers))
+            return await self._load(talk, session_id, servers)
+        if talk.session is None:
+            await self._tell_record(talk, session_id)
+        talk.story.begin_part()
         if can.resume:
             talk.session_id = session_id
-            return await self._fill(talk, lambda: self.client.resume_session(session_id, talk.cwd, servers))
+            return await self._fill(
+                talk, lambda: self.client.resume_session(session_id, talk.cwd, servers), not_taken_up
+            )
         talk.say("this agent cannot take up a session: a new one was begun, which does not know what is above")
         return await self.open(talk)
+
+    async def _load(self, talk: Talk, session_id: str, servers: list[McpServer]) -> bool:
+        known, is_new_here = list(talk.story.blocks), talk.session is None
+        talk.story.clear()
+        talk.session_id = session_id
+        done = await self._fill(talk, lambda: self.client.load_session(session_id, talk.cwd, servers), not_taken_up)
+        if talk.session is None or not talk.session.transcript.timeline:
+            talk.story.begin_with(known)  # better than nothing, which is what the agent has told
+            if done and is_new_here:
+                await self._tell_record(talk, session_id)
+        return done
+
+    async def _tell_record(self, talk: Talk, session_id: str) -> None:
+        """What we have kept of a session, in place of what the agent does not tell."""
+        if self._records is None:
+            return
+        for part in await asyncio.to_thread(self._records.find, self._known.key, session_id):
+            story = Story(talk.cwd, _unheard)
+            for change in retold(part):
+                story.tell(change)
+            for block in story.blocks:
+                talk.story.add(block)
 
     async def fork(self, talk: Talk, session_id: str) -> bool:
         """A new session that begins with the history of another."""
@@ -155,19 +223,54 @@ class AgentSide:
         """Start the agent again and take up every session that was open."""
         await self.start()
         for talk in list(self.talks):
-            if talk.session_id is None:
-                await self.open(talk)
-            else:
-                await self.take_up(talk, talk.session_id, replay=replay or not self.client.agent.capabilities.resume)
+            await self._open_again(talk, replay=replay)
 
-    async def sessions(self, most: int = 1000) -> list[SessionSummary]:
-        """Those that the agent has kept, of all directories, as many as anybody would look through."""
-        found: list[SessionSummary] = []
-        async for summary in self.client.list_sessions():
-            found.append(summary)
-            if len(found) >= most:
-                break
-        return found
+    async def _open_again(self, talk: Talk, *, replay: bool = False) -> None:
+        """The session that it has, or that was refused to it; its history is told if it has not been told here."""
+        if talk.session_id is None:
+            await self.open(talk)
+        else:
+            tells = replay or talk.session is None or not self.client.agent.capabilities.resume
+            await self.take_up(talk, talk.session_id, replay=tells)
+
+    async def login(self) -> bool:
+        """Log in by what the user chooses; False for none. Sessions that are closed for it are taken up again."""
+        try:
+            done = await self.client.login()
+        finally:
+            self._end_login()
+        if done:
+            await self._take_up_closed()
+        return done
+
+    async def sessions(self) -> list[SessionSummary]:
+        """Those that the agent has kept, of all directories, as many as anybody would look through.
+
+        Of an agent that lists none, those that were held with it here.
+        """
+        if self.client.agent.capabilities.list:
+            return await listed(self.client)
+        return [] if self._records is None else await asyncio.to_thread(self._records.listed, self._known.key)
+
+    async def place_of(self, session_id: str) -> str | None:
+        """The directory that a kept session belongs to, where that is known."""
+        kept: list[SessionSummary] = []
+        with contextlib.suppress(AccordError, TimeoutError):
+            async with asyncio.timeout(_PLACE_SECONDS):
+                kept = await self.sessions()
+        return next((each.cwd for each in kept if each.session_id == session_id and each.cwd), None)
+
+    async def delete(self, session_id: str) -> None:
+        """At the agent, where it can, and then here."""
+        if self.client.agent.capabilities.delete:
+            await self.client.delete_session(session_id)
+        if self._records is not None:
+            await asyncio.to_thread(self._records.forget, self._known.key, session_id)
+
+    async def last_session(self, state: Path | None, cwd: Path) -> str | None:
+        """The one that `--continue` means."""
+        prompts = None if state is None else Prompts(state)
+        return await last_session(self.client, prompts, self._known.key, cwd)
 
     async def leave(self, talk: Talk) -> None:
         """Close its session and forget it."""
@@ -176,6 +279,7 @@ class AgentSide:
         if talk.session is not None and not talk.session.is_closed:
             with contextlib.suppress(AccordError):
                 await talk.session.close()
+            await self._forget_unused(talk)
 
     def kill_terminals(self, terminal_ids: Iterable[str]) -> list[Coroutine[Any, Any, None]]:
         """What ends the commands among these that run in our workspace."""
@@ -197,25 +301,44 @@ class AgentSide:
                 taken.append(server)
         return taken
 
-    async def _fill(self, talk: Talk, work: Callable[[], Awaitable[Session]]) -> bool:
+    async def _fill(
+        self, talk: Talk, work: Callable[[], Awaitable[Session]], failed: Callable[[Exception], Failure] = failure_of
+    ) -> bool:
         if talk not in self.talks:
             self.talks.append(talk)
         try:
             session = await work()
         except ConnectionClosed:
+            self._doing_last = "opening a session"
             return False  # told by whoever watches
         except (AccordError, ValueError, OSError) as error:
-            talk.fail(failure_of(error))
+            talk.fail(failed(error))
             return False
         finally:
-            self._is_logging_in = False
-            if self._client is not None and (self._watching is None or self._watching.done()):
-                self._watch()
+            is_another_connection = self._end_login()
         talk.session_id = session.id
+        talk.recording = None if self._records is None else Recording(self._records, self._known.key, session)
         for change in self._early.pop(session.id, ()):
             talk.story.tell(change)
         talk.opened(session)
+        if is_another_connection:
+            await self._take_up_closed()
         return True
+
+    def _end_login(self) -> bool:
+        """Whether the client stands on another connection than before: it was a login in the terminal."""
+        was_logging_in, self._is_logging_in = self._is_logging_in, False
+        is_watched = self._watching is not None and not self._watching.done()
+        if not was_logging_in or is_watched or self._client is None:
+            return False
+        self._watch()
+        return True
+
+    async def _take_up_closed(self) -> None:
+        """The sessions that a login in the terminal has closed, and those that have waited for it."""
+        for talk in list(self.talks):
+            if not talk.is_open:
+                await self._open_again(talk)
 
     def _watch(self) -> None:
         self._watching = asyncio.create_task(self._watch_connection(self.client), name="accord agent side")
@@ -225,13 +348,28 @@ class AgentSide:
         if self._is_logging_in or client is not self._client:
             return
         self._set("gone")
+        is_cut_off = any(talk.is_cut_off for talk in self.talks)
+        doing = "answering" if is_cut_off else self._doing_last or "it had nothing to do"
         for talk in self.talks:
-            talk.fail(failure_of(reason))
+            talk.fail(self.failure(reason, doing))
             talk.closed()
 
     def _set(self, state: Literal["starting", "ready", "gone"]) -> None:
         self.state = state
         self._owner.agent_changed()
+
+    def _frame(self, direction: Literal["sent", "received"], frame: bytes) -> None:
+        self.traffic.frame(direction, frame)
+        self._heard.frame(direction, frame)
+
+    def _stderr(self, piece: bytes) -> None:
+        self.traffic.stderr(piece)
+        self._heard.stderr(piece)
+
+    def _too_long(self) -> None:
+        talk = self._owner.current_talk()
+        if talk is not None:
+            talk.say(TOO_LONG)
 
     def _talk(self, session_id: str | None) -> Talk | None:
         return next((talk for talk in self.talks if talk.session_id == session_id and session_id is not None), None)
@@ -263,3 +401,6 @@ class AgentSide:
     async def _run_login(self, command: Command) -> int:
         self._is_logging_in = True
         return await self._owner.run_login(command)
+
+
+def _unheard(part: Part, block: Block | None) -> None: ...

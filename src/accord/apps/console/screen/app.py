@@ -9,46 +9,49 @@ import time
 from collections.abc import Coroutine, Iterable, Sequence
 from typing import Any, ClassVar, Literal
 
-from textual import on
-from textual.app import App, SuspendNotSupported, SystemCommand
+from rich.text import Text
+from textual import events, on
+from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from accord.apps.console.choosing import choose_mode, choose_model
-from accord.apps.console.failures import ConsoleFailed
-from accord.apps.console.logins import described
+from accord.apps.console.continuing import NOTHING_EARLIER
 from accord.apps.console.sanitising import one_line
 from accord.apps.console.screen.agent_side import AgentSide
 from accord.apps.console.screen.blocks.block import Block
 from accord.apps.console.screen.blocks.messages import Thought
 from accord.apps.console.screen.blocks.tool_calls import ToolCallBlock
-from accord.apps.console.screen.blocks.welcome import Welcome
 from accord.apps.console.screen.drafts import Drafts
 from accord.apps.console.screen.drawing.code import warm_up
 from accord.apps.console.screen.drawing.ink import Palette, palette_of
-from accord.apps.console.screen.failing import failure_of
+from accord.apps.console.screen.editing import Editing
+from accord.apps.console.screen.ending import Ending
+from accord.apps.console.screen.failing import failure_of, own_fault
+from accord.apps.console.screen.handing_over import HandingOver
+from accord.apps.console.screen.keyboard import Keyboard
+from accord.apps.console.screen.logging_in import LoggingIn
 from accord.apps.console.screen.main_screen import MainScreen
-from accord.apps.console.screen.mentions import content_of
 from accord.apps.console.screen.opening import Opening
 from accord.apps.console.screen.page_turning import PageTurning
-from accord.apps.console.screen.pages.choosing import ChoicePage, Entry
 from accord.apps.console.screen.pages.review import EditFile
+from accord.apps.console.screen.pictures import Pictures
 from accord.apps.console.screen.prompting import Prompting
 from accord.apps.console.screen.shell import Shell
 from accord.apps.console.screen.showing import Showing
+from accord.apps.console.screen.tabs import Tabs
 from accord.apps.console.screen.talk import Heard, Talk
 from accord.apps.console.screen.themes import THEMES, usual_theme
+from accord.apps.console.screen.widgets.completion import CompletionPanel
 from accord.apps.console.screen.widgets.conversation import ConversationView
 from accord.apps.console.screen.widgets.form import LinkBar
+from accord.apps.console.screen.widgets.lines import LinesView
 from accord.apps.console.screen.widgets.panels import QueuePanel, TabsLine
 from accord.apps.console.screen.widgets.permission import PermissionBar
 from accord.apps.console.screen.widgets.prompt import PromptEditor
 from accord.client.commands import Command
-from accord.client.login import run_in_terminal
 from accord.errors import AccordError
 from accord.session.capabilities import AuthMethod
-from accord.session.content import Content
-from accord.session.word import Unknown
 
 __all__ = ["Console"]
 
@@ -70,19 +73,32 @@ class Console(App[int]):
     ENABLE_COMMAND_PALETTE = True
 
     def __init__(self, opening: Opening) -> None:
-        super().__init__()
+        # Textual would make a grey of each colour, and black of the terminal's own, which is then black on black.
+        super().__init__(ansi_color=True if "NO_COLOR" in os.environ else None)
         self.opening = opening
         self.agent = AgentSide(
-            opening.target, self, servers=opening.servers, version=opening.version, deadlines=opening.deadlines
+            opening.target,
+            self,
+            known=opening.agent,
+            records=opening.records,
+            servers=opening.servers,
+            version=opening.version,
+            deadlines=opening.deadlines,
         )
         self.drafts = Drafts(opening.state)
         self.shell = Shell()
-        self.talks: list[Talk] = []
-        self.talk = self._new_talk()
+        self.tabs = Tabs(self)
         self.palette: Palette
         self.prompting = Prompting(self)
         self.turning = PageTurning(self)
+        self.editing = Editing(self)
+        self.pictures = Pictures(self)
+        self.logging_in = LoggingIn(self)
+        self.handing_over = HandingOver(self)
+        self.keyboard = Keyboard(self)
+        self.ending = Ending(self.exit)
         self.main = MainScreen()
+        self.main.prompt.writing = self.prompting
         self.showing = Showing(self)
         self._tasks: set[asyncio.Task[Any]] = set()
         self.faults: list[BaseException] = []
@@ -90,9 +106,17 @@ class Console(App[int]):
         self._last_interrupt = 0.0
         for theme in THEMES:
             self.register_theme(theme)
-        known = opening.theme in self.available_themes
-        self.theme = opening.theme if opening.theme is not None and known else usual_theme(os.environ)
+        self.theme = opening.theme or usual_theme(os.environ)
         self._set_palette()
+
+    @property
+    def talk(self) -> Talk:
+        """The one that is on the screen."""
+        return self.tabs.current
+
+    @property
+    def talks(self) -> list[Talk]:
+        return self.tabs.talks
 
     @property
     def conversation(self) -> ConversationView:
@@ -108,13 +132,16 @@ class Console(App[int]):
         return self.main
 
     def on_mount(self) -> None:
+        if not self.is_headless:
+            self.ending.heed()
         self.theme_changed_signal.subscribe(self, lambda _: self._restyle())
+        self.app_resume_signal.subscribe(self, self.showing.come_back)  # pyright: ignore[reportUnknownMemberType]
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
         self._restyle()
-        self.show_talk(self.talk)
-        self.showing.window_title(None)
+        self.tabs.show(self.talk)
+        self.showing.window_title()
         for notice in self.opening.notices:
             self.tell(notice, "warning")
         self.begin(self._start())
@@ -125,11 +152,26 @@ class Console(App[int]):
         try:
             await self.agent.start()
         except (AccordError, OSError, ValueError) as error:
-            talk.fail(failure_of(error))
+            talk.fail(self.agent.failure(error))
             return
+        if wanted is None and self.opening.continues:
+            wanted = await self._last_session(talk)
+        elif wanted is not None and (place := await self.agent.place_of(wanted)):
+            self.tabs.move(talk, place)
         opened = await (self.agent.open(talk) if wanted is None else self.agent.take_up(talk, wanted))
         if opened:
+            self.tabs.say_where(talk)
             await self._choose_as_asked(talk)
+
+    async def _last_session(self, talk: Talk) -> str | None:
+        last = None
+        try:
+            last = await self.agent.last_session(self.opening.state, self.opening.cwd)
+        except AccordError as error:
+            talk.fail(self.agent.failure(error, "listing the sessions"))
+        if last is None:
+            talk.say(NOTHING_EARLIER)
+        return last
 
     async def _choose_as_asked(self, talk: Talk) -> None:
         assert talk.session is not None
@@ -158,57 +200,22 @@ class Console(App[int]):
             log.error("a fault of the screen", exc_info=error)
             self.tell(f"A fault of accord itself, please report it: {error!r}", "error")
 
+    def _fatal_error(self) -> None:
+        self.panic(Text(own_fault()))  # Textual would print the values of all variables
+
     async def on_unmount(self) -> None:
-        self.keep_draft()
+        self.tabs.keep_draft()
         for task in list(self._tasks):
             task.cancel()
         await self.shell.aclose()
-        await self.agent.aclose()
+        await self.agent.end()
+        self.ending.forget()
 
     def tell(self, text: str, severity: Literal["information", "warning", "error"] = "information") -> None:
         """A line that goes away by itself."""
         self.notify(one_line(text, 400), severity=severity, markup=False)
 
-    # talks
-
-    def _new_talk(self) -> Talk:
-        talk = Talk(str(self.opening.cwd), self.talk_changed, self._compose)
-        talk.story.blocks.append(Welcome(self.opening.shown_name, talk.cwd))
-        self.talks.append(talk)
-        return talk
-
-    def _compose(self, talk: Talk, text: str) -> list[Content]:
-        return content_of(text, self.opening.cwd, self.agent.client.agent.capabilities)
-
-    def show_talk(self, talk: Talk) -> None:
-        """Put this one on the screen."""
-        self.keep_draft()
-        self.talk = talk
-        talk.has_news = False
-        self.conversation.show(talk.story.blocks)
-        self.prompt.take(talk.draft)
-        for what in ("plan", "questions", "queue", "commands", "status"):
-            self.talk_changed(talk, what, None)
-
-    def add_talk(self) -> Talk:
-        """A new one, on the screen, without a session yet."""
-        talk = self._new_talk()
-        self.show_talk(talk)
-        return talk
-
-    async def close_talk(self, talk: Talk) -> None:
-        """The last one cannot be closed."""
-        if len(self.talks) > 1:
-            place = self.talks.index(talk)
-            self.talks.remove(talk)
-            if talk is self.talk:
-                self.show_talk(self.talks[max(0, place - 1)])
-            self.showing.tabs()
-            await self.agent.leave(talk)
-
-    def keep_draft(self) -> None:
-        if self.talk.session_id is not None:
-            self.drafts.keep(self.talk.session_id, self.talk.draft)
+    # the talks
 
     def current_talk(self) -> Talk | None:
         return self.talk
@@ -225,13 +232,21 @@ class Console(App[int]):
     def _restyle(self) -> None:
         self._set_palette()
         self.conversation.palette = self.palette
+        self.main.questions.put_palette(self.palette)
+        for page in self.screen_stack:
+            for view in page.query(LinesView):
+                view.palette = self.palette
         for what in ("plan", "queue"):
             self.talk_changed(self.talk, what, None)
 
     def set_window_title(self, title: str) -> None:
         """The title of the terminal itself."""
-        if self._driver is not None and not self.is_headless:
+        if self._driver is not None and not self.is_headless and not self.handing_over.is_away:
             self._driver.write(f"\x1b]2;{title}\x07")
+
+    def bell(self) -> None:
+        if not self.handing_over.is_away:
+            super().bell()
 
     # what the agent's side wants
 
@@ -239,17 +254,10 @@ class Console(App[int]):
         self.showing.agent_changed()
 
     async def choose_login(self, methods: Sequence[AuthMethod]) -> str | None:
-        if self.opening.login is not None:
-            return self.opening.login
-        entries = [Entry(method.id, described(method)) for method in methods if not isinstance(method, Unknown)]
-        return await self.ask_page(ChoicePage("The agent wants you to log in", entries)) if entries else None
+        return await self.logging_in.choose(methods)
 
     async def run_login(self, command: Command) -> int:
-        try:
-            with self.suspend():
-                return await run_in_terminal(command)
-        except SuspendNotSupported:
-            raise ConsoleFailed("this terminal can't be handed over for a login", "Log in outside of accord") from None
+        return await self.handing_over.run(command)
 
     async def ask_page(self, page: Screen[str | None]) -> str | None:
         """Show a page and wait for what is chosen there."""
@@ -264,18 +272,6 @@ class Console(App[int]):
 
     # messages of the widgets
 
-    @on(PromptEditor.Sent)
-    def _sent(self, event: PromptEditor.Sent) -> None:
-        self.prompting.sent(event.text)
-
-    @on(PromptEditor.Edge)
-    def _edge(self, event: PromptEditor.Edge) -> None:
-        self.prompting.edge(event.step)
-
-    @on(PromptEditor.Steering)
-    def _steering(self, event: PromptEditor.Steering) -> None:
-        self.prompting.steer(event.key)
-
     @on(PromptEditor.Leave)
     def _leave(self) -> None:
         self.exit(0)
@@ -285,14 +281,14 @@ class Console(App[int]):
         self.talk.draft = self.prompt.text
         self.prompting.written()
 
+    @on(CompletionPanel.Taken)
+    def _completion_taken(self) -> None:
+        self.prompting.focus()
+        self.prompting.accept_completion()
+
     @on(QueuePanel.Chosen)
     def _queue_chosen(self, event: QueuePanel.Chosen) -> None:
         self.prompting.queue_chosen(event)
-
-    @on(PermissionBar.TypedElsewhere)
-    def _typed_elsewhere(self, event: PermissionBar.TypedElsewhere) -> None:
-        self.prompt.focus()
-        self.prompt.insert(event.character)
 
     @on(ConversationView.Acted)
     def _acted(self, event: ConversationView.Acted) -> None:
@@ -300,7 +296,7 @@ class Console(App[int]):
 
     @on(EditFile)
     def _edit_file(self, event: EditFile) -> None:
-        self.turning.edit_file(event.path, event.line)
+        self.begin(self.editing.file(event.path, event.line))
 
     @on(LinkBar.Opened)
     def _open_link(self, event: LinkBar.Opened) -> None:
@@ -310,6 +306,15 @@ class Console(App[int]):
             self.tell("Only http and https addresses are opened.", "warning")
 
     # keys
+
+    async def on_event(self, event: events.Event) -> None:
+        if isinstance(event, events.Key | events.Paste) and not event.is_forwarded and await self.keyboard.takes(event):
+            return
+        await super().on_event(event)
+
+    async def does(self, key: str) -> bool:
+        """Whether the key means something where the focus is, or around it; then it is done now."""
+        return await self._check_bindings(key, priority=True) or await self._check_bindings(key)
 
     def action_stop(self) -> None:
         talk = self.talk
@@ -321,7 +326,7 @@ class Console(App[int]):
         elif talk.is_busy:
             self.begin(talk.stop())
         elif self.focused is not self.prompt:
-            self.prompt.focus()
+            self.prompting.focus()
 
     def action_interrupt(self) -> None:
         selected = self.screen.get_selected_text() or (self.prompt.selected_text if self.prompt.has_focus else "")
@@ -345,15 +350,16 @@ class Console(App[int]):
         self.exit(0)
 
     def action_other_focus(self) -> None:
-        if self.prompting.accept_completion():
+        if self.prompting.accept_completion() or self.prompting.take_example():
             return
-        places = [self.prompt, self.conversation]
+        places: list[Any] = [self.prompt, *([self.main.queue] if self.talk.queue else []), self.conversation]
         if self.main.questions.question is not None and not self.main.questions.has_the_focus:
             self.main.questions.take_focus()
         elif self.main.questions.has_the_focus and not isinstance(self.focused, PermissionBar):
             self.screen.focus_next()
         else:
-            places[self.focused is self.prompt].focus()
+            here = places.index(self.focused) if self.focused in places else -1
+            self.screen.set_focus(places[(here + 1) % len(places)])
 
     def action_next_mode(self) -> None:
         if self.main.questions.has_the_focus and not isinstance(self.focused, PermissionBar):
@@ -387,21 +393,19 @@ class Console(App[int]):
         self.conversation.follow()
 
     def action_new_session(self) -> None:
-        talk = self.add_talk()
+        talk = self.tabs.add()
         if self.agent.state == "ready":
             self.begin(self.agent.open(talk))
 
     def action_close_session(self) -> None:
-        self.begin(self.close_talk(self.talk))
+        self.begin(self.tabs.close(self.talk))
 
     def action_next_tab(self, step: int) -> None:
-        place = (self.talks.index(self.talk) + step) % len(self.talks)
-        self.show_talk(self.talks[place])
+        self.tabs.go(step)
 
     @on(TabsLine.Chosen)
     def _tab_chosen(self, event: TabsLine.Chosen) -> None:
-        if 0 <= event.place < len(self.talks):
-            self.show_talk(self.talks[event.place])
+        self.tabs.go_to(event.place)
 
     def action_restart(self) -> None:
         self.begin(self._restart())
@@ -414,13 +418,13 @@ class Console(App[int]):
         try:
             await self.agent.restart()
         except (AccordError, OSError, ValueError) as error:
-            self.talk.fail(failure_of(error))
+            self.talk.fail(self.agent.failure(error))
 
     def action_send_now(self) -> None:
         self.begin(self.prompting.send_now())
 
     def action_edit_draft(self) -> None:
-        self.turning.edit_draft()
+        self.begin(self.editing.prompt())
 
     def action_history(self) -> None:
         self.begin(self.turning.history())

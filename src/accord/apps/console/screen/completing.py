@@ -12,7 +12,7 @@ from accord.apps.console.screen.files import best_matches, match_score
 from accord.apps.console.screen.mentions import quoted
 from accord.session.entities import Command
 
-__all__ = ["OWN_COMMANDS", "Completion", "completions"]
+__all__ = ["OWN_COMMANDS", "Completion", "completions", "own_command"]
 
 OWN_COMMANDS = {
     "log": "what was said on the wire, and the agent's stderr",
@@ -27,7 +27,9 @@ OWN_COMMANDS = {
     "restart": "start the agent again, with this session",
     "quit": "leave",
 }
-"""What the screen does itself. A command of the agent's that has the same name comes first."""
+"""What the screen does itself. Where a command of the agent's has the same name, `/accord:NAME` is the screen's."""
+
+_OURS = "accord:"
 
 _FILE = re.compile(r'(?:(?<=\s)|^)@(?:"([^"]*)|([^\s"]*))$')
 _COMMAND = re.compile(r"^/([\w.:-]*)$")
@@ -55,18 +57,29 @@ def completions(
     return []
 
 
+def own_command(text: str, commands: Sequence[Command]) -> tuple[str, str] | None:
+    """The name of the screen's own command that was written, and what follows it; None for anything else."""
+    word, _, rest = text.strip().partition(" ")
+    name = word.removeprefix("/").removeprefix(_OURS)
+    if not word.startswith("/") or name not in OWN_COMMANDS:
+        return None
+    is_of_agent = any(command.name == word.removeprefix("/") for command in commands)
+    return None if is_of_agent else (name, rest.strip())
+
+
 def _commands(typed: str, commands: Sequence[Command]) -> list[Completion]:
     known = {
         command.name: f"{one_line(command.description)}{f'  <{one_line(command.hint)}>' if command.hint else ''}"
         for command in commands
     }
-    own = {name: f"{meaning}  (accord)" for name, meaning in OWN_COMMANDS.items() if name not in known}
+    own = {
+        f"{_OURS}{name}" if name in known else name: f"{meaning}  (accord)" for name, meaning in OWN_COMMANDS.items()
+    }
+    known |= {name: f"{known[name]}  (the agent's)" for name in OWN_COMMANDS if name in known}
     everything = {**known, **own}
     wanted = typed.casefold()
     fitting = [
         (name, score) for name in everything if (score := match_score(wanted, name) if wanted else 0) is not None
     ]
     fitting.sort(key=lambda each: -each[1])
-    return [
-        Completion(f"/{one_line(name, 60)}", everything[name], f"/{name} ", len(typed) + 1) for name, _ in fitting[:12]
-    ]
+    return [Completion(f"/{one_line(name, 60)}", everything[name], f"/{name} ", len(typed) + 1) for name, _ in fitting]

@@ -1,4 +1,8 @@
-"""What was written and not sent, kept for each session. A draft that can't be kept never costs a session."""
+"""What was written and not sent, kept for each session. A draft that can't be kept never costs a session.
+
+Law: the file is read anew before each change and replaced in one step under a lock, so two screens never lose each
+other's drafts.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,13 @@ from pathlib import Path
 
 import msgspec
 
-from accord.local.own_files import write_whole
+from accord.local.own_files import locked, write_whole
 
 __all__ = ["Drafts"]
 
 _MOST = 100
 _LONGEST = 64 * 1024
+_PATIENCE = 0.5
 
 
 class Drafts:
@@ -21,27 +26,35 @@ class Drafts:
     def __init__(self, state: Path | None) -> None:
         self._path = None if state is None else state / "drafts.json"
         self._kept: dict[str, str] = {}
-        if self._path is not None:
-            with suppress(OSError, msgspec.DecodeError):
-                self._kept = msgspec.json.decode(self._path.read_bytes(), type=dict[str, str])
+        """As they were last read or written."""
 
     def of(self, session_id: str) -> str:
+        self._read()
         return self._kept.get(session_id, "")
 
     def keep(self, session_id: str, text: str) -> None:
         """An empty one is forgotten; the oldest of a hundred goes."""
-        if self._kept.get(session_id, "") == text:
+        text = text[:_LONGEST].encode("utf-8", "replace").decode() if text.strip() else ""
+        if self.of(session_id) == text:
             return
-        self._kept.pop(session_id, None)
-        if text.strip():
-            self._kept[session_id] = text[:_LONGEST]
-        while len(self._kept) > _MOST:
-            del self._kept[next(iter(self._kept))]
-        self._write()
-
-    def _write(self) -> None:
         if self._path is None:
+            self._put(session_id, text)
             return
         with suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            write_whole(self._path, msgspec.json.encode(self._kept), is_durable=False)
+            with locked(self._path.with_suffix(".lock"), _PATIENCE):
+                self._read()
+                self._put(session_id, text)
+                write_whole(self._path, msgspec.json.encode(self._kept), is_durable=False)
+
+    def _put(self, session_id: str, text: str) -> None:
+        self._kept.pop(session_id, None)
+        if text:
+            self._kept[session_id] = text
+        while len(self._kept) > _MOST:
+            del self._kept[next(iter(self._kept))]
+
+    def _read(self) -> None:
+        if self._path is not None:
+            with suppress(OSError, msgspec.DecodeError):
+                self._kept = msgspec.json.decode(self._path.read_bytes(), type=dict[str, str])

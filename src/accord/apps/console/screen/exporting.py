@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -14,7 +15,7 @@ from accord.session.entities import THOUGHT, USER, Compaction, ContentItem, Mess
 from accord.session.transcript import Transcript
 from accord.session.updates import UnknownReport
 
-__all__ = ["as_json", "as_markdown", "export"]
+__all__ = ["as_json", "as_markdown", "export", "export_path", "json_of"]
 
 
 def export(transcript: Transcript, path: Path) -> None:
@@ -24,9 +25,26 @@ def export(transcript: Transcript, path: Path) -> None:
         file.write(text)
 
 
+def export_path(where: str, cwd: Path, session_id: str) -> Path:
+    """Where to: a path as it was given, `.md` if it says nothing; for nothing, `md` or `json`, one that is free."""
+    kind = where.strip().removeprefix(".") or "md"
+    if kind not in ("md", "json"):
+        path = cwd / Path(where.strip()).expanduser()
+        return path if path.suffix else path.with_name(f"{path.name}.md")
+    safe = "".join(letter if letter.isalnum() or letter in "-_" else "-" for letter in session_id)[:60]
+    ends = ["", *(f"-{number}" for number in range(2, 1000))]
+    paths = [cwd / f"accord-{safe}{end}.{kind}" for end in ends]
+    return next((path for path in paths if not path.exists()), paths[-1])
+
+
 def as_json(transcript: Transcript) -> str:
     """The reports from which an equal transcript can be made, one after the other."""
-    reports = [change.patch for change in replay(transcript)]
+    return json_of([transcript])
+
+
+def json_of(parts: Sequence[Transcript]) -> str:
+    """As `as_json`, of what was told in several parts."""
+    reports = [change.patch for part in parts for change in replay(part)]
     document = {"format": "accord transcript", "version": 1, "reports": reports}
     return msgspec.json.format(msgspec.json.encode(document), indent=1).decode()
 

@@ -26,7 +26,7 @@ KEYS = [
     _key("escape", "stop", "stop the agent; again, kill it"),
     _key("ctrl+c", "interrupt", "copy what is selected; else stop; else clear the prompt; else leave", first=True),
     _key("shift+tab", "next_mode", "the next mode", first=True),
-    _key("tab", "other_focus", "between the prompt, a question and the conversation", first=True),
+    _key("tab", "other_focus", "between the prompt, a question, what waits and the conversation", first=True),
     _key("ctrl+p", "command_palette", "the palette: everything by its name", first=True),
     _key("ctrl+t", "thoughts", "show or fold thoughts", first=True),
     _key("ctrl+o", "unfold", "show or fold all tool calls", first=True),
@@ -46,6 +46,7 @@ KEYS = [
     _key("f3", "sessions", "the sessions that the agent has kept"),
     _key("f4", "review", "all files that were changed"),
     _key("f5", "restart", "start the agent again, with its sessions"),
+    _key("ctrl+z", "suspend_process", "back to the shell, whose fg goes on here (not on Windows)", first=True),
     _key("ctrl+q", "leave", "leave", first=True),
 ]
 
@@ -71,6 +72,13 @@ class MainScreen(Screen[None]):
     def is_up(self) -> bool:
         """Whether there is something to show things on: not yet before the first moment, and no more after the last."""
         return self.is_running and self.prompt.is_running
+
+    def on_mount(self) -> None:
+        # A plan, a queue or a long prompt may come while something is asked: then there is less room for that.
+        self.screen_layout_refresh_signal.subscribe(self, self._fit)  # pyright: ignore[reportUnknownMemberType]
+
+    def _fit(self, _: object) -> None:
+        self.questions.fit(self.size.height)
 
     def compose(self) -> ComposeResult:
         yield self.tabs

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import msgspec
 
+from accord.apps.console.known_agents import KnownAgent
+from accord.apps.console.records import Records
 from accord.client.commands import AnyTarget
 from accord.client.deadlines import Deadlines
 from accord.dialects.negotiation import Offered
@@ -17,16 +19,19 @@ __all__ = ["Opening"]
 class Opening(msgspec.Struct, frozen=True, kw_only=True):
     """Which agent, where, and what to begin with. `state` is where drafts and the history of prompts are kept.
 
-    `name` is what the agent is called in the history, `title` what is shown, the same if it is left out.
+    `name` is what the agent is called, `title` what is shown, the same if it is left out.
     """
 
     target: AnyTarget
     name: str
+    known: KnownAgent | None = None
     title: str = ""
     cwd: Path
     servers: list[McpServer] = []
     resume: str | None = None
+    continues: bool = False
     state: Path | None = None
+    records: Records | None = None
     version: Offered = "auto"
     theme: str | None = None
     mode: str | None = None
@@ -34,6 +39,11 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
     login: str | None = None
     notices: list[str] = []
     deadlines: Deadlines | None = None
+
+    @property
+    def agent(self) -> KnownAgent:
+        """How the agent is started, for whoever has to be told."""
+        return self.known or KnownAgent(name=self.name, command=[self.name], source="command")
 
     @property
     def shown_name(self) -> str:

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import os
-import shlex
-import subprocess
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from textual.app import SuspendNotSupported, SystemCommand
+from textual.app import SystemCommand
 
-from accord.apps.console.link import newest
+from accord.apps.console.continuing import newest
 from accord.apps.console.sanitising import one_line
 from accord.apps.console.screen.blocks.block import Block
 from accord.apps.console.screen.blocks.tool_calls import ToolCallBlock
-from accord.apps.console.screen.exporting import export
+from accord.apps.console.screen.exporting import export, export_path
 from accord.apps.console.screen.main_screen import KEYS
 from accord.apps.console.screen.pages.choosing import ChoicePage, Entry
 from accord.apps.console.screen.pages.keys import KeysPage
 from accord.apps.console.screen.pages.log import LogPage
 from accord.apps.console.screen.pages.review import ReviewPage, changed_files
 from accord.apps.console.screen.pages.sessions import SessionsPage, entries_of
+from accord.apps.console.screen.status import mode_of
 from accord.client.session import Session
 from accord.session.entities import Option
+from accord.session.requests import SessionSummary
 
 if TYPE_CHECKING:
     from accord.apps.console.screen.app import Console
@@ -47,11 +45,11 @@ class PageTurning:
             case "new":
                 app.action_new_session()
             case "export":
-                self.export(rest if rest.endswith((".md", ".json")) else f".{rest or 'md'}")
+                self.export(rest)
             case "theme":
                 app.begin(self.theme())
             case "login":
-                app.begin(self.login())
+                app.begin(app.logging_in.again())
             case _:
                 app.exit(0)
 
@@ -63,10 +61,11 @@ class PageTurning:
             if "(" not in name and name not in ("stop", "interrupt", "other_focus", "command_palette"):
                 yield SystemCommand(binding.description.capitalize(), binding.key, getattr(app, f"action_{name}"))
         yield SystemCommand("Theme", "another look", lambda: app.begin(self.theme()))
-        yield SystemCommand("Export", "the conversation as Markdown", lambda: self.export(".md"))
-        yield SystemCommand("Export as JSON", "the whole transcript", lambda: self.export(".json"))
+        yield SystemCommand("Export", "the conversation as Markdown", lambda: self.export("md"))
+        yield SystemCommand("Export as JSON", "the whole transcript", lambda: self.export("json"))
+        yield SystemCommand("Paste picture", "from the clipboard", app.prompting.paste)
         yield SystemCommand("Forget", "what you allowed or rejected always", self.forget_choices)
-        yield SystemCommand("Log in", "at the agent", lambda: app.begin(self.login()))
+        yield SystemCommand("Log in", "at the agent", lambda: app.begin(app.logging_in.again()))
 
     def block_acted(self, block: Block, what: str) -> None:
         """What the user wants done with a block of the conversation."""
@@ -78,7 +77,7 @@ class PageTurning:
             places = [(place.path, place.line) for place in block.call.locations]
             places += [(diff.path, None) for diff in block.diffs]
             if places:
-                self.edit_file(*places[0])
+                self._app.begin(self._app.editing.file(*places[0]))
         elif isinstance(block, ToolCallBlock) and what == "stop" and session is not None:
             self._stop_call(block, session)
 
@@ -91,6 +90,8 @@ class PageTurning:
         elif killing := self._app.agent.kill_terminals([terminal.id for terminal in block.terminals]):
             for kill in killing:
                 self._app.begin(kill)
+        elif block.call.finished:
+            self._app.tell("It has ended already.")
         else:
             self._app.tell("The agent can't stop this one alone; Esc stops the whole turn.", "warning")
 
@@ -122,20 +123,13 @@ class PageTurning:
         if chosen is not None:
             app.theme = chosen
 
-    async def login(self) -> None:
-        if self._app.agent.state == "ready" and await self._app.agent.client.login():
-            self._app.tell("You are logged in.")
-            if not self._app.talk.is_open:
-                await self._app.agent.open(self._app.talk)
-
     def export(self, where: str) -> None:
-        """To a path, or to a new file in the session's directory."""
+        """To a path, from the session's directory on; for nothing, `md` or `json`, to a new file there."""
         app, session = self._app, self._app.talk.session
         if session is None:
             app.tell("There is nothing to export yet.", "warning")
             return
-        safe = "".join(letter if letter.isalnum() or letter in "-_" else "-" for letter in session.id)[:60]
-        path = Path(session.cwd) / (f"accord-{safe}{where}" if where in (".md", ".json") else where)
+        path = export_path(where, Path(session.cwd), session.id)
         try:
             export(session.transcript, path)
         except OSError as error:
@@ -147,11 +141,30 @@ class PageTurning:
         self._app.agent.choices.forget()
         self._app.tell("What you decided for always is forgotten here; the agent may remember it still.")
 
+    def _is_ready(self) -> bool:
+        """Whether the agent can be asked; if not, that is told."""
+        state = self._app.agent.state
+        if state == "gone":
+            self._app.tell("The agent is gone. F5 starts it again.", "warning")
+        elif state == "starting":
+            self._app.tell("The agent is still starting.", "warning")
+        return state == "ready"
+
+    def _open_session(self) -> Session | None:
+        """The session that is on the screen; if there is none, that is told."""
+        session = self._app.talk.session
+        if not self._is_ready():
+            return None
+        if session is None or session.is_closed:
+            self._app.tell("There is no session here yet.", "warning")
+            return None
+        return session
+
     # options
 
     async def next_mode(self) -> None:
-        session = self._app.talk.session
-        if session is None or session.is_closed:
+        session = self._open_session()
+        if session is None:
             return
         modes = self._modes()
         if len(modes) < 2:
@@ -182,13 +195,13 @@ class PageTurning:
 
     async def options(self) -> None:
         """A list of all options, then the values of the chosen one."""
-        app, session = self._app, self._app.talk.session
-        if session is None or session.is_closed:
+        app, session = self._app, self._open_session()
+        if session is None:
             return
         entries = [Entry(each.id, each.name, _value_of(each)) for each in session.options]
         has_modes = session.modes is not None and not any(each.category == "mode" for each in session.options)
         if has_modes:
-            entries.insert(0, Entry("\0mode", "Mode", self._current_mode() or ""))
+            entries.insert(0, Entry("\0mode", "Mode", mode_of(app.talk)))
         if not entries:
             app.tell("The agent has no options.")
             return
@@ -210,60 +223,54 @@ class PageTurning:
 
     async def sessions(self) -> None:
         app = self._app
-        if app.agent.state != "ready":
+        if not self._is_ready():
             return
         can = app.agent.client.agent.capabilities
-        if not can.list:
-            app.tell("This agent does not list its sessions.", "warning")
-            return
         summaries = {each.session_id: each for each in newest(await app.agent.sessions())}
-        page = SessionsPage(entries_of(list(summaries.values())), can_fork=can.fork, can_delete=can.delete)
+        if not summaries and not can.list:
+            app.tell("This agent does not list its sessions, and none was held with it here.", "warning")
+            return
+        can_delete = can.delete or not can.list
+        page = SessionsPage(
+            entries_of(list(summaries.values()), app.talk.cwd), can_fork=can.fork, can_delete=can_delete
+        )
         what, _, session_id = (await app.ask_page(page) or "").partition(" ")
         if what == "delete":
-            await app.agent.client.delete_session(session_id)
-            app.tell("Deleted.")
+            await self._delete(summaries[session_id])
             await self.sessions()
         elif what in ("open", "fork"):
-            await self._take_up(what, session_id)
+            await self._take_up(what, session_id, summaries[session_id].cwd)
 
-    async def _take_up(self, what: str, session_id: str) -> None:
-        app = self._app
-        already = next((talk for talk in app.talks if talk.session_id == session_id and talk.is_open), None)
-        if what == "open" and already is not None:
-            app.show_talk(already)
+    async def _delete(self, summary: SessionSummary) -> None:
+        """Only when the user says so once more, and not while something is done in it."""
+        app, session_id = self._app, summary.session_id
+        talk = next((each for each in app.talks if each.session_id == session_id), None)
+        if talk is not None and talk.is_busy:
+            app.tell("The agent works in that session. Stop it first.", "warning")
             return
-        talk = app.add_talk()
+        and_tab = "" if talk is None else ", and close its tab"
+        answers = [Entry("keep", "Keep it"), Entry("delete", "Delete it", f"for good{and_tab}")]
+        title = summary.title or session_id
+        if await app.ask_page(ChoicePage(f"Delete “{one_line(title, 60)}”?", answers)) != "delete":
+            return
+        if talk is not None:
+            if len(app.talks) == 1:
+                app.action_new_session()
+            await app.tabs.close(talk)
+        await app.agent.delete(session_id)
+        app.tell("Deleted.")
+
+    async def _take_up(self, what: str, session_id: str, cwd: str) -> None:
+        app = self._app
+        already = [talk for talk in app.talks if talk.session_id == session_id] if what == "open" else []
+        if already:
+            app.tabs.show(already[0])
+            if already[0].is_open:
+                return
+        talk = already[0] if already else app.tabs.add(cwd)
         work = app.agent.fork if what == "fork" else app.agent.take_up
-        await work(talk, session_id)
-
-    # the user's editor
-
-    def edit_draft(self) -> None:
-        """The prompt in $EDITOR; what is saved there is the new prompt."""
-        app = self._app
-        with tempfile.NamedTemporaryFile("w+", suffix=".md", prefix="prompt-", encoding="utf-8") as file:
-            file.write(app.prompt.text)
-            file.flush()
-            if self.edit_file(file.name, None):
-                app.prompt.take(Path(file.name).read_text("utf-8").rstrip("\n"))
-
-    def edit_file(self, path: str, line: int | None) -> bool:
-        """Whether the editor ended well."""
-        app = self._app
-        editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
-        place = [f"+{line}"] if line is not None and _takes_line(editor) else []
-        try:
-            with app.suspend():
-                done = subprocess.run([*shlex.split(editor), *place, "--", path], check=False)  # noqa: S603
-        except (OSError, SuspendNotSupported) as error:
-            app.tell(f"{editor} can't be opened here: {error or 'no terminal'}", "error")
-            return False
-        return done.returncode == 0
-
-
-def _takes_line(editor: str) -> bool:
-    name = Path(shlex.split(editor)[0]).name
-    return any(word in name for word in ("vi", "nano", "emacs", "micro", "kak", "hx", "joe"))
+        if await work(talk, session_id):
+            app.tabs.say_where(talk)
 
 
 def _choices(option: Option) -> list[Entry]:

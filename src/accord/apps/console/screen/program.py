@@ -3,34 +3,24 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Mapping
 
-from accord.apps.console.history import Prompts
 from accord.apps.console.running import Run
 from accord.apps.console.screen import main as open_screen
 from accord.apps.console.screen.plain import main as talk_plainly
+from accord.apps.console.screen.themes import check_theme
 from accord.client.commands import Command
 
-__all__ = ["main", "wants_plain"]
+__all__ = ["main"]
 
 
-def wants_plain(environment: Mapping[str, str]) -> bool:
-    """Line by line, with nothing drawn: for screen readers, and where the terminal can do no more."""
-    return bool(environment.get("ACCORD_PLAIN")) or environment.get("TERM") == "dumb"
-
-
-def main(asked: Run) -> int:
-    """The exit status."""
+def main(asked: Run, theme: str | None = None, *, is_plain: bool = False) -> int:
+    """The exit status. Where the terminal can do no more, it is as with `is_plain`."""
     known, around = asked.agent, asked.around
+    if theme is not None:
+        check_theme(theme)
     known.check()
-    resume = asked.session_id
-    if resume is None and asked.continues:
-        resume = Prompts(around.state).last_session(known.name, asked.cwd)
-        if resume is None:
-            sys.stderr.write("accord: there is no session to continue here; this is a new one\n")
-    if wants_plain(os.environ):
-        return talk_plainly(asked, resume)
+    if is_plain or os.environ.get("TERM") == "dumb":
+        return talk_plainly(asked)
     extra = ["--model", asked.model] if known.is_builtin and asked.model else []
     command = Command(
         [*known.command, *extra],
@@ -42,12 +32,15 @@ def main(asked: Run) -> int:
     return open_screen(
         command,
         name=known.name,
+        known=known,
         title=known.title or known.name,
         cwd=asked.cwd,
         servers=asked.servers,
-        resume=resume,
+        resume=asked.session_id,
+        continues=asked.continues,
         state=around.state,
-        theme=os.environ.get("ACCORD_THEME"),
+        records=around.records,
+        theme=theme,
         mode=asked.mode,
         model=None if known.is_builtin else asked.model,
         login=asked.login,

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from accord.apps.console.history import Prompts
-from accord.apps.console.screen.completing import OWN_COMMANDS, completions
+from accord.apps.console.screen.blocks.welcome import EXAMPLES, Welcome
+from accord.apps.console.screen.completing import completions, own_command
 from accord.apps.console.screen.files import list_files
 from accord.apps.console.screen.talk import Talk
 from accord.apps.console.screen.widgets.panels import QueuePanel
@@ -31,9 +32,14 @@ class Prompting:
         self.history: list[str] = [] if self._kept is None else _texts(self._kept)
         self._place: int | None = None
         self._draft = ""
-        self._files: list[str] = []
-        self._files_at: float | None = None
+        self._files: dict[str, tuple[float, list[str]]] = {}
+        """Of each directory: when they were listed, and which they are."""
         self._is_listing = False
+        self._closed_for: tuple[str, tuple[int, int]] | None = None
+
+    def focus(self) -> None:
+        """At once, unlike `Widget.focus`: the next key is for the prompt."""
+        self._app.main.set_focus(self._app.prompt)
 
     # sending
 
@@ -42,11 +48,9 @@ class Prompting:
         app, talk = self._app, self._app.talk
         if not text.strip():
             return
-        name = text.strip().removeprefix("/").partition(" ")[0]
-        is_command = text.lstrip().startswith("/") and not self._is_of_agent(name)
-        if is_command and name in OWN_COMMANDS:
+        if own := own_command(text, [] if talk.session is None else talk.session.commands):
             self._clear()
-            app.turning.command(name, text.strip().partition(" ")[2].strip())
+            app.turning.command(*own)
         elif text.startswith("!") and text[1:].strip():
             if app.shell.is_running(talk):
                 app.tell("A command runs; Esc ends it.", "warning")
@@ -74,6 +78,9 @@ class Prompting:
             return
         await talk.send_now(text)
 
+    def paste(self) -> None:
+        self._app.begin(self._app.pictures.paste())
+
     def put_aside(self) -> None:
         """Clear the prompt; what was in it comes back with Up."""
         self._remember(self._app.prompt.text, keep=False)
@@ -88,19 +95,16 @@ class Prompting:
         if event.what == "send":
             app.begin(talk.send_now(text))
         if event.what == "edit":
-            self._take_back(text)
+            self.take_back(text)
         if not talk.queue or event.what == "edit":
-            app.prompt.focus()
+            self.focus()
 
-    def _take_back(self, text: str) -> None:
+    def take_back(self, text: str) -> None:
+        """Into the prompt; what stands there comes back with Up."""
         prompt = self._app.prompt
         if prompt.text:
-            self._remember(prompt.text, keep=False)  # what was there is not lost
+            self._remember(prompt.text, keep=False)
         prompt.take(text)
-
-    def _is_of_agent(self, name: str) -> bool:
-        session = self._app.talk.session
-        return session is not None and name in [command.name for command in session.commands]
 
     def _clear(self) -> None:
         self._place = None
@@ -134,8 +138,8 @@ class Prompting:
             self.history.append(text)
         talk = self._app.talk
         if keep and self._kept is not None and talk.session_id is not None:
-            name, cwd = self._app.opening.name, Path(talk.cwd)
-            self._app.begin(asyncio.to_thread(self._kept.add, name, cwd, talk.session_id, text))
+            key, cwd = self._app.opening.agent.key, Path(talk.cwd)
+            self._app.begin(asyncio.to_thread(self._kept.add, key, cwd, talk.session_id, text))
 
     # completing
 
@@ -146,49 +150,67 @@ class Prompting:
         if "@" in before:
             self._refresh_files(app.talk)
         commands = [] if app.talk.session is None else app.talk.session.commands
-        offered = completions(before, app.prompt.is_on_first_line, commands, self._files)
+        is_closed = self._closed_for == (before, app.prompt.cursor_location)
+        _, files = self._files.get(app.talk.cwd, (0.0, []))
+        offered = [] if is_closed else completions(before, app.prompt.is_on_first_line, commands, files)
         self._app.main.completion.offer(offered, app.palette)
-        app.prompt.is_completing = bool(offered)
 
-    def steer(self, key: str) -> None:
-        """A key for the list."""
+    def steer(self, key: str) -> bool:
+        self.written()  # the text may be another than that which the list was made for
         panel, prompt = self._app.main.completion, self._app.prompt
+        if panel.chosen is None:
+            return False
         match key:
             case "up" | "down":
                 panel.move(-1 if key == "up" else 1)
             case "escape":
                 self._close()
-            case "enter" if panel.chosen is not None and panel.chosen.text.strip() == prompt.before_cursor:
+            case "enter" if panel.chosen.text.strip() == prompt.before_cursor:
                 self._close()  # it is written out already
                 self.sent(prompt.text)
             case _:
                 self.accept_completion()
+        return True
+
+    def take_example(self) -> bool:
+        """Before anything was said: one of those that the welcome shows, then the next one. Whether there was one."""
+        app, text = self._app, self._app.prompt.text
+        blocks = app.talk.story.blocks
+        is_new = len(blocks) == 1 and isinstance(blocks[0], Welcome) and app.main.questions.question is None
+        if not is_new or app.focused is not app.prompt or (text and text not in EXAMPLES):
+            return False
+        place = EXAMPLES.index(text) + 1 if text else 0
+        app.prompt.take(EXAMPLES[place % len(EXAMPLES)])
+        return True
 
     def accept_completion(self) -> bool:
         """Take the chosen one; whether there was one."""
+        self.written()
         chosen = self._app.main.completion.chosen
-        if chosen is None or not self._app.prompt.has_focus:
+        if chosen is None or self._app.focused is not self._app.prompt:
             return False
         self._app.prompt.replace_before_cursor(chosen.length, chosen.text)
         self._close()
         return True
 
     def _close(self) -> None:
-        self._app.main.completion.offer([], self._app.palette)
-        self._app.prompt.is_completing = False
+        self._closed_for = (self._app.prompt.before_cursor, self._app.prompt.cursor_location)
+        self.written()
 
     def _refresh_files(self, talk: Talk) -> None:
-        fresh = self._files_at is not None and time.monotonic() - self._files_at < _FILES_FRESH
-        if not fresh and not self._is_listing:
+        listed = self._files.get(talk.cwd)
+        is_fresh = listed is not None and time.monotonic() - listed[0] < _FILES_FRESH
+        if not is_fresh and not self._is_listing:
             self._is_listing = True
-            self._app.begin(self._list(talk))
+            self._app.begin(self._list(talk.cwd))
 
-    async def _list(self, talk: Talk) -> None:
+    async def _list(self, cwd: str) -> None:
+        files: list[str] = []
         try:
-            self._files = await list_files(talk.cwd)
+            files = await list_files(cwd)
         finally:
             self._is_listing = False
-            self._files_at = time.monotonic()
+            self._files[cwd] = (time.monotonic(), files)
         self.written()
 
 

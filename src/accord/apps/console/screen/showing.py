@@ -13,7 +13,7 @@ from textual.timer import Timer
 from accord.apps.console.sanitising import one_line
 from accord.apps.console.screen.asking import Question
 from accord.apps.console.screen.blocks.welcome import Welcome
-from accord.apps.console.screen.status import Standing, left_of_status, right_of_status
+from accord.apps.console.screen.status import Standing, choices_told, left_of_status, right_of_status
 from accord.apps.console.screen.talk import Heard, State, Talk
 from accord.session.requests import RequestPermission, ToolCallSubject
 
@@ -33,6 +33,7 @@ class Showing:
         self._app = app
         self.ticking: Timer | None = None
         self._started_at = time.monotonic()
+        self._titled = ""
 
     def talk_changed(self, talk: Talk, what: Heard) -> None:
         """Something is different in a talk: show it if it is on the screen, mark its tab if not."""
@@ -47,15 +48,16 @@ class Showing:
                 app.conversation.changed()
                 return
             case "plan":
-                app.main.plan.put_plan(talk.story.plan, app.palette)
+                app.main.plan.put_plan(talk.story.plan, app.palette, is_old=talk.story.plan_is_old)
             case "questions":
                 self._question(talk)
             case "queue":
-                app.main.queue.put_queue(talk.queue, app.palette)
+                app.main.queue.put_queue(talk.queue, app.palette, is_held=talk.is_held)
             case "commands":
                 self._welcome(talk)
             case "status":
                 self._draft(talk)
+                self._welcome(talk)
         self.status()
 
     def agent_changed(self) -> None:
@@ -70,6 +72,8 @@ class Showing:
         talk.has_news = talk.has_news or is_news
         if what == "questions" and talk.asking.first is not None:
             self._call_for_attention()
+        elif what == "questions":
+            self.window_title()
         if is_news or what in ("questions", "status"):
             self.tabs()
 
@@ -84,11 +88,11 @@ class Showing:
     def _welcome(self, talk: Talk) -> None:
         app, session = self._app, talk.session
         first = talk.story.blocks[0] if talk.story.blocks else None
-        if isinstance(first, Welcome) and session is not None:
+        if isinstance(first, Welcome) and session is not None and app.agent.state == "ready":
             info = app.agent.client.agent.info
             about = "" if info is None else f"{info.title or info.name} {info.version}"
-            first.show(about, session.commands)
-            app.conversation.changed()
+            if first.show(about, choices_told(talk)):
+                app.conversation.changed()
 
     def _question(self, talk: Talk) -> None:
         app, asking, dock = self._app, talk.asking, self._app.main.questions
@@ -98,8 +102,8 @@ class Showing:
             return
         if asking.first is None:
             if had_focus:
-                app.prompt.focus()
-            self.window_title(None)
+                app.prompting.focus()
+            self.window_title()
             return
         self._call_for_attention()
         is_writing = bool(app.prompt.text) or time.monotonic() - app.prompt.typed_at < _TYPING
@@ -107,13 +111,22 @@ class Showing:
             app.call_after_refresh(dock.take_focus)
 
     def _call_for_attention(self) -> None:
-        self.window_title("? ")
+        self.window_title()
         if not self._app.app_focus:
             self._app.bell()
 
-    def window_title(self, mark: str | None) -> None:
-        """What the terminal's own title says."""
-        self._app.set_window_title(f"{mark or ''}{one_line(self._app.opening.shown_name, 40)} · accord")
+    def come_back(self, _: object) -> None:
+        """After the shell's fg: the terminal is empty, and Textual draws only what has changed."""
+        self._app.refresh(layout=True)
+        self.window_title()
+
+    def window_title(self) -> None:
+        """What the terminal's own title says; it begins with a sign while anything is asked, in whichever talk."""
+        app = self._app
+        self._titled = one_line(_title_of(app.talk), 60)
+        words = [self._titled, one_line(app.opening.shown_name, 40), "accord"]
+        mark = "? " if any(talk.asking.questions for talk in app.talks) else ""
+        app.set_window_title(f"{mark}{' · '.join(filter(None, words))}")
 
     def status(self) -> None:
         """The last line, and the first."""
@@ -127,6 +140,8 @@ class Showing:
             seconds=time.monotonic() - since,
             last_words=app.agent.traffic.last_stderr if is_starting else "",
         )
+        if one_line(_title_of(talk), 60) != self._titled:
+            self.window_title()
         app.main.status.put_status(left_of_status(standing, talk, app.palette), right_of_status(talk, app.palette))
         self.tabs()
 
@@ -142,6 +157,11 @@ class Showing:
         app = self._app
         tabs: list[tuple[str, State, bool]] = [(talk.title, talk.state, talk.has_news) for talk in app.talks]
         app.main.tabs.put_tabs(tabs, app.talks.index(app.talk), app.palette)
+
+
+def _title_of(talk: Talk) -> str:
+    """What the agent calls it."""
+    return "" if talk.session is None else talk.session.transcript.info.title or ""
 
 
 def _call_of(question: Question | None) -> str | None:

@@ -9,11 +9,20 @@ from rich.style import Style
 from rich.text import Text
 
 from accord.apps.console.sanitising import one_line
+from accord.apps.console.screen.blocks.remarks import Failure
 from accord.apps.console.screen.drawing.ink import Palette
+from accord.apps.console.screen.pages.review import changed_paths
 from accord.apps.console.screen.talk import Talk
 from accord.session.entities import Option, Usage
 
-__all__ = ["Standing", "left_of_status", "mode_of", "model_of", "right_of_status"]
+__all__ = ["Fact", "Standing", "choices_told", "left_of_status", "mode_of", "model_of", "right_of_status"]
+
+
+class Fact(msgspec.Struct, frozen=True):
+    """A part of the line. Where there is no room for all, the highest ranks go; rank 0 stays."""
+
+    text: Text
+    rank: int = 0
 
 
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,15 +35,16 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     last_words: str = ""
 
 
-def left_of_status(standing: Standing, talk: Talk | None, palette: Palette) -> Text:
-    """What goes on, and who with."""
-    text = Text(" ")
-    text.append_text(_doing(standing, talk, palette))
-    text.append(f"  {one_line(standing.name, 40)}", Style(bold=True))
-    for fact in (mode_of(talk), model_of(talk)):
-        if fact:
-            text.append(" · ", palette.faint).append(one_line(fact, 40), palette.muted)
-    return text
+def left_of_status(standing: Standing, talk: Talk | None, palette: Palette) -> list[Fact]:
+    """What goes on, who with, and how."""
+    facts = [
+        Fact(Text(" ").append_text(_doing(standing, talk, palette))),
+        Fact(Text(f"  {one_line(standing.name, 40)}", Style(bold=True)), 5),
+    ]
+    for told, rank in ((mode_of(talk), 1), (model_of(talk), 4)):
+        if told:
+            facts.append(Fact(Text.assemble((" · ", palette.faint), (one_line(told, 40), palette.muted)), rank))
+    return facts
 
 
 def _doing(standing: Standing, talk: Talk | None, palette: Palette) -> Text:
@@ -52,19 +62,32 @@ def _doing(standing: Standing, talk: Talk | None, palette: Palette) -> Text:
             return Text.assemble((f"◐ works {_time(standing.seconds)}", palette.accent), (" esc stops", palette.muted))
         case "idle":
             return Text("● ready", palette.good)
+        case _ if talk is not None and talk.session is None and not _has_failed(talk):
+            return Text("◐ opening a session…", palette.warning)
         case _:
             return Text("○ no session", palette.muted)
 
 
-def right_of_status(talk: Talk | None, palette: Palette) -> Text:
-    """What it costs."""
+def _has_failed(talk: Talk) -> bool:
+    return any(isinstance(block, Failure) for block in talk.story.blocks)
+
+
+def right_of_status(talk: Talk | None, palette: Palette) -> list[Fact]:
+    """What has become of it, and what it costs."""
+    facts: list[Fact] = []
+    changed = 0 if talk is None else len(changed_paths(talk.story.calls))
+    if changed:
+        told = f"{changed} file{'' if changed == 1 else 's'} changed"
+        facts.append(Fact(Text.assemble((told, palette.accent), (" F4 shows  ", palette.muted)), 1))
+    beside = () if talk is None or talk.session is None else talk.session.transcript.state.background or ()
+    if beside:
+        facts.append(Fact(Text(f"{len(beside)} in the background  ", palette.muted), 4))
     usage = None if talk is None or talk.session is None else talk.session.transcript.usage
-    text = Text()
     if usage is not None:
-        text.append_text(_context(usage, palette))
+        facts.append(Fact(_context(usage, palette).append("  "), 3))
         if usage.cost is not None:
-            text.append(f"  {_money(usage.cost.amount, usage.cost.currency)}", palette.muted)
-    return text.append("  F1 keys ", palette.faint)
+            facts.append(Fact(Text(f"{_money(usage.cost.amount, usage.cost.currency)}  ", palette.muted), 6))
+    return [*facts, Fact(Text("F1 keys ", palette.muted), 2)]
 
 
 def _context(usage: Usage, palette: Palette) -> Text:
@@ -77,25 +100,34 @@ def _context(usage: Usage, palette: Palette) -> Text:
 
 def mode_of(talk: Talk | None) -> str:
     """The name of the mode in force."""
-    session = None if talk is None else talk.session
-    if session is None:
-        return ""
-    if session.modes is not None:
-        names = {mode.id: mode.name for mode in session.modes.available}
-        return names.get(session.modes.current, session.modes.current)
-    return _chosen(session.options, "mode")
+    return _mode(talk)[0]
 
 
 def model_of(talk: Talk | None) -> str:
     """The name of the model in force."""
-    return "" if talk is None or talk.session is None else _chosen(talk.session.options, "model")
+    return _chosen(talk, "model")[0]
 
 
-def _chosen(options: list[Option], what: str) -> str:
+def choices_told(talk: Talk) -> list[tuple[str, str]]:
+    """The mode and the model in force, each with what the agent says of it."""
+    return [(name, meaning) for name, meaning in (_mode(talk), _chosen(talk, "model")) if name]
+
+
+def _mode(talk: Talk | None) -> tuple[str, str]:
+    modes = None if talk is None or talk.session is None else talk.session.modes
+    if modes is None:
+        return _chosen(talk, "mode")
+    mode = next((each for each in modes.available if each.id == modes.current), None)
+    return (modes.current, "") if mode is None else (mode.name, mode.description or "")
+
+
+def _chosen(talk: Talk | None, what: str) -> tuple[str, str]:
+    options: list[Option] = [] if talk is None or talk.session is None else talk.session.options
     option = next((each for each in options if what in (each.category, each.id)), None)
     if option is None or not isinstance(option.value, str):
-        return ""
-    return next((choice.name for choice in option.choices if choice.value == option.value), option.value)
+        return "", ""
+    choice = next((each for each in option.choices if each.value == option.value), None)
+    return (option.value, "") if choice is None else (choice.name, choice.description or "")
 
 
 def _count(number: int) -> str:

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from accord.apps.console.screen.blocks.block import Block
 from accord.apps.console.screen.blocks.messages import AgentMessage, Thought, UserMessage
-from accord.apps.console.screen.blocks.remarks import CompactionBlock, NoticeBlock, UnknownBlock
+from accord.apps.console.screen.blocks.remarks import CompactionBlock, NoticeBlock, TerminalBlock, UnknownBlock
 from accord.apps.console.screen.blocks.tool_calls import ToolCallBlock
 from accord.session.content import Content
 from accord.session.entities import THOUGHT, USER, Plan, Terminal, TerminalItem
@@ -42,23 +42,38 @@ class Story:
     def __init__(self, cwd: str, on_change: OnChange) -> None:
         self.blocks: list[Block] = []
         self.plan: Plan | None = None
+        self.plan_is_old = False
+        """Whether the agent has said nothing of it since the user has asked for something else."""
         self.folds_thoughts = True
-        self._cwd = cwd
+        self.cwd = cwd
         self._on_change = on_change
         self._messages: dict[tuple[str, str], UserMessage | AgentMessage] = {}
         self._calls: dict[str, ToolCallBlock] = {}
         self._compactions: dict[str, CompactionBlock] = {}
         self._terminals: dict[str, Terminal] = {}
         self._shown_in: dict[str, set[str]] = {}
+        self._alone: dict[str, TerminalBlock] = {}
+        """The terminals that no tool call shows."""
+        self._other_plans: dict[str, UnknownBlock] = {}
 
     def clear(self) -> None:
         """Begin anew: the history will be told again."""
         self.plan = None
         self.blocks.clear()
-        for known in (self._messages, self._calls, self._compactions, self._terminals, self._shown_in):
-            known.clear()
+        self.begin_part()
         self._on_change("block", None)
         self._on_change("plan", None)
+
+    def begin_part(self) -> None:
+        """What is told from now on is of another telling: its ids are not those of before, whose blocks stay."""
+        by_id = (self._messages, self._calls, self._compactions, self._terminals, self._shown_in)
+        for known in (*by_id, self._alone, self._other_plans):
+            known.clear()
+
+    def begin_with(self, blocks: list[Block]) -> None:
+        """What is known of the time before."""
+        self.blocks[:0] = blocks
+        self._on_change("block", None)
 
     def add(self, block: Block) -> None:
         """Something of our own."""
@@ -72,7 +87,7 @@ class Story:
     @property
     def calls(self) -> list[ToolCallBlock]:
         """The tool calls, the oldest first."""
-        return list(self._calls.values())
+        return [block for block in self.blocks if isinstance(block, ToolCallBlock)]
 
     def ask_about(self, call_id: str | None) -> None:
         """The tool call that the user is asked about now."""
@@ -96,24 +111,26 @@ class Story:
             case TerminalChanged() | TerminalOutput():
                 self._terminal(change.terminal)
             case PlanChanged():
-                self.plan = change.plan
-                self._on_change("plan", None)
+                self._plan(change.plan)
             case CompactionChanged():
                 self._compaction(change)
             case NoticeShown():
                 self.add(NoticeBlock(change.notice))
             case UnknownUpdate():
-                self.add(UnknownBlock(change.patch))
+                self.add(UnknownBlock(change.patch.tag, change.patch.raw))
             case CommandsChanged():
                 self._on_change("commands", None)
             case StateChanged() | UsageChanged() | InfoChanged() | ModeChanged() | OptionsChanged():
                 self._on_change("status", None)
 
-    def drop_finished_plan(self) -> None:
-        """A plan that is done stays until something else begins."""
-        if self.plan is not None and all(entry.status == "completed" for entry in self.plan.entries):
+    def begin_turn(self) -> None:
+        """Something else begins: a plan that is done goes, and one that is not takes less room."""
+        if self.plan is None:
+            return
+        if all(entry.status == "completed" for entry in self.plan.entries):
             self.plan = None
-            self._on_change("plan", None)
+        self.plan_is_old = True
+        self._on_change("plan", None)
 
     def _message(self, role: str, message_id: str, content: list[Content], *, added: bool) -> None:
         block = self._messages.get((role, message_id))
@@ -133,21 +150,49 @@ class Story:
         call = change.call
         block = self._calls.get(call.id)
         if block is None:
-            block = self._calls[call.id] = ToolCallBlock(call, self._cwd, self._terminals.get)
+            block = self._calls[call.id] = ToolCallBlock(call, self.cwd, self._terminals.get)
             self.blocks.append(block)
         else:
             block.show(call)
         for item in call.content:
             if isinstance(item, TerminalItem):
                 self._shown_in.setdefault(item.terminal_id, set()).add(call.id)
+                if alone := self._alone.pop(item.terminal_id, None):
+                    self.blocks.remove(alone)
         self._on_change("block", block)
 
     def _terminal(self, terminal: Terminal) -> None:
         self._terminals[terminal.id] = terminal
-        for call_id in self._shown_in.get(terminal.id, ()):
+        calls = self._shown_in.get(terminal.id)
+        if calls is None:
+            self._show_alone(terminal)
+            return
+        for call_id in calls:
             block = self._calls[call_id]
             block.touch()
             self._on_change("block", block)
+
+    def _show_alone(self, terminal: Terminal) -> None:
+        block = self._alone.get(terminal.id)
+        if block is None:
+            block = self._alone[terminal.id] = TerminalBlock(terminal, self.cwd)
+            self.blocks.append(block)
+        else:
+            block.show(terminal)
+        self._on_change("block", block)
+
+    def _plan(self, plan: Plan) -> None:
+        if plan.raw is None:
+            self.plan, self.plan_is_old = plan, False
+            self._on_change("plan", None)
+            return
+        block = self._other_plans.get(plan.id)
+        if block is None:
+            block = self._other_plans[plan.id] = UnknownBlock(plan.type, plan.raw, "a plan")
+            self.blocks.append(block)
+        else:
+            block.show(plan.type, plan.raw)
+        self._on_change("block", block)
 
     def _compaction(self, change: CompactionChanged) -> None:
         compaction = change.compaction

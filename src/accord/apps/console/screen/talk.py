@@ -11,10 +11,13 @@ import time
 from collections.abc import Callable
 from typing import Literal, TypeAlias
 
+from accord.apps.console.records import Recording
 from accord.apps.console.screen.asking import Asking
 from accord.apps.console.screen.blocks.block import Block
+from accord.apps.console.screen.blocks.messages import UserMessage
 from accord.apps.console.screen.blocks.remarks import Failure, Remark
 from accord.apps.console.screen.failing import failure_of
+from accord.apps.console.screen.pacing import Pace, portions
 from accord.apps.console.screen.story import Part, Story
 from accord.client.reply import Reply
 from accord.client.session import Session
@@ -30,22 +33,25 @@ Compose: TypeAlias = Callable[["Talk", str], list[Content]]
 
 log = logging.getLogger("accord.console")
 
-_SLICE = 0.01
-
 
 class Talk:
     """`on_change` hears what changed and in which talk. Prompts are sent one at a time; others wait in `queue`."""
 
     def __init__(self, cwd: str, on_change: Callable[[Talk, Heard, Block | None], None], compose: Compose) -> None:
-        self.cwd = cwd
         self.session: Session | None = None
         self.session_id: str | None = None
         self.draft = ""
         self.has_its_draft = False
         """Whether what was kept for its session has been brought back."""
         self.queue: list[str] = []
+        self.is_held = False
+        """The user has stopped a turn: what waits does so until something is sent."""
+        self.is_new = False
+        """Its session was begun for it, and not taken up."""
         self.is_stopping = False
         self.stopping_since = 0.0
+        self.is_cut_off = False
+        """The connection ended in the middle of a turn."""
         self.busy_since: float | None = None
         self.has_news = False
         """Something happened here while another talk was on the screen."""
@@ -53,16 +59,35 @@ class Talk:
         self.asking = Asking(lambda: on_change(self, "questions", None))
         self._on_change = on_change
         self._compose = compose
+        self.recording: Recording | None = None
+        self._is_killed = False
         self._reading: asyncio.Task[None] | None = None
+        self._keeping: asyncio.Task[None] | None = None
+
+    @property
+    def cwd(self) -> str:
+        """Where its session works."""
+        return self.story.cwd
+
+    @cwd.setter
+    def cwd(self, cwd: str) -> None:
+        self.story.cwd = cwd
 
     @property
     def title(self) -> str:
         told = None if self.session is None else self.session.transcript.info.title
-        return told or "new session"
+        asked = next((block.plain() for block in self.story.blocks if isinstance(block, UserMessage)), "")
+        return told or asked or "new session"
 
     @property
     def is_open(self) -> bool:
         return self.session is not None and not self.session.is_closed
+
+    @property
+    def is_unused(self) -> bool:
+        """Nothing was said in a session that was begun here, nor written to be said."""
+        is_silent = self.session is not None and not self.session.transcript.timeline
+        return self.is_new and is_silent and not self.draft.strip()
 
     @property
     def is_busy(self) -> bool:
@@ -86,7 +111,7 @@ class Talk:
     def opened(self, session: Session) -> None:
         """The session is there: send what has waited for it."""
         self.session, self.session_id = session, session.id
-        self.is_stopping = False
+        self.is_stopping = self.is_cut_off = self._is_killed = False
         self._tell("status")
         self._tell("commands")
         self.send_next()
@@ -94,11 +119,12 @@ class Talk:
     def send(self, text: str) -> None:
         """Send it, or put it behind what waits."""
         self.queue.append(text)
+        self.is_held = False
         self._tell("queue")
         self.send_next()
 
     def send_next(self) -> None:
-        if self.queue and self.is_open and not self.is_busy:
+        if self.queue and self.is_open and not self.is_busy and not self.is_held:
             text = self.queue.pop(0)
             self._tell("queue")
             self._reading = asyncio.create_task(self._exchange(text), name="accord exchange")
@@ -109,23 +135,30 @@ class Talk:
         """Before everything that waits; what runs is stopped for it."""
         self.queue.insert(0, text)
         self._tell("queue")
+        self.is_held = False
         if self.is_busy:
-            await self.stop()
+            await self._cancel()
         else:
             self.send_next()
 
     async def stop(self) -> None:
-        """Ask the agent to stop. Its open questions are answered with `cancelled`."""
+        """Ask the agent to stop. Its open questions are answered with `cancelled`, and what waits is held."""
+        if self.is_busy:
+            self.is_held = True
+            self._tell("queue")
+            await self._cancel()
+
+    async def _cancel(self) -> None:
         session = self.session
-        if session is None or session.is_closed or not self.is_busy:
-            return
+        assert session is not None
         if not self.is_stopping:
             self.is_stopping, self.stopping_since = True, time.monotonic()
         self._tell("status")
         await session.cancel()
 
     def kill(self) -> None:
-        """End the agent that does not stop, and all that it started."""
+        """End the agent that does not stop, and all that it started; what it has sent is not waited for."""
+        self._is_killed = True
         if self.session is not None:
             self.session.connection.kill()
 
@@ -134,7 +167,16 @@ class Talk:
         self.story.add(Remark(text))
 
     def fail(self, failure: Failure) -> None:
+        """Something went wrong, which may be that there is no session."""
         self.story.add(failure)
+        self._tell("status")
+
+    async def kept(self) -> None:
+        """Wait until what was said is kept, also in a turn that still runs."""
+        if self._reading is not None and self.recording is not None:
+            await self.recording.keep()
+        if self._keeping is not None:
+            await asyncio.wait((self._keeping,))
 
     def closed(self) -> None:
         """The connection is gone; what waits stays."""
@@ -143,7 +185,7 @@ class Talk:
         self._tell("status")
 
     async def _exchange(self, text: str) -> None:
-        self.story.drop_finished_plan()
+        self.story.begin_turn()
         session = self.session
         assert session is not None
         try:
@@ -151,7 +193,7 @@ class Talk:
             await self._read(reply)
             self._over(reply)
         except ConnectionClosed:
-            pass  # told once for all sessions, by whoever watches the connection
+            self.is_cut_off = True  # told once for all sessions, by whoever watches the connection
         except AccordError as error:
             self.fail(failure_of(error))  # FN-94: shown as what it is, and the session lives
         except Exception as error:  # ours, but the session must not end by it
@@ -160,16 +202,24 @@ class Talk:
         finally:
             self._reading = None
             self.is_stopping, self.busy_since = False, None
+            if self.recording is not None:
+                self._keeping = asyncio.create_task(self.recording.keep(), name="accord record")
             self._tell("status")
             self.send_next()
 
     async def _read(self, reply: Reply) -> None:
-        begin = time.perf_counter()
-        async for change in reply:
-            self.story.tell(change)
-            if time.perf_counter() - begin > _SLICE:  # what waits is handed out without a pause: make one
-                await asyncio.sleep(0)
-                begin = time.perf_counter()
+        pace, has_more = Pace(), False
+        try:
+            async for change in reply:
+                for portion in portions(change):
+                    if self._is_killed:
+                        has_more = True
+                        break
+                    self.story.tell(portion)
+                    await pace.keep(portion)
+        finally:
+            if has_more:
+                self.say("the rest of what it had said by then is not shown here; /export has it")
 
     def _over(self, reply: Reply) -> None:
         reason = reply.stop_reason

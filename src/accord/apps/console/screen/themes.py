@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 
-from textual.theme import Theme
+from textual.theme import BUILTIN_THEMES, Theme
 
-__all__ = ["DARK", "LIGHT", "THEMES", "usual_theme"]
+from accord.apps.console.failures import UsageWrong
+
+__all__ = ["DARK", "LIGHT", "THEMES", "check_theme", "usual_theme"]
 
 DARK = Theme(
     name="accord-dark",
@@ -37,6 +40,15 @@ LIGHT = Theme(
     dark=False,
 )
 THEMES = (DARK, LIGHT)
+
+
+def check_theme(name: str) -> None:
+    """UsageWrong names those that there are."""
+    names = [*(theme.name for theme in THEMES), *sorted(BUILTIN_THEMES)]
+    if name not in names:
+        close = get_close_matches(name, names, n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        raise UsageWrong(f"there is no theme {name!r}{hint}", f"There are: {', '.join(names)}")
 
 
 def usual_theme(environment: Mapping[str, str]) -> str:

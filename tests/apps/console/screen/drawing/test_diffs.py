@@ -6,13 +6,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from accord.apps.console.screen.drawing.diffs import file_diffs, word_changes
-from accord.apps.console.screen.drawing.drawn_diffs import SIDE_BY_SIDE, draw_diff
+from accord.apps.console.screen.drawing.drawn_diffs import SIDE_BY_SIDE, diff_parts
+from accord.apps.console.screen.drawing.pairing import partners
 from accord.session.diffs import git_patch
 from accord.session.entities import Diff, FileChange, Patch
 from tests.apps.console.screen.drawing.palettes import ink, texts
 
 OLD = "import os\n\n\ndef f(a):\n    return a + 1\n" + "".join(f"x{n} = {n}\n" for n in range(40)) + "end = 1\n"
 NEW = OLD.replace("f(a)", "f(a, b)").replace("a + 1", "a + b").replace("end = 1", "end = 2")
+
+
+def draw_diff(diff, page):
+    return [strip for part in diff_parts(diff, page.width) for strip in part.lines(page)]
 
 
 def changed(old: str | None, new: str | None, path: str = "/w/a.py") -> Diff:
@@ -71,3 +76,42 @@ def test_whatever_is_in_the_texts_it_is_drawn_within_the_page(old, new, width):
         for strip in draw_diff(diff, ink(width)):
             assert strip.cell_length <= width
             assert not any(ord(letter) < 32 or 127 <= ord(letter) < 160 for letter in strip.text)
+
+
+def test_a_line_stands_beside_what_became_of_it():
+    old, new = "def greet(name):\n    pass\n", "import sys\n\n\ndef greet(name: str):\n    pass\n"
+    (diff,) = file_diffs([changed(old, new)])
+    lines = texts(draw_diff(diff, ink(SIDE_BY_SIDE)))
+    row = next(line for line in lines if "- def greet(name):" in line)
+    assert "+ def greet(name: str):" in row
+    (line,) = [line for line in diff.hunks[0].lines if line.sign == "-"]
+    assert line.pair == 4
+
+
+FEW = some.lists(some.sampled_from(["a b", "a b c", "x", "", "x y z"]), max_size=8)
+
+
+@settings(max_examples=60)
+@given(FEW, FEW)
+def test_lines_pair_in_their_order_and_each_once(old, new):
+    pairs = partners(old, new)
+    for side in zip(*pairs, strict=True):
+        assert list(side) == sorted(set(side))
+    assert all(one < len(old) and other < len(new) for one, other in pairs)
+
+
+@settings(max_examples=40)
+@given(FEW.map("\n".join), FEW.map("\n".join))
+def test_beside_each_other_no_line_is_lost(old, new):
+    for diff in file_diffs([changed(old, new)]):
+        drawn = texts(draw_diff(diff, ink(300)))
+        signs = "".join(line[:150][5:6] + line[150:][5:6] for line in drawn)
+        assert (signs.count("-"), signs.count("+")) == (diff.removed, diff.added)
+
+
+def test_the_end_of_a_very_long_line_is_shown_or_said_to_be_missing():
+    text = "".join(f"{number:04}|" for number in range(900)) + "the end"
+    (diff,) = file_diffs([changed(None, f"{text}\n{'y' * 50_000}12345\n")])
+    drawn = "".join(line[7:] for line in texts(draw_diff(diff, ink(100))))
+    assert text in drawn
+    assert "… 5 more letters" in drawn

@@ -7,19 +7,25 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as some
 
-from accord.apps.console.screen.drawing.output import output_lines
-from accord.apps.console.screen.drawing.terminals import draw_output, draw_terminal
+from accord.apps.console.screen.drawing.output import output_lines, split_output
+from accord.apps.console.screen.drawing.parts import PART_LINES
+from accord.apps.console.screen.drawing.terminals import draw_output, draw_terminal, output_parts
 from accord.session.entities import Exit, Terminal
 from accord.session.growing import Output
 from tests.apps.console.screen.drawing.palettes import ink, texts
 
 
-def plain(text: str, last: int | None = None) -> list[str]:
-    return [line.plain for line in output_lines(text, last)[0]]
+def shown(text: str, start: int = 0) -> list[Any]:
+    lines = split_output(text)
+    return output_lines(lines, start, len(lines))
+
+
+def plain(text: str) -> list[str]:
+    return [line.plain for line in shown(text)]
 
 
 def test_colours_become_styles():
-    lines, _ = output_lines("\x1b[31mred\x1b[0m and \x1b[1;38;5;12mblue\x1b[m\n")
+    lines = shown("\x1b[31mred\x1b[0m and \x1b[1;38;5;12mblue\x1b[m\n")
     assert lines[0].plain == "red and blue"
     style: Any = lines[0].spans[0].style
     assert style.color.number == 1
@@ -39,9 +45,19 @@ def test_a_progress_bar_shows_its_last_state():
 
 
 def test_only_the_last_lines_are_shown_with_how_many_were_left_out():
-    lines, left_out = output_lines("\n".join(map(str, range(100))), 3)
-    assert ([line.plain for line in lines], left_out) == (["97", "98", "99"], 97)
     assert texts(draw_output(b"1\n2\n3\n", ink(), 2)) == ["│ … 1 earlier lines", "│ 2", "│ 3"]
+
+
+def test_a_colour_goes_on_below_where_it_was_set():
+    (line,) = shown("\x1b[31mred\nstill red\n", start=1)
+    assert (line.plain, line.spans[0].style.color.number) == ("still red", 1)
+
+
+def test_a_long_output_is_drawn_in_parts_and_none_of_its_lines_is_lost():
+    parts = list(output_parts("".join(f"line {number}\n" for number in range(1000)).encode(), 900))
+    assert [len(part.lines(ink())) for part in parts] == [1] + [PART_LINES] * (900 // PART_LINES)
+    lines = [strip.text for part in parts for strip in part.lines(ink())]
+    assert lines == ["│ … 100 earlier lines", *(f"│ line {number}" for number in range(100, 1000))]
 
 
 def test_a_terminal_tells_its_command_directory_and_end():

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from accord.apps.console.screen.blocks.messages import AgentMessage
 from accord.apps.console.screen.drawing import streaming
+from accord.apps.console.screen.drawing.code import draw_code
 from accord.apps.console.screen.drawing.markdown import draw_markdown
+from accord.apps.console.screen.drawing.parts import PART_LETTERS, PART_LINES
 from accord.apps.console.screen.drawing.streaming import StreamedMarkdown
 from accord.session.content import Text
 from tests.apps.console.screen.drawing.palettes import ink, texts
@@ -16,11 +19,16 @@ BLOCKS = [
     "# A heading\n\n",
     "Some *words* and `code`, and a [link](http://x.y) in a line that is long enough to be wrapped somewhere.\n\n",
     "- one\n- two\n  - three\n\n",
+    "- item\n" * 70 + "\n",
+    "* an item\n\n  of two paragraphs\n" * 40 + "\n",
     "1. first\n\n2. second\n\n",
+    "7. item\n" * 120 + "\n",
+    "Some text\n- and an item\n" + "- item\n  ```\n  code\n  ```\n" * 20 + "\n",
     "```python\ndef f(x):\n    return x\n```\n\n",
     "```\n" + "".join(f"line {number}\n" for number in range(150)) + "```\n\n",
     "~~~~js\nlet x = `~~~`\n~~~~\n",
     "| a | b |\n|---|---|\n| 1 | 2 |\n\n",
+    "Text\n| a | b |\n|---|---|\n" + "| one | **two** |\n" * 90 + "> quoted\n\n",
     "> a quote\n> of two lines\n\n",
     "---\n\n",
     "<details>html</details>\n\n",
@@ -41,40 +49,111 @@ def test_pieces_are_drawn_as_the_whole(blocks, data):
     assert streamed == [line for line in texts(draw_markdown(whole, ink())) if line]
 
 
-def test_what_is_settled_is_drawn_once(monkeypatch):
+@pytest.fixture
+def drawn(monkeypatch) -> list[str]:
+    """What was drawn, each time."""
     drawn: list[str] = []
 
-    def counted(source, ink):
+    def counted_markdown(source, ink, stretch=None):
         drawn.append(source)
-        return draw_markdown(source, ink)
+        return draw_markdown(source, ink, stretch)
 
-    monkeypatch.setattr(streaming, "draw_markdown", counted)
+    def counted_code(source, language, ink):
+        drawn.append(source)
+        return draw_code(source, language, ink)
+
+    monkeypatch.setattr(streaming, "draw_markdown", counted_markdown)
+    monkeypatch.setattr(streaming, "draw_code", counted_code)
+    return drawn
+
+
+LONG = {
+    "a list": "".join(f"- item {number}\n" for number in range(1000)),
+    "numbers": "".join(f"{number + 1}. item {number}\n" for number in range(1000)),
+    "numbers that are all the same": "".join(f"1. item {number}\n" for number in range(1000)),
+    "a table": "| a | b |\n|---|---|\n" + "".join(f"| {number} | item {number} |\n" for number in range(1000)),
+    "a wide table": "| a | b |\n|---|---|\n" + "".join(f"| {number} | {'item ' * 40} |\n" for number in range(300)),
+    "code": "```python\n" + "".join(f"value_{number} = {number}\n\n" for number in range(500)) + "```\n",
+    "paragraphs": "".join(f"Paragraph {number}.\n\n" for number in range(500)),
+}
+
+
+@pytest.mark.parametrize("kind", LONG)
+@pytest.mark.timeout(30)
+def test_something_long_looks_the_same_in_pieces(kind):
+    page = StreamedMarkdown(LONG[kind])
+    assert len(page.parts) > 1
+    assert texts(page.draw(ink())) == texts(draw_markdown(LONG[kind], ink()))
+
+
+@pytest.mark.parametrize("kind", LONG)
+@pytest.mark.timeout(30)
+def test_whatever_is_long_is_never_drawn_as_a_whole(kind, drawn):
+    page = StreamedMarkdown()
+    for start in range(0, len(LONG[kind]), 500):
+        page.append(LONG[kind][start : start + 500])
+        page.parts[-1].lines(ink())
+    page.draw(ink(60))
+    assert max(source.count("\n") for source in drawn) <= 2 * PART_LINES
+    assert max(map(len, drawn)) <= 2 * PART_LETTERS
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a line of a paragraph that never ends\n" * 1000,
+        "> a line of a quote that never ends\n" * 1000,
+        "    indented code\n" * 1000,
+        "- an item\n\n  ```\n" + "  code\n" * 1000 + "  ```\n\nAfter.\n",
+        "x" * 100_000,
+        "some words " * 5000,
+        "| a | b |\n|---|---|\n| " + "x" * 50_000 + " | y |\n",
+        "- " * 50_000,
+        "`" * 20_000,
+    ],
+)
+@pytest.mark.timeout(30)
+def test_what_can_be_cut_nowhere_is_cut_somewhere_and_nothing_of_it_is_lost(text, drawn):
+    page = StreamedMarkdown(text)
+    shown = "".join("".join(texts(page.draw(ink()))).split())
+    assert max(source.count("\n") for source in drawn) <= 2 * PART_LINES
+    assert max(map(len, drawn)) <= 3 * PART_LETTERS
+    letters = [letter for letter in text if letter.isalpha()]
+    assert sum(map(str.isalpha, shown)) == len(letters)
+
+
+def test_code_in_a_list_stays_code_however_long_it_is():
+    page = StreamedMarkdown("1. Do this:\n\n   ```python\n" + "   def f(): pass\n\n" * 100 + "   ```\n\n2. *That*.\n")
+    lines = texts(page.draw(ink()))
+    assert sum("def f(): pass" in line for line in lines) == 100
+    assert "```" not in "".join(lines)
+    assert any(line.endswith("That.") for line in lines)
+
+
+def test_a_row_that_is_wider_than_those_before_widens_all_of_the_table():
+    page = StreamedMarkdown("| n | b |\n|--:|---|\n" + "| 1 | x |\n" * 100)
+    before = texts(page.draw(ink()))
+    page.append("| 1000000 | a very much wider cell |\n")
+    after = texts(page.draw(ink()))
+    assert len({len(line) for line in before}) == len({len(line) for line in after}) == 1
+    assert len(after[0]) > len(before[0])
+
+
+def test_what_is_complete_is_drawn_once(drawn):
     page = StreamedMarkdown()
     for number in range(200):
         page.append(f"Paragraph {number}.\n\n")
         page.draw(ink())
-    settled = [source for source in drawn if source.startswith("Paragraph 0.")]
-    assert len(settled) <= 2
+    assert len([source for source in drawn if source.startswith("Paragraph 0.")]) <= 2
     assert max(map(len, drawn)) < 60
 
 
-def test_a_code_block_that_is_still_open_is_settled_in_pages(monkeypatch):
-    drawn: list[str] = []
-
-    def counted(source, ink):
-        drawn.append(source)
-        return draw_markdown(source, ink)
-
-    monkeypatch.setattr(streaming, "draw_markdown", counted)
-    page = StreamedMarkdown("```python\n")
-    for number in range(600):
-        page.append(f"value_{number} = {number}\n")
-        if number % 10 == 0:
-            page.draw(ink())
-    assert max(source.count("\n") for source in drawn) <= 2 * streaming.PAGE_LINES
-    assert len(page.draw(ink())) == 600
-    page.append("```\nAfter.\n")
-    assert texts(page.draw(ink()))[-3:] == [" value_599 = 599", "", "After."]
+def test_the_end_of_a_code_block_is_no_code(drawn):
+    page = StreamedMarkdown("```python\nx = 1\n")
+    page.append("```")
+    assert texts(page.draw(ink())) == [" x = 1"]
+    page.append("\nAfter.")
+    assert texts(page.draw(ink())) == [" x = 1", "", "After."]
 
 
 def test_another_width_draws_everything_anew():
@@ -102,10 +181,10 @@ def test_no_text_can_break_the_drawing(text, width):
 
 def test_what_cannot_be_drawn_is_shown_as_bare_text(monkeypatch):
     message = AgentMessage()
-    message.append(Text("still readable"))
+    message.append(Text("still readable\n\nand more"))
 
-    def broken(ink):
+    def broken(*_):
         raise RuntimeError("no")
 
-    monkeypatch.setattr(message, "draw", broken)
-    assert texts(message.lines(ink())) == ["still readable"]
+    monkeypatch.setattr(streaming, "draw_markdown", broken)
+    assert [line.strip() for line in texts(message.lines(ink())) if line] == ["still readable", "and more"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rich.segment import Segment
 from rich.text import Text as RichText
@@ -10,11 +10,16 @@ from textual.strip import Strip
 
 from accord.apps.console.sanitising import Cleaner, one_line, visible
 from accord.apps.console.screen.blocks.block import INDENT, Block, indented
+from accord.apps.console.screen.drawing.growing import GrowingLines, GrowingText
 from accord.apps.console.screen.drawing.ink import Ink
+from accord.apps.console.screen.drawing.parts import Draw, Part
 from accord.apps.console.screen.drawing.streaming import StreamedMarkdown
 from accord.session.content import Audio, Content, Image, Resource, ResourceLink, Text
 
 __all__ = ["AgentMessage", "Thought", "UserMessage", "shown"]
+
+READING = 120
+"""What the agent says has lines of at most so many cells."""
 
 
 def shown(block: Content) -> str:
@@ -52,24 +57,45 @@ class UserMessage(Block):
         self._content.append(block)
         self.touch()
 
-    def plain(self) -> str:
-        text = "".join(block.text for block in self._content if type(block) is Text)
-        others = [shown(block) for block in self._content if type(block) is not Text]
-        return "\n".join(filter(None, [text.strip("\n"), " ".join(others)]))
+    @property
+    def _text(self) -> str:
+        return "".join(block.text for block in self._content if type(block) is Text).strip("\n")
 
-    def draw(self, ink: Ink) -> list[Strip]:
-        palette = ink.palette
-        text = RichText(visible("".join(block.text for block in self._content if type(block) is Text)).strip("\n"))
-        strips = ink.narrower(INDENT + 1).wrapped(text) if text else []
-        others = [visible(shown(block)) for block in self._content if type(block) is not Text]
-        if others:
-            strips += ink.narrower(INDENT + 1).wrapped(RichText(" ".join(others), palette.muted))
+    @property
+    def _others(self) -> str:
+        return " ".join(shown(block) for block in self._content if type(block) is not Text)
+
+    def plain(self) -> str:
+        return "\n".join(filter(None, [self._text, self._others]))
+
+    def compose(self, ink: Ink) -> Sequence[Part]:
+        parts = GrowingLines(_wrapped, _barred, visible(self._text)).parts
+        others = visible(self._others)
+        return [*parts, *GrowingLines(_wrapped_muted, _barred, others).parts]
+
+
+def _wrapped(text: str, ink: Ink) -> list[Strip]:
+    return ink.wrapped(RichText(text))
+
+
+def _wrapped_muted(text: str, ink: Ink) -> list[Strip]:
+    return ink.wrapped(RichText(text, ink.palette.muted))
+
+
+def _barred(draw: Draw) -> Draw:
+    def drawn(ink: Ink) -> list[Strip]:
+        palette, width = ink.palette, ink.width - INDENT - 1
         bar, end = Segment("▌ ", palette.user + palette.accent), Segment(" ", palette.user)
-        width = ink.width - INDENT - 1
         return [
             Strip([bar, *strip.apply_style(palette.user).adjust_cell_length(width, palette.user), end])
-            for strip in strips
+            for strip in draw(ink.narrower(INDENT + 1))
         ]
+
+    return drawn
+
+
+def _readable(draw: Draw) -> Draw:
+    return lambda ink: indented(draw(ink.narrower(INDENT + 1).at_most(READING)))
 
 
 class AgentMessage(Block):
@@ -77,9 +103,16 @@ class AgentMessage(Block):
 
     def __init__(self) -> None:
         super().__init__()
-        self._page = StreamedMarkdown()
-        self._cleaner = Cleaner()
+        self.replace(())
+
+    def replace(self, content: Iterable[Content]) -> None:
+        self._page, self._cleaner = self._new_page(), Cleaner()
         self._said: list[str] = []
+        if not (self.can_fold and self.is_folded):
+            self.known_parts = self._page.parts
+        for block in content:
+            self.append(block)
+        self.touch()
 
     def append(self, block: Content) -> None:
         text = block.text if type(block) is Text else f"\n\n{shown(block)}\n\n"
@@ -87,21 +120,14 @@ class AgentMessage(Block):
         self._page.append(self._cleaner.clean(text))
         self.touch()
 
-    def replace(self, content: Iterable[Content]) -> None:
-        self._page, self._cleaner, self._said = StreamedMarkdown(), Cleaner(), []
-        for block in content:
-            self.append(block)
-        self.touch()
-
     def plain(self) -> str:
         return visible("".join(self._said)).strip("\n")
 
-    def forget(self) -> None:
-        super().forget()
-        self._page.forget()
+    def _new_page(self) -> GrowingText:
+        return StreamedMarkdown(frame=_readable)
 
-    def draw(self, ink: Ink) -> list[Strip]:
-        return indented(self._page.draw(ink.narrower(INDENT + 1)))
+    def compose(self, ink: Ink) -> Sequence[Part]:
+        return self._page.parts
 
 
 class Thought(AgentMessage):
@@ -109,14 +135,32 @@ class Thought(AgentMessage):
 
     can_fold = True
 
-    def draw(self, ink: Ink) -> list[Strip]:
-        palette = ink.palette
-        text = self.plain()
+    def _new_page(self) -> GrowingText:
+        return GrowingLines(_thought, _with_line)
+
+    def compose(self, ink: Ink) -> Sequence[Part]:
         if self.is_folded:
-            first = text.partition("\n")[0].strip("*# ")
-            more = "" if "\n" not in text.strip() else " …"
-            line = RichText.assemble(("✻ ", palette.accent), (one_line(first, 500) + more, palette.thought))
-            return indented([ink.narrower(INDENT).clipped(line)])
-        strips = ink.narrower(INDENT + 3).wrapped(RichText(text, palette.thought))
-        head = ink.strip(RichText.assemble(("✻ ", palette.accent), ("Thought", palette.thought)))
-        return indented([head, *indented(strips, 2, palette.faint, "│ ")])
+            return [Part(self.draw, 1, self.plain)]
+        return [Part(_thought_head), *self._page.parts]
+
+    def draw(self, ink: Ink) -> list[Strip]:
+        """Folded."""
+        palette = ink.palette
+        begin = self._page.parts[0].text().strip() if self._page.parts else ""
+        first, _, others = begin.partition("\n")
+        more = " …" if others or len(self._page.parts) > 1 else ""
+        line = RichText.assemble(("✻ ", palette.accent), (one_line(first.strip("*# "), 500) + more, palette.thought))
+        return indented([ink.narrower(INDENT).clipped(line)])
+
+
+def _thought(text: str, ink: Ink) -> list[Strip]:
+    return ink.wrapped(RichText(text, ink.palette.thought))
+
+
+def _thought_head(ink: Ink) -> list[Strip]:
+    head = RichText.assemble(("✻ ", ink.palette.accent), ("Thought", ink.palette.thought))
+    return indented([ink.strip(head)])
+
+
+def _with_line(draw: Draw) -> Draw:
+    return lambda ink: indented(indented(draw(ink.narrower(INDENT + 3).at_most(READING)), 2, ink.palette.faint, "│ "))

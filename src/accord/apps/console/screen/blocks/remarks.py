@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
 from textual.strip import Strip
 
 from accord.apps.console.sanitising import one_line, visible
-from accord.apps.console.screen.blocks.block import INDENT, Block, indented
-from accord.apps.console.screen.blocks.tool_calls import raw_text
+from accord.apps.console.screen.blocks.block import INDENT, Block, indented, moved
+from accord.apps.console.screen.drawing.growing import GrowingLines
 from accord.apps.console.screen.drawing.ink import Ink
-from accord.apps.console.screen.drawing.markdown import draw_markdown
-from accord.apps.console.screen.drawing.terminals import draw_output, exit_text
+from accord.apps.console.screen.drawing.inputs import open_value
+from accord.apps.console.screen.drawing.parts import Part
+from accord.apps.console.screen.drawing.streaming import StreamedMarkdown
+from accord.apps.console.screen.drawing.terminals import draw_output, exit_text, output_parts, terminal_parts
 from accord.session.content import readable
-from accord.session.entities import Compaction, Exit, Notice
-from accord.session.updates import UnknownReport
+from accord.session.entities import Compaction, Exit, Notice, Terminal
 
-__all__ = ["CompactionBlock", "Failure", "NoticeBlock", "Remark", "ShellRun", "UnknownBlock"]
+__all__ = ["CompactionBlock", "Failure", "NoticeBlock", "Remark", "ShellRun", "TerminalBlock", "UnknownBlock"]
+
+_LINES_FOLDED, _LINES_UNFOLDED = 20, 1000
 
 
 class Remark(Block):
@@ -75,17 +81,26 @@ class NoticeBlock(Block):
     def plain(self) -> str:
         return visible(f"{self._notice.title}\n{self._notice.description or ''}").strip()
 
+    def compose(self, ink: Ink) -> Sequence[Part]:
+        title = GrowingLines(self._draw_title, text=visible(self._notice.title).strip()).parts
+        about = GrowingLines(_muted, moved(INDENT + 2), visible(self._notice.description or "")).parts
+        return [*title, *about] or super().compose(ink)
+
     def draw(self, ink: Ink) -> list[Strip]:
-        palette, notice = ink.palette, self._notice
-        style = {"error": palette.bad, "warning": palette.warning}.get(notice.severity, palette.accent)
-        inner = ink.narrower(INDENT + 3)
-        strips = inner.wrapped(Text(visible(notice.title), style))
-        if notice.description:
-            strips += inner.wrapped(Text(visible(notice.description), palette.muted))
-        mark = {"error": "✗ ", "warning": "! "}.get(notice.severity, "i ")
-        first, *others = strips or [Strip([])]
+        return self._draw_title("", ink)
+
+    def _draw_title(self, text: str, ink: Ink) -> list[Strip]:
+        style = {"error": ink.palette.bad, "warning": ink.palette.warning}.get(
+            self._notice.severity, ink.palette.accent
+        )
+        mark = {"error": "✗ ", "warning": "! "}.get(self._notice.severity, "i ")
+        first, *others = ink.narrower(INDENT + 3).wrapped(Text(text, style)) or [Strip([])]
         head = Strip([Segment(" " * INDENT), Segment(mark, style), *first])
         return [head, *indented(others, INDENT + 2)]
+
+
+def _muted(text: str, ink: Ink) -> list[Strip]:
+    return ink.wrapped(Text(text, ink.palette.muted))
 
 
 class CompactionBlock(Block):
@@ -104,6 +119,10 @@ class CompactionBlock(Block):
     def plain(self) -> str:
         return visible(readable(self._compaction.summary))
 
+    def compose(self, ink: Ink) -> Sequence[Part]:
+        head = super().compose(ink)
+        return head if self.is_folded else [*head, *StreamedMarkdown(self.plain(), moved(INDENT)).parts]
+
     def draw(self, ink: Ink) -> list[Strip]:
         compaction = self._compaction
         what = {
@@ -111,37 +130,61 @@ class CompactionBlock(Block):
             "completed": "the context was compacted",
             "failed": f"compacting the context failed: {one_line(compaction.error or 'no reason given')}",
         }.get(compaction.status, f"compaction: {one_line(compaction.status)}")
-        head = Remark(what).draw(ink)
-        if self.is_folded:
-            return head
-        return [*head, *indented(draw_markdown(self.plain(), ink.narrower(INDENT + 1)))]
+        return Remark(what).draw(ink)
 
 
 class UnknownBlock(Block):
-    """An update that accord has no word for."""
+    """Something that accord has no word for: its tag and its members; unfolded, the whole."""
 
     can_fold = True
 
-    def __init__(self, report: UnknownReport) -> None:
+    def __init__(self, tag: str, raw: dict[str, Any], what: str = "an update") -> None:
         super().__init__()
-        self._report = report
+        self._tag, self._raw, self._what = tag, raw, what
+
+    def show(self, tag: str, raw: dict[str, Any]) -> None:
+        self._tag, self._raw = tag, raw
+        self.touch()
 
     def plain(self) -> str:
-        return visible(str(self._report.raw))
+        return visible(str(self._raw))
+
+    def compose(self, ink: Ink) -> Sequence[Part]:
+        parts = super().compose(ink)
+        return parts if self.is_folded else [*parts, *open_value("whole", self._raw, moved(INDENT + 2))]
 
     def draw(self, ink: Ink) -> list[Strip]:
         palette, inner = ink.palette, ink.narrower(INDENT + 3)
-        members = ", ".join(one_line(name, 40) for name in self._report.raw if name != "sessionUpdate")
+        members = ", ".join(one_line(name, 40) for name in self._raw if name != "sessionUpdate")
         head = Text.assemble(
             ("? ", palette.warning),
-            (one_line(self._report.tag), palette.text),
-            ("  an update that accord does not know", palette.muted),
+            (one_line(self._tag), palette.text),
+            (f"  {self._what} that accord does not know", palette.muted),
             (f": {members}" if members else "", palette.muted),
         )
-        strips = [inner.clipped(head)]
-        if not self.is_folded:
-            strips += indented(raw_text("whole", self._report.raw, inner.narrower(2)), 2)
-        return indented(strips)
+        return indented([inner.clipped(head)])
+
+
+class TerminalBlock(Block):
+    """A terminal that no tool call shows."""
+
+    can_fold = True
+
+    def __init__(self, terminal: Terminal, cwd: str) -> None:
+        super().__init__()
+        self._terminal = terminal
+        self._cwd = cwd
+
+    def show(self, terminal: Terminal) -> None:
+        self._terminal = terminal
+        self.touch()
+
+    def plain(self) -> str:
+        return visible(f"$ {self._terminal.command or ''}\n{self._terminal.text}")
+
+    def compose(self, ink: Ink) -> Sequence[Part]:
+        last = _LINES_FOLDED if self.is_folded else _LINES_UNFOLDED
+        return list(terminal_parts(self._terminal, last, self._cwd, moved(INDENT)))
 
 
 class ShellRun(Block):
@@ -167,10 +210,14 @@ class ShellRun(Block):
     def plain(self) -> str:
         return visible(f"$ {self.command}\n{self._output.decode('utf-8', 'replace')}")
 
+    def compose(self, ink: Ink) -> Sequence[Part]:
+        last = _LINES_FOLDED if self.is_folded else _LINES_UNFOLDED
+        return [Part(self.draw, 1, self.plain), *output_parts(bytes(self._output), last, moved(INDENT))]
+
     def draw(self, ink: Ink) -> list[Strip]:
-        palette, inner = ink.palette, ink.narrower(INDENT + 1)
+        """The command."""
+        palette = ink.palette
         head = Text.assemble(("! ", palette.accent), (one_line(self.command, 500), palette.text))
         if self.exit is not None:
             head.append("  ").append_text(exit_text(self.exit, palette))
-        last = 20 if self.is_folded else 1000
-        return indented([inner.clipped(head), *draw_output(bytes(self._output), inner, last)])
+        return indented([ink.narrower(INDENT + 1).clipped(head)])

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import partial
 
-import msgspec
 from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
@@ -15,15 +14,17 @@ from accord.apps.console.sanitising import one_line, visible
 from accord.apps.console.screen.blocks.block import INDENT, Block, indented
 from accord.apps.console.screen.blocks.messages import shown
 from accord.apps.console.screen.drawing.diffs import FileDiff, file_diffs
-from accord.apps.console.screen.drawing.drawn_diffs import draw_diff, figures
+from accord.apps.console.screen.drawing.drawn_diffs import diff_parts, draw_diff, figures, file_heading
 from accord.apps.console.screen.drawing.ink import Ink, Palette
-from accord.apps.console.screen.drawing.markdown import draw_markdown
+from accord.apps.console.screen.drawing.inputs import command_of, command_parts, open_value, untold_input
+from accord.apps.console.screen.drawing.parts import Draw, Frame, Part, first_lines, unframed
 from accord.apps.console.screen.drawing.places import short_path
-from accord.apps.console.screen.drawing.terminals import draw_terminal, exit_text
+from accord.apps.console.screen.drawing.streaming import StreamedMarkdown
+from accord.apps.console.screen.drawing.terminals import draw_terminal, exit_text, terminal_parts
 from accord.session.content import Text as TextContent
 from accord.session.entities import ContentItem, Diff, Terminal, TerminalItem, ToolCall
 
-__all__ = ["ICONS", "ToolCallBlock", "command_of", "raw_text"]
+__all__ = ["ICONS", "ToolCallBlock"]
 
 ICONS = {
     "read": "≡",
@@ -36,9 +37,9 @@ ICONS = {
     "fetch": "↓",
     "switch_mode": "⇥",
 }
+_STATUSES = ("pending", "in_progress", "paused", "completed", "failed", "cancelled")
 _PREVIEW_DIFF, _PREVIEW_TERMINAL, _PREVIEW_FAILURE = 8, 4, 4
-_MOST_LINES = 2000
-_MOST_RAW = 20_000
+_WITHIN = INDENT + 4
 
 FindTerminal = Callable[[str], Terminal | None]
 
@@ -54,6 +55,8 @@ def status_mark(status: str, palette: Palette) -> tuple[str, Style]:
             return "⊘", palette.muted
         case "in_progress":
             return "◐", palette.warning
+        case "paused":
+            return "‖", palette.warning
         case _:
             return "○", palette.muted
 
@@ -98,13 +101,14 @@ class ToolCallBlock(Block):
         output = [terminal.text for terminal in self.terminals]
         return visible("\n".join([self.call.title or self.call.name or "", *text, *output])).strip()
 
+    def compose(self, ink: Ink) -> Sequence[Part]:
+        if self.is_folded:
+            return super().compose(ink)
+        return [Part(lambda ink: [self._header(ink)], 1), *self._body(ink)]
+
     def draw(self, ink: Ink) -> list[Strip]:
-        inner = ink.narrower(INDENT + 4)
-        body = self._preview(inner) if self.is_folded else self._body(inner)
-        if len(body) > _MOST_LINES:
-            left = len(body) - _MOST_LINES
-            body = [*body[:_MOST_LINES], inner.strip(Text(f"… {left} more lines", ink.palette.muted))]
-        return [self._header(ink), *indented(body, INDENT + 2)]
+        """Folded."""
+        return [self._header(ink), *_inside(self._preview)(ink)]
 
     def _header(self, ink: Ink) -> Strip:
         palette, call = ink.palette, self.call
@@ -123,7 +127,7 @@ class ToolCallBlock(Block):
         return Strip([Segment(" " * INDENT), *ink.strip(left)])
 
     def _facts(self, title: str, palette: Palette) -> Text:
-        facts: list[Text] = []
+        facts = [] if self.call.status in _STATUSES else [Text(one_line(self.call.status, 40), palette.muted)]
         places = [
             f"{short_path(place.path, self._cwd)}{'' if place.line is None else f':{place.line}'}"
             for place in self.call.locations
@@ -143,7 +147,7 @@ class ToolCallBlock(Block):
             return strips
         for diff in self.diffs:
             if len(self.diffs) > 1:
-                strips.append(_file_line(diff, ink, self._cwd))
+                strips += _file_lines(diff, self._cwd, ink)
             lines = draw_diff(diff, ink, most=_PREVIEW_DIFF + 1)
             strips += lines[:_PREVIEW_DIFF]
             if len(lines) > _PREVIEW_DIFF:
@@ -152,61 +156,70 @@ class ToolCallBlock(Block):
             if terminal.exit is None:
                 strips += draw_terminal(terminal, ink, _PREVIEW_TERMINAL, self._cwd)
         if self.call.status == "failed" and not strips:
-            strips += self._texts(ink)[:_PREVIEW_FAILURE]
+            strips += first_lines(self._texts(), ink, _PREVIEW_FAILURE)
         return strips
 
-    def _body(self, ink: Ink) -> list[Strip]:
-        strips: list[Strip] = []
-        call, palette = self.call, ink.palette
-        for place in call.locations:
-            line = "" if place.line is None else f":{place.line}"
-            strips.append(ink.clipped(Text(f"{one_line(short_path(place.path, self._cwd))}{line}", palette.muted)))
+    def _body(self, ink: Ink) -> list[Part]:
+        call, cwd = self.call, self._cwd
+        parts = [Part(_inside(self._places), len(call.locations))] if call.locations else []
+        parts += self._input()
         if not call.content:
-            strips += raw_text("input", call.raw_input, ink) + raw_text("output", call.raw_output, ink)
-        strips += self._texts(ink)
+            parts += open_value("output", call.raw_output, _inside)
+        parts += self._texts(_inside)
+        width = ink.width - _WITHIN
         for diff in self.diffs:
-            strips += [_file_line(diff, ink, self._cwd), *draw_diff(diff, ink)]
+            parts.append(Part(_inside(partial(_file_lines, diff, cwd))))
+            parts += diff_parts(diff, width, _inside)
         for terminal in self.terminals:
-            strips += draw_terminal(terminal, ink, 500, self._cwd)
+            parts += terminal_parts(terminal, 500, cwd, _inside)
         if call.dropped:
-            strips.append(ink.strip(Text("its content was dropped to keep within the memory limit", palette.muted)))
-        return strips or [ink.strip(Text("nothing more is known of it", palette.muted))]
+            parts.append(Part(_inside(partial(_remark, "its content was dropped to keep within the memory limit"))))
+        return parts or [Part(_inside(partial(_remark, "nothing more is known of it")))]
 
-    def _texts(self, ink: Ink) -> list[Strip]:
-        strips: list[Strip] = []
+    def _input(self) -> list[Part]:
+        """What it was given, as far as nothing else tells it."""
+        call = self.call
+        command = command_of(call.raw_input)
+        is_told = command is None or any(terminal.command == command for terminal in self.terminals)
+        in_diffs = [path for diff in self.diffs for path in (diff.path, diff.old_path) if path is not None]
+        untold = untold_input(
+            call.raw_input,
+            self._cwd,
+            paths=[*in_diffs, *(place.path for place in call.locations)],
+            diffs=self.diffs,
+            texts=[call.title or "", *(shown(item.content) for item in call.content if isinstance(item, ContentItem))],
+        )
+        parts = [] if command is None or is_told else command_parts(command, _inside)
+        return [*parts, *open_value("input", untold, _inside)]
+
+    def _places(self, ink: Ink) -> list[Strip]:
+        return [
+            ink.clipped(
+                Text(
+                    one_line(short_path(place.path, self._cwd)) + ("" if place.line is None else f":{place.line}"),
+                    ink.palette.muted,
+                )
+            )
+            for place in self.call.locations
+        ]
+
+    def _texts(self, frame: Frame = unframed) -> list[Part]:
+        parts: list[Part] = []
         for item in self.call.content:
             if isinstance(item, ContentItem):
-                strips += draw_markdown(visible(shown(item.content)), ink)
+                parts += StreamedMarkdown(visible(shown(item.content)), frame).parts
             elif not isinstance(item, Diff | TerminalItem):
-                strips += raw_text(one_line(item.tag), item.raw, ink)
-        return strips
+                parts += open_value(one_line(item.tag), item.raw, frame)
+        return parts
 
 
-def _file_line(diff: FileDiff, ink: Ink, cwd: str) -> Strip:
-    moved = "" if diff.old_path is None else f"{one_line(short_path(diff.old_path, cwd))} → "
-    name = Text(f"{moved}{one_line(short_path(diff.path, cwd))}  ", ink.palette.heading)
-    what = "" if diff.operation == "modify" else f"  {one_line(diff.operation)}"
-    return ink.clipped(name.append_text(figures(diff.added, diff.removed, ink.palette)).append(what, ink.palette.muted))
+def _inside(draw: Draw) -> Draw:
+    return lambda ink: indented(draw(ink.narrower(_WITHIN)), INDENT + 2)
 
 
-def raw_text(name: str, value: Any, ink: Ink) -> list[Strip]:
-    """A value that the protocol leaves open, as JSON."""
-    if value is None:
-        return []
-    text = value if isinstance(value, str) else msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
-    cut = visible(text[:_MOST_RAW])
-    lines = [strip for line in cut.split("\n") for strip in ink.folded(Text(line, ink.palette.muted))]
-    return [ink.strip(Text(f"{name}:", ink.palette.faint)), *lines]
+def _remark(text: str, ink: Ink) -> list[Strip]:
+    return [ink.strip(Text(text, ink.palette.muted))]
 
 
-def command_of(raw_input: Any) -> str | None:
-    """The command line in a tool call's raw input, where agents mostly put it."""
-    if not isinstance(raw_input, dict):
-        return None
-    for name in ("command", "cmd"):
-        found: Any = raw_input.get(name)  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
-        if isinstance(found, str):
-            return found
-        if isinstance(found, list):
-            return " ".join(map(str, found))  # pyright: ignore[reportUnknownArgumentType]
-    return None
+def _file_lines(diff: FileDiff, cwd: str, ink: Ink) -> list[Strip]:
+    return [ink.clipped(file_heading(diff, cwd, ink.palette))]

@@ -1,4 +1,4 @@
-"""The first thing on the screen: who is there, and what can be done right away."""
+"""The first thing on the screen: who is there, what it may do, and how to begin. It names every key that a beginner needs."""
 
 from __future__ import annotations
 
@@ -12,11 +12,20 @@ from accord.apps.console.sanitising import one_line
 from accord.apps.console.screen.blocks.block import Block, indented
 from accord.apps.console.screen.drawing.ink import Ink
 from accord.apps.console.screen.drawing.places import short_path
-from accord.session.entities import Command
 
-__all__ = ["Welcome"]
+__all__ = ["EXAMPLES", "Welcome"]
 
-_KEYS = (("/", "commands"), ("@", "files"), ("!", "shell"), ("shift+tab", "mode"), ("F1", "all keys"))
+EXAMPLES = ('create hello.txt with "Hello from accord"', "explain this project", "search for TODO")
+"""Every agent understands them; the built-in one does so without a language model."""
+
+_KEYS = (
+    ("/", "commands"),
+    ("@", "files"),
+    ("!", "shell"),
+    ("shift+tab", "mode"),
+    ("F1", "keys"),
+    ("ctrl+q", "leave"),
+)
 
 
 class Welcome(Block):
@@ -27,12 +36,15 @@ class Welcome(Block):
         self._name = name
         self._cwd = cwd
         self._agent = ""
-        self._commands: list[Command] = []
+        self._choices: list[tuple[str, str]] = []
 
-    def show(self, agent: str, commands: Sequence[Command]) -> None:
-        if (agent, list(commands)) != (self._agent, self._commands):
-            self._agent, self._commands = agent, list(commands)
+    def show(self, agent: str, choices: Sequence[tuple[str, str]]) -> bool:
+        """Who it is, and the mode and model in force, each with what the agent says of it. Whether that is news."""
+        is_news = (agent, list(choices)) != (self._agent, self._choices)
+        if is_news:
+            self._agent, self._choices = agent, list(choices)
             self.touch()
+        return is_news
 
     def plain(self) -> str:
         return f"{self._name} in {self._cwd}"
@@ -43,19 +55,17 @@ class Welcome(Block):
         if self._agent:
             who.append(f"  {one_line(self._agent)}", palette.muted)
         who.append(f"  in {one_line(short_path(self._cwd, ''))}", palette.muted)
-        lines = [who, Text(), Text("Say what you want changed or explained. Nothing is done without your yes.")]
-        shown = self._commands[:4]
-        if shown:
-            widest = max(len(command.name) for command in shown)
-            lines += [Text(), Text("Or begin with one of its commands:", palette.muted)]
-            lines += [
-                Text.assemble(
-                    (f"  /{one_line(command.name, 30)}".ljust(widest + 5), palette.accent),
-                    (one_line(command.description), palette.text),
-                )
-                for command in shown
-            ]
-        keys = Text()
-        for key, meaning in _KEYS:
-            keys.append(key, Style(bold=True)).append(f" {meaning}   ", palette.muted)
-        return indented([inner.clipped(line) for line in [*lines, Text(), keys]], 2)
+        lines = [who, Text(), Text("Write what you want done and press Enter.")]
+        told = [(one_line(name, 30), one_line(meaning)) for name, meaning in self._choices if meaning]
+        widest = max([len(name) for name, _ in told], default=0)
+        lines += [
+            Text.assemble((name.ljust(widest + 2), palette.accent), (meaning, palette.muted)) for name, meaning in told
+        ]
+        begin = Text.assemble(
+            ("Tab", Style(bold=True)), " takes an example, ", ("Enter", Style(bold=True)), " sends it:"
+        )
+        lines += [Text(), begin, *(Text(f"  {example}", palette.accent) for example in EXAMPLES), Text()]
+        keys = Text("   ").join(
+            Text.assemble((key, Style(bold=True)), (f" {meaning}", palette.muted)) for key, meaning in _KEYS
+        )
+        return indented([*map(inner.clipped, lines), *inner.wrapped(keys)], 2)

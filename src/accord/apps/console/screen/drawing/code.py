@@ -14,8 +14,10 @@ from rich.segment import Segment
 from rich.style import Style
 from rich.syntax import Syntax
 from rich.text import Text
+from textual.color import Color
 from textual.strip import Strip
 
+from accord.apps.console.screen.drawing.contrast import readable_on
 from accord.apps.console.screen.drawing.ink import Ink, Palette, folded
 
 __all__ = ["coloured_lines", "draw_code", "language_of", "warm_up"]
@@ -27,7 +29,7 @@ def draw_code(code: str, language: str, ink: Ink) -> list[Strip]:
     edge = Segment(" ", ground)
     width = ink.width - 2
     strips: list[Strip] = []
-    for parts in _lines(code, language, ink.palette.syntax):
+    for parts in _lines(code, language, ink.palette):
         segments = [Segment(text, ground + style) for text, style in parts]
         cells = sum(cell_len(segment.text) for segment in segments)
         if cells <= width:
@@ -41,7 +43,7 @@ def draw_code(code: str, language: str, ink: Ink) -> list[Strip]:
 
 def coloured_lines(code: str, language: str, palette: Palette) -> list[Text]:
     """One text for each line, with foreground colours only."""
-    return [Text.assemble(*parts, no_wrap=True) for parts in _lines(code, language, palette.syntax)]
+    return [Text.assemble(*parts, no_wrap=True) for parts in _lines(code, language, palette)]
 
 
 def warm_up() -> None:
@@ -56,15 +58,15 @@ def language_of(path: str) -> str:
     return Syntax.guess_lexer(path)
 
 
-def _lines(code: str, language: str, theme: str) -> list[list[tuple[str, Style]]]:
+def _lines(code: str, language: str, palette: Palette) -> list[list[tuple[str, Style]]]:
     code = code.expandtabs(4)
     lexer = _lexer(language)
     if lexer is None:
-        plain = _style(theme, Token.Text)
+        plain = _style(palette, Token.Text)
         return [[(line, plain)] if line else [] for line in code.split("\n")]
     lines: list[list[tuple[str, Style]]] = [[]]
     for kind, text in lexer.get_tokens(code):
-        style = _style(theme, kind)
+        style = _style(palette, kind)
         first, *others = text.split("\n")
         if first:
             lines[-1].append((first, style))
@@ -82,6 +84,9 @@ def _lexer(language: str) -> Lexer | None:
 
 
 @lru_cache(maxsize=2048)
-def _style(theme: str, kind: Any) -> Style:
-    style = Syntax.get_theme(theme).get_style_for_token(kind)
-    return Style(color=style.color, bold=style.bold or None, italic=style.italic or None)
+def _style(palette: Palette, kind: Any) -> Style:
+    style = Syntax.get_theme(palette.syntax).get_style_for_token(kind)
+    color = style.color
+    if color is not None and palette.grounds:
+        color = readable_on(Color.from_rich_color(color), palette.grounds).rich_color
+    return Style(color=color, bold=style.bold or None, italic=style.italic or None)

@@ -9,11 +9,12 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from accord.apps.console.screen.drawing.pairing import partners
 from accord.session.diffs import read_git_patch
 from accord.session.entities import Diff, FileChange, ToolCallItem
 from accord.session.matching import LineMatcher
 
-__all__ = ["FileDiff", "Hunk", "Line", "file_diffs", "word_changes"]
+__all__ = ["FileDiff", "Hunk", "Line", "Sign", "file_diffs", "word_changes"]
 
 Sign: TypeAlias = Literal[" ", "-", "+"]
 Span: TypeAlias = tuple[int, int]
@@ -22,6 +23,8 @@ CONTEXT = 3
 _HUNK = re.compile(r"@@ -(\d{1,9})(?:,\d{1,9})? \+(\d{1,9})(?:,\d{1,9})? @@")
 _WORDS = re.compile(r"\w+|\s+|.")
 _LONGEST_WORDED = 400
+_MOST_COMPARED = 1000
+"""In a longer hunk, lines are not compared with each other to find out which became which."""
 
 
 class Line(msgspec.Struct):
@@ -30,15 +33,34 @@ class Line(msgspec.Struct):
     sign: Sign
     number: int
     text: str
-    words: list[Span] = []
     old_number: int = 0
     """Of a line that is on both sides."""
+    pair: int = 0
+    """What it shares with the line that it became, or was: the number of the new one. 0 without one."""
+    other_text: str = ""
+    """That of the line that it became, or was."""
+
+    @property
+    def words(self) -> list[Span]:
+        """Where it differs from what it became, or was."""
+        if not self.pair:
+            return []
+        if self.sign == "-":
+            return word_changes(self.text, self.other_text)[0]
+        return word_changes(self.other_text, self.text)[1]
 
 
 class Hunk(msgspec.Struct):
     """Lines that follow each other."""
 
     lines: list[Line]
+    is_paired: bool = False
+
+    def pair(self) -> None:
+        """Find out which line became which, once."""
+        if not self.is_paired:
+            self.is_paired = True
+            _pair(self.lines, closely=len(self.lines) <= _MOST_COMPARED)
 
 
 class FileDiff(msgspec.Struct):
@@ -69,19 +91,15 @@ def _files(diff: Diff) -> Iterator[FileDiff]:
         yield FileDiff(
             path=change.path,
             operation=change.operation,
-            hunks=_hunks(change, sections.get(change.path)),
+            hunks=_hunks(change, _section_of(change.path, sections)),
             old_path=change.old_path,
         )
 
 
 def _hunks(change: FileChange, section: list[str] | None) -> list[Hunk]:
     if change.old_text is not None or change.new_text is not None:
-        hunks = list(_compared(_lines(change.old_text), _lines(change.new_text)))
-    else:
-        hunks = [] if section is None else list(_read(section))
-    for hunk in hunks:
-        _mark_words(hunk.lines)
-    return hunks
+        return list(_compared(_lines(change.old_text), _lines(change.new_text)))
+    return [] if section is None else list(_read(section))
 
 
 def _lines(text: str | None) -> list[str]:
@@ -114,6 +132,12 @@ def _sections(patch: str) -> dict[str, list[str]]:
     return sections
 
 
+def _section_of(path: str, sections: dict[str, list[str]]) -> list[str] | None:
+    """That of the path; a patch that was made in some directory names files from there."""
+    tails = (lines for name, lines in sections.items() if path.endswith(f"/{name}"))
+    return sections.get(path) or next(tails, None)
+
+
 def _read(section: Sequence[str]) -> Iterator[Hunk]:
     lines: list[Line] | None = None
     old = new = 0
@@ -137,25 +161,29 @@ def _read(section: Sequence[str]) -> Iterator[Hunk]:
         yield Hunk(lines)
 
 
-def _mark_words(lines: Sequence[Line]) -> None:
-    """Where as many lines go as come, each pair is one line that was changed."""
+def _pair(lines: Sequence[Line], *, closely: bool) -> None:
+    """Find out which line became which."""
     place = 0
     while place < len(lines):
         removed = _run(lines, place, "-")
         added = _run(lines, place + len(removed), "+")
-        if removed and len(removed) == len(added):
-            for old, new in zip(removed, added, strict=True):
-                old.words, new.words = word_changes(old.text, new.text)
+        pairs = (
+            partners([line.text for line in removed], [line.text for line in added])
+            if closely
+            else [(one, one) for one in range(len(removed) if len(removed) == len(added) else 0)]
+        )
+        for one, other in pairs:
+            old, new = removed[one], added[other]
+            old.pair = new.pair = new.number
+            old.other_text, new.other_text = new.text, old.text
         place += max(1, len(removed) + len(added))
 
 
-def _run(lines: Sequence[Line], start: int, sign: Sign) -> list[Line]:
-    run: list[Line] = []
-    for line in lines[start:]:
-        if line.sign != sign:
-            break
-        run.append(line)
-    return run
+def _run(lines: Sequence[Line], start: int, sign: Sign) -> Sequence[Line]:
+    end = start
+    while end < len(lines) and lines[end].sign == sign:
+        end += 1
+    return lines[start:end]
 
 
 def word_changes(old: str, new: str) -> tuple[list[Span], list[Span]]:

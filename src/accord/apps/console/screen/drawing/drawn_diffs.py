@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import zip_longest
+from typing import TypeAlias
 
 from rich.segment import Segment
 from rich.style import Style
@@ -12,17 +14,22 @@ from textual.strip import Strip
 
 from accord.apps.console.sanitising import one_line, visible
 from accord.apps.console.screen.drawing.code import coloured_lines, language_of
-from accord.apps.console.screen.drawing.diffs import FileDiff, Hunk, Line
+from accord.apps.console.screen.drawing.diffs import FileDiff, Hunk, Line, Sign
 from accord.apps.console.screen.drawing.ink import Ink, Palette, folded
+from accord.apps.console.screen.drawing.parts import PART_LINES, Frame, Part, first_lines, unframed
+from accord.apps.console.screen.drawing.places import short_path
 
-__all__ = ["SIDE_BY_SIDE", "draw_diff", "figures"]
+__all__ = ["SIDE_BY_SIDE", "diff_parts", "draw_diff", "figures", "file_heading"]
+
+Pair: TypeAlias = tuple[Line | None, Line | None]
 
 SIDE_BY_SIDE = 140
 """From this width on, old and new stand beside each other."""
 
 MINUS = "\u2212"
-_MOST_COLOURED = 400
-_LONGEST_LINE = 2000
+_COLOURED, _LONGEST_LINE = 2000, 50_000
+"""So many letters of a line have colours; what goes beyond the second is left out, and said to be."""
+_LONGEST_PATH = 4096
 
 
 def figures(added: int, removed: int, palette: Palette) -> Text:
@@ -30,41 +37,81 @@ def figures(added: int, removed: int, palette: Palette) -> Text:
     return Text.assemble((f"+{added}", palette.good), " ", (f"{MINUS}{removed}", palette.bad))
 
 
-def draw_diff(diff: FileDiff, ink: Ink, *, most: int | None = None) -> list[Strip]:
-    """The hunks; with `most`, only about so many lines of the first ones."""
-    strips: list[Strip] = []
-    digits = len(str(max([line.number for hunk in diff.hunks for line in hunk.lines], default=1)))
-    draw = _beside if ink.width >= SIDE_BY_SIDE else _below
+def file_heading(diff: FileDiff, cwd: str, palette: Palette) -> Text:
+    """Which file it is, where it comes from if it is moved, and what becomes of it."""
+    moved = "" if diff.old_path is None else f"{one_line(short_path(diff.old_path, cwd), _LONGEST_PATH)} → "
+    name = Text(f"{moved}{one_line(short_path(diff.path, cwd), _LONGEST_PATH)}  ", palette.heading)
+    what = "" if diff.operation == "modify" else f"  {one_line(diff.operation)}"
+    return name.append_text(figures(diff.added, diff.removed, palette)).append(what, palette.muted)
+
+
+def draw_diff(diff: FileDiff, ink: Ink, *, most: int) -> list[Strip]:
+    """The first lines of the hunks, about so many."""
+    return first_lines(diff_parts(diff, ink.width, lines_each=most), ink, most)
+
+
+def diff_parts(diff: FileDiff, width: int, frame: Frame = unframed, lines_each: int = PART_LINES) -> Iterator[Part]:
+    """All hunks, for a page of this width: unified, or side by side."""
+    digits = max(3, len(str(max([line.number for hunk in diff.hunks[-1:] for line in hunk.lines], default=1))))
+    gap = partial(_gap, digits)
     for place, hunk in enumerate(diff.hunks):
         if place:
-            strips.append(Strip([Segment(f"{'⋮':>{digits + 1}}", ink.palette.faint)]))
-        shown = hunk if most is None else Hunk(hunk.lines[:most])
-        for strip in draw(shown, diff.path, ink, max(digits, 3)):
-            strips.append(strip)
-            if most is not None and len(strips) >= most:
-                return strips
+            yield Part(frame(gap))
+        if len(hunk.lines) <= lines_each:
+            yield Part(frame(partial(_hunk, hunk, diff.path, digits)), len(hunk.lines))
+            continue
+        rows = _rows_of(hunk, width)
+        for start in range(0, len(rows), lines_each):
+            page = rows[start : start + lines_each]
+            yield Part(frame(partial(_rows, hunk, page, diff.path, digits)), len(page))
     if not diff.hunks:
-        strips.append(ink.clipped(Text(f"  {one_line(diff.operation)}, contents not shown", ink.palette.muted)))
+        yield Part(frame(partial(_nothing, one_line(diff.operation))))
+
+
+def _gap(digits: int, ink: Ink) -> list[Strip]:
+    return [Strip([Segment(f"{'⋮':>{digits + 1}}", ink.palette.faint)])]
+
+
+def _nothing(operation: str, ink: Ink) -> list[Strip]:
+    return [ink.clipped(Text(f"  {operation}, contents not shown", ink.palette.muted))]
+
+
+def _rows_of(hunk: Hunk, width: int) -> Sequence[Line] | Sequence[Pair]:
+    if width < SIDE_BY_SIDE:
+        return hunk.lines
+    hunk.pair()
+    return list(_pairs(hunk.lines))
+
+
+def _hunk(hunk: Hunk, path: str, digits: int, ink: Ink) -> list[Strip]:
+    return _rows(hunk, _rows_of(hunk, ink.width), path, digits, ink)
+
+
+def _rows(hunk: Hunk, rows: Sequence[Line] | Sequence[Pair], path: str, digits: int, ink: Ink) -> list[Strip]:
+    hunk.pair()
+    strips: list[Strip] = []
+    each = (line for row in rows for line in (row if isinstance(row, tuple) else (row,)) if line is not None)
+    lines = list({id(line): line for line in each}.values())
+    texts = dict(zip(map(id, lines), _coloured(lines, path, ink.palette), strict=True))
+    for row in rows:
+        if isinstance(row, tuple):
+            strips += _beside(*row, texts, ink, digits)
+        else:
+            strips += _drawn(row, texts[id(row)], ink.width, digits, ink)
     return strips
 
 
-def _below(hunk: Hunk, path: str, ink: Ink, digits: int) -> Iterator[Strip]:
-    for line, text in zip(hunk.lines, _coloured(hunk.lines, path, ink.palette), strict=True):
-        yield from _drawn(line, text, ink.width, digits, ink)
-
-
-def _beside(hunk: Hunk, path: str, ink: Ink, digits: int) -> Iterator[Strip]:
+def _beside(old: Line | None, new: Line | None, texts: Mapping[int, Text], ink: Ink, digits: int) -> Iterator[Strip]:
     half = (ink.width - 1) // 2
-    texts = dict(zip(map(id, hunk.lines), _coloured(hunk.lines, path, ink.palette), strict=True))
     blank = Strip.blank(half)
-    for old, new in _pairs(hunk.lines):
-        left = [] if old is None else list(_drawn(old, texts[id(old)], half, digits, ink, on_left=True))
-        right = [] if new is None else list(_drawn(new, texts[id(new)], half, digits, ink))
-        for one, other in zip_longest(left, right, fillvalue=blank):
-            yield Strip([*one, Segment("│", ink.palette.faint), *other])
+    left = [] if old is None else list(_drawn(old, texts[id(old)], half, digits, ink, on_left=True))
+    right = [] if new is None else list(_drawn(new, texts[id(new)], half, digits, ink))
+    for one, other in zip_longest(left, right, fillvalue=blank):
+        yield Strip([*one, Segment("│", ink.palette.faint), *other])
 
 
-def _pairs(lines: Sequence[Line]) -> Iterator[tuple[Line | None, Line | None]]:
+def _pairs(lines: Sequence[Line]) -> Iterator[Pair]:
+    """What stands beside what: the same line, one and what became of it, or just what is next."""
     removed: list[Line] = []
     added: list[Line] = []
     for line in lines:
@@ -73,10 +120,21 @@ def _pairs(lines: Sequence[Line]) -> Iterator[tuple[Line | None, Line | None]]:
         elif line.sign == "+":
             added.append(line)
         else:
-            yield from zip_longest(removed, added)
+            yield from _changed(removed, added)
             removed, added = [], []
             yield line, line
-    yield from zip_longest(removed, added)
+    yield from _changed(removed, added)
+
+
+def _changed(removed: Sequence[Line], added: Sequence[Line]) -> Iterator[Pair]:
+    before = after = 0
+    new_places = {line.pair: place for place, line in enumerate(added) if line.pair}
+    for place, line in enumerate(removed):
+        if line.pair in new_places:
+            yield from zip_longest(removed[before:place], added[after : new_places[line.pair]])
+            yield line, added[new_places[line.pair]]
+            before, after = place + 1, new_places[line.pair] + 1
+    yield from zip_longest(removed[before:], added[after:])
 
 
 def _drawn(line: Line, text: Text, width: int, digits: int, ink: Ink, *, on_left: bool = False) -> Iterator[Strip]:
@@ -89,22 +147,26 @@ def _drawn(line: Line, text: Text, width: int, digits: int, ink: Ink, *, on_left
         sign = line.sign if place == 0 else " "
         strip = ink.strip(part).extend_cell_length(width - digits - 4)
         yield Strip(
-            [Segment(number, palette.faint + ground), Segment(f"{sign} ", mark + ground), *strip.apply_style(ground)]
+            [Segment(number, palette.muted + ground), Segment(f"{sign} ", mark + ground), *strip.apply_style(ground)]
         )
 
 
 def _coloured(lines: Sequence[Line], path: str, palette: Palette) -> list[Text]:
     """The lines' texts with the colours of their language and the changed words marked."""
-    cleaned = [visible(line.text[:_LONGEST_LINE]).replace("\t", "    ") for line in lines]
+    cleaned = [visible(line.text[:_COLOURED]).replace("\t", "    ") for line in lines]
     texts = [Text(text, no_wrap=True) for text in cleaned]
-    if len(lines) <= _MOST_COLOURED:
-        _colour(texts, [place for place, line in enumerate(lines) if line.sign != "-"], path, palette)
-        _colour(texts, [place for place, line in enumerate(lines) if line.sign == "-"], path, palette)
+    # Where there is no ground to tell them apart, a changed line has the colour of its sign, and no other.
+    signs: tuple[tuple[Sign, ...], ...] = ((" ", "+"), ("-",)) if palette.grounds else ((" ",),)
+    for each in signs:
+        _colour(texts, [place for place, line in enumerate(lines) if line.sign in each], path, palette)
     for line, text in zip(lines, texts, strict=True):
         word = palette.added_word if line.sign == "+" else palette.removed_word
         if len(text) == len(line.text):  # nothing was put in another thing's place, so the words are where they were
             for start, end in line.words:
                 text.stylize(word, start, end)
+        text.append(visible(line.text[_COLOURED:_LONGEST_LINE]).replace("\t", "    "))
+        if len(line.text) > _LONGEST_LINE:
+            text.append(f" … {len(line.text) - _LONGEST_LINE} more letters", palette.warning)
     return texts
 
 

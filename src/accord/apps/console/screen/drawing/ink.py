@@ -13,6 +13,8 @@ from rich.text import Text
 from textual.color import Color
 from textual.strip import Strip
 
+from accord.apps.console.screen.drawing.contrast import readable_on
+
 __all__ = ["Ink", "Palette", "beside", "folded", "palette_of"]
 
 
@@ -22,6 +24,7 @@ class Palette(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     text: Style
     muted: Style
     faint: Style
+    """For lines and other signs that say nothing: it may be too faint to read."""
     accent: Style
     user: Style
     thought: Style
@@ -39,6 +42,8 @@ class Palette(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     syntax: str
     """The name of a Pygments style, or rich's `ansi_dark` and `ansi_light`."""
     code_background: str
+    grounds: tuple[Color, ...] = ()
+    """What code stands on, plain and in diffs; none where the terminal chooses the colours."""
 
 
 def _style(
@@ -62,36 +67,40 @@ def palette_of(variables: Mapping[str, str], *, dark: bool, ansi: bool) -> Palet
     """The palette of a theme, given the variables that Textual makes of it."""
     named = {
         name: Color.parse(variables[name])
-        for name in ("foreground", "background", "primary", "accent", "success", "error", "warning")
+        for name in ("foreground", "background", "surface", "primary", "accent", "success", "error", "warning")
     }
     return _of_sixteen(named, dark) if ansi else _of_many(named, dark)
 
 
 def _of_many(named: Mapping[str, Color], dark: bool) -> Palette:
-    ground, text = named["background"], named["foreground"]
-    good, bad = named["success"], named["error"]
-    panel = ground.blend(text, 0.06)
-    code = ground.blend(text, 0.04)
+    ground = named["background"]
+    panel, code = (ground.blend(named["foreground"], share) for share in (0.06, 0.04))
+    added, removed = (ground.blend(named[name], 0.14) for name in ("success", "error"))
+    added_word, removed_word = (ground.blend(named[name], 0.32) for name in ("success", "error"))
+    plain = (ground, named["surface"], panel, code)
+    text = readable_on(named["foreground"], [*plain, added_word, removed_word])
+    accent, warning, heading = (readable_on(named[name], plain) for name in ("accent", "warning", "primary"))
     return Palette(
         text=_style(text),
-        muted=_style(ground.blend(text, 0.62)),
+        muted=_style(readable_on(ground.blend(text, 0.62), (*plain, added, removed))),
         faint=_style(ground.blend(text, 0.34)),
-        accent=_style(named["accent"]),
+        accent=_style(accent),
         user=_style(text, panel),
-        thought=_style(ground.blend(text, 0.58), italic=True),
-        good=_style(good),
-        bad=_style(bad),
-        warning=_style(named["warning"]),
-        heading=_style(named["primary"], bold=True),
-        code=_style(named["accent"].blend(text, 0.25), code),
+        thought=_style(readable_on(ground.blend(text, 0.58), plain), italic=True),
+        good=_style(readable_on(named["success"], (*plain, added))),
+        bad=_style(readable_on(named["error"], (*plain, removed))),
+        warning=_style(warning),
+        heading=_style(heading, bold=True),
+        code=_style(readable_on(accent.blend(text, 0.25), plain), code),
         panel=_style(text, panel),
-        added=_style(None, ground.blend(good, 0.14)),
-        removed=_style(None, ground.blend(bad, 0.14)),
-        added_word=_style(None, ground.blend(good, 0.36)),
-        removed_word=_style(None, ground.blend(bad, 0.36)),
-        cursor=_style(named["primary"], bold=True),
+        added=_style(None, added),
+        removed=_style(None, removed),
+        added_word=_style(text, added_word),
+        removed_word=_style(text, removed_word),
+        cursor=_style(heading, bold=True),
         syntax="one-dark" if dark else "friendly",
         code_background=code.hex6,
+        grounds=(*plain, added, removed),
     )
 
 
@@ -137,6 +146,10 @@ class Ink:
 
     def narrower(self, by: int) -> Ink:
         return Ink(self.palette, self.width - by)
+
+    def at_most(self, width: int) -> Ink:
+        """Long lines are hard to read."""
+        return self if self.width <= width else Ink(self.palette, width)
 
     def is_like(self, other: Ink) -> bool:
         """Whether what one has drawn is what the other would draw."""

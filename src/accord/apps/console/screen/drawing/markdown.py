@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+import msgspec
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderResult
-from rich.markdown import CodeBlock, Heading, Markdown, MarkdownElement, TableElement
+from rich.markdown import CodeBlock, Heading, ListElement, Markdown, MarkdownElement, TableElement
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
@@ -17,10 +18,27 @@ from textual.strip import Strip
 
 from accord.apps.console.screen.drawing.code import draw_code
 from accord.apps.console.screen.drawing.ink import Ink, Palette
+from accord.apps.console.screen.drawing.tables import fitted
 
-__all__ = ["PARSER", "draw_markdown"]
+__all__ = ["Stretch", "Whole", "draw_markdown"]
 
-PARSER = MarkdownIt("commonmark", {"html": False}).enable("strikethrough").enable("table")
+_PARSER = MarkdownIt("commonmark", {"html": False}).enable("strikethrough").enable("table")
+
+
+class Whole(msgspec.Struct):
+    """What the pieces of a long list or table share."""
+
+    last_number: int = 0
+    columns: list[int] = []
+
+
+class Stretch(msgspec.Struct):
+    """Which piece of a long list or table it is. The first one tells the number that a list begins with itself."""
+
+    whole: Whole
+    start: int | None = None
+    is_first: bool = True
+    is_last: bool = True
 
 
 class _Heading(Heading):
@@ -46,15 +64,56 @@ class _Code(CodeBlock):
             yield Segment.line()
 
 
-class _Table(TableElement):
+class _List(ListElement):
+    last_number = 0
+
+    @classmethod
+    def create(cls, markdown: Markdown, token: Token) -> _List:
+        assert isinstance(markdown, _Page)
+        stretch = markdown.stretch if token.level == 0 else None
+        made = cls(token.type, int(token.attrs.get("start", 1)))
+        if stretch is not None:
+            made.list_start = made.list_start if stretch.start is None else stretch.start
+            made.last_number = stretch.whole.last_number
+        return made
+
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        start = self.list_start or 0
+        last = max(self.last_number, start + len(self.items))
+        for number, item in enumerate(self.items, start):
+            if self.list_type == "bullet_list_open":
+                yield from item.render_bullet(console, options)
+            else:
+                yield from item.render_number(console, options, number, last)
+
+
+class _Table(TableElement):
+    stretch: Stretch | None = None
+
+    @classmethod
+    def create(cls, markdown: Markdown, token: Token) -> _Table:
+        assert isinstance(markdown, _Page)
+        made = cls()
+        made.stretch = markdown.stretch if token.level == 0 else None
+        return made
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        stretch = self.stretch
         table = Table(box=box.ROUNDED, border_style="accord.border", header_style="bold", pad_edge=True)
         header = [] if self.header is None or self.header.row is None else self.header.row.cells
-        for cell in header:
-            table.add_column(cell.content)
+        widths = [None] * len(header) if stretch is None else fitted(stretch.whole.columns, options.max_width)
+        for cell, width in zip(header, widths, strict=False):
+            table.add_column(cell.content, width=width, overflow="fold")
         for row in () if self.body is None else self.body.rows:
             table.add_row(*[cell.content for cell in row.cells])
-        yield table
+        if stretch is None:
+            yield table
+            return
+        table.show_header = stretch.is_first
+        lines = console.render_lines(table, options, pad=False)
+        for line in lines[0 if stretch.is_first else 1 : None if stretch.is_last else -1]:
+            yield from line
+            yield Segment.line()
 
 
 class _Page(Markdown):
@@ -64,11 +123,13 @@ class _Page(Markdown):
         "fence": _Code,
         "code_block": _Code,
         "table_open": _Table,
+        "bullet_list_open": _List,
+        "ordered_list_open": _List,
     }
 
-    def __init__(self, tokens: list[Token], palette: Palette) -> None:
+    def __init__(self, tokens: list[Token], palette: Palette, stretch: Stretch | None) -> None:
         # Not super().__init__, which makes a parser of its own each time.
-        self.markup, self.parsed, self.palette = "", tokens, palette
+        self.markup, self.parsed, self.palette, self.stretch = "", tokens, palette, stretch
         self.code_theme = self.inline_code_theme = palette.syntax
         self.justify, self.style, self.hyperlinks, self.inline_code_lexer = None, "none", False, None
 
@@ -77,12 +138,14 @@ def _language(token: Token) -> str:
     return (token.info or "").strip().partition(" ")[0] or "text"
 
 
-def draw_markdown(source: str, ink: Ink) -> list[Strip]:
+def draw_markdown(source: str, ink: Ink, stretch: Stretch | None = None) -> list[Strip]:
     """The lines, without blank ones at the beginning and the end."""
-    tokens = PARSER.parse(source)
+    tokens = _PARSER.parse(source)
     if len(tokens) == 1 and tokens[0].type == "fence":
         return draw_code(tokens[0].content.rstrip("\n"), _language(tokens[0]), ink)
-    strips = ink.render(_Themed(_Page(tokens, ink.palette), _theme(ink.palette)))
+    for token in tokens:
+        token.children = [child for child in token.children or () if child.markup != "autolink"]  # it shows its address
+    strips = ink.render(_Themed(_Page(tokens, ink.palette, stretch), _theme(ink.palette)))
     while strips and not strips[-1].text.strip():
         strips.pop()
     while strips and not strips[0].text.strip():

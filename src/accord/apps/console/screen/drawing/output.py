@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from rich.ansi import AnsiDecoder
 from rich.text import Text
 
 from accord.apps.console.sanitising import without_sequences
 
-__all__ = ["output_lines"]
+__all__ = ["output_lines", "split_output"]
 
 _COLOUR = re.compile(r"(\x1b\[[0-9;:]{0,60}m)")
 LONGEST_LINE = 4000
 
 
-def output_lines(text: str, last: int | None = None) -> tuple[list[Text], int]:
-    """The lines, or only so many of the last ones; and how many were left out."""
+def split_output(text: str) -> list[str]:
+    """The lines as they were written."""
     lines = text.replace("\r\n", "\n").rstrip("\n").split("\n")
-    if lines == [""]:
-        return [], 0
-    left_out = 0 if last is None else max(0, len(lines) - last)
+    return [] if lines == [""] else lines
+
+
+def output_lines(lines: Sequence[str], start: int, end: int) -> list[Text]:
+    """Some of the lines as they are shown; a colour that was set above them goes on."""
     decoder = AnsiDecoder()
-    if left_out:  # a colour that was set above goes on
-        decoder.decode_line("".join(_COLOUR.findall("\n".join(lines[max(0, left_out - 50) : left_out]))[-8:]))
-    return [_line(line, decoder) for line in lines[left_out:]], left_out
+    decoder.decode_line("".join(_COLOUR.findall("\n".join(lines[max(0, start - 50) : start]))[-8:]))
+    return [_line(line, decoder) for line in lines[start:end]]
 
 
 def _line(line: str, decoder: AnsiDecoder) -> Text:

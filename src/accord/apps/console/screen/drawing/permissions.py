@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
+
 from rich.text import Text
 from textual.strip import Strip
 
 from accord.apps.console.sanitising import one_line, visible
 from accord.apps.console.screen.blocks.messages import shown
-from accord.apps.console.screen.blocks.tool_calls import ICONS, command_of, raw_text
-from accord.apps.console.screen.drawing.diffs import file_diffs
-from accord.apps.console.screen.drawing.drawn_diffs import draw_diff, figures
+from accord.apps.console.screen.blocks.tool_calls import ICONS
+from accord.apps.console.screen.drawing.diffs import FileDiff, file_diffs
+from accord.apps.console.screen.drawing.drawn_diffs import diff_parts, file_heading
 from accord.apps.console.screen.drawing.ink import Ink
-from accord.apps.console.screen.drawing.markdown import draw_markdown
+from accord.apps.console.screen.drawing.inputs import command_of, command_parts, open_value, untold_input
+from accord.apps.console.screen.drawing.parts import Part
 from accord.apps.console.screen.drawing.places import short_path
-from accord.session.entities import ContentItem
+from accord.apps.console.screen.drawing.streaming import StreamedMarkdown
+from accord.session.entities import ContentItem, Diff, TerminalItem, ToolCallItem
 from accord.session.requests import CommandSubject, RequestPermission, ToolCallSubject
 from accord.session.updates import ToolCallPatch
+from accord.session.word import Unknown
 
-__all__ = ["draw_permission", "kind_and_title", "reach_of_always"]
+__all__ = ["kind_and_title", "permission_parts", "reach_of_always"]
 
 
 def kind_and_title(asked: RequestPermission) -> tuple[str, str]:
@@ -32,21 +38,21 @@ def kind_and_title(asked: RequestPermission) -> tuple[str, str]:
     return f"{ICONS.get(kind, '•')} {one_line(kind)}", one_line(title, 400)
 
 
-def draw_permission(asked: RequestPermission, cwd: str, ink: Ink) -> list[Strip]:
+def permission_parts(asked: RequestPermission, cwd: str, ink: Ink) -> Iterator[Part]:
     """What would be done."""
-    strips: list[Strip] = []
     if asked.description:
-        strips += draw_markdown(visible(asked.description), ink)
+        yield from StreamedMarkdown(visible(asked.description)).parts
     match asked.subject:
         case ToolCallSubject(call=call):
-            strips += _tool_call(call, cwd, ink)
-        case CommandSubject():
-            strips += _command(asked.subject.command, asked.subject.cwd, cwd, ink)
+            yield from _tool_call(call, asked.title, cwd, ink)
+        case CommandSubject(command=command, cwd=directory):
+            yield from command_parts(command)
+            if directory != cwd:
+                yield Part(partial(_muted, f"in {one_line(directory, 4096)}"))
         case None:
             pass
         case _:
-            strips += raw_text(one_line(asked.subject.tag), asked.subject.raw, ink)
-    return strips
+            yield from open_value(one_line(asked.subject.tag), asked.subject.raw)
 
 
 def reach_of_always(asked: RequestPermission) -> str:
@@ -61,39 +67,49 @@ def reach_of_always(asked: RequestPermission) -> str:
     return f"always: {what}, in this session; the agent may make it reach further"
 
 
-def _tool_call(call: ToolCallPatch, cwd: str, ink: Ink) -> list[Strip]:
-    palette = ink.palette
-    strips: list[Strip] = []
+def _tool_call(call: ToolCallPatch, title: str | None, cwd: str, ink: Ink) -> Iterator[Part]:
     content = call.content or []
     diffs = file_diffs(content)
-    told = {diff.path for diff in diffs}
-    for place in call.locations or ():
-        if place.path not in told:
+    in_diffs = {path for diff in diffs for path in (diff.path, diff.old_path) if path is not None}
+    places = call.locations or []
+    for place in places:
+        if place.path not in in_diffs:
             line = "" if place.line is None else f":{place.line}"
-            strips += ink.folded(Text(f"{one_line(short_path(place.path, cwd), 1000)}{line}", palette.muted))
+            yield Part(partial(_muted, f"{one_line(short_path(place.path, cwd), 4096)}{line}"))
     command = command_of(call.raw_input)
     if command is not None:
-        strips += _command(command, None, cwd, ink)
+        yield from command_parts(command)
+    texts = [shown(item.content) for item in content if isinstance(item, ContentItem)]
+    untold = untold_input(
+        call.raw_input or None,
+        cwd,
+        paths=in_diffs | {place.path for place in places},
+        diffs=diffs,
+        texts=[*texts, title or call.title or ""],
+    )
+    yield from open_value("input", untold)
     for item in content:
-        if isinstance(item, ContentItem):
-            strips += draw_markdown(visible(shown(item.content)), ink)
+        yield from _item(item)
     for diff in diffs:
-        name = Text(f"{one_line(short_path(diff.path, cwd), 1000)}  ", palette.heading)
-        what = "" if diff.operation == "modify" else f"  {one_line(diff.operation)}"
-        strips += ink.folded(name.append_text(figures(diff.added, diff.removed, palette)).append(what, palette.muted))
-        strips += draw_diff(diff, ink)
-    if command is None and not content:
-        strips += raw_text("input", call.raw_input or None, ink)
-    return strips
+        yield Part(partial(_file, diff, cwd))
+        yield from diff_parts(diff, ink.width)
 
 
-def _command(command: str, directory: str | None, cwd: str, ink: Ink) -> list[Strip]:
-    lines = visible(command).split("\n")
-    strips = [
-        strip
-        for place, line in enumerate(lines)
-        for strip in ink.folded(Text.assemble(("$ " if place == 0 else "  ", ink.palette.accent), line))
-    ]
-    if directory is not None and directory != cwd:
-        strips += ink.folded(Text(f"in {one_line(directory, 1000)}", ink.palette.muted))
-    return strips
+def _item(item: ToolCallItem) -> Iterator[Part]:
+    match item:
+        case ContentItem():
+            yield from StreamedMarkdown(visible(shown(item.content))).parts
+        case TerminalItem():
+            yield Part(partial(_muted, f"terminal {one_line(item.terminal_id)}"))
+        case Unknown():
+            yield from open_value(one_line(item.tag), item.raw)
+        case Diff():
+            pass
+
+
+def _file(diff: FileDiff, cwd: str, ink: Ink) -> list[Strip]:
+    return ink.folded(file_heading(diff, cwd, ink.palette))
+
+
+def _muted(text: str, ink: Ink) -> list[Strip]:
+    return ink.folded(Text(text, ink.palette.muted))

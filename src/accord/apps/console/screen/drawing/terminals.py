@@ -2,53 +2,85 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from functools import partial
+
 from rich.segment import Segment
 from rich.text import Text
 from textual.strip import Strip
 
+from accord.apps.console.reporting import words_of_exit
 from accord.apps.console.sanitising import one_line
 from accord.apps.console.screen.drawing.ink import Ink, Palette
-from accord.apps.console.screen.drawing.output import output_lines
+from accord.apps.console.screen.drawing.output import output_lines, split_output
+from accord.apps.console.screen.drawing.parts import PART_LINES, Frame, Part, unframed
 from accord.apps.console.screen.drawing.places import short_path
 from accord.session.entities import Exit, Terminal
 
-__all__ = ["draw_output", "draw_terminal", "exit_text"]
+__all__ = ["draw_output", "draw_terminal", "exit_text", "output_parts", "terminal_parts"]
 
 _MOST_BYTES = 128 * 1024
 
 
 def exit_text(how: Exit, palette: Palette) -> Text:
     """How a process ended."""
-    if how.signal is not None:
-        return Text(f"ended by {one_line(how.signal)}", palette.bad)
-    if how.code is None:
-        return Text("ended", palette.muted)
-    return Text(f"exit {how.code}", palette.good if how.code == 0 else palette.bad)
+    is_unknown = how.signal is None and how.code is None
+    return Text(words_of_exit(how), palette.muted if is_unknown else palette.good if how.code == 0 else palette.bad)
 
 
 def draw_terminal(terminal: Terminal, ink: Ink, last: int, cwd: str = "") -> list[Strip]:
-    """The command and so many of the last lines of its output."""
-    palette = ink.palette
-    strips: list[Strip] = []
-    if terminal.command:
-        head = Text.assemble(("$ ", palette.accent), (one_line(terminal.command, 500), palette.text))
-        if terminal.cwd and terminal.cwd != cwd:
-            head.append(f"  in {one_line(short_path(terminal.cwd, cwd))}", palette.muted)
-        strips.append(ink.clipped(head))
-    strips += draw_output(bytes(terminal.output[-_MOST_BYTES:]), ink, last)
-    if terminal.dropped:
-        strips.append(ink.strip(Text("earlier output was dropped to keep within the memory limit", palette.muted)))
-    if terminal.exit is not None:
-        strips.append(ink.strip(exit_text(terminal.exit, palette)))
-    return strips
+    """The command and a few of the last lines of its output."""
+    return [strip for part in terminal_parts(terminal, last, cwd) for strip in part.lines(ink)]
 
 
 def draw_output(output: bytes, ink: Ink, last: int) -> list[Strip]:
+    """What a program wrote, a few of its last lines."""
+    return [strip for part in output_parts(output, last) for strip in part.lines(ink)]
+
+
+def terminal_parts(terminal: Terminal, last: int, cwd: str = "", frame: Frame = unframed) -> Iterator[Part]:
+    """The command and so many of the last lines of its output."""
+    if terminal.command:
+        yield Part(frame(partial(_command, terminal, cwd)))
+    yield from output_parts(bytes(terminal.output[-_MOST_BYTES:]), last, frame)
+    if terminal.dropped:
+        yield Part(frame(partial(_remark, "earlier output was dropped to keep within the memory limit")))
+    if terminal.exit is not None:
+        how = terminal.exit
+        yield Part(frame(lambda ink: [ink.strip(exit_text(how, ink.palette))]))
+
+
+def output_parts(output: bytes, last: int, frame: Frame = unframed) -> Iterator[Part]:
     """What a program wrote, its last lines."""
-    inner = ink.narrower(2)
-    lines, left_out = output_lines(output.decode("utf-8", "replace"), last)
-    edge = Segment("│ ", ink.palette.faint)
-    strips = [ink.strip(Text(f"│ … {left_out} earlier lines", ink.palette.faint))] if left_out else []
-    return strips + [
-        Strip([edge, *part.apply_style(ink.palette.muted)]) for line in lines for part in inner.folded(line)
+    lines = split_output(output.decode("utf-8", "replace"))
+    first = max(0, len(lines) - last)
+    if first:
+        yield Part(frame(partial(_left_out, first)))
+    for start in range(first, len(lines), PART_LINES):
+        end = min(start + PART_LINES, len(lines))
+        yield Part(frame(partial(_output, lines, start, end)), end - start)
+
+
+def _command(terminal: Terminal, cwd: str, ink: Ink) -> list[Strip]:
+    palette = ink.palette
+    head = Text.assemble(("$ ", palette.accent), (one_line(terminal.command or "", 500), palette.text))
+    if terminal.cwd and terminal.cwd != cwd:
+        head.append(f"  in {one_line(short_path(terminal.cwd, cwd))}", palette.muted)
+    return [ink.clipped(head)]
+
+
+def _remark(text: str, ink: Ink) -> list[Strip]:
+    return [ink.strip(Text(text, ink.palette.muted))]
+
+
+def _left_out(count: int, ink: Ink) -> list[Strip]:
+    return [Strip([Segment("│ ", ink.palette.faint), Segment(f"… {count} earlier lines", ink.palette.muted)])]
+
+
+def _output(lines: Sequence[str], start: int, end: int, ink: Ink) -> list[Strip]:
+    inner, edge = ink.narrower(2), Segment("│ ", ink.palette.faint)
+    return [
+        Strip([edge, *part.apply_style(ink.palette.muted)])
+        for line in output_lines(lines, start, end)
+        for part in inner.folded(line)
     ]

@@ -59,6 +59,7 @@ class ChoicePage(ModalScreen[str | None]):
 
     def put_entries(self, entries: Sequence[Entry]) -> None:
         self._entries = list(entries)
+        self.query_one(OptionList).styles.height = max(1, len(entries))  # also when it narrows: the field stays put
         self._narrow(self.query_one(Input).value)
 
     @property

@@ -15,6 +15,7 @@ from textual.strip import Strip
 from textual.widgets import Static
 
 from accord.apps.console.screen.drawing.ink import Ink, Palette, beside
+from accord.apps.console.screen.drawing.parts import Part
 from accord.apps.console.screen.main_screen import KEYS
 from accord.apps.console.screen.widgets.lines import LinesView
 
@@ -31,6 +32,8 @@ GROUPS: dict[str, list[tuple[str, str]]] = {
         ("/", "commands of the agent and of accord"),
         ("@", "files, sent along as the agent can take them; also images and audio"),
         ("!", "a shell command of your own; the agent does not hear of it"),
+        ("Ctrl+V", "paste the picture that is in the clipboard"),
+        ("Ctrl+_, Ctrl+Y", "undo, and do it again"),
         ("Ctrl+D", "leave, when the prompt is empty"),
     ],
     "When the agent asks": [
@@ -81,8 +84,8 @@ class KeysPage(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="page wide"):
             yield Static(Text(" Keys", "bold"), classes="title", markup=False)
-            yield LinesView(_draw, self._palette, can_focus=True)
-            yield Static(Text("esc close"), classes="hint", markup=False)
+            yield LinesView(lambda _: [Part(_draw)], self._palette, can_focus=True)
+            yield Static(Text("↑↓ PgUp PgDn scroll · esc close"), classes="hint", markup=False)
 
 
 def _draw(ink: Ink) -> list[Strip]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import ClassVar
 
@@ -19,7 +20,9 @@ from textual.widgets.option_list import Option
 
 from accord.apps.console.sanitising import one_line, visible, without_sequences
 from accord.apps.console.screen.drawing.code import draw_code
+from accord.apps.console.screen.drawing.growing import GrowingLines
 from accord.apps.console.screen.drawing.ink import Ink, Palette
+from accord.apps.console.screen.drawing.parts import Part
 from accord.apps.console.screen.traffic import Entry, Traffic
 from accord.apps.console.screen.widgets.lines import LinesView
 
@@ -68,7 +71,7 @@ class LogPage(ModalScreen[None]):
     def show_entry(self, event: OptionList.OptionHighlighted) -> None:
         if event.option_index < len(self._shown):
             entry = self._shown[event.option_index]
-            self.query_one(LinesView).show(lambda ink: _draw(entry, ink))
+            self.query_one(LinesView).show(lambda _: _parts(entry))
 
     def _line(self, entry: Entry) -> Text:
         when = time.strftime("%H:%M:%S", time.localtime(entry.when)) + f".{int(entry.when * 1000) % 1000:03}"
@@ -78,10 +81,18 @@ class LogPage(ModalScreen[None]):
         return Text(f"{when} {mark} {entry.size:>8} B  {what}", no_wrap=True, overflow="ellipsis")
 
 
-def _draw(entry: Entry, ink: Ink) -> list[Strip]:
+def _parts(entry: Entry) -> Sequence[Part]:
     text = entry.data.decode("utf-8", "replace")
     if entry.kind == "stderr":
-        return [strip for line in without_sequences(text).split("\n") for strip in ink.folded(Text(line))]
+        return GrowingLines(_folded, text=without_sequences(text)).parts
     with suppress(msgspec.DecodeError):
         text = msgspec.json.format(entry.data, indent=2).decode("utf-8", "replace")
-    return draw_code(visible(text), "json", ink)
+    return GrowingLines(_json, text=visible(text)).parts
+
+
+def _folded(text: str, ink: Ink) -> list[Strip]:
+    return [strip for line in text.split("\n") for strip in ink.folded(Text(line))]
+
+
+def _json(text: str, ink: Ink) -> list[Strip]:
+    return draw_code(text, "json", ink)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.screen import ModalScreen
@@ -19,12 +19,14 @@ from textual.widgets.option_list import Option
 from accord.apps.console.sanitising import one_line
 from accord.apps.console.screen.blocks.tool_calls import ToolCallBlock
 from accord.apps.console.screen.drawing.diffs import FileDiff
-from accord.apps.console.screen.drawing.drawn_diffs import draw_diff, figures
+from accord.apps.console.screen.drawing.drawn_diffs import diff_parts, figures
 from accord.apps.console.screen.drawing.ink import Ink, Palette
+from accord.apps.console.screen.drawing.parts import Part
 from accord.apps.console.screen.drawing.places import short_path
 from accord.apps.console.screen.widgets.lines import LinesView
+from accord.session.entities import Diff
 
-__all__ = ["EditFile", "ReviewPage", "changed_files"]
+__all__ = ["EditFile", "ReviewPage", "changed_files", "changed_paths"]
 
 
 class EditFile(Message):
@@ -37,13 +39,25 @@ class EditFile(Message):
 
 
 def changed_files(calls: Sequence[ToolCallBlock]) -> dict[str, list[FileDiff]]:
-    """By path, what was done to each, in order; tool calls that failed or were cancelled changed nothing."""
+    """By path, what was done to each, in order; what is only asked for, failed or was cancelled changed nothing."""
     files: dict[str, list[FileDiff]] = {}
     for block in calls:
-        if block.call.status not in ("failed", "cancelled"):
+        if block.call.status == "completed":
             for diff in block.diffs:
                 files.setdefault(diff.path, []).append(diff)
     return files
+
+
+def changed_paths(calls: Sequence[ToolCallBlock]) -> set[str]:
+    """Only which they are: nothing is compared for it."""
+    return {
+        change.path
+        for block in calls
+        if block.call.status == "completed"
+        for item in block.call.content
+        if isinstance(item, Diff)
+        for change in item.changes
+    }
 
 
 class ReviewPage(ModalScreen[None]):
@@ -52,8 +66,8 @@ class ReviewPage(ModalScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         ("escape,f4,q", "dismiss", "Close"),
         ("e", "edit", "Open in $EDITOR"),
-        ("pageup", "scroll(-1)", "Up"),
-        ("pagedown", "scroll(1)", "Down"),
+        Binding("pageup", "scroll(-1)", "Up", priority=True),  # before the list of files, which knows them too
+        Binding("pagedown", "scroll(1)", "Down", priority=True),
     ]
     AUTO_FOCUS = "OptionList"
 
@@ -70,7 +84,7 @@ class ReviewPage(ModalScreen[None]):
             yield Static(Text(title, "bold"), classes="title", markup=False)
             with Horizontal(classes="columns"):
                 yield OptionList(*[Option(self._line(path)) for path in self._files], markup=False, compact=True)
-                yield LinesView(self._draw, self._palette, can_focus=True)
+                yield LinesView(self._parts_of_chosen, self._palette, can_focus=True)
             yield Static(
                 Text("↑↓ file · PgUp PgDn scroll · e open in $EDITOR · esc close"), classes="hint", markup=False
             )
@@ -88,15 +102,13 @@ class ReviewPage(ModalScreen[None]):
 
     @on(OptionList.OptionHighlighted)
     def show_file(self) -> None:
-        self.query_one(LinesView).show(self._draw)
+        self.query_one(LinesView).show(self._parts_of_chosen)
 
-    def _draw(self, ink: Ink) -> list[Strip]:
-        strips: list[Strip] = []
-        for diff in self._files.get(self._chosen or "", []):
-            if strips:
-                strips.append(ink.strip(Text("─" * ink.width, ink.palette.faint)))
-            strips += draw_diff(diff, ink)
-        return strips
+    def _parts_of_chosen(self, ink: Ink) -> Iterator[Part]:
+        for place, diff in enumerate(self._files.get(self._chosen or "", [])):
+            if place:
+                yield Part(_rule)
+            yield from diff_parts(diff, ink.width)
 
     def action_scroll(self, step: int) -> None:
         view = self.query_one(LinesView)
@@ -107,3 +119,7 @@ class ReviewPage(ModalScreen[None]):
         if path is not None:
             lines = [line.number for diff in self._files[path] for hunk in diff.hunks for line in hunk.lines]
             self.post_message(EditFile(path, lines[0] if lines else None))
+
+
+def _rule(ink: Ink) -> list[Strip]:
+    return [ink.strip(Text("─" * ink.width, ink.palette.faint))]

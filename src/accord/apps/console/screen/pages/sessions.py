@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
+from accord.apps.console.continuing import when_of
 from accord.apps.console.screen.drawing.places import short_path
 from accord.apps.console.screen.pages.choosing import ChoicePage, Entry
 from accord.session.requests import SessionSummary
@@ -14,13 +15,13 @@ from accord.session.requests import SessionSummary
 __all__ = ["SessionsPage", "entries_of"]
 
 
-def entries_of(summaries: Sequence[SessionSummary]) -> list[Entry]:
-    """One line for each."""
+def entries_of(summaries: Sequence[SessionSummary], cwd: str) -> list[Entry]:
+    """One line for each: when, what about, and where, if that is not here."""
     return [
         Entry(
             each.session_id,
-            each.title or each.session_id,
-            "  ".join(filter(None, [(each.updated_at or "")[:16].replace("T", " "), short_path(each.cwd, "")])),
+            "  ".join(filter(None, [when_of(each.updated_at), each.title or each.session_id])),
+            "" if each.cwd == cwd else short_path(each.cwd, ""),
         )
         for each in summaries
     ]

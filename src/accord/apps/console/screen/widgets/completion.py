@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rich.style import Style
 from rich.text import Text
+from textual import events
+from textual.message import Message
 
 from accord.apps.console.screen.completing import Completion
 from accord.apps.console.screen.drawing.ink import Palette
@@ -12,9 +15,14 @@ from accord.apps.console.screen.widgets.panels import Panel
 
 __all__ = ["CompletionPanel"]
 
+MOST_LINES = 11
+
 
 class CompletionPanel(Panel):
     """Shows what fits; one of them is chosen."""
+
+    class Taken(Message):
+        """The chosen one was clicked."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -41,6 +49,12 @@ class CompletionPanel(Panel):
             self._place = (self._place + step) % len(self._offered)
             self._draw()
 
+    def on_click(self, event: events.Click) -> None:
+        place = event.style.meta.get("place")
+        if place is not None and place < len(self._offered):
+            self._place = place
+            self.post_message(self.Taken())
+
     def _draw(self) -> None:
         palette = self._palette
         if palette is None or not self._offered:
@@ -48,8 +62,14 @@ class CompletionPanel(Panel):
             return
         widest = min(30, max(len(each.shown) for each in self._offered))
         lines: list[Text] = []
-        for place, each in enumerate(self._offered):
+        most = MOST_LINES - (len(self._offered) > MOST_LINES)
+        first = max(0, min(self._place - most // 2, len(self._offered) - most))
+        for place, each in enumerate(self._offered[first : first + most], first):
             mark = (" ▸ ", palette.accent) if place == self._place else ("   ", palette.text)
             style = palette.accent if place == self._place else palette.text
-            lines.append(Text.assemble(mark, (each.shown.ljust(widest), style), (f"  {each.meaning}", palette.muted)))
-        self.put(Text("\n", no_wrap=True, overflow="ellipsis").join(lines))
+            line = Text.assemble(mark, (each.shown.ljust(widest), style), (f"  {each.meaning}", palette.muted))
+            line.stylize(Style(meta={"place": place}))
+            lines.append(line)
+        if len(self._offered) > most:
+            lines.append(Text(f"   {self._place + 1} of {len(self._offered)}, ↑↓ shows the others", palette.muted))
+        self.put(Text("\n").join(lines))

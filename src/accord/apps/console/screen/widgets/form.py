@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, cast
 
 from rich.style import Style
@@ -14,14 +15,20 @@ from textual.widgets import Button, Checkbox, Input, Label, Select, SelectionLis
 
 from accord.apps.console.sanitising import one_line, visible
 from accord.apps.console.screen.asking import Question
-from accord.apps.console.screen.drawing.ink import Palette
+from accord.apps.console.screen.drawing.ink import Ink, Palette
 from accord.apps.console.screen.fields import Field, fields_of, read_field
+from accord.apps.console.screen.widgets.permission import Tightness
+from accord.apps.console.screen.widgets.ticks import TickBox, TickList
 from accord.session.requests import Elicit, ElicitationAnswer
 
 __all__ = ["FormBar", "LinkBar"]
 
+_LONG_MESSAGE = 60
+
 
 class _Bar(Vertical):
+    KEYS = ""
+
     def __init__(self, question: Question, place: tuple[int, int], palette: Palette) -> None:
         super().__init__(classes="question")
         assert isinstance(question.asked, Elicit)
@@ -30,11 +37,36 @@ class _Bar(Vertical):
         self.palette = palette
         self._place = place
 
+    def lines_beside(self, tightness: Tightness, width: int) -> int:
+        """How many it has besides what scrolls."""
+        ink = Ink(self.palette, width)
+        problem = self.texts().get(".problem")
+        below = 1 + (len(ink.wrapped(problem)) if problem else 0)
+        return below + (2 if tightness else 2 + len(ink.wrapped(self.head())))
+
+    def squeeze(self, tightness: Tightness) -> None:
+        """Nothing more can be left out; the style sheet takes away the frame."""
+
     def put_place(self, place: tuple[int, int]) -> None:
         if place != self._place:
             self._place = place
             for head in self.query(".head").results(Static):  # none before it is composed
                 head.update(self.head())
+
+    def put_palette(self, palette: Palette) -> None:
+        """In other colours; what was filled in stays."""
+        self.palette = palette
+        for part, text in self.texts().items():
+            for each in self.query(part).results(Static):
+                each.update(text)
+
+    def texts(self) -> dict[str, Text]:
+        """What is written in colours, by where it stands."""
+        return {
+            ".head": self.head(),
+            ".message": Text(visible(self.asked.message)),
+            ".keys": Text(self.KEYS, self.palette.muted),
+        }
 
     def head(self) -> Text:
         place, count = self._place
@@ -42,9 +74,18 @@ class _Bar(Vertical):
         return Text.assemble(
             (" The agent asks ", self.palette.accent + Style(bold=True, reverse=True)),
             (queue, self.palette.accent),
-            " ",
-            visible(self.asked.message),
+            "" if self.is_long else f" {visible(self.asked.message)}",
         )
+
+    @property
+    def is_long(self) -> bool:
+        """Whether what is asked scrolls, so that the answers stay in view."""
+        return "\n" in self.asked.message or len(self.asked.message) > _LONG_MESSAGE
+
+    def message(self) -> Iterator[Static]:
+        """What is asked, where the head has no room for it."""
+        if self.is_long:
+            yield Static(self.texts()[".message"], classes="message", markup=False)
 
     def on_key(self, event: events.Key) -> None:
         if event.key == "escape":
@@ -55,21 +96,31 @@ class _Bar(Vertical):
 class FormBar(_Bar):
     """The fields of a flat JSON Schema object."""
 
+    KEYS = "tab next · enter send · esc cancel"
+
     def compose(self) -> ComposeResult:
         yield Static(self.head(), classes="head", markup=False)
-        self._fields = fields_of(self.asked.schema or {})
+        self._fields, self._problem = fields_of(self.asked.schema or {}), ""
         with VerticalScroll(can_focus=False, classes="fields"):
+            yield from self.message()
             for place, field in enumerate(self._fields):
-                label = Text.assemble(one_line(field.title), ("*" if field.is_required else "", self.palette.bad))
-                if field.description:
-                    label.append(f"  {one_line(field.description)}", self.palette.muted)
+                label = self._label(field)
                 if field.kind != "boolean":
-                    yield Label(label, markup=False)
+                    yield Label(label, markup=False, id=f"label-{place}")
                 yield _widget(field, place, label)
-        yield Static("", classes="problem", markup=False)
+        yield Static("", classes="problem empty", markup=False)
         with Horizontal(classes="buttons"):
             yield Button("Send", id="accept", variant="primary", compact=True)
             yield Button("Decline", id="decline", compact=True)
+            yield Static(self.texts()[".keys"], classes="keys", markup=False)
+
+    def _label(self, field: Field) -> Text:
+        label = Text.assemble(one_line(field.title), ("*" if field.is_required else "", self.palette.bad))
+        return label.append(f"  {one_line(field.description)}", self.palette.muted) if field.description else label
+
+    def texts(self) -> dict[str, Text]:
+        labels = {f"#label-{place}": self._label(field) for place, field in enumerate(self._fields)}
+        return {**super().texts(), **labels, ".problem": Text(self._problem, self.palette.bad)}
 
     @on(Button.Pressed, "#accept")
     @on(Input.Submitted)
@@ -79,7 +130,10 @@ class FormBar(_Bar):
             try:
                 value = read_field(field, _value(self.query_one(f"#field-{place}")))
             except ValueError as error:
-                self.query_one(".problem", Static).update(Text(f"{one_line(field.title)}: {error}", self.palette.bad))
+                self._problem = f"{one_line(field.title)}: {error}"
+                problem = self.query_one(".problem", Static)
+                problem.update(Text(self._problem, self.palette.bad))
+                problem.remove_class("empty")
                 self.query_one(f"#field-{place}").focus()
                 return
             if value is not None:
@@ -94,6 +148,8 @@ class FormBar(_Bar):
 class LinkBar(_Bar):
     """A URL: shown whole, so that it can be judged, and opened only when the user says so."""
 
+    KEYS = "tab next · enter choose · esc cancel"
+
     class Opened(Message):
         """The user wants to go there."""
 
@@ -103,10 +159,23 @@ class LinkBar(_Bar):
 
     def compose(self) -> ComposeResult:
         yield Static(self.head(), classes="head", markup=False)
-        yield Static(Text(visible(self.asked.url or "no address was given"), self.palette.accent), markup=False)
+        with VerticalScroll(can_focus=False, classes="fields"):
+            yield from self.message()
+            yield Static(self.texts()[".url"], classes="url", markup=False)
         with Horizontal(classes="buttons"):
             yield Button("Open in the browser", id="open", variant="primary", compact=True)
             yield Button("Decline", id="decline", compact=True)
+            yield Static(self.texts()[".keys"], classes="keys", markup=False)
+
+    def texts(self) -> dict[str, Text]:
+        url = visible(self.asked.url or "no address was given")
+        return {**super().texts(), ".url": Text(url, self.palette.accent)}
+
+    def on_key(self, event: events.Key) -> None:
+        super().on_key(event)
+        if event.key in ("up", "down"):
+            event.stop()
+            self.query_one(".fields").scroll_relative(y=1 if event.key == "down" else -1, animate=False)
 
     @on(Button.Pressed, "#open")
     def open_link(self) -> None:
@@ -122,7 +191,7 @@ def _widget(field: Field, place: int, label: Text) -> Input | Select[str] | Chec
     id = f"field-{place}"
     match field.kind:
         case "boolean":
-            return Checkbox(label.plain, bool(field.default), id=id, compact=True)
+            return TickBox(label.plain, bool(field.default), id=id, compact=True)
         case "choice":
             chosen = field.default if field.default in dict(field.choices) else Select.NULL
             prompt = [(Text(one_line(name)), value) for value, name in field.choices]
@@ -130,7 +199,7 @@ def _widget(field: Field, place: int, label: Text) -> Input | Select[str] | Chec
         case "choices":
             default: Any = field.default
             chosen = cast("list[Any]", default) if isinstance(default, list) else []
-            return SelectionList[str](
+            return TickList(
                 *[(one_line(name), value, value in chosen) for value, name in field.choices], id=id, compact=True
             )
         case _:

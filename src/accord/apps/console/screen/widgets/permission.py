@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Sequence
+from typing import Literal, TypeAlias
 
 from rich.style import Style
 from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.message import Message
 from textual.widgets import Static
 
 from accord.apps.console.sanitising import one_line
 from accord.apps.console.screen.asking import Question
-from accord.apps.console.screen.drawing.ink import Palette
-from accord.apps.console.screen.drawing.permissions import draw_permission, kind_and_title, reach_of_always
+from accord.apps.console.screen.drawing.ink import Ink, Palette
+from accord.apps.console.screen.drawing.parts import Part
+from accord.apps.console.screen.drawing.permissions import kind_and_title, permission_parts, reach_of_always
 from accord.apps.console.screen.widgets.lines import LinesView
 from accord.session.requests import PermissionAnswer, PermissionOption, RequestPermission
 
-__all__ = ["PermissionBar", "keys_of"]
+__all__ = ["PermissionBar", "Tightness", "keys_of"]
+
+Tightness: TypeAlias = Literal[0, 1, 2]
+"""How little room there is: 1 without frames, 2 without hints either."""
 
 _LETTERS = {"allow_once": "y", "allow_always": "a", "reject_once": "n", "reject_always": "d"}
+_GAP = "   "
 SETTLING = 0.3
 """For so many seconds after it has appeared, a key was still meant for what was there before."""
 
@@ -38,15 +44,19 @@ def keys_of(options: list[PermissionOption]) -> list[tuple[str, str | None]]:
     return keys
 
 
+def in_rows(answers: Sequence[Text], width: int) -> list[Text]:
+    """As few lines as they need, each answer whole where it can be."""
+    rows: list[Text] = []
+    for answer in answers:
+        if rows and rows[-1].cell_len + len(_GAP) + answer.cell_len <= width:
+            rows[-1].append(_GAP).append_text(answer)
+        else:
+            rows.append(answer)
+    return rows
+
+
 class PermissionBar(Vertical, can_focus=True):
     """One question. It never takes the focus away from somebody who is writing."""
-
-    class TypedElsewhere(Message):
-        """A character that is no answer: it belongs into the prompt."""
-
-        def __init__(self, character: str) -> None:
-            super().__init__()
-            self.character = character
 
     def __init__(self, question: Question, cwd: str, place: tuple[int, int], palette: Palette) -> None:
         super().__init__(classes="question")
@@ -57,14 +67,42 @@ class PermissionBar(Vertical, can_focus=True):
         self._place = place
         self._palette = palette
         self._came_at = time.monotonic()
-        self.was_answering = False
-        """Whether it came in the place of another question that had the focus."""
+        self._tightness: Tightness = 0
+        self.held = ""
+        """The key that has answered: it may be held down a moment too long."""
 
     def compose(self) -> ComposeResult:
         yield Static(self._head(), classes="head", markup=False)
-        yield LinesView(lambda ink: draw_permission(self._asked, self._cwd, ink), self._palette, id="detail")
+        yield LinesView(self._detail, self._palette, id="detail")
         yield Static(self._answers(), classes="answers", markup=False)
         yield Static(self._hint(), classes="hint", markup=False)
+
+    def _detail(self, ink: Ink) -> Iterator[Part]:
+        """All that it is about; also what has no room elsewhere."""
+        if self._tightness and self._head().cell_len > ink.width:
+            yield Part(lambda ink: ink.wrapped(Text(kind_and_title(self._asked)[1], Style(bold=True))))
+        yield from permission_parts(self._asked, self._cwd, ink)
+        if self._tightness == 2 and self._has_always:
+            yield Part(lambda ink: ink.wrapped(Text(reach_of_always(self._asked), ink.palette.muted)))
+
+    def lines_beside(self, tightness: Tightness, width: int) -> int:
+        """How many it has besides what it is about."""
+        ink = Ink(self._palette, width)
+        answers = len(self._rows(tightness, width))
+        if tightness == 2:
+            return 2 + answers
+        hint = len(ink.wrapped(self._hint(is_told=True)))
+        return (2 if tightness else 2 + len(ink.wrapped(self._head()))) + answers + hint
+
+    def squeeze(self, tightness: Tightness) -> None:
+        """Take less room, or more again."""
+        if tightness != self._tightness:
+            self._tightness = tightness
+            for hint in self.query(".hint"):
+                hint.display = tightness < 2
+            self._update_answers()
+            for detail in self.query(LinesView):
+                detail.show(self._detail)
 
     def put_place(self, place: tuple[int, int]) -> None:
         """More questions have come, or gone."""
@@ -72,6 +110,20 @@ class PermissionBar(Vertical, can_focus=True):
             self._place = place
             for head in self.query(".head").results(Static):  # none before it is composed
                 head.update(self._head())
+
+    def put_palette(self, palette: Palette) -> None:
+        """In other colours; what it is about is told by whoever tells all such views."""
+        self._palette = palette
+        for name, text in ((".head", self._head), (".answers", self._answers), (".hint", self._hint)):
+            for part in self.query(name).results(Static):
+                part.update(text())
+
+    def on_resize(self) -> None:
+        self._update_answers()
+
+    def _update_answers(self) -> None:
+        for part in self.query(".answers").results(Static):
+            part.update(self._answers())
 
     def watch_has_focus(self, value: bool) -> None:
         super().watch_has_focus(value)
@@ -91,6 +143,17 @@ class PermissionBar(Vertical, can_focus=True):
         )
 
     def _answers(self) -> Text:
+        return Text("\n").join(self._rows(self._tightness, self.screen.size.width - 6))
+
+    def _rows(self, tightness: Tightness, width: int) -> list[Text]:
+        """The answers beside each other where there is room for all of them, else a line each."""
+        answers = self._each_answer()
+        beside = Text(_GAP).join(answers)
+        if beside.cell_len <= width:
+            return [beside]
+        return in_rows(answers, width) if tightness else answers
+
+    def _each_answer(self) -> list[Text]:
         palette = self._palette
         answers: list[Text] = []
         for option, (number, letter) in zip(self._asked.options, keys_of(self._asked.options), strict=True):
@@ -100,13 +163,17 @@ class PermissionBar(Vertical, can_focus=True):
             key = " ".join(filter(None, [number, letter]))
             answer = Text(f" {key} ", style + Style(bold=True, reverse=True))
             answers.append(Text.assemble(answer, f" {one_line(option.name, 200)}"))
-        beside = Text("   ").join(answers)
-        return beside if beside.cell_len <= self.screen.size.width - 6 else Text("\n").join(answers)
+            answers[-1].stylize(Style(meta={"option": option.id}))
+        return answers
 
-    def _hint(self) -> Text:
-        has_always = any(option.kind.endswith("_always") for option in self._asked.options)
-        lines = [reach_of_always(self._asked)] if has_always else []
-        keys = "esc neither · ↑↓ scroll · tab to the prompt" if self.has_focus else "tab to answer"
+    @property
+    def _has_always(self) -> bool:
+        return any(option.kind.endswith("_always") for option in self._asked.options)
+
+    def _hint(self, *, is_told: bool = False) -> Text:
+        lines = [reach_of_always(self._asked)] if self._has_always else []
+        is_told = is_told or self.has_focus
+        keys = "press a key above · esc cancel · ↑↓ scroll · tab to the prompt" if is_told else "tab to answer"
         return Text("\n".join([*lines, keys]), self._palette.muted)
 
     def on_key(self, event: events.Key) -> None:
@@ -117,9 +184,15 @@ class PermissionBar(Vertical, can_focus=True):
         elif event.key in scrolls:
             event.stop()
             self.scroll_detail(scrolls[event.key])
-        elif event.character is not None and event.is_printable:
-            event.stop()
-            self._typed(event.character)
+
+    def on_click(self, event: events.Click) -> None:
+        option_id = event.style.meta.get("option")
+        if option_id is not None and not self._is_settling:
+            self.question.answer(PermissionAnswer(outcome="selected", option_id=option_id))
+
+    @property
+    def _is_settling(self) -> bool:
+        return time.monotonic() - self._came_at < SETTLING
 
     def scroll_detail(self, lines: int) -> None:
         """Show more of what it is about."""
@@ -129,15 +202,15 @@ class PermissionBar(Vertical, can_focus=True):
     def scroll_page(self, step: int) -> None:
         self.scroll_detail(step * max(1, self.query_one(LinesView).size.height - 1))
 
-    def _typed(self, character: str) -> None:
-        settling = time.monotonic() - self._came_at < SETTLING
-        if settling and self.was_answering:
-            return  # the key that answered the one before, held a moment too long
-        option = None if settling else self._option(character)
-        if option is None:
-            self.post_message(self.TypedElsewhere(character))
-        else:
+    def typed(self, character: str) -> bool:
+        """Whether this was for the question; if not, it belongs into the prompt."""
+        if self._is_settling or self.question.answered.done():
+            return character == self.held
+        option = self._option(character)
+        if option is not None:
+            self.held = character
             self.question.answer(PermissionAnswer(outcome="selected", option_id=option.id))
+        return option is not None
 
     def _option(self, key: str) -> PermissionOption | None:
         for option, keys in zip(self._asked.options, keys_of(self._asked.options), strict=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from textual import events
 from textual.binding import Binding, BindingType
@@ -11,8 +11,29 @@ from textual.message import Message
 from textual.widgets import TextArea
 
 from accord.apps.console.screen.mentions import pasted_file, quoted
+from accord.apps.console.screen.pictures import token_at_end
 
-__all__ = ["PromptEditor"]
+__all__ = ["PromptEditor", "Writing"]
+
+
+class Writing(Protocol):
+    """What becomes of what is written. It is called at once, before the next key is handled."""
+
+    def sent(self, text: str) -> None:
+        """The user has pressed Enter."""
+        ...
+
+    def steer(self, key: str) -> bool:
+        """Whether the key was for the list of completions."""
+        ...
+
+    def paste(self) -> None:
+        """What is in the clipboard is to be put in."""
+        ...
+
+    def edge(self, step: int) -> None:
+        """The cursor would leave the text: `step` is -1 at the top and 1 at the bottom."""
+        ...
 
 
 class PromptEditor(TextArea):
@@ -20,38 +41,18 @@ class PromptEditor(TextArea):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("shift+enter,alt+enter,ctrl+j", "newline", "New line", show=False),
+        Binding("ctrl+underscore", "undo", "Undo", show=False),
         Binding("ctrl+d", "leave", "Quit when there is no text", show=False),
     ]
 
-    class Sent(Message):
-        """The user has pressed Enter."""
-
-        def __init__(self, text: str) -> None:
-            super().__init__()
-            self.text = text
-
     class Leave(Message):
         """The end of input, in an empty editor."""
-
-    class Edge(Message):
-        """The cursor would leave the text: `step` is -1 at the top and 1 at the bottom."""
-
-        def __init__(self, step: int) -> None:
-            super().__init__()
-            self.step = step
-
-    class Steering(Message):
-        """A key for the list of completions, which is open."""
-
-        def __init__(self, key: str) -> None:
-            super().__init__()
-            self.key = key
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id, soft_wrap=True, show_line_numbers=False, tab_behavior="focus", compact=True)
         self.cursor_blink = False  # nothing moves while nothing happens
         self.placeholder = "Ask for a change, or / for commands"
-        self.is_completing = False
+        self.writing: Writing | None = None
         self.typed_at = 0.0
 
     @property
@@ -85,37 +86,57 @@ class PromptEditor(TextArea):
 
     async def _on_key(self, event: events.Key) -> None:
         # What is not for us goes on to the editor that this one is made of: Textual calls its handler after ours.
-        key = event.key
-        if event.is_printable or key == "backspace":
+        if event.is_printable or event.key == "backspace":
             self.typed_at = time.monotonic()
-        if self.is_completing and key in ("up", "down", "tab", "enter", "escape"):
+        if not event.is_printable and await self._does(event.key):
             event.stop()
             event.prevent_default()
-            self.post_message(self.Steering(key))
-        elif key == "enter":
-            event.stop()
-            event.prevent_default()
-            self._enter()
-        elif key == "up" and self.is_on_first_line and self.selection.is_empty:
-            event.stop()
-            event.prevent_default()
-            self.post_message(self.Edge(-1))
-        elif key == "down" and self.cursor_location[0] == self.document.line_count - 1 and self.selection.is_empty:
-            event.stop()
-            event.prevent_default()
-            self.post_message(self.Edge(1))
+
+    async def _does(self, key: str) -> bool:
+        """Whether the key means something here. It is done now: what was typed after it must find it done."""
+        writing = self.writing
+        is_at_end = self.cursor_location[0] == self.document.line_count - 1
+        if writing is not None and key in ("up", "down", "enter", "escape") and writing.steer(key):
+            pass
+        elif writing is not None and key == "enter":
+            self._enter(writing)
+        elif writing is not None and key == "up" and self.is_on_first_line and self.selection.is_empty:
+            writing.edge(-1)
+        elif writing is not None and key == "down" and is_at_end and self.selection.is_empty:
+            writing.edge(1)
+        else:
+            bound = self.screen.active_bindings.get(key)
+            if bound is None or bound.node is not self:
+                return False
+            await self.run_action(bound.binding.action)
+        return True
+
+    def action_delete_left(self) -> None:
+        length = token_at_end(self.before_cursor) if self.selection.is_empty else 0
+        if length:
+            self.replace_before_cursor(length, "")
+        else:
+            super().action_delete_left()
+
+    def action_paste(self) -> None:
+        if self.writing is not None:
+            self.writing.paste()
 
     async def _on_paste(self, event: events.Paste) -> None:
         self.typed_at = time.monotonic()
         path = pasted_file(event.text)
-        if path is not None:  # else the editor itself takes it, after us
+        if not event.text:  # as some terminals say that a picture is to be pasted
+            event.prevent_default()
+            event.stop()
+            self.action_paste()
+        elif path is not None:  # else the editor itself takes it, after us
             event.prevent_default()
             event.stop()
             self.insert(f"{quoted(path)} ")
 
-    def _enter(self) -> None:
+    def _enter(self, writing: Writing) -> None:
         if self.before_cursor.endswith("\\"):
             self.replace_before_cursor(1, "\n")
             return
         self.typed_at = 0.0  # whoever has sent something is ready for an answer
-        self.post_message(self.Sent(self.text))
+        writing.sent(self.text)

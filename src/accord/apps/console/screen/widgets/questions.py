@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import time
-from typing import cast
+from typing import TypeAlias, cast
 
 from textual.containers import Vertical
 
 from accord.apps.console.screen.asking import Question
 from accord.apps.console.screen.drawing.ink import Palette
 from accord.apps.console.screen.widgets.form import FormBar, LinkBar
-from accord.apps.console.screen.widgets.permission import PermissionBar
+from accord.apps.console.screen.widgets.permission import PermissionBar, Tightness
 from accord.session.requests import Elicit
 
 __all__ = ["QuestionDock"]
 
+Bar: TypeAlias = PermissionBar | FormBar | LinkBar
 _JUST_NOW = 1.0
-LOW = 32
+LOW, LOWEST = 32, 16
 """On a screen with fewer lines, what is not needed to answer makes room."""
+_LEAST = 3
+"""So many lines of what it is about, at least, as long as anything else can make room."""
 
 
 class QuestionDock(Vertical):
@@ -26,8 +29,8 @@ class QuestionDock(Vertical):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.display = False
-        self._bar: PermissionBar | FormBar | LinkBar | None = None
-        self._answered_at = 0.0
+        self._bar: Bar | None = None
+        self._answered_at, self._held = 0.0, ""
 
     @property
     def question(self) -> Question | None:
@@ -44,42 +47,71 @@ class QuestionDock(Vertical):
             if self._bar is not None:
                 self._bar.put_place(place)
             return False
-        if self.has_the_focus:
-            self._answered_at = time.monotonic()
+        if isinstance(self._bar, PermissionBar) and self._bar.held and self.has_the_focus:
+            self._answered_at, self._held = time.monotonic(), self._bar.held
         if self._bar is not None:
             self._bar.remove()
         self._bar = None if question is None else _bar(question, place, cwd, palette)
         self.display = self._bar is not None
         self.screen.set_class(self._bar is not None, "asking")
         if self._bar is not None:
-            if isinstance(self._bar, PermissionBar):
-                self._bar.was_answering = time.monotonic() - self._answered_at < _JUST_NOW
+            if isinstance(self._bar, PermissionBar) and time.monotonic() - self._answered_at < _JUST_NOW:
+                self._bar.held = self._held
             self.mount(self._bar)
             self.call_after_refresh(lambda: self.fit(self.screen.size.height))
         return True
+
+    def put_palette(self, palette: Palette) -> None:
+        if self._bar is not None:
+            self._bar.put_palette(palette)
 
     def on_resize(self) -> None:
         self.fit(self.screen.size.height)
 
     def fit(self, height: int) -> None:
-        """What is asked may take a good half of the screen; what it is about scrolls inside of that."""
-        self.screen.set_class(height < LOW, "low")
-        room = max(3, height * 6 // 10 - (6 if height < LOW else 8))
+        """What is asked may take a good half of the screen; what it is about scrolls inside of that.
+
+        Whatever else is there, the answers stay in view, and a little of the conversation as long as there is room.
+        """
+        screen, bar = self.screen, self._bar
+        screen.set_class(height < LOW, "low")
+        screen.set_class(height < LOWEST, "lowest")
+        if bar is None:
+            screen.remove_class("tight")
+            return
+        others = [part for part in screen.query("#tabs, #plan, #queue, #foot") if part.display]
+        beside = sum(part.outer_size.height for part in others) + screen.has_class("tight")
         for part in self.query("#detail, .fields"):
-            part.styles.max_height = room
+            least = min(_LEAST, part.virtual_size.height)
+            tightness, room = self._share(bar, height - beside, least, height < LOW)
+            screen.set_class(tightness > 0, "tight")
+            bar.squeeze(tightness)
+            most = room if tightness else min(room, height * 6 // 10 - (6 if height < LOW else 8))
+            part.styles.max_height = max(1, most)
+
+    def _share(self, bar: Bar, height: int, least: int, low: bool) -> tuple[Tightness, int]:
+        """How tight it has to be within so many lines, and how many are then left for what it is about."""
+        width = self.screen.size.width - 6
+        conversation, margins, frame = 2, 0 if low else 2, 1
+        left = height - conversation - margins - bar.lines_beside(0, width)
+        if left >= least:
+            return 0, left
+        height += frame - 1  # the prompt's becomes less, and of the conversation one line stays
+        left = height - bar.lines_beside(1, width)
+        return (1, left) if left >= least else (2, height - bar.lines_beside(2, width))
 
     def take_focus(self) -> None:
         """Let the user answer."""
         if isinstance(self._bar, PermissionBar):
-            self._bar.focus()
+            self.screen.set_focus(self._bar)
         elif self._bar is not None:
             bar = self._bar
             fields = [cast("Vertical", each) for each in bar.query("*").results() if each.focusable]
             if fields:
-                fields[0].focus()
+                self.screen.set_focus(fields[0])
 
 
-def _bar(question: Question, place: tuple[int, int], cwd: str, palette: Palette) -> PermissionBar | FormBar | LinkBar:
+def _bar(question: Question, place: tuple[int, int], cwd: str, palette: Palette) -> Bar:
     if not isinstance(question.asked, Elicit):
         return PermissionBar(question, cwd, place, palette)
     kind = LinkBar if question.asked.mode == "url" else FormBar

@@ -1,0 +1,151 @@
+"""A picture from the clipboard, which terminals don't hand over: it is asked of the program that the platform has for it.
+
+Nothing is written to disk, nothing is awaited longer than a few seconds, and nothing longer than 16 MiB is taken.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shutil
+import sys
+from base64 import b64decode, b64encode
+from binascii import Error as NotBase64
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+from msgspec import Struct
+
+from accord.apps.console.attachments import MOST_BYTES
+from accord.apps.console.failures import ConsoleFailed
+from accord.session.content import Image
+
+__all__ = ["Picture", "picture_in_clipboard"]
+
+_PATIENCE = 10.0
+_FORMATS = {
+    "image/png": (b"\x89PNG\r\n",),
+    "image/jpeg": (b"\xff\xd8\xff",),
+    "image/webp": (b"RIFF",),
+    "image/gif": (b"GIF8",),
+}
+"""The formats that agents take, the best first, each with how it begins."""
+_HEXADECIMAL = re.compile(rb"data [A-Za-z]{4}([0-9A-F]+)")
+_POWERSHELL = (
+    "Add-Type -AssemblyName System.Windows.Forms; $i = [Windows.Forms.Clipboard]::GetImage(); if ($i) {"
+    " $m = New-Object IO.MemoryStream; $i.Save($m, [Drawing.Imaging.ImageFormat]::Png);"
+    " [Convert]::ToBase64String($m.ToArray()) }"
+)
+
+
+class Picture(Struct, frozen=True):
+    """As it was in the clipboard."""
+
+    mime_type: str
+    content: bytes
+
+    def block(self) -> Image:
+        return Image(data=b64encode(self.content).decode(), mime_type=self.mime_type)
+
+
+async def picture_in_clipboard() -> Picture | None:
+    """None if something else is there; ConsoleFailed where it can't be asked, with what to install."""
+    for program, ask, _ in _ways():
+        if shutil.which(program) is not None:
+            try:
+                async with asyncio.timeout(_PATIENCE):
+                    return await ask()
+            except TimeoutError:
+                raise ConsoleFailed(f"the clipboard did not answer: {program} was given up") from None
+    missing = [f"{program} ({package})" for program, _, package in _ways()]
+    if not missing:
+        raise ConsoleFailed(
+            "there is no clipboard here: neither WAYLAND_DISPLAY nor DISPLAY is set",
+            "Save the picture to a file and write @ and its path.",
+        )
+    raise ConsoleFailed(f"a picture can't be pasted without {' or '.join(missing)}", "Install it, then try again.")
+
+
+def _ways() -> list[tuple[str, Callable[[], Awaitable[Picture | None]], str]]:
+    """Each with its program and where that comes from."""
+    if sys.platform == "darwin":
+        return [("pngpaste", _by_pngpaste, "brew install pngpaste"), ("osascript", _by_osascript, "part of macOS")]
+    if sys.platform == "win32" or os.environ.get("WSL_DISTRO_NAME"):
+        return [("powershell.exe", _by_powershell, "part of Windows")]
+    ways: list[tuple[str, Callable[[], Awaitable[Picture | None]], str]] = []
+    if os.environ.get("WAYLAND_DISPLAY"):
+        ways.append(("wl-paste", _by_wl_paste, "the package wl-clipboard"))
+    if os.environ.get("DISPLAY"):
+        ways.append(("xclip", _by_xclip, "the package xclip"))
+    return ways
+
+
+async def _by_wl_paste() -> Picture | None:
+    offered = await _output("wl-paste", "--list-types")
+    return await _taken(offered, lambda kind: _output("wl-paste", "--no-newline", "--type", kind))
+
+
+async def _by_xclip() -> Picture | None:
+    ask = ("xclip", "-selection", "clipboard", "-out", "-target")
+    return await _taken(await _output(*ask, "TARGETS"), lambda kind: _output(*ask, kind))
+
+
+async def _taken(offered: bytes, get: Callable[[str], Awaitable[bytes]]) -> Picture | None:
+    kinds = offered.decode("utf-8", "replace").split()
+    for kind in _FORMATS:
+        if kind in kinds:
+            return _picture(await get(kind))
+    return None
+
+
+async def _by_pngpaste() -> Picture | None:
+    return _picture(await _output("pngpaste", "-"))
+
+
+async def _by_osascript() -> Picture | None:
+    said = await _output("osascript", "-e", "get the clipboard as «class PNGf»")
+    found = _HEXADECIMAL.search(said)
+    return None if found is None else _picture(bytes.fromhex(found[1].decode()))
+
+
+async def _by_powershell() -> Picture | None:
+    said = await _output("powershell.exe", "-NoProfile", "-STA", "-Command", _POWERSHELL)
+    with suppress(NotBase64):
+        return _picture(b64decode(said))
+    return None
+
+
+def _picture(content: bytes) -> Picture | None:
+    """By how it begins, whatever it is called."""
+    if len(content) > MOST_BYTES:
+        raise ConsoleFailed("the picture in the clipboard is larger than 16 MiB, which is too much for a prompt")
+    for mime_type, beginnings in _FORMATS.items():
+        if content.startswith(beginnings):
+            return Picture(mime_type, content)
+    return None
+
+
+async def _output(*command: str) -> bytes:
+    """What a program writes; nothing if it fails, which these do when there is nothing of the kind."""
+    process = await asyncio.create_subprocess_exec(
+        *command,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    assert process.stdout is not None
+    received = bytearray()
+    try:
+        while len(received) <= 2 * MOST_BYTES and (
+            piece := await process.stdout.read(1 << 16)
+        ):  # twice: it may be text
+            received += piece
+        if len(received) <= 2 * MOST_BYTES and await process.wait() != 0:
+            return b""
+    finally:
+        if process.returncode is None:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+    return bytes(received)

@@ -1,0 +1,61 @@
+"""Which session is meant by `--continue`: the last one of this agent in this directory, for every command the same."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+
+from accord.apps.console.history import Prompts
+from accord.apps.console.sanitising import one_line
+from accord.client.client import Client
+from accord.session.requests import SessionSummary
+
+__all__ = ["MOST", "NOTHING_EARLIER", "last_session", "listed", "newest", "when_of"]
+
+MOST = 1000
+"""How many sessions of an agent are looked at; nobody reads more, and an agent may list for ever."""
+
+NOTHING_EARLIER = "the agent has no earlier session in this directory, so this is a new one"
+
+
+async def last_session(client: Client, prompts: Prompts | None, agent: str, cwd: Path) -> str | None:
+    """By what the agent lists; where it lists nothing, the one that was last prompted from here."""
+    prompted = None if prompts is None else await asyncio.to_thread(prompts.last_session, agent, cwd)
+    if not client.agent.capabilities.list:
+        return prompted
+    here = [each for each in newest(await listed(client, cwd)) if _is_in(each, cwd)]
+    # One that nobody has said anything in has no title, and is not what anybody wants back.
+    used = [each for each in here if each.title or each.session_id == prompted]
+    return next((each.session_id for each in used or here), None)
+
+
+async def listed(client: Client, cwd: Path | None = None) -> list[SessionSummary]:
+    """Those that the agent has kept, in its order: as many as anybody would look through."""
+    found: list[SessionSummary] = []
+    async for summary in client.list_sessions(cwd):
+        found.append(summary)
+        if len(found) >= MOST:
+            break
+    return found
+
+
+def newest(summaries: Iterable[SessionSummary]) -> list[SessionSummary]:
+    """The newest first; those that don't say when stay behind, in the agent's order."""
+    return sorted(summaries, key=lambda summary: summary.updated_at or "", reverse=True)
+
+
+def when_of(told: str | None) -> str:
+    """A time of an agent's, here and now as the user's clock has it; what is no time stays as it is."""
+    try:
+        moment = datetime.fromisoformat(told or "")
+    except ValueError:
+        return one_line((told or "")[:16].replace("T", " "), 16)
+    return f"{moment.astimezone() if moment.tzinfo is not None else moment:%Y-%m-%d %H:%M}"
+
+
+def _is_in(summary: SessionSummary, cwd: Path) -> bool:
+    # Not every agent heeds the directory that it was asked about.
+    return not summary.cwd or os.path.normpath(summary.cwd) == os.path.normpath(cwd)

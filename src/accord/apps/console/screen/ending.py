@@ -1,0 +1,46 @@
+"""Told to end from outside, by a signal: the screen is left as by the user, so nothing is lost and the terminal is whole."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["Ending"]
+
+_SIGNALS = [each for name in ("SIGTERM", "SIGHUP") if (each := getattr(signal, name, None)) is not None]
+
+
+class Ending:
+    """`leave` gets the exit status, within the loop that `heed` is called in."""
+
+    def __init__(self, leave: Callable[[int], None]) -> None:
+        self._leave = leave
+        self._before: dict[int, Any] = {}
+
+    def heed(self) -> None:
+        """From now on, until `forget`."""
+        loop, terminal = asyncio.get_running_loop(), [number for number in (0, 1, 2) if os.isatty(number)]
+
+        def told(number: int, _: object) -> None:
+            # Not a handler of the loop's: what is written to a terminal that is gone could stop the loop before.
+            _let_go_of([each for each in terminal if not os.isatty(each)])
+            loop.call_soon_threadsafe(self._leave, 128 + number)
+
+        for number in _SIGNALS:
+            self._before[number] = signal.signal(number, told)
+
+    def forget(self) -> None:
+        for number, before in self._before.items():
+            signal.signal(number, before)
+        self._before.clear()
+
+
+def _let_go_of(descriptors: list[int]) -> None:
+    """The terminal was closed: nothing can be read from it or written to it any more, and trying fails."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for descriptor in descriptors:
+        os.dup2(nothing, descriptor)
+    os.close(nothing)

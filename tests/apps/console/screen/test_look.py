@@ -1,0 +1,209 @@
+"""What is on the screen can be read: contrast, room, ellipses, and signs beside every colour."""
+
+from __future__ import annotations
+
+import pytest
+from textual.color import Color
+from textual.filter import Monochrome, NoColor
+from textual.theme import BUILTIN_THEMES
+
+from accord import Agent
+from accord.apps.coder.models.sentences import Create, understood
+from accord.apps.console.screen.blocks.welcome import EXAMPLES
+from accord.apps.console.screen.completing import OWN_COMMANDS
+from accord.apps.console.screen.drawing.contrast import READABLE, contrast, readable_on
+from accord.apps.console.screen.drawing.ink import palette_of
+from accord.apps.console.screen.themes import THEMES, usual_theme
+from accord.apps.console.screen.widgets.completion import MOST_LINES
+from accord.session.entities import Choice
+from tests.apps.console.screen.looks import agent, cells, colours, story
+from tests.apps.console.screen.stage import Stage, opened
+
+SIGNS = set("─│╭╮╰╯├┤┬┴┼┌┐└┘╞═╡▌▐▔▁▎▊▇▆▅▄▃▂█ ·⋮╸━╺╶")
+
+
+def unreadable(stage: Stage, region=None) -> list[str]:
+    ground = stage.app.screen.background_colors[1]
+    found = []
+    for text, style in cells(stage.app, region):
+        front, back = colours(style, ground)
+        if not set(text) <= SIGNS and contrast(front, back) < READABLE:
+            found.append(f"{text.strip()!r}: {front.hex6} on {back.hex6}, {contrast(front, back):.2f}")
+    return found
+
+
+@pytest.mark.parametrize("theme", [theme.name for theme in THEMES])
+@pytest.mark.parametrize("size", [(80, 24), (150, 50)], ids=["small", "wide"])
+async def test_all_text_can_be_read_in_both_themes(theme, size, tmp_path):
+    async with opened(agent, tmp_path, theme=theme, size=size) as stage:
+        assert unreadable(stage) == []
+        await stage.send("everything")
+        await stage.idle()
+        assert unreadable(stage) == []
+        await stage.press("ctrl+o", "ctrl+t")
+        await stage.press("pageup")
+        assert unreadable(stage) == []
+        for asked in ("edit", "form", "link"):
+            await stage.send(asked)
+            await stage.asked()
+            assert unreadable(stage) == []
+            await stage.press("escape")
+            await stage.idle()
+
+
+@pytest.mark.parametrize("theme", [theme.name for theme in THEMES])
+async def test_all_text_of_the_pages_can_be_read_in_both_themes(theme, tmp_path):
+    async with opened(agent, tmp_path, theme=theme, size=(120, 40)) as stage:
+        await stage.send("everything")
+        await stage.idle()
+        for key in ("f1", "f4", "ctrl+l", "ctrl+r"):
+            await stage.press(key)
+            await stage.until(lambda: stage.app.screen is not stage.app.main)
+            assert unreadable(stage, stage.app.screen.query_one(".page").region) == [], key
+            await stage.press("escape")
+        await stage.press("/")
+        assert unreadable(stage) == []
+        for severity in ("information", "warning", "error"):
+            stage.app.tell("This was done.", severity)
+        await stage.shows("This was done.")
+        assert unreadable(stage) == []
+
+
+@pytest.mark.parametrize("theme", sorted(BUILTIN_THEMES))
+def test_what_is_drawn_can_be_read_in_every_theme(theme):
+    chosen = BUILTIN_THEMES[theme]
+    palette = palette_of(chosen.to_color_system().generate(), dark=chosen.dark, ansi=chosen.ansi)
+    for name in ("text", "muted", "accent", "thought", "good", "bad", "warning", "heading", "code"):
+        color = getattr(palette, name).color
+        for ground in palette.grounds[:4]:
+            assert contrast(Color.from_rich_color(color), ground) >= READABLE, name
+
+
+def test_a_colour_that_can_be_read_stays_as_it_is():
+    assert readable_on(Color(0, 0, 0), [Color(255, 255, 255)]) == Color(0, 0, 0)
+    assert contrast(Color(0, 0, 0), Color(255, 255, 255)) == pytest.approx(21)
+    assert readable_on(Color(200, 200, 200), [Color(255, 255, 255)]).brightness < 0.5
+
+
+async def test_a_line_that_has_no_room_ends_in_an_ellipsis(tmp_path):
+    long = "and write the changelog, at length, with all the details that somebody might want to know of it"
+    async with opened(agent, tmp_path, size=(80, 24)) as stage:
+        await stage.send("edit")
+        await stage.asked()
+        for text in ("first", long, "third", "4", "5", "6", "7"):
+            stage.talk.send(text)
+        await stage.press("escape", "escape")
+        stage.app.main.queue.put_queue(["first", long, *"34567"], stage.app.palette)
+        stage.app.main.remove_class("low", "asking")
+        await stage.pilot.pause()
+        row = next(line for line in stage.lines if "and write the changelog" in line)
+        assert row.endswith("…")
+        assert "… 2 more" in stage.text
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=str)
+async def test_the_answers_and_the_prompt_have_room_whatever_else_is_there(size, tmp_path):
+    async with opened(agent, tmp_path, size=size) as stage:
+        await stage.send("everything")
+        await stage.idle()
+        await stage.send("edit")
+        await stage.asked()
+        for text in ("one", "two", "three"):
+            stage.talk.send(text)
+        stage.app.prompt.focus()
+        stage.app.prompt.take("\n".join(f"line {number}" for number in range(12)))
+        await stage.shows(
+            "Permission", "Allow", "Reject", "tab to answer", "Next 3", "line 11", "waits for your answer"
+        )
+
+
+async def test_the_status_line_leaves_out_what_matters_least(tmp_path):
+    async with opened(agent, tmp_path, size=(110, 30), title="an agent with a rather long name") as stage:
+        await stage.send("everything")
+        await stage.idle()
+        await stage.shows("1 file changed F4 shows", "context 9% of 200k", "$0.043", "F1 keys", "rather long name")
+        await stage.pilot.resize_terminal(100, 30)
+        await stage.until(lambda: "$0.043" not in stage.lines[-1])
+        assert "an agent with a rather long name" in stage.lines[-1]
+        await stage.pilot.resize_terminal(80, 30)
+        await stage.until(lambda: "rather long name" not in stage.lines[-1])
+        assert "context 9% of 200k" in stage.lines[-1]
+        await stage.pilot.resize_terminal(40, 30)
+        await stage.until(lambda: "context" not in stage.lines[-1])
+        assert "● ready" in stage.lines[-1]
+        assert "1 file changed F4 shows" in stage.lines[-1]
+
+
+async def test_without_colours_there_are_none_and_signs_tell_everything(tmp_path, monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with opened(agent, tmp_path, theme=usual_theme({"NO_COLOR": "1"})) as stage:
+        await stage.send("everything")
+        await stage.idle()
+        (colours_left,) = [each for each in stage.app._filters if isinstance(each, NoColor | Monochrome)]
+        assert isinstance(colours_left, NoColor)  # the other one makes black of the terminal's own colours
+        await stage.press("ctrl+r")
+        await stage.shows("Prompts you have sent", "everything")
+        chosen = [style for text, style in cells(stage.app) if "everything" in text]
+        assert chosen[0].underline
+        await stage.press("escape")
+        await stage.send("form")
+        await stage.asked()
+        assert "✓ Loud" not in stage.text.replace("▌", "")
+        await stage.press("tab", "space")
+        await stage.until(lambda: "✓" in next(line for line in stage.lines if "Loud" in line))
+
+
+async def test_tab_takes_an_example_before_anything_was_said_and_then_the_next(tmp_path):
+    async with opened(agent, tmp_path) as stage:
+        for example in (*EXAMPLES, EXAMPLES[0]):
+            await stage.press("tab")
+            assert stage.prompt == example
+        await stage.type("!")
+        await stage.press("tab")
+        assert stage.prompt == f"{EXAMPLES[0]}!"
+        await stage.press("tab")
+        stage.app.prompt.take("")
+        await stage.send("everything")
+        await stage.idle()
+        await stage.press("tab")
+        assert (stage.prompt, stage.app.focused) == ("", stage.app.conversation)
+
+
+def test_the_built_in_agent_understands_every_example_without_a_language_model():
+    assert None not in [understood(example) for example in EXAMPLES]
+    assert isinstance(understood(EXAMPLES[0]), Create)
+
+
+async def test_the_welcome_tells_what_the_agent_says_of_its_mode_and_model(tmp_path):
+    careful = Agent("careful", version="2")
+    modes = [Choice("ask", "Ask", "Asks before everything"), Choice("go", "Go", "Asks nothing")]
+    careful.option("mode", choices=modes, default="ask", category="mode")
+    careful.prompt(story)
+    async with opened(careful, tmp_path) as stage:
+        await stage.shows("Ask  Asks before everything")
+        await stage.press("shift+tab")
+        await stage.shows("Go  Asks nothing")
+
+
+async def test_the_list_of_commands_shows_that_there_are_more(tmp_path):
+    async with opened(agent, tmp_path) as stage:
+        await stage.press("/")
+        shown = len(OWN_COMMANDS)
+        await stage.shows("/log") if shown <= MOST_LINES else await stage.shows(f"1 of {shown}, ↑↓")
+        await stage.press("up")
+        await stage.shows("/quit")
+
+
+async def test_a_tab_is_named_by_what_was_asked_there(tmp_path):
+    async with opened(agent, tmp_path) as stage:
+        await stage.send("everything")
+        await stage.idle()
+        await stage.press("ctrl+n")
+        await stage.shows("1 everything", "2 new session")
+
+
+async def test_a_notice_does_not_cover_the_prompt(tmp_path):
+    async with opened(agent, tmp_path, size=(80, 24)) as stage:
+        stage.app.tell("This was done.")
+        await stage.shows("This was done.")
+        assert "This was done." in "\n".join(stage.lines[:4])

@@ -1,0 +1,96 @@
+"""Low and narrow terminals: the answers to a question and the prompt have room, whatever else has none."""
+
+from __future__ import annotations
+
+import pytest
+
+from accord import Agent, Turn
+from accord.session.requests import PermissionOption
+from tests.apps.console.screen.stage import opened
+
+SIZES = [(40, 10), (80, 11), (80, 12), (40, 18), (60, 14)]
+ANSWERS = ["Allow", "Always allow", "Reject", "Always reject"]
+KINDS = ["allow_once", "allow_always", "reject_once", "reject_always"]
+
+
+def asker(title: str = "Run it", message: str = "Which one?") -> Agent:
+    agent = Agent("asker", version="1")
+    options = [PermissionOption(id=kind, name=name, kind=kind) for kind, name in zip(KINDS, ANSWERS, strict=True)]
+
+    @agent.prompt
+    async def ask(turn: Turn) -> None:
+        if turn.text == "form":
+            await turn.ask(message, {name: {"type": "string", "title": name} for name in ("One", "Two", "Three")})
+        elif turn.text == "link":
+            await turn.ask_to_open(message, "https://example.org/" + "x" * 400 + "/end", "1")
+        else:
+            await turn.plan(["first", "second"])
+            lines = "\n".join(f"echo {number}" for number in range(50))
+            async with turn.tool_call(title, kind="execute", raw_input={"command": lines}) as call:
+                await turn.allowed(call, options=options)
+
+    return agent
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_all_answers_and_the_prompt_are_on_a_low_screen(tmp_path, size):
+    async with opened(asker(), tmp_path, size=size) as stage:
+        await stage.send("Go")
+        await stage.shows("Permission", "$ echo 0", *(f"  {name}" for name in ANSWERS))
+        await stage.shows("Ask for a change", "waits for your answer")
+        await stage.until(lambda: stage.app.main.questions.has_the_focus)
+        while "echo 49" not in stage.text:
+            await stage.press("pagedown")
+        await stage.press("pagedown")
+        await stage.shows("always: exactly this", *(f"  {name}" for name in ANSWERS))
+        await stage.press("n")
+        await stage.idle()
+        assert not stage.app.main.has_class("tight")
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("message", ["Which one?", "Please\n" + "tell me more. " * 30])
+async def test_the_buttons_of_a_form_are_on_a_low_screen(tmp_path, size, message):
+    async with opened(asker(message=message), tmp_path, size=size) as stage:
+        await stage.send("form")
+        await stage.shows("The agent asks", "Send", "Decline", "Ask for a change", "waits for your answer")
+        stage.talk.asking.first.decline()
+        await stage.idle()
+
+
+async def test_a_link_that_is_longer_than_the_screen_scrolls(tmp_path):
+    async with opened(asker(), tmp_path, size=(40, 10)) as stage:
+        await stage.send("link")
+        await stage.shows("https://example.org", "Open in the browser", "Decline")
+        await stage.until(lambda: stage.app.focused is not stage.app.prompt)
+        while "/end" not in stage.text:
+            await stage.press("down")
+        await stage.shows("Open in the browser", "Decline")
+        await stage.press("escape")
+        await stage.idle()
+
+
+async def test_a_title_that_is_cut_on_a_low_screen_is_told_below(tmp_path):
+    async with opened(asker(title="Run " + "something " * 9 + "dangerous"), tmp_path, size=(40, 10)) as stage:
+        await stage.send("Go")
+        await stage.shows("Permission", *(f"  {name}" for name in ANSWERS))
+        await stage.until(lambda: stage.app.main.questions.has_the_focus)
+        while "dangerous" not in stage.text:
+            await stage.press("down")
+        await stage.press("n")
+        await stage.idle()
+
+
+async def test_a_screen_that_becomes_higher_has_its_frames_again(tmp_path):
+    async with opened(asker(), tmp_path, size=(40, 10)) as stage:
+        await stage.send("Go")
+        await stage.shows("Permission")
+        await stage.until(lambda: stage.app.main.has_class("tight"))
+        await stage.pilot.resize_terminal(100, 36)
+        await stage.until(lambda: not stage.app.main.has_class("tight"))
+        await stage.shows("╭", "always: exactly this", "esc cancel")
+        await stage.pilot.resize_terminal(40, 10)
+        await stage.until(lambda: stage.app.main.has_class("tight"))
+        await stage.shows(*(f"  {name}" for name in ANSWERS))
+        stage.talk.asking.first.decline()
+        await stage.idle()

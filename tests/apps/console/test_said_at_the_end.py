@@ -1,0 +1,83 @@
+"""What `accord run` says when it ends: what happened, in words, once, and what to do."""
+
+from __future__ import annotations
+
+import shutil
+from typing import Any
+
+import pytest
+
+from accord import Client
+from accord.apps.console.exits import Exit
+from accord.apps.console.explaining import explained
+from accord.apps.console.heard import Heard
+from accord.apps.console.known_agents import KnownAgent
+from accord.errors import AuthRequired, ConnectionClosed, Overloaded, RequestFailed
+from accord.session.capabilities import AgentLogin
+from accord.testing import ScriptedAgent, program
+
+pytestmark = pytest.mark.timeout(40)
+
+AGENT = KnownAgent(name="a", command=["a"], source="config")
+
+
+@pytest.mark.parametrize("words", [["-q"], ["--json"], ["--format", "v1"], []], ids=["quiet", "json", "v1", "text"])
+@pytest.mark.parametrize(
+    ("reason", "said"), [("refusal", "the agent refused"), ("max_tokens", "cut off"), ("cancelled", "was cancelled")]
+)
+async def test_a_turn_that_broke_off_is_said_in_every_output(typed, words, reason, said):
+    agent = ScriptedAgent(1)
+    agent.on("session/prompt", agent.reply("Well", stop_reason=reason))
+    async with program(agent) as command:
+        finished = await typed("run", *words, "Hi", "--", *command.args)
+    assert finished.status in (Exit.MAX_TOKENS, Exit.REFUSAL, Exit.CANCELLED)
+    assert finished.err.count(said) == 1
+
+
+@pytest.mark.skipif(shutil.which("cat") is None, reason="there is no cat")
+async def test_what_only_says_again_what_it_is_told_is_no_agent(typed):
+    finished = await typed("run", "-q", "Hi", "--", "cat")
+    assert finished.status == Exit.AGENT_GONE
+    assert "it only says again what it is told" in finished.err
+    assert "Does `cat` start it as an ACP agent?" in finished.err
+
+
+async def test_a_turn_that_fails_with_its_connection_still_knows_why():
+    agent = ScriptedAgent(1)
+    async with Client(agent, version=1) as client:
+        reply = await (await client.new_session("/")).prompt("Hi")
+        reason = ConnectionClosed("too much")
+        reason.__cause__ = Overloaded("updates", 5)
+        client.peer.connection_lost(reason)
+        with pytest.raises(ConnectionClosed) as closed:
+            await reply.finished()
+    failed = explained(closed.value, "answering", AGENT, Heard())
+    assert "was ended, because it sent too much" in failed.reason
+
+
+def test_a_reason_that_speaks_of_a_limit_is_no_flood():
+    failed = explained(ConnectionClosed("it ended at the limit of its licence"), "answering", AGENT, Heard())
+    assert "sent too much" not in failed.reason
+
+
+def test_advice_is_told_once():
+    data: dict[str, Any] = {"reason": "model_failed", "advice": "Is a server running there?"}
+    error = RequestFailed(-32603, "It can't be reached. Is a server running there?", data)
+    failed = explained(error, "answering", AGENT, Heard())
+    assert failed.reason == "the agent 'a' failed while answering: It can't be reached (error -32603)"
+    assert failed.advice == "Is a server running there?"
+
+
+def test_the_advice_for_a_login_is_an_option_to_add():
+    ways = [AgentLogin(id="key", name="A key", description="Set KEY.")]
+    failed = explained(AuthRequired(), "opening a session", AGENT, Heard(), ways)
+    assert failed.advice == (
+        "Choose one: A key (key): Set KEY. At a terminal you are asked, elsewhere add `--login key` to the options"
+    )
+
+
+@pytest.mark.parametrize(("name", "status"), [("nope", 2), ("OFFLINE", 0)])
+async def test_a_model_of_the_built_in_agent_is_chosen_by_its_name(typed, name, status):
+    finished = await typed("run", "-q", "--model", name, "/help")
+    assert finished.status == status
+    assert ("the agent has no model 'nope'" in finished.err) == (status == 2)

@@ -1,0 +1,104 @@
+"""What a person at the terminal is asked about before it happens, and what everybody is told of it afterwards."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+
+from accord.testing import ScriptedAgent, program
+
+if sys.platform == "win32":
+    pytest.skip("no pseudo-terminals", allow_module_level=True)
+
+from tests.apps.console.terminal import at_terminal
+
+pytestmark = pytest.mark.timeout(40)
+
+
+def through_the_client(agent: ScriptedAgent, directory: Any) -> Any:
+    """A turn that writes a file and runs a command, and asks nobody itself."""
+
+    async def answer(asked: Any) -> None:
+        about = {"sessionId": agent.session_id}
+        wrote = await agent.ask("fs/write_text_file", {**about, "path": f"{directory}/new.txt", "content": "hé\n"})
+        ran = await agent.ask("terminal/create", {**about, "command": "touch", "args": ["ran.txt"]})
+        if ran.error is None:
+            await agent.ask("terminal/wait_for_exit", {**about, "terminalId": ran.result["terminalId"]})
+        agent.say(f"{wrote.error is None} {ran.error is None}")
+        agent.finish(asked)
+
+    return answer
+
+
+@pytest.mark.parametrize("answer", ["1", ""])
+async def test_a_write_and_a_command_through_the_client_are_asked_for(project, answer):
+    agent = ScriptedAgent(1)
+    agent.on("session/prompt", through_the_client(agent, project))
+    async with program(agent) as command, at_terminal("run", "Hi", "--", *command.args, cwd=project) as (terminal, run):
+        await terminal.sees(f"May the agent Write {project}/new.txt (edit)?")
+        await terminal.sees("+hé")
+        await terminal.sees("1-3, or Enter for no: ")
+        terminal.type(f"{answer}\n")
+        await terminal.sees("May the agent run touch ran.txt in")
+        await terminal.sees("  $ touch ran.txt")
+        await terminal.sees("1-2, or Enter for no: ")
+        terminal.type(f"{answer}\n")
+        await terminal.sees(f"{bool(answer)} {bool(answer)}")
+        assert await run.wait() == 0
+    assert [(project / name).exists() for name in ("new.txt", "ran.txt")] == [bool(answer)] * 2
+
+
+async def test_what_is_written_and_run_is_said_where_nobody_is_asked(typed, project):
+    agent = ScriptedAgent(1)
+    agent.on("session/prompt", through_the_client(agent, project))
+    async with program(agent) as command:
+        words = ("run", "--permissions", "allow-all", "Hi", "--", *command.args)
+        said = await typed(*words)
+        told = await typed("run", "--json", *words[1:])
+    assert (said.status, said.out) == (0, "True True\n")
+    assert said.err.splitlines() == [
+        f"wrote {project}/new.txt: 4 bytes",
+        "$ touch ran.txt",
+        "$ touch ran.txt: exit 0",
+    ]
+    assert told.event("file_written") == {"type": "file_written", "path": f"{project}/new.txt", "size": 4}
+    assert told.event("terminal")["command"] == "touch ran.txt"
+
+
+@pytest.mark.parametrize(
+    ("about", "shown"),
+    [
+        ("echo hello\nrm -rf precious", ["  $ echo hello", "    rm -rf precious"]),
+        ("echo " + "a" * 1200 + " ; rm -rf precious", [" ; rm -rf precious"]),
+    ],
+    ids=["several lines", "a long one"],
+)
+@pytest.mark.parametrize("form", ["tool call", "command", "title"])
+async def test_all_of_a_command_is_shown_before_the_answer(project, about, shown, form):
+    version = 2 if form == "command" else 1
+    agent = ScriptedAgent(version)
+
+    async def answer(asked: Any) -> None:
+        agent.begin(asked)
+        options = [{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]
+        request: dict[str, Any] = {"sessionId": agent.session_id, "options": options}
+        if form == "command":
+            request |= {"title": "Say hello", "subject": {"type": "command", "command": about, "cwd": str(project)}}
+        elif form == "title":
+            request |= {"toolCall": {"toolCallId": "c", "title": about}}
+        else:
+            request |= {"toolCall": {"toolCallId": "c", "title": "Say hello", "rawInput": {"command": about}}}
+        await agent.ask("session/request_permission", request)
+        agent.finish(asked)
+
+    agent.on("session/prompt", answer)
+    async with program(agent) as command, at_terminal("run", "Hi", "--", *command.args, cwd=project) as (terminal, run):
+        await terminal.sees("May the agent ")
+        await terminal.sees("?\r\n")
+        for line in shown:
+            await terminal.sees(line.replace("  $ ", "  ").replace("    ", "  ") if form == "title" else line)
+        await terminal.sees("Enter for no: ")
+        terminal.type("\n")
+        assert await run.wait() == 0
