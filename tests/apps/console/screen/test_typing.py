@@ -70,9 +70,9 @@ async def test_characters_that_mean_nothing_where_the_focus_is_go_into_the_promp
         await stage.send("Go")
         await stage.until(lambda: stage.talk.is_busy)
         await stage.send("later")
-        await stage.press("tab")
+        await stage.press("tab", "tab")
         assert stage.app.focused is stage.app.conversation
-        burst(stage, *"which", "tab", "tab", *"?")
+        burst(stage, *"which", "tab", "tab", "tab", *"?")
         await stage.pilot.pause()
         assert stage.prompt == "which?"
         stage.app.main.queue.focus()
