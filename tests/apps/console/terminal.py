@@ -9,7 +9,7 @@ import os
 import pty
 import sys
 import termios
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -56,6 +56,11 @@ class Terminal:
         self.shown += text
 
 
+def _without_size(env: Mapping[str, str]) -> dict[str, str]:
+    """The terminal that the tests themselves run in is another one."""
+    return {name: value for name, value in env.items() if name not in ("COLUMNS", "LINES")}
+
+
 Kind = TypeVar("Kind", bound=Terminal)
 
 
@@ -78,7 +83,7 @@ async def at_terminal(
         stdout=theirs if stdout is None else stdout,
         stderr=theirs,
         preexec_fn=take_over,  # nothing else runs in this process meanwhile
-        env={**os.environ, "NO_COLOR": "1", "TERM": "xterm"},
+        env={**_without_size(os.environ), "NO_COLOR": "1", "TERM": "xterm"},
     )
     os.close(theirs)
     terminal = kind(ours)
