@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import sys
@@ -81,6 +82,8 @@ async def test_who_goes_to_the_shell_and_comes_back_finds_everything_as_it_was(p
             terminal.type("\x1a")
         else:
             os.kill(accord.pid, signal.SIGTSTP)
+        _, status = await asyncio.to_thread(os.waitpid, accord.pid, os.WUNTRACED)  # as a shell does
+        assert os.WIFSTOPPED(status)
         await terminal.until(lambda: not terminal.is_taken)
         os.kill(accord.pid, signal.SIGCONT)
         await terminal.until(lambda: terminal.is_taken and terminal.rows == before)
