@@ -12,7 +12,15 @@ from accord.session.capabilities import AgentCapabilities
 from accord.session.content import Audio, Content, Image, Resource
 from accord.session.servers import HttpServer, McpServer, SseServer, StdioServer
 
-__all__ = ["absolute_path", "check_content", "check_directories", "check_offered", "check_servers"]
+__all__ = [
+    "absolute_path",
+    "check_content",
+    "check_directories",
+    "check_offered",
+    "check_servers",
+    "server_type",
+    "takes_server",
+]
 
 
 def absolute_path(path: str | os.PathLike[str]) -> str:
@@ -36,15 +44,25 @@ def check_content(blocks: Iterable[Content], can: AgentCapabilities) -> None:
             raise InvalidParams(f"the agent takes no content of type {kind}", field=f"prompt[{index}]")
 
 
+def takes_server(server: McpServer, can: AgentCapabilities) -> bool:
+    """Of a type that we don't know, only the agent can tell."""
+    taken: dict[type[McpServer], bool] = {StdioServer: can.mcp_stdio, HttpServer: can.mcp_http, SseServer: can.mcp_sse}
+    return taken.get(type(server), True)
+
+
 def check_servers(servers: Sequence[McpServer], can: AgentCapabilities) -> None:
     """An agent is only told of MCP servers that it can connect to (SESS-34, SESS-39)."""
-    taken: dict[type[McpServer], bool] = {StdioServer: can.mcp_stdio, HttpServer: can.mcp_http, SseServer: can.mcp_sse}
     for index, server in enumerate(servers):
-        if not taken.get(type(server), True):
-            kind = type(server).__name__.removesuffix("Server").lower()
+        if not takes_server(server, can):
             raise InvalidParams(
-                f"the agent does not connect to MCP servers of type {kind}", field=f"mcpServers[{index}].type"
+                f"the agent does not connect to MCP servers of type {server_type(server)}",
+                field=f"mcpServers[{index}].type",
             )
+
+
+def server_type(server: McpServer) -> str:
+    """As the protocol calls it."""
+    return str(type(server).__struct_config__.tag)
 
 
 def check_directories(directories: Sequence[str], can: AgentCapabilities) -> None:

@@ -170,7 +170,7 @@ class TestEveryOfficialAgent:
 
 async def answer_the_question(stage: Stage) -> None:
     await stage.shows(STORY["question"]["message"])
-    await stage.until(lambda: stage.app.focused is not stage.app.prompt)
+    await stage.until(lambda: stage.app.main.questions.has_the_focus)
     stage.app.post_message(Paste(STORY["question"]["answer"]))
     await stage.shows(STORY["question"]["answer"])
     await stage.press("enter")

@@ -19,6 +19,7 @@ from accord.apps.console.explaining import explained, words_of
 from accord.apps.console.failures import ConsoleFailed
 from accord.apps.console.heard import Heard
 from accord.apps.console.known_agents import KnownAgent
+from accord.apps.console.servers import taken
 from accord.client.client import Client
 from accord.client.commands import Command
 from accord.client.deadlines import Deadlines
@@ -30,9 +31,9 @@ from accord.client.session import Session
 from accord.client.workspace import Workspace
 from accord.errors import AccordError, AuthRequired, InternalError, InvalidParams, MethodNotFound, NotFound
 from accord.peer import Limits
-from accord.session.capabilities import AgentCapabilities, Implementation
+from accord.session.capabilities import Implementation
 from accord.session.requests import Initialized, SessionSummary
-from accord.session.servers import HttpServer, McpServer, SseServer, StdioServer
+from accord.session.servers import McpServer
 
 __all__ = ["Answers", "Link"]
 
@@ -108,7 +109,7 @@ class Link:
 
     async def new_session(self, servers: list[McpServer]) -> Session:
         with self.explaining("opening a session"):
-            return await self.client.new_session(self.cwd, self.taken(servers)[0])
+            return await self.client.new_session(self.cwd, taken(servers, self.agent.capabilities))
 
     async def take_up(self, session_id: str, servers: list[McpServer], *, with_history: bool = False) -> Session:
         """A stored session; resumed where the agent can, loaded otherwise, or when the history is wanted."""
@@ -117,12 +118,11 @@ class Link:
             raise ConsoleFailed(
                 f"the agent {self.known.name!r} can't take up a session again", "Leave --session and --continue out"
             )
-        taken = self.taken(servers)[0]
         loads = can.load and (with_history or not can.resume)
         take_up = self.client.load_session if loads else self.client.resume_session
         with self.explaining("taking up the session"):
             try:
-                return await take_up(session_id, self.cwd, taken)
+                return await take_up(session_id, self.cwd, taken(servers, can))
             except (NotFound, InvalidParams, InternalError) as error:
                 said = f"{words_of(error)} (error {error.code})"
                 raise ConsoleFailed(
@@ -146,12 +146,6 @@ class Link:
         with self.explaining("listing the sessions", letting=MethodNotFound):
             return newest(await listed(self.client, cwd))
 
-    def taken(self, servers: list[McpServer]) -> tuple[list[McpServer], list[McpServer]]:
-        """The MCP servers that the agent can be told of, and those that it can't."""
-        can = self.agent.capabilities
-        taken = [server for server in servers if _is_taken(server, can)]
-        return taken, [server for server in servers if not _is_taken(server, can)]
-
     @contextmanager
     def explaining(self, doing: str, letting: type[AccordError] | None = None) -> Generator[None]:
         """Whatever is raised inside becomes a ConsoleFailed, but for `letting`."""
@@ -169,15 +163,3 @@ class Link:
             return [*self.client.agent.auth_methods]
         except (AttributeError, RuntimeError):  # it never came so far
             return []
-
-
-def _is_taken(server: McpServer, can: AgentCapabilities) -> bool:
-    match server:
-        case StdioServer():
-            return can.mcp_stdio
-        case HttpServer():
-            return can.mcp_http
-        case SseServer():
-            return can.mcp_sse
-        case _:
-            return False

@@ -22,7 +22,7 @@ from accord.session import Transcript, replay
 from accord.session.content import readable
 from accord.session.entities import USER, Message
 from accord.session.requests import SessionSummary
-from accord.session.updates import Report
+from accord.session.updates import Change, Report
 
 __all__ = ["Recorded", "Recording", "Records"]
 
@@ -137,13 +137,16 @@ class Recording:
         transcript = session.transcript
         told = transcript.info.title or _first_words(transcript)
         recorded = Recorded(agent=self._agent, session_id=session.id, cwd=session.cwd, title=told)
-        lines = _within([*self._before, *_lines_of(transcript)])
-        await asyncio.to_thread(self._records.keep, recorded, lines)
+        changes = replay(transcript, _MOST_PLACES)  # as it is at this moment, whatever comes while it is written
+        await asyncio.to_thread(self._write, recorded, self._before, changes)
+
+    def _write(self, recorded: Recorded, before: list[bytes], changes: Iterable[Change]) -> None:
+        self._records.keep(recorded, _within([*before, *_lines_of(changes)]))
 
 
-def _lines_of(transcript: Transcript) -> list[bytes]:
+def _lines_of(changes: Iterable[Change]) -> list[bytes]:
     lines: list[bytes] = []
-    for change in replay(transcript, _MOST_PLACES):
+    for change in changes:
         with suppress(Exception):  # what one thing carries may have no JSON form; the others do
             lines.append(msgspec.json.encode(change.patch))
     return lines

@@ -29,7 +29,7 @@ from accord.apps.console.person import Person, is_attached
 from accord.apps.console.printing import Printer
 from accord.apps.console.records import Recording
 from accord.apps.console.reporting import Outcome, Reporter, terminals_told
-from accord.apps.console.sanitising import one_line
+from accord.apps.console.servers import left_out, named, taken
 from accord.apps.console.stopping import Stopping
 from accord.apps.console.surroundings import Surroundings
 from accord.client.deadlines import Deadlines
@@ -321,14 +321,11 @@ class _Running:
         return last
 
     def _tell_servers(self, link: Link) -> None:
-        taken, left_out = link.taken(self._asked.servers)
-        names = [one_line(getattr(server, "name", "?"), 80) for server in taken]
-        if names:
+        servers, can = self._asked.servers, link.agent.capabilities
+        if names := [named(server) for server in taken(servers, can)]:
             self._reporter.noted(f"MCP servers for the agent to connect: {', '.join(names)}")
-        for server in left_out:
-            name = one_line(getattr(server, "name", "?"), 80)
-            kind = type(server).__name__.removesuffix("Server").lower()
-            self._reporter.noted(f"MCP server {name!r} is left out: the agent takes none of type {kind}", "warning")
+        for told in left_out(servers, can):
+            self._reporter.noted(told, "warning")
 
     def _tell_slow_start(self) -> None:
         self._reporter.noted(f"starting {self._asked.agent.name!r}…")

@@ -7,12 +7,16 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from textual import _wait
 from textual.pilot import Pilot
 
 from accord.apps.console.screen.app import Console
 from accord.apps.console.screen.opening import Opening
 from accord.apps.console.screen.widgets import permission
 from accord.session.requests import RequestPermission
+
+# A pilot waits until the process rests, and looks every 20 ms, twice a key: half the time of these tests.
+_wait.SLEEP_GRANULARITY, _wait.SLEEP_IDLE = 1 / 200, 1 / 2000
 
 
 class Stage:
@@ -75,6 +79,12 @@ class Stage:
 
         while not are_there():
             await self.pilot.pause()
+
+    async def settled(self) -> None:
+        """Wait until nothing moves any more, as a person does before a click."""
+        before = None
+        while before != (before := self.lines):
+            await self.pilot.pause(1 / 30)
 
     async def idle(self) -> None:
         await self.until(lambda: self.talk.is_open and not self.talk.is_busy and not self.talk.queue)

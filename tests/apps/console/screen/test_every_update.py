@@ -105,11 +105,11 @@ async def test_each_kind_of_field_is_seen(tmp_path, version):
         asked = agent.ask("elicitation/create", {**form, **scope})
         titles = [field["title"] for field in form["requestedSchema"]["properties"].values()]
         await stage.shows("Tell me all", *titles, "Select", "ham", "eggs")
-        await stage.until(lambda: stage.app.focused is not stage.app.prompt)
+        await stage.until(lambda: stage.app.main.questions.has_the_focus)
         await stage.press("escape")
         assert (await asked).result == {"action": "cancel"}
         asked = agent.ask("elicitation/create", {**page, **scope})
         await stage.shows("Look there", "https://example.org/there")
-        await stage.until(lambda: stage.app.focused is not stage.app.prompt)
+        await stage.until(lambda: stage.app.main.questions.has_the_focus)
         await stage.press("escape")
         assert (await asked).result == {"action": "cancel"}

@@ -251,7 +251,7 @@ async def test_an_mcp_server_that_the_agent_cannot_take_is_left_out_and_named(tm
     agent = ScriptedAgent(1)
     servers = [HttpServer(name="web", url="http://localhost"), StdioServer(name="files", command="mcp-files")]
     async with opened(agent, tmp_path, version=1, servers=servers) as stage:
-        await stage.shows("the MCP server 'web' is left out")
+        await stage.shows("MCP server 'web' is left out: the agent takes none of type http")
         told = agent.calls("session/new")[0].params["mcpServers"]
         assert [server["name"] for server in told] == ["files"]
 

@@ -29,7 +29,7 @@ async def test_a_form_is_filled_in_and_sent(tmp_path, version):
     async with opened(asking(answers), tmp_path, version=version) as stage:
         await stage.send("Go")
         await stage.shows("The agent asks", "Who are **you**?", "Your name*", "as on the door", "Send me letters")
-        await stage.until(lambda: stage.app.focused is not stage.app.prompt)
+        await stage.until(lambda: stage.app.main.questions.has_the_focus)
         await stage.type("x")
         await stage.press("enter")
         await stage.shows("Your name:")
@@ -48,7 +48,7 @@ async def test_escape_cancels_a_form(tmp_path):
     answers: list = []
     async with opened(asking(answers), tmp_path) as stage:
         await stage.send("Go")
-        await stage.until(lambda: stage.app.focused is not stage.app.prompt)
+        await stage.until(lambda: stage.app.main.questions.has_the_focus)
         await stage.press("escape")
         await stage.idle()
         assert answers == [None]
@@ -68,7 +68,7 @@ async def test_a_link_is_shown_whole_and_opened_only_on_request(tmp_path, versio
         await stage.send("Go")
         await stage.shows("Please log in", "https://example.org/login?x=1", "Open in the browser")
         assert visited == []
-        await stage.until(lambda: stage.app.focused is not stage.app.prompt)
+        await stage.until(lambda: stage.app.main.questions.has_the_focus)
         await stage.press("enter")
         await stage.idle()
         assert visited == ["https://example.org/login?x=1"]
@@ -83,7 +83,7 @@ async def test_only_web_addresses_are_opened(tmp_path):
         params = {"mode": "url", "message": "Look", "url": "file:///etc/passwd", "elicitationId": "e"}
         asked = agent.ask("elicitation/create", {"sessionId": agent.session_id, **params})
         await stage.shows("file:///etc/passwd")
-        await stage.until(lambda: stage.app.focused is not stage.app.prompt)
+        await stage.until(lambda: stage.app.main.questions.has_the_focus)
         await stage.press("enter")
         await stage.shows("Only http and https addresses are opened.")
         await asked

@@ -265,12 +265,12 @@ async def test_who_scrolls_up_sees_every_line_once(tmp_path, monkeypatch):
         view = stage.app.conversation
         windows: list[list[int]] = []
         while True:
+            await stage.settled()
             seen = [line.split()[1] for line in stage.lines[: view.size.height] if "Message" in line]
             windows.insert(0, [int(number.rstrip(":")) for number in seen])
             if view.scroll_offset.y == 0:
                 break
             view.scroll_to(y=max(0, view.scroll_offset.y - view.size.height), animate=False)
-            await stage.pilot.pause()
         first, *others = windows  # the last step may have been a short one
         below = [number for window in others for number in window]
         assert below == list(range(below[0], 40))

@@ -62,7 +62,7 @@ async def test_a_link_that_is_longer_than_the_screen_scrolls(tmp_path):
     async with opened(asker(), tmp_path, size=(40, 10)) as stage:
         await stage.send("link")
         await stage.shows("https://example.org", "Open in the browser", "Decline")
-        await stage.until(lambda: stage.app.focused is not stage.app.prompt)
+        await stage.until(lambda: stage.app.main.questions.has_the_focus)
         while "/end" not in stage.text:
             await stage.press("down")
         await stage.shows("Open in the browser", "Decline")

@@ -22,6 +22,7 @@ def place_of(stage: Stage, text: str) -> tuple[int, int]:
 
 
 async def click(stage: Stage, text: str) -> None:
+    await stage.settled()
     await stage.pilot.click(offset=place_of(stage, text))
 
 

@@ -54,7 +54,8 @@ async def test_who_kills_a_flood_does_not_have_to_read_it(tmp_path, monkeypatch)
         await stage.press("escape")
         await stage.press("escape")
         await stage.shows("was ended, because it did not stop")
-        assert any("is not shown here; /export has it" in block.plain() for block in stage.talk.story.blocks)
+        blocks = stage.talk.story.blocks
+        await stage.until(lambda: any("is not shown here; /export has it" in block.plain() for block in blocks))
         assert len(stage.talk.session.transcript.timeline) == 2
         await stage.press("x")
         assert stage.prompt == "x"

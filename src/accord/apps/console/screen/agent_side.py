@@ -21,8 +21,8 @@ from accord.apps.console.screen.failing import failure_of, failure_of_agent, not
 from accord.apps.console.screen.story import Part, Story
 from accord.apps.console.screen.talk import Talk
 from accord.apps.console.screen.traffic import Traffic
+from accord.apps.console.servers import left_out, taken
 from accord.client import permissions
-from accord.client.checks import check_servers
 from accord.client.client import Client
 from accord.client.commands import AnyTarget, Command
 from accord.client.deadlines import Deadlines
@@ -31,7 +31,7 @@ from accord.client.session import Session
 from accord.client.terminal import TerminalEvent
 from accord.client.workspace import Workspace
 from accord.dialects.negotiation import Offered
-from accord.errors import AccordError, ConnectionClosed, InvalidParams
+from accord.errors import AccordError, ConnectionClosed
 from accord.session import replay as retold
 from accord.session.capabilities import AuthMethod, Implementation
 from accord.session.requests import Elicit, ElicitationAnswer, PermissionAnswer, RequestPermission, SessionSummary
@@ -289,17 +289,10 @@ class AgentSide:
 
     def _taken(self, talk: Talk) -> list[McpServer]:
         """The MCP servers that the agent can be told of; the talk shows which ones it can't."""
-        taken: list[McpServer] = []
-        for server in self._servers:
-            try:
-                check_servers([server], self.client.agent.capabilities)
-            except InvalidParams:
-                talk.say(
-                    f"the MCP server {getattr(server, 'name', '?')!r} is left out: the agent takes none of its kind"
-                )
-            else:
-                taken.append(server)
-        return taken
+        can = self.client.agent.capabilities
+        for told in left_out(self._servers, can):
+            talk.say(told)
+        return taken(self._servers, can)
 
     async def _fill(
         self, talk: Talk, work: Callable[[], Awaitable[Session]], failed: Callable[[Exception], Failure] = failure_of

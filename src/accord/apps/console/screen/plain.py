@@ -23,6 +23,7 @@ from accord.apps.console.records import Recording
 from accord.apps.console.reporting import Outcome, terminals_told
 from accord.apps.console.running import Run
 from accord.apps.console.screen.mentions import content_of
+from accord.apps.console.servers import left_out
 from accord.client.login import run_in_terminal
 from accord.client.reply import Reply
 from accord.client.session import Session
@@ -82,6 +83,8 @@ class _Plain:
         name = self._asked.agent.title or self._asked.agent.name
         self._outputs.out.write(f"Starting {name}.\n")
         async with link:
+            for told in left_out(self._asked.servers, link.agent.capabilities):
+                self._printer.noted(told, "warning")
             session = await self._session(link)
             records = self._asked.around.records
             self._recording = None if records is None else Recording(records, self._asked.agent.key, session)
