@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,12 @@ def fail_if_skipped(report: Any) -> None:
     if SKIPPING_FAILS and report.skipped and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
         report.longrepr = f"skipped, but in CI every peer must be there: {report.longrepr}"
+
+
+def pytest_collection_finish() -> None:
+    """Ten thousand tests are many objects, and would be looked through again and again: a tenth of the time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)
