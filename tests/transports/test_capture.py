@@ -169,10 +169,12 @@ async def test_not_even_what_can_not_be_killed_is_waited_for(start: Start, monke
     monkeypatch.setattr(capture_module, "_KILLED_SECONDS", 0.01)
     capture, _ = await start("exec sleep 1000", terminate_grace=0.01)
     child = capture._child
-    monkeypatch.setattr(child, "terminate", lambda: None)
-    monkeypatch.setattr(child, "kill", lambda: None)
-    await capture.end()
+    with monkeypatch.context() as deaf:
+        deaf.setattr(child, "terminate", lambda: None)
+        deaf.setattr(child, "kill", lambda: None)
+        await capture.end()
     assert await capture.ended is None
+    child.kill()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere only the process group is ended")

@@ -9,6 +9,7 @@ from accord.apps.coder.settings.directories import state_directory
 from accord.apps.coder.settings.loading import settings_in
 from accord.apps.console.surroundings import AgentCommand, Surroundings
 from accord.cli.commands import COMMANDS
+from accord.local.written_paths import path_of
 
 __all__ = ["surroundings_in"]
 
@@ -35,4 +36,4 @@ def surroundings_in(cwd: Path) -> Surroundings:
 
 def _program(written: str, cwd: Path) -> str:
     """With a directory in it, it is one file, in whatever directory the agent is looked for and started."""
-    return written if Path(written).name == written else str(cwd / Path(written).expanduser())
+    return written if Path(written).name == written else str(cwd / path_of(written))

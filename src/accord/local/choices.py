@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 
 from accord.local.own_files import locked, write_whole
+from accord.local.written_paths import path_of
 
 __all__ = ["Choice", "Choices", "project_of"]
 
@@ -43,7 +44,7 @@ class Choices:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path).expanduser().absolute()
+        self.path = path_of(os.fspath(path)).absolute()
 
     def for_project(self, directory: str | os.PathLike[str]) -> MutableMapping[str, bool]:
         """Those of the project that a directory belongs to, by scope, alive: what is set is kept, what is deleted gone."""

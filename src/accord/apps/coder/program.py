@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from accord.apps.coder.settings.loading import Loaded, settings_in
+from accord.local.written_paths import path_of
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -48,7 +49,7 @@ def describe(parser: ArgumentParser) -> None:
 
 def main(given: Mapping[str, Any]) -> int:
     flags = {name: value for name, value in given.items() if name not in _NOT_SETTINGS}
-    config = Path(given["config"]).expanduser() if "config" in given else None
+    config = path_of(given["config"]) if "config" in given else None
     loaded = settings_in(Path.cwd(), flags, config=config)
     if sys.stdin is not None and sys.stdin.isatty():
         sys.stderr.write(_explanation(loaded))

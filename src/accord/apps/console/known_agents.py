@@ -19,6 +19,7 @@ from accord.apps.console.exits import Exit
 from accord.apps.console.failures import ConsoleFailed, UsageWrong
 from accord.apps.console.presets import PRESETS, Preset
 from accord.apps.console.surroundings import Surroundings
+from accord.local.written_paths import kind_of, path_of
 
 __all__ = ["BUILTIN", "KnownAgent", "agent_meant", "known_agents"]
 
@@ -84,13 +85,14 @@ class KnownAgent(Struct, frozen=True, kw_only=True):
             return
         name = self.command[0]
         has_directory = Path(name).name != name
-        if has_directory and Path(name).is_dir():
+        kind = kind_of(Path(name)) if has_directory else None
+        if kind == "directory":
             raise ConsoleFailed(
                 f"the agent {self.name!r} can't be started: {name} is a directory",
                 "Name the program in it",
                 Exit.NOT_EXECUTABLE,
             )
-        if has_directory and Path(name).exists():
+        if kind is not None:
             raise ConsoleFailed(
                 f"the agent {self.name!r} can't be started: {name} is not executable",
                 f"Run `chmod +x {shlex.quote(name)}`, or put its interpreter in front of it",
@@ -159,7 +161,7 @@ def _of_command(name: str | None, command: list[str]) -> KnownAgent:
         raise UsageWrong("there is no command after `--`")
     here, program = Path.cwd(), command[0]  # FileNotFoundError where that is gone: it would be started there
     if Path(program).name != program:
-        program = str(here / Path(program).expanduser())
+        program = str(here / path_of(program))
     return KnownAgent(name=Path(program).name, command=[program, *command[1:]], source="command")
 
 

@@ -13,6 +13,8 @@ from accord.apps.console.person import Person
 from accord.apps.console.sanitising import one_line, visible
 from accord.client import permissions
 from accord.client.permissions import Policy
+from accord.client.terminal import OnTerminal
+from accord.client.workspace import OnWrite, Workspace
 from accord.session.diffs import git_patch
 from accord.session.entities import Diff
 from accord.session.requests import (
@@ -23,7 +25,17 @@ from accord.session.requests import (
     ToolCallSubject,
 )
 
-__all__ = ["CHOICES", "OnDecision", "Permissions", "least_choice", "patch_of", "policy_of", "what_is_asked"]
+__all__ = [
+    "CHOICES",
+    "OnDecision",
+    "Permissions",
+    "asking",
+    "least_choice",
+    "patch_of",
+    "policy_of",
+    "what_is_asked",
+    "workspace_of",
+]
 
 Permissions: TypeAlias = Literal["ask", "reject", "allow-reads", "allow-edits", "allow-all"]
 OnDecision: TypeAlias = Callable[[RequestPermission, PermissionAnswer, Literal["rule", "person"]], None]
@@ -34,11 +46,16 @@ EDITS = (*READS, "edit")
 _LONGEST_TITLE = 400
 
 
-def policy_of(chosen: Permissions, person: Person | None, on_decision: OnDecision) -> Policy:
-    """The policy of that name; what it leaves open is for the person, or refused where there is none."""
+def asking(person: Person) -> Policy:
+    """Puts it to the person at the terminal, in lines."""
+    return permissions.ask(lambda asked: _ask(person, asked))
+
+
+def policy_of(chosen: Permissions, asks: Policy | None, on_decision: OnDecision) -> Policy:
+    """The policy of that name; what it leaves open is for `asks`, or refused where there is nobody to ask."""
     rest = _told(permissions.deny, "rule", on_decision)
-    if person is not None and chosen != "reject":
-        rest = _told(permissions.ask(lambda asked: _ask(person, asked)), "person", on_decision)
+    if asks is not None and chosen != "reject":
+        rest = _told(asks, "person", on_decision)
     match chosen:
         case "allow-all":
             return _told(permissions.allow_all, "rule", on_decision)
@@ -52,6 +69,20 @@ def policy_of(chosen: Permissions, person: Person | None, on_decision: OnDecisio
             return by_kind
         case "ask" | "reject":
             return rest
+
+
+def workspace_of(
+    chosen: Permissions | None, *, reads: bool, on_terminal: OnTerminal, on_write: OnWrite | None = None
+) -> Workspace:
+    """What agents of v1 may do through us by that choice; by none, all that they want, inside their directory."""
+    return Workspace(
+        read=reads,
+        write=chosen not in ("reject", "allow-reads"),
+        run=chosen in (None, "ask", "allow-all"),
+        asks_first=chosen == "ask",
+        on_write=on_write,
+        on_terminal=on_terminal,
+    )
 
 
 def least_choice(asked: RequestPermission) -> Permissions:

@@ -14,7 +14,7 @@ from accord.apps.console.sanitising import Cleaner, one_line, visible, without_s
 from accord.client.clearing import allows
 from accord.client.session import Session
 from accord.session.content import Content, Text, readable
-from accord.session.entities import AGENT, THOUGHT, ContentItem, Diff, Notice, Plan, Terminal, ToolCall, Usage
+from accord.session.entities import AGENT, THOUGHT, USER, ContentItem, Diff, Notice, Plan, Terminal, ToolCall, Usage
 from accord.session.requests import Initialized, PermissionAnswer, RequestPermission, ToolCallSubject
 from accord.session.updates import (
     Change,
@@ -34,6 +34,7 @@ __all__ = ["Printer", "takes_colour"]
 _FENCE = re.compile(r"^ *```[^`\n]*$", re.MULTILINE)
 _SIGNS = {"completed": "✓", "failed": "✗", "cancelled": "-"}
 _WORDS = {"completed": "Done:", "failed": "Failed:", "cancelled": "Cancelled:"}
+_SPEAKERS = {AGENT: "Answer: ", THOUGHT: "Thought: ", USER: "You: "}
 _COLOURS = {"dim": "2", "red": "31", "green": "32", "yellow": "33"}
 _MOST_LINES = 40
 
@@ -66,6 +67,7 @@ class Printer:
         self._has_begun = False
         self._usage: Usage | None = None
         self._has_said_how_to_allow = False
+        self._is_retelling = False
         self._asked_about: set[str] = set()
         self._terminals: dict[str, bool] = {}
         """By id, whether it was told that the command has ended."""
@@ -98,17 +100,26 @@ class Printer:
             case _:
                 pass
 
+    def retold(self, change: Change) -> None:
+        """As `changed`, of what was said earlier: also what the user said, whom nobody has just heard."""
+        self._is_retelling = True
+        try:
+            self.changed(change)
+        finally:
+            self._is_retelling = False
+
     def received(self, frame: bytes) -> None:
         pass
 
     def decided(self, asked: RequestPermission, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:
         verdict, colour = ("allowed", "green") if allows(asked, answer) else ("rejected", "yellow")
-        if self._is_spoken and isinstance(asked.subject, ToolCallSubject):
+        if self._is_spoken and by == "person" and isinstance(asked.subject, ToolCallSubject):
             self._asked_about.add(asked.subject.call.id)
         how = ""
         if verdict == "rejected" and by == "rule" and not self._has_said_how_to_allow:
             self._has_said_how_to_allow = True
-            how = f" (nobody can be asked here; --permissions {least_choice(asked)} allows it)"
+            why = "by --permissions reject" if self._is_spoken else "nobody can be asked here"
+            how = f" ({why}; --permissions {least_choice(asked)} allows it)"
         self._note(f"{verdict}: {what_is_asked(asked)}{how}", colour)
 
     def wrote(self, path: str, size: int) -> None:
@@ -135,15 +146,15 @@ class Printer:
     def _said(self, role: str, message_id: str | None, blocks: list[Content]) -> None:
         if role == AGENT and self._has_begun:
             output = self._outputs.out
-        elif role in (AGENT, THOUGHT) and not self._is_quiet:  # before the prompt, nothing is an answer
-            output = self._aside
+        elif (role in (AGENT, THOUGHT) or self._is_retelling) and not self._is_quiet:
+            output = self._aside  # before the prompt, nothing is an answer
         else:
             return
         if self._telling.get(id(output)) != (role, message_id):
             self._fresh_line(output)
             self._telling[id(output)] = (role, message_id)
             if self._is_spoken:
-                output.write("Thought: " if role == THOUGHT else "Answer: ")
+                output.write(_SPEAKERS.get(role, "Answer: "))
         cleaner = self._cleaners[id(output)]
         for block in blocks:
             text = cleaner.clean(block.text if isinstance(block, Text) else f"\n{readable([block])}\n")
@@ -209,7 +220,7 @@ class Printer:
     def _say(self, text: str, colour: str) -> None:
         self._fresh_line(self._aside)
         self._telling.pop(id(self._aside), None)
-        self._aside.write(self._painted(text, colour) + "\n")
+        self._aside.write(self._painted(visible(text), colour) + "\n")  # it may hold words of the agent's
 
     def _fresh_line(self, output: Output) -> None:
         output.write(self._cleaners[id(output)].finish())

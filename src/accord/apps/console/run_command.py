@@ -15,6 +15,7 @@ from accord.apps.console.permitting import CHOICES
 from accord.apps.console.running import Run, run
 from accord.apps.console.sanitising import encodable
 from accord.apps.console.surroundings import SurroundingsIn
+from accord.local.written_paths import kind_of, path_of
 
 __all__ = ["describe", "describe_agent", "describe_session", "directory_of", "main", "session_asked"]
 
@@ -67,9 +68,7 @@ def _asked(given: Mapping[str, Any], surroundings_in: SurroundingsIn) -> Run:
     if given.get("json") and given.get("format"):
         raise UsageWrong("--json and --format can't both be had", "Give one of them")
     attachments = [
-        read_attachment(kind, Path(path).expanduser())
-        for kind in ("file", "image", "audio")
-        for path in given.get(kind) or ()
+        read_attachment(kind, path_of(path)) for kind in ("file", "image", "audio") for path in given.get(kind) or ()
     ]
     return Run(
         agent=agent_meant(given.get("agent"), given.get("command"), around),
@@ -103,8 +102,8 @@ def session_asked(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def directory_of(given: Mapping[str, Any]) -> Path:
     """Where to work; UsageWrong if that is no directory."""
-    directory = Path(given.get("cwd") or ".").expanduser().absolute()
-    if not directory.is_dir():
+    directory = path_of(given.get("cwd") or ".").absolute()
+    if kind_of(directory) != "directory":
         raise UsageWrong(f"--cwd: {directory} is no directory")
     if encodable(str(directory)) != str(directory):
         raise UsageWrong(f"{directory} can't be told to an agent: its name is no UTF-8", "Rename it, or work elsewhere")
@@ -117,7 +116,7 @@ def _prompt(given: Mapping[str, Any], *, is_alone: bool) -> str | None:
     if file and words:
         raise UsageWrong("there are two prompts: an argument and --prompt-file", "Give one, and attach the other")
     if file:
-        return text_of_file(Path(file).expanduser())
+        return text_of_file(path_of(file))
     if words and words != "-":
         return encodable(words)
     if sys.__stdin__ is not None and not sys.__stdin__.closed and not sys.__stdin__.isatty():

@@ -24,7 +24,7 @@ from accord.apps.console.known_agents import KnownAgent
 from accord.apps.console.link import Answers, Link
 from accord.apps.console.logins import chooser
 from accord.apps.console.output import Output, Outputs
-from accord.apps.console.permitting import Permissions, policy_of
+from accord.apps.console.permitting import Permissions, asking, policy_of, workspace_of
 from accord.apps.console.person import Person, is_attached
 from accord.apps.console.printing import Printer
 from accord.apps.console.records import Recording
@@ -36,7 +36,6 @@ from accord.client.deadlines import Deadlines
 from accord.client.delivering import Update
 from accord.client.login import run_in_terminal
 from accord.client.session import Session
-from accord.client.workspace import Workspace
 from accord.errors import AuthRequired, DeadlineExceeded
 from accord.peer.loop import run as in_loop
 from accord.session.content import Content, Text
@@ -226,16 +225,14 @@ class _Running:
                 )
         elif chosen == "ask" and person is None:
             raise UsageWrong("--permissions ask needs a terminal, and a prompt that does not come from stdin")
-        workspace = Workspace(
-            read=not asked.agent.reads_itself,
-            write=chosen not in ("reject", "allow-reads"),
-            run=chosen in ("ask", "allow-all"),
-            asks_first=chosen == "ask",
+        workspace = workspace_of(
+            chosen,
+            reads=not asked.agent.reads_itself,
             on_write=lambda asked: self._reporter.wrote(asked.path, len(asked.content.encode())),
             on_terminal=terminals_told(self._reporter.changed),
         )
         return Answers(
-            permission=policy_of(chosen, person, self._reporter.decided),
+            permission=policy_of(chosen, None if person is None else asking(person), self._reporter.decided),
             elicitation=None if person is None else asked_of(person),
             choose_login=chooser(asked.login, person),
             run_login=None if person is None else run_in_terminal,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from os import kill
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,14 @@ class Stage:
         await self.pilot.pause()
         assert dock.question is not None
         return dock.question.asked  # type: ignore[return-value]
+
+
+def is_there(pid: int) -> bool:
+    """Whether there is such a process."""
+    with suppress(ProcessLookupError):
+        kill(pid, 0)
+        return True
+    return False
 
 
 @asynccontextmanager

@@ -79,6 +79,33 @@ async def test_busy_is_read_from_the_request_that_is_open(tmp_path):
         await stage.shows("● ready")
 
 
+async def test_an_agent_that_worked_by_itself_and_was_stopped_lives_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(app_module, "KEY_REPEAT", -1.0)
+    agent = ScriptedAgent(2)
+    async with opened(agent, tmp_path, version=2) as stage:
+        agent.update("state_update", state="running")
+        await stage.shows("works")
+        await stage.press("escape")
+        await agent.next("session/cancel")
+        await stage.shows("stopping… esc again kills the agent")
+        agent.update("state_update", state="idle")
+        await stage.shows("● ready")
+        await stage.press("escape")
+        agent.update("state_update", state="running")
+        await stage.shows("works", "esc stops")
+        await stage.press("escape")
+        await agent.next("session/cancel")
+        agent.update("state_update", state="idle")
+        await stage.shows("● ready")
+        await stage.send("Go")
+        asked = await agent.next("session/prompt")
+        await stage.shows("esc stops")
+        agent.begin(asked)
+        agent.finish(asked)
+        await stage.idle()
+        assert stage.app.agent.state == "ready"
+
+
 async def test_a_failed_model_call_is_shown_as_what_it_is_and_the_session_lives(tmp_path, version):
     """FN-94: a failed model call comes as an error with an odd code; the session goes on."""
     agent = ScriptedAgent(version)

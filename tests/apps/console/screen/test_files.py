@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import sys
+
+import pytest
+
 from accord.apps.console.screen.files import best_matches, list_files
-from accord.apps.console.screen.mentions import content_of, mentioned, quoted
+from accord.apps.console.screen.mentions import content_of, mentioned, pasted_file, quoted
 from accord.session.capabilities import AgentCapabilities
-from accord.session.content import Audio, Image, Resource, ResourceLink
+from accord.session.content import Audio, Image, Resource, ResourceLink, Text
+from tests.local.odd_names import ODD_NAMES
 
 PATHS = ["src/accord/session/parser.py", "tests/test_parser.py", "docs/parsing.md", "README.md", "src/p/a/r/s.txt"]
 
@@ -42,3 +48,41 @@ def test_each_file_goes_as_the_agent_can_take_it(tmp_path):
     kinds = [type(block) for block in content_of(text, tmp_path, everything)[1:]]
     assert kinds == [Resource, ResourceLink, Image, Audio, ResourceLink]
     assert {type(block) for block in content_of(text, tmp_path, AgentCapabilities())[1:]} == {ResourceLink}
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_what_can_be_no_path_is_only_text(tmp_path, name):
+    assert pasted_file(name) is None
+    assert pasted_file(f"file://{name}") is None
+    for text in (f"@{name} please look", f'see @"{name}", please'):
+        assert content_of(text, tmp_path, AgentCapabilities()) == [Text(text)]
+
+
+def test_a_file_below_the_home_is_found_by_its_tilde(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "a.txt").write_text("x")
+    assert pasted_file("~/a.txt") == "~/a.txt"
+    assert mentioned("@~/a.txt", tmp_path / "elsewhere") == [tmp_path.resolve() / "a.txt"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no such files")
+@pytest.mark.parametrize("name", ["pipe", "pipe.png", "pipe.wav", "/dev/zero", "/dev/tty"])
+def test_what_is_no_regular_file_is_linked_and_never_opened(tmp_path, name):
+    path = tmp_path / name
+    if not path.exists():
+        os.mkfifo(path)  # to open it would last until somebody writes into it
+    everything = AgentCapabilities(image=True, audio=True, embedded_context=True)
+    _, link = content_of(f"@{name}", tmp_path, everything)
+    assert isinstance(link, ResourceLink)
+    assert link.uri == path.resolve().as_uri()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are UTF-8 there")
+def test_a_link_to_a_name_that_is_no_utf_8_can_be_sent(tmp_path):
+    directory = tmp_path / os.fsdecode(b"gr\xfcn")
+    directory.mkdir()
+    (tmp_path / "green").symlink_to(directory)
+    _, link = content_of("@green", tmp_path, AgentCapabilities())
+    assert isinstance(link, ResourceLink)
+    assert link.name.encode()
+    assert link.uri.endswith("gr%FCn")

@@ -74,6 +74,26 @@ async def test_who_leaves_while_the_agent_starts_leaves_nothing_behind(quiet_hom
     assert not os.path.exists(f"/proc/{pid}")  # noqa: PTH110, ASYNC240  # nothing else runs
 
 
+async def test_the_permissions_of_the_command_line_hold_on_the_screen(quiet_home):
+    agent = ScriptedAgent(1)
+
+    async def answer(asked: Any) -> None:
+        options = [{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]
+        call = {"toolCallId": "c", "title": "Do it", "kind": "execute"}
+        about = {"sessionId": agent.session_id, "toolCall": call, "options": options}
+        agent.say((await agent.ask("session/request_permission", about)).result["outcome"]["optionId"])
+        agent.finish(asked)
+
+    agent.on("session/prompt", answer)
+    words = ("--permissions", "allow-all", "--")
+    async with program(agent) as command, at_terminal(*words, *command.args, cwd=quiet_home) as (terminal, accord):
+        await terminal.sees("ready")
+        terminal.type("Hi\r")
+        await terminal.sees("allowed by --permissions: Do it (execute)")
+        terminal.type("\x11")
+        assert await accord.wait() == 0
+
+
 async def test_an_agent_that_is_not_there_opens_no_screen(quiet_home):
     async with at_terminal("--", "no-such-agent", cwd=quiet_home) as (terminal, accord):
         await terminal.sees("its program 'no-such-agent' is not on PATH")

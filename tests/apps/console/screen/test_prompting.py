@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
+from pathlib import Path
 
 import pytest
 from textual.events import Paste
@@ -103,6 +104,64 @@ async def test_the_history_is_kept_and_ctrl_r_searches_it(tmp_path):
         await stage.until(lambda: "write a test" not in stage.text)
         await stage.press("enter")
         await stage.until(lambda: stage.prompt == "fix the parser")
+
+
+def kept(state: Path) -> list[tuple[str, str]]:
+    return [(each.session_id, each.text) for each in Prompts(state).listed()]
+
+
+async def test_what_was_sent_before_the_session_was_there_is_kept_as_its_own(tmp_path):
+    agent, state = ScriptedAgent(1), tmp_path / "state"
+    agent.on("initialize", None)
+    agent.on("session/prompt", agent.reply("Yes"))
+    async with opened(agent, tmp_path, version=1, state=state, ready=False) as stage:
+        asked = await agent.next("initialize")
+        await stage.send("early")
+        await stage.send("later")
+        asked.answer({"protocolVersion": 1, "agentCapabilities": {}})
+        await stage.idle()
+        await stage.send("last")
+        await stage.idle()
+        key, session_id = stage.app.opening.agent.key, stage.talk.session_id
+    assert kept(state) == [(session_id, text) for text in ("early", "later", "last")]
+    assert Prompts(state).last_session(key, tmp_path) == session_id
+
+
+async def test_a_prompt_is_kept_once_and_in_its_turn_however_it_was_moved_about(tmp_path):
+    agent, state = ScriptedAgent(1), tmp_path / "state"
+    async with opened(agent, tmp_path, version=1, state=state) as stage:
+        await stage.send("one")
+        asked = await agent.next("session/prompt")
+        await stage.send("two")
+        await stage.send("three")
+        await stage.press("up")
+        assert stage.prompt == "three"
+        await stage.press("ctrl+s")
+        agent.finish(asked, "cancelled")
+        for _ in range(2):
+            agent.finish(await agent.next("session/prompt"))
+        await stage.idle()
+        session_id = stage.talk.session_id
+    assert kept(state) == [(session_id, text) for text in ("one", "three", "two")]
+
+
+async def test_what_waits_when_the_screen_or_its_tab_is_left_is_kept(tmp_path):
+    agent, state = ScriptedAgent(1), tmp_path / "state"
+    async with opened(agent, tmp_path, version=1, state=state) as stage:
+        first = stage.talk
+        await stage.press("ctrl+n")
+        await stage.until(lambda: stage.talk is not first and stage.talk.is_open)
+        second = stage.talk
+        for text in ("one", "two"):
+            await stage.send(text)
+        await stage.until(lambda: agent.calls("session/prompt"))
+        await stage.press("alt+w")
+        assert stage.talk is first
+        for text in ("three", "four"):
+            await stage.send(text)
+        await stage.until(lambda: len(agent.calls("session/prompt")) == 2)
+    one, other = second.session_id, first.session_id
+    assert kept(state) == [(one, "one"), (one, "two"), (other, "three"), (other, "four")]
 
 
 async def test_ctrl_c_puts_a_draft_aside_and_up_brings_it_back(tmp_path):

@@ -31,6 +31,7 @@ from accord.apps.coder.settings.settings import ModelSettings
 from accord.errors import ConnectionClosed
 from accord.local.blocking import in_thread
 from accord.local.exits import exit_of
+from accord.local.written_paths import path_of
 from accord.transports.capture import Capture, start_capture
 from accord.transports.tail import Tail
 
@@ -50,7 +51,7 @@ async def open_local(place: Place, settings: ModelSettings) -> LocalModel:
 
 
 def _checked(name: str) -> Path:
-    path = Path(name).expanduser().absolute()
+    path = path_of(name).absolute()
     if find_spec("xllamacpp") is None:
         raise ModelFailed(
             "Models in files need the package xllamacpp, which is not installed",

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from accord.apps.coder.failures import CoderFailed, SettingsWrong
+from accord.local.written_paths import path_of
 
 __all__ = ["config_directory", "existing", "home_directory", "shown_path", "state_directory"]
 
@@ -56,7 +57,7 @@ def existing(directory: str) -> Path:
 
 def _own(environment: Mapping[str, str]) -> Path | None:
     given = environment.get("ACCORD_HOME")
-    return Path(given).expanduser().absolute() if given else None
+    return path_of(given).absolute() if given else None
 
 
 def _of_user(environment: Mapping[str, str], variable: str, usual: str) -> Path:

@@ -13,6 +13,7 @@ from accord.apps.coder.failures import ToolFailed
 from accord.errors import Denied
 from accord.local.blocking import in_thread
 from accord.local.roots import Place
+from accord.local.written_paths import path_of
 
 if TYPE_CHECKING:
     from accord.apps.coder.settings.settings import Settings
@@ -83,11 +84,7 @@ class Work:
         if "\0" in path:
             raise ToolFailed("a path can't hold a NUL character")
         try:
-            named = Path(path).expanduser()
-        except RuntimeError:  # there is no such user: the tilde is part of a name
-            named = Path(path)
-        try:
-            place = self.session.roots.place(str(self.turn.cwd / named), "access")
+            place = self.session.roots.place(str(self.turn.cwd / path_of(path)), "access")
         except Denied:
             roots = ", ".join(map(str, self.session.roots.directories))
             raise ToolFailed(f"{path} is outside the session's directories ({roots}): it can't be used") from None

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from accord.apps.console.failures import ConsoleFailed
 from accord.apps.console.known_agents import KnownAgent
+from accord.apps.console.permitting import Permissions
 from accord.apps.console.records import Records
 from accord.apps.console.screen.collecting import keep_collector_calm
 from accord.client.commands import AnyTarget
@@ -33,6 +34,7 @@ def main(
     mode: str | None = None,
     model: str | None = None,
     login: str | None = None,
+    permissions: Permissions | None = None,
     notices: Sequence[str] = (),
 ) -> int:
     """Open the screen and stay until the user leaves; the exit status.
@@ -64,6 +66,7 @@ def main(
             mode=mode,
             model=model,
             login=login,
+            permissions=permissions,
             notices=list(notices),
         )
     )

@@ -14,6 +14,7 @@ from accord.apps.console.explaining import TOO_LONG
 from accord.apps.console.heard import Heard
 from accord.apps.console.history import Prompts
 from accord.apps.console.known_agents import KnownAgent
+from accord.apps.console.permitting import Permissions, policy_of, what_is_asked, workspace_of
 from accord.apps.console.records import Recording, Records
 from accord.apps.console.screen.blocks.block import Block
 from accord.apps.console.screen.blocks.remarks import Failure
@@ -22,7 +23,8 @@ from accord.apps.console.screen.story import Part, Story
 from accord.apps.console.screen.talk import Talk
 from accord.apps.console.screen.traffic import Traffic
 from accord.apps.console.servers import left_out, taken
-from accord.client import permissions
+from accord.client import permissions as policies
+from accord.client.clearing import allows
 from accord.client.client import Client
 from accord.client.commands import AnyTarget, Command
 from accord.client.deadlines import Deadlines
@@ -75,6 +77,7 @@ class AgentSide:
         *,
         known: KnownAgent,
         records: Records | None = None,
+        permissions: Permissions | None = None,
         servers: Iterable[McpServer] = (),
         version: Offered = "auto",
         deadlines: Deadlines | None = None,
@@ -97,7 +100,8 @@ class AgentSide:
         self._early: dict[str, list[Change]] = {}
         self._loading: dict[str, Session] = {}
         self._is_logging_in = False
-        self.choices = permissions.remember(self._permission)
+        self._permissions: Permissions | None = permissions
+        self.choices = policies.remember(self._permission)
         if isinstance(target, Command) and target.on_stderr is None:
             target.on_stderr = self._stderr
 
@@ -107,17 +111,18 @@ class AgentSide:
         return self._client
 
     async def start(self) -> None:
-        """Start the agent and shake hands; raises what went wrong."""
+        """Start the agent and shake hands; raises what went wrong. One at a time: whoever calls it sees to that."""
         await self.aclose()
         self._set("starting")
         self._early.clear()
         self._heard = Heard(on_too_long=self._too_long)
         self._doing_last = ""
-        self._workspace = Workspace(read=not self._known.reads_itself, on_terminal=self._terminal)
+        reads = not self._known.reads_itself
+        self._workspace = workspace_of(self._permissions, reads=reads, on_terminal=self._terminal)
         client = self._client = Client(
             self._target,
             version=self._version,
-            on_permission=self.choices,
+            on_permission=policy_of(self._permissions or "ask", self.choices, self._decided),
             on_elicitation=self._elicitation,
             on_update=self._update,
             on_login=self._owner.choose_login,
@@ -129,8 +134,7 @@ class AgentSide:
         )
         try:
             await client.open()
-        except BaseException:
-            self._client = None
+        except Exception:
             self._set("gone")
             raise
         self._watch()
@@ -145,15 +149,14 @@ class AgentSide:
         if self._watching is not None:
             self._watching.cancel()
             self._watching = None
-        client, workspace = self._client, self._workspace
-        self._client = self._workspace = None
         self.state = "gone"
         for talk in self.talks:
             await talk.kept()
-        if client is not None:
-            await client.aclose()
-        if workspace is not None:
-            await workspace.aclose()
+        # Both stay ours: whoever is cancelled in the middle of this leaves the rest to the next who calls it.
+        if self._client is not None:
+            await self._client.aclose()
+        if self._workspace is not None:
+            await self._workspace.aclose()
 
     async def end(self) -> None:
         """As `aclose`, for good: sessions in which nothing was said are not left in the agent's list."""
@@ -164,10 +167,10 @@ class AgentSide:
         await self.aclose()
 
     async def _forget_unused(self, talk: Talk) -> None:
-        if not talk.is_unused or self._client is None or not self._client.agent.capabilities.delete:
+        if not talk.is_unused or self.state != "ready" or not self.client.agent.capabilities.delete:
             return
         with contextlib.suppress(AccordError):
-            await self._client.delete_session(talk.session_id or "")
+            await self.client.delete_session(talk.session_id or "")
 
     async def open(self, talk: Talk) -> bool:
         """A new session; False when it was refused, which the talk shows."""
@@ -196,11 +199,15 @@ class AgentSide:
         known, is_new_here = list(talk.story.blocks), talk.session is None
         talk.story.clear()
         talk.session_id = session_id
-        done = await self._fill(talk, lambda: self.client.load_session(session_id, talk.cwd, servers), not_taken_up)
-        if talk.session is None or not talk.session.transcript.timeline:
-            talk.story.begin_with(known)  # better than nothing, which is what the agent has told
-            if done and is_new_here:
-                await self._tell_record(talk, session_id)
+        done = is_told = False
+        try:
+            done = await self._fill(talk, lambda: self.client.load_session(session_id, talk.cwd, servers), not_taken_up)
+            is_told = done and talk.session is not None and bool(talk.session.transcript.timeline)
+        finally:
+            if not is_told:
+                talk.story.begin_with(known)  # better than nothing, which is what the agent has told
+        if done and not is_told and is_new_here:
+            await self._tell_record(talk, session_id)
         return done
 
     async def _tell_record(self, talk: Talk, session_id: str) -> None:
@@ -219,18 +226,18 @@ class AgentSide:
         servers = self._taken(talk)
         return await self._fill(talk, lambda: self.client.fork_session(session_id, talk.cwd, servers))
 
-    async def restart(self, *, replay: bool = False) -> None:
-        """Start the agent again and take up every session that was open."""
-        await self.start()
+    async def open_again(self) -> None:
+        """Take up every session that was open before the agent was started."""
         for talk in list(self.talks):
-            await self._open_again(talk, replay=replay)
+            if talk in self.talks:
+                await self._open_again(talk)
 
-    async def _open_again(self, talk: Talk, *, replay: bool = False) -> None:
+    async def _open_again(self, talk: Talk) -> None:
         """The session that it has, or that was refused to it; its history is told if it has not been told here."""
         if talk.session_id is None:
             await self.open(talk)
         else:
-            tells = replay or talk.session is None or not self.client.agent.capabilities.resume
+            tells = talk.session is None or not self.client.agent.capabilities.resume
             await self.take_up(talk, talk.session_id, replay=tells)
 
     async def login(self) -> bool:
@@ -322,15 +329,16 @@ class AgentSide:
         """Whether the client stands on another connection than before: it was a login in the terminal."""
         was_logging_in, self._is_logging_in = self._is_logging_in, False
         is_watched = self._watching is not None and not self._watching.done()
-        if not was_logging_in or is_watched or self._client is None:
+        if not was_logging_in or is_watched or self.state != "ready":
             return False
         self._watch()
         return True
 
     async def _take_up_closed(self) -> None:
         """The sessions that a login in the terminal has closed, and those that have waited for it."""
+        client = self.client
         for talk in list(self.talks):
-            if not talk.is_open:
+            if client is self._client and not talk.is_open:
                 await self._open_again(talk)
 
     def _watch(self) -> None:
@@ -385,7 +393,13 @@ class AgentSide:
 
     async def _permission(self, asked: RequestPermission) -> PermissionAnswer:
         talk = self._talk(asked.session_id) or self._owner.current_talk()
-        return permissions.cancelled() if talk is None else await talk.asking.permission(asked)
+        return policies.cancelled() if talk is None else await talk.asking.permission(asked)
+
+    def _decided(self, asked: RequestPermission, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:
+        talk = self._talk(asked.session_id) or self._owner.current_talk()
+        if by == "rule" and talk is not None:
+            verdict = "allowed" if allows(asked, answer) else "rejected"
+            talk.say(f"{verdict} by --permissions: {what_is_asked(asked)}")
 
     async def _elicitation(self, asked: Elicit) -> ElicitationAnswer:
         talk = self._talk(asked.session_id) or self._owner.current_talk()

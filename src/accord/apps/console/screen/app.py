@@ -15,8 +15,6 @@ from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
-from accord.apps.console.choosing import choose_mode, choose_model
-from accord.apps.console.continuing import NOTHING_EARLIER
 from accord.apps.console.sanitising import one_line
 from accord.apps.console.screen.agent_side import AgentSide
 from accord.apps.console.screen.blocks.block import Block
@@ -27,7 +25,7 @@ from accord.apps.console.screen.drawing.code import warm_up
 from accord.apps.console.screen.drawing.ink import Palette, palette_of
 from accord.apps.console.screen.editing import Editing
 from accord.apps.console.screen.ending import Ending
-from accord.apps.console.screen.failing import failure_of, own_fault
+from accord.apps.console.screen.failing import own_fault
 from accord.apps.console.screen.handing_over import HandingOver
 from accord.apps.console.screen.keyboard import Keyboard
 from accord.apps.console.screen.logging_in import LoggingIn
@@ -39,6 +37,7 @@ from accord.apps.console.screen.pictures import Pictures
 from accord.apps.console.screen.prompting import Prompting
 from accord.apps.console.screen.shell import Shell
 from accord.apps.console.screen.showing import Showing
+from accord.apps.console.screen.starting import Starting
 from accord.apps.console.screen.tabs import Tabs
 from accord.apps.console.screen.talk import Heard, Talk
 from accord.apps.console.screen.themes import THEMES, usual_theme
@@ -81,6 +80,7 @@ class Console(App[int]):
             self,
             known=opening.agent,
             records=opening.records,
+            permissions=opening.permissions,
             servers=opening.servers,
             version=opening.version,
             deadlines=opening.deadlines,
@@ -88,6 +88,7 @@ class Console(App[int]):
         self.drafts = Drafts(opening.state)
         self.shell = Shell()
         self.tabs = Tabs(self)
+        self.starting = Starting(self)
         self.palette: Palette
         self.prompting = Prompting(self)
         self.turning = PageTurning(self)
@@ -144,51 +145,15 @@ class Console(App[int]):
         self.showing.window_title()
         for notice in self.opening.notices:
             self.tell(notice, "warning")
-        self.begin(self._start())
+        self.starting.first()
         self.begin(asyncio.to_thread(warm_up))
 
-    async def _start(self) -> None:
-        talk, wanted = self.talk, self.opening.resume
-        try:
-            await self.agent.start()
-        except (AccordError, OSError, ValueError) as error:
-            talk.fail(self.agent.failure(error))
-            return
-        if wanted is None and self.opening.continues:
-            wanted = await self._last_session(talk)
-        elif wanted is not None and (place := await self.agent.place_of(wanted)):
-            self.tabs.move(talk, place)
-        opened = await (self.agent.open(talk) if wanted is None else self.agent.take_up(talk, wanted))
-        if opened:
-            self.tabs.say_where(talk)
-            await self._choose_as_asked(talk)
-
-    async def _last_session(self, talk: Talk) -> str | None:
-        last = None
-        try:
-            last = await self.agent.last_session(self.opening.state, self.opening.cwd)
-        except AccordError as error:
-            talk.fail(self.agent.failure(error, "listing the sessions"))
-        if last is None:
-            talk.say(NOTHING_EARLIER)
-        return last
-
-    async def _choose_as_asked(self, talk: Talk) -> None:
-        assert talk.session is not None
-        try:
-            if self.opening.mode is not None:
-                await choose_mode(talk.session, self.opening.mode)
-            if self.opening.model is not None:
-                await choose_model(talk.session, self.opening.model)
-        except AccordError as error:
-            talk.fail(failure_of(error))
-        self.showing.status()
-
-    def begin(self, work: Coroutine[Any, Any, Any]) -> None:
+    def begin(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """Do something beside; what it fails with is told, and it ends with the screen."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._done)
+        return task
 
     def _done(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
@@ -205,6 +170,7 @@ class Console(App[int]):
 
     async def on_unmount(self) -> None:
         self.tabs.keep_draft()
+        await self.prompting.kept()
         for task in list(self._tasks):
             task.cancel()
         await self.shell.aclose()
@@ -408,17 +374,7 @@ class Console(App[int]):
         self.tabs.go_to(event.place)
 
     def action_restart(self) -> None:
-        self.begin(self._restart())
-
-    async def _restart(self) -> None:
-        for talk in self.talks:
-            talk.say("starting the agent again")
-            if talk not in self.agent.talks:
-                self.agent.talks.append(talk)
-        try:
-            await self.agent.restart()
-        except (AccordError, OSError, ValueError) as error:
-            self.talk.fail(self.agent.failure(error))
+        self.starting.again()
 
     def action_send_now(self) -> None:
         self.begin(self.prompting.send_now())

@@ -10,6 +10,8 @@ from urllib.parse import unquote
 
 from accord.apps.console.attachments import read_attachment
 from accord.apps.console.failures import UsageWrong
+from accord.apps.console.sanitising import encodable
+from accord.local.written_paths import kind_of, path_of
 from accord.session.capabilities import AgentCapabilities
 from accord.session.content import Content, ResourceLink, Text
 
@@ -35,7 +37,7 @@ def pasted_file(text: str) -> str | None:
         line = line[1:-1]
     else:
         line = line.replace("\\ ", " ")
-    return line if line.startswith(("/", "~")) and Path(line).expanduser().is_file() else None
+    return line if line.startswith(("/", "~")) and kind_of(path_of(line)) == "file" else None
 
 
 def mentioned(text: str, cwd: Path) -> list[Path]:
@@ -44,22 +46,24 @@ def mentioned(text: str, cwd: Path) -> list[Path]:
     for found in _MENTION.finditer(text):
         name = found[1] or found[2]
         for candidate in (name, name.rstrip(".,;:!?)]}'\"")):
-            path = cwd / Path(candidate).expanduser()
-            if candidate and path.exists():
+            path = cwd / path_of(candidate)
+            if candidate and kind_of(path) is not None:
                 paths[path.resolve()] = None
                 break
     return list(paths)
 
 
 def content_of(text: str, cwd: Path, can: AgentCapabilities) -> list[Content]:
-    """The text as it was written, and a block for each file that it names."""
+    """The text as it was written, and a block for each file that it names, which is read now: this call blocks."""
     return [Text(text=text), *(_block(path, can) for path in mentioned(text, cwd))]
 
 
 def _block(path: Path, can: AgentCapabilities) -> Content:
-    link = ResourceLink(uri=path.as_uri(), name=path.name, mime_type=guess_type(path.name)[0])
+    link = ResourceLink(uri=path.as_uri(), name=encodable(path.name), mime_type=guess_type(path.name)[0])
     kind = _kind(path)
-    if path.is_dir() or (kind == "image" and not can.image) or (kind == "audio" and not can.audio):
+    if kind_of(path) != "file":
+        return link  # to open a pipe or a device may last for ever, and take what another was to read
+    if (kind == "image" and not can.image) or (kind == "audio" and not can.audio):
         return link
     try:
         if kind == "file" and path.stat().st_size > _INCLUDED_BYTES:

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from accord.apps.console.known_agents import KnownAgent
+from accord.apps.console.permitting import Permissions
 from accord.apps.console.records import Records
 from accord.client.commands import AnyTarget
 from accord.client.deadlines import Deadlines
@@ -37,6 +38,7 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
     mode: str | None = None
     model: str | None = None
     login: str | None = None
+    permissions: Permissions | None = None
     notices: list[str] = []
     deadlines: Deadlines | None = None
 

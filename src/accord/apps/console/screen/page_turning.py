@@ -134,6 +134,8 @@ class PageTurning:
             export(session.transcript, path)
         except OSError as error:
             app.tell(f"It could not be written to {path}: {error.strerror}", "error")
+        except ValueError as error:  # such a name can't even be tried
+            app.tell(f"It could not be written to {path}: {error}", "error")
         else:
             app.tell(f"Written to {path}")
 

@@ -9,30 +9,37 @@ import asyncio
 import signal
 from contextlib import suppress
 
+from accord.apps.console.choosing import choose_mode, choose_model
 from accord.apps.console.continuing import NOTHING_EARLIER, last_session
 from accord.apps.console.exits import exit_of_stop_reason
+from accord.apps.console.explaining import explained
+from accord.apps.console.failures import ConsoleFailed
 from accord.apps.console.forms import asked_of
 from accord.apps.console.history import Prompts
+from accord.apps.console.known_agents import KnownAgent
 from accord.apps.console.link import Answers, Link
 from accord.apps.console.logins import chooser
 from accord.apps.console.output import Outputs
-from accord.apps.console.permitting import policy_of
+from accord.apps.console.permitting import asking, policy_of, workspace_of
 from accord.apps.console.person import Person
 from accord.apps.console.printing import Printer
 from accord.apps.console.records import Recording
 from accord.apps.console.reporting import Outcome, terminals_told
 from accord.apps.console.running import Run
+from accord.apps.console.screen.ending import Ending
 from accord.apps.console.screen.mentions import content_of
 from accord.apps.console.servers import left_out
+from accord.client.delivering import Update
 from accord.client.login import run_in_terminal
 from accord.client.reply import Reply
 from accord.client.session import Session
-from accord.client.workspace import Workspace
-from accord.errors import AccordError, ConnectionClosed
+from accord.errors import AccordError, AuthRequired, ConnectionClosed
+from accord.session import replay
 
 __all__ = ["main"]
 
 _HELP = "Type a prompt and press Enter. Ctrl-C stops the agent, again ends it; Ctrl-D or /quit leaves.\n"
+_UNREAD_SECONDS = 1.0
 
 
 def main(asked: Run) -> int:
@@ -55,45 +62,75 @@ class _Plain:
         self._recording: Recording | None = None
         self._link: Link | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self._status = 0
+        self._can_go_on = False
+        """Whether the agent could take up the session if it were started again."""
 
     async def talk(self) -> int:
-        person, asked = self._person, self._asked
-        answers = Answers(
-            permission=policy_of("ask", person, self._printer.decided),
-            elicitation=asked_of(person),
-            choose_login=chooser(asked.login, person),
-            run_login=run_in_terminal,
-            workspace=Workspace(read=not asked.agent.reads_itself, on_terminal=terminals_told(self._printer.changed)),
-            update=lambda update: self._printer.changed(update.change),
-        )
-        working = asyncio.create_task(self._work(Link(asked.agent, asked.cwd, answers)), name="accord plain")
+        asked = self._asked
+        # As in a run: a model of a provider need not be on the list of the built-in agent, so it is told at its start.
+        extra = ["--model", asked.model] if asked.agent.is_builtin and asked.model and ":" in asked.model else None
+        link = Link(asked.agent, asked.cwd, self._answers(), extra=extra)
+        working = asyncio.create_task(self._work(link), name="accord plain")
         with suppress(NotImplementedError):  # Windows: there Ctrl-C ends the program
             asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self._interrupted, working)
+        ending = Ending(lambda status: self._told_to_end(working, status))
+        ending.heed()
         try:
             await working
         except asyncio.CancelledError:
             pass
+        except AccordError:
+            if not self._status:  # else it is only that the agent was told to end, too
+                raise
         finally:
             self._outputs.out.write("\n")
-            await self._outputs.finish()
-        return 0
+            with suppress(TimeoutError):  # whoever ends it does not want to wait for a terminal that shows nothing
+                await asyncio.wait_for(self._outputs.finish(), _UNREAD_SECONDS if self._status else None)
+            ending.forget()
+        return self._status
+
+    def _answers(self) -> Answers:
+        asked, person, printer = self._asked, self._person, self._printer
+        return Answers(
+            permission=policy_of(asked.permissions or "ask", asking(person), printer.decided),
+            elicitation=asked_of(person),
+            choose_login=chooser(asked.login, person),
+            run_login=run_in_terminal,
+            workspace=workspace_of(
+                asked.permissions,
+                reads=not asked.agent.reads_itself,
+                on_write=lambda asked: printer.wrote(asked.path, len(asked.content.encode())),
+                on_terminal=terminals_told(printer.changed),
+            ),
+            update=self._heard,
+        )
+
+    def _heard(self, update: Update) -> None:
+        if not update.replayed:  # the history is told as a whole
+            self._printer.changed(update.change)
 
     async def _work(self, link: Link) -> None:
         self._link = link
         name = self._asked.agent.title or self._asked.agent.name
         self._outputs.out.write(f"Starting {name}.\n")
         async with link:
-            for told in left_out(self._asked.servers, link.agent.capabilities):
+            can = link.agent.capabilities
+            self._can_go_on = can.load or can.resume
+            for told in left_out(self._asked.servers, can):
                 self._printer.noted(told, "warning")
-            session = await self._session(link)
-            records = self._asked.around.records
-            self._recording = None if records is None else Recording(records, self._asked.agent.key, session)
+            session = self._opened(await self._session(link))
+            with link.explaining("choosing the model and the mode"):
+                if self._asked.model:
+                    await choose_model(session, self._asked.model)
+                if self._asked.mode:
+                    await choose_mode(session, self._asked.mode)
             self._outputs.out.write(f"Ready, in {self._asked.cwd}. {_HELP}")
             while (text := await self._person.prompted("\nYou: ")) is not None:
                 if text.strip() == "/quit":
                     return
                 if text.strip():
-                    await self._turn(link, session, text)
+                    session = await self._turn(link, session, text)
 
     async def _session(self, link: Link) -> Session:
         asked = self._asked
@@ -105,27 +142,59 @@ class _Plain:
                 self._printer.noted(NOTHING_EARLIER)
         if wanted is None:
             return await link.new_session(asked.servers)
-        return await link.take_up(wanted, asked.servers)
+        session = await link.take_up(wanted, asked.servers, with_history=True)
+        for change in replay(session.transcript) if link.agent.capabilities.load else ():
+            self._printer.retold(change)
+            await self._outputs.room()
+        return session
 
-    async def _turn(self, link: Link, session: Session, text: str) -> None:
+    def _opened(self, session: Session) -> Session:
+        records = self._asked.around.records
+        self._recording = None if records is None else Recording(records, self._asked.agent.key, session)
+        return session
+
+    async def _turn(self, link: Link, session: Session, text: str) -> Session:
+        """The session to go on with: another one, where a login has ended this one and it can't be taken up."""
         asked = self._asked
         await asyncio.to_thread(self._prompts.add, asked.agent.key, asked.cwd, session.id, text)
         self._outputs.out.write("\n")
         try:
-            reply = self._reply = await session.prompt(content_of(text, asked.cwd, link.agent.capabilities))
+            try:
+                await self._exchange(link, session, text)
+            except AuthRequired as refused:  # some agents open sessions for anybody
+                with link.explaining("logging in", letting=ConnectionClosed):
+                    session = self._opened(await link.logged_in(refused, session, asked.servers))
+                await self._exchange(link, session, text)
+        except ConnectionClosed as error:
+            raise self._gone(link, error) from error
+        except AccordError as error:
+            self._printer.noted(str(error), "error")
+        return session
+
+    async def _exchange(self, link: Link, session: Session, text: str) -> None:
+        asked = self._asked
+        try:
+            content = await asyncio.to_thread(content_of, text, asked.cwd, link.agent.capabilities)
+            reply = self._reply = await session.prompt(content)
             async for change in reply:
                 self._printer.changed(change)
                 await self._outputs.room()
             self._printer.ended(Outcome(exit=exit_of_stop_reason(reply.stop_reason), stop_reason=reply.stop_reason))
-        except ConnectionClosed:
-            with link.explaining("answering the prompt"):
-                raise
-        except AccordError as error:
-            self._printer.noted(str(error), "error")
         finally:
             self._reply = None
             if self._recording is not None:
                 await asyncio.shield(self._recording.keep())
+
+    def _gone(self, link: Link, error: ConnectionClosed) -> ConsoleFailed:
+        failed = explained(error, "answering the prompt", link.known, link.heard)
+        way = f"`{_way_back(link.known)}` starts it again and goes on with this session" if self._can_go_on else ""
+        advice = ". ".join(each for each in (failed.advice, way) if each)
+        return ConsoleFailed(failed.reason, advice, failed.status, failed.last_words)
+
+    def _told_to_end(self, working: asyncio.Task[None], status: int) -> None:
+        if not self._status:
+            self._status = status
+            working.cancel()
 
     def _interrupted(self, working: asyncio.Task[None]) -> None:
         reply, link = self._reply, self._link
@@ -138,3 +207,8 @@ class _Plain:
             task = asyncio.create_task(reply.cancel(), name="accord cancel")
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
+
+
+def _way_back(agent: KnownAgent) -> str:
+    named = f" -- {agent.line}" if agent.source == "command" else "" if agent.is_builtin else f" {agent.name}"
+    return f"accord --plain --continue{named}"

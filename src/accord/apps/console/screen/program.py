@@ -44,5 +44,6 @@ def main(asked: Run, theme: str | None = None, *, is_plain: bool = False) -> int
         mode=asked.mode,
         model=None if known.is_builtin else asked.model,
         login=asked.login,
+        permissions=asked.permissions,
         notices=[] if known.is_builtin else around.notices,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,9 @@ class Prompting:
         state = app.opening.state
         self._kept = None if state is None else Prompts(state)
         self.history: list[str] = [] if self._kept is None else _texts(self._kept)
+        self._unkept: deque[tuple[Path, str, str]] = deque()
+        """Directory, session and text of those that are not yet in the file."""
+        self._keeping: asyncio.Task[None] | None = None
         self._place: int | None = None
         self._draft = ""
         self._files: dict[str, tuple[float, list[str]]] = {}
@@ -56,6 +60,7 @@ class Prompting:
                 app.tell("A command runs; Esc ends it.", "warning")
                 return
             self._remember(text)
+            self.keep(talk, text)
             self._clear()
             app.begin(app.shell.run(talk, text[1:].strip()))
         else:
@@ -83,7 +88,7 @@ class Prompting:
 
     def put_aside(self) -> None:
         """Clear the prompt; what was in it comes back with Up."""
-        self._remember(self._app.prompt.text, keep=False)
+        self._remember(self._app.prompt.text)
         self._clear()
 
     def queue_chosen(self, event: QueuePanel.Chosen) -> None:
@@ -103,7 +108,7 @@ class Prompting:
         """Into the prompt; what stands there comes back with Up."""
         prompt = self._app.prompt
         if prompt.text:
-            self._remember(prompt.text, keep=False)
+            self._remember(prompt.text)
         prompt.take(text)
 
     def _clear(self) -> None:
@@ -133,13 +138,33 @@ class Prompting:
         self._place = max(0, self._place)
         prompt.take(self.history[self._place])
 
-    def _remember(self, text: str, *, keep: bool = True) -> None:
+    def _remember(self, text: str) -> None:
         if text.strip() and (not self.history or self.history[-1] != text):
             self.history.append(text)
-        talk = self._app.talk
-        if keep and self._kept is not None and talk.session_id is not None:
-            key, cwd = self._app.opening.agent.key, Path(talk.cwd)
-            self._app.begin(asyncio.to_thread(self._kept.add, key, cwd, talk.session_id, text))
+
+    def keep(self, talk: Talk, text: str) -> None:
+        """For other screens, and for `--continue`: in the order of the calls, each once."""
+        if self._kept is None or talk.session_id is None:
+            return
+        self._unkept.append((Path(talk.cwd), talk.session_id, text))
+        if self._keeping is None or self._keeping.done():
+            self._keeping = self._app.begin(self._keep(self._kept))
+
+    async def _keep(self, kept: Prompts) -> None:
+        while self._unkept:
+            await asyncio.to_thread(kept.add, self._app.opening.agent.key, *self._unkept.popleft())
+
+    def keep_waiting(self, talk: Talk) -> None:
+        """What waits there will not be sent any more, and is not lost."""
+        while talk.queue:
+            self.keep(talk, talk.queue.pop(0))
+
+    async def kept(self) -> None:
+        """Wait until everything is, also what was not sent."""
+        for talk in self._app.talks:
+            self.keep_waiting(talk)
+        if self._keeping is not None:
+            await asyncio.wait((self._keeping,))
 
     # completing
 

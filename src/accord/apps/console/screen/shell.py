@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+from collections.abc import Coroutine
+from typing import Any
 
 from accord.apps.console.screen.blocks.remarks import ShellRun
 from accord.apps.console.screen.talk import Talk
@@ -18,13 +21,14 @@ class Shell:
     """One command at a time for each talk; it ends, with all that it started, when it is stopped or the screen goes."""
 
     def __init__(self) -> None:
-        self._running: dict[Talk, Capture] = {}
+        self._running: dict[Talk, asyncio.Task[Capture]] = {}
+        """From the moment that each is asked for: the starts, which are never cancelled."""
 
     def is_running(self, talk: Talk) -> bool:
         return talk in self._running
 
-    async def run(self, talk: Talk, command: str) -> None:
-        """Returns when the command has ended."""
+    def run(self, talk: Talk, command: str) -> Coroutine[Any, Any, None]:
+        """Begin at once; what this returns sees the command to its end."""
         block = ShellRun(command)
         talk.story.add(block)
 
@@ -32,27 +36,34 @@ class Shell:
             block.heard(piece)
             talk.story.changed(block)
 
+        line = [*usual_shell(), command]
+        start = start_capture(line, env=dict(os.environ), cwd=talk.cwd, on_output=heard, terminate_grace=1.0)
+        self._running[talk] = asyncio.create_task(start, name="accord shell")
+        return self._see_to_its_end(talk, block)
+
+    async def _see_to_its_end(self, talk: Talk, block: ShellRun) -> None:
+        starting = self._running[talk]
         try:
-            capture = await start_capture(
-                [*usual_shell(), command], env=dict(os.environ), cwd=talk.cwd, on_output=heard, terminate_grace=1.0
-            )
-        except (ConnectionClosed, OSError) as error:
-            heard(f"{error}\n".encode())
-            return
-        self._running[talk] = capture
-        try:
-            code = await capture.ended
-        finally:
-            self._running.pop(talk, None)
+            await asyncio.wait((starting,))
+            capture = starting.result()
+            await asyncio.wait((capture.ended,))
             await capture.end()
-        block.ended(exit_of(code))
-        talk.story.changed(block)
+            block.ended(exit_of(capture.ended.result()))
+        except (ConnectionClosed, OSError) as error:
+            block.heard(f"{error}\n".encode())
+        finally:
+            await self.stop(talk)
+            self._running.pop(talk, None)
+            talk.story.changed(block)
 
     async def stop(self, talk: Talk) -> None:
-        """End the command that runs there."""
-        capture = self._running.get(talk)
-        if capture is not None:
-            await capture.end()
+        """End the command that runs there, and all that it started."""
+        starting = self._running.get(talk)
+        if starting is None:
+            return
+        await asyncio.wait((starting,))
+        if starting.exception() is None:
+            await starting.result().end()
 
     async def aclose(self) -> None:
         """End all of them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,17 +27,20 @@ class Tabs:
 
     def _new(self, cwd: str | None = None) -> Talk:
         app = self._app
-        talk = Talk(cwd or str(app.opening.cwd), app.talk_changed, self._compose)
+        talk = Talk(cwd or str(app.opening.cwd), app.talk_changed, self._compose, self._sent)
         talk.story.blocks.append(Welcome(app.opening.shown_name, talk.cwd))
         self.talks.append(talk)
         return talk
 
-    def _compose(self, talk: Talk, text: str) -> list[Content]:
+    def _sent(self, talk: Talk, text: str) -> None:
+        self._app.prompting.keep(talk, text)
+
+    async def _compose(self, talk: Talk, text: str) -> list[Content]:
         can, pictures = self._app.agent.client.agent.capabilities, self._app.pictures.named_in(text)
         if pictures and not can.image:
             talk.say("this agent takes no pictures: what you pasted was left out")
-        content = content_of(text, Path(talk.cwd), can)
-        return [*content, *(picture.block() for picture in pictures)] if can.image else content
+        cwd, sent = Path(talk.cwd), pictures if can.image else []
+        return await asyncio.to_thread(lambda: [*content_of(text, cwd, can), *(picture.block() for picture in sent)])
 
     def show(self, talk: Talk) -> None:
         """Put this one on the screen."""
@@ -85,6 +89,8 @@ class Tabs:
                 self.show(self.talks[max(0, place - 1)])
             self._app.showing.tabs()
             self._app.showing.window_title()
+            self._app.prompting.keep_waiting(talk)
+            await self._app.shell.stop(talk)
             await self._app.agent.leave(talk)
 
     def keep_draft(self) -> None:

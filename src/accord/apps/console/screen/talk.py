@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
-from typing import Literal, TypeAlias
+from collections.abc import Callable, Coroutine
+from typing import Any, Literal, TypeAlias
 
 from accord.apps.console.records import Recording
 from accord.apps.console.screen.asking import Asking
@@ -28,16 +28,25 @@ __all__ = ["Compose", "Heard", "State", "Talk"]
 
 State: TypeAlias = Literal["closed", "asks", "stopping", "busy", "idle"]
 Heard: TypeAlias = Literal["block", "plan", "commands", "status", "questions", "queue"]
-Compose: TypeAlias = Callable[["Talk", str], list[Content]]
-"""Makes content of what the user wrote: the text, and the files that it names."""
+Compose: TypeAlias = Callable[["Talk", str], Coroutine[Any, Any, list[Content]]]
+"""Makes content of what the user wrote: the text, and the files that it names, which may take long to read."""
 
 log = logging.getLogger("accord.console")
 
 
 class Talk:
-    """`on_change` hears what changed and in which talk. Prompts are sent one at a time; others wait in `queue`."""
+    """`on_change` hears what changed and in which talk. Prompts are sent one at a time; others wait in `queue`.
 
-    def __init__(self, cwd: str, on_change: Callable[[Talk, Heard, Block | None], None], compose: Compose) -> None:
+    `on_sent` hears of each that goes to the agent, when its session is known.
+    """
+
+    def __init__(
+        self,
+        cwd: str,
+        on_change: Callable[[Talk, Heard, Block | None], None],
+        compose: Compose,
+        on_sent: Callable[[Talk, str], None],
+    ) -> None:
         self.session: Session | None = None
         self.session_id: str | None = None
         self.draft = ""
@@ -59,6 +68,8 @@ class Talk:
         self.asking = Asking(lambda: on_change(self, "questions", None))
         self._on_change = on_change
         self._compose = compose
+        self._on_sent = on_sent
+        self._composing: asyncio.Task[list[Content]] | None = None
         self.recording: Recording | None = None
         self._is_killed = False
         self._reading: asyncio.Task[None] | None = None
@@ -126,6 +137,7 @@ class Talk:
     def send_next(self) -> None:
         if self.queue and self.is_open and not self.is_busy and not self.is_held:
             text = self.queue.pop(0)
+            self.is_stopping = False
             self._tell("queue")
             self._reading = asyncio.create_task(self._exchange(text), name="accord exchange")
             self.busy_since = time.monotonic()
@@ -154,7 +166,8 @@ class Talk:
         if not self.is_stopping:
             self.is_stopping, self.stopping_since = True, time.monotonic()
         self._tell("status")
-        await session.cancel()
+        if self._composing is None or not self._composing.cancel():
+            await session.cancel()
 
     def kill(self) -> None:
         """End the agent that does not stop, and all that it started; what it has sent is not waited for."""
@@ -189,7 +202,11 @@ class Talk:
         session = self.session
         assert session is not None
         try:
-            reply = await session.prompt(self._compose(self, text))
+            content = await self._composed(session, text)
+            if content is None:
+                return
+            self._on_sent(self, text)
+            reply = await session.prompt(content)
             await self._read(reply)
             self._over(reply)
         except ConnectionClosed:
@@ -206,6 +223,18 @@ class Talk:
                 self._keeping = asyncio.create_task(self.recording.keep(), name="accord record")
             self._tell("status")
             self.send_next()
+
+    async def _composed(self, session: Session, text: str) -> list[Content] | None:
+        """None if it was stopped, or the session has ended, before it could be sent: then it waits again."""
+        composing = self._composing = asyncio.create_task(self._compose(self, text), name="accord composing")
+        await asyncio.gather(composing, return_exceptions=True)
+        self._composing = None
+        if not (composing.cancelled() or self.is_stopping or session.is_closed):
+            return composing.result()
+        is_for_another = self.is_stopping and not self.is_held
+        self.queue.insert(1 if is_for_another else 0, text)
+        self._tell("queue")
+        return None
 
     async def _read(self, reply: Reply) -> None:
         pace, has_more = Pace(), False
@@ -231,6 +260,8 @@ class Talk:
             self.say(f"the agent stopped: {reason}")
 
     def _story_changed(self, part: Part, block: Block | None) -> None:
+        if part == "status" and not self.is_busy:
+            self.is_stopping = False
         self._on_change(self, part, block)
         if part == "status" and self._reading is None:
             self.send_next()  # an agent that worked by itself may have come to rest

@@ -1,0 +1,29 @@
+"""Paths as people write them. Law: whatever is written, nothing raises here."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import Literal
+
+__all__ = ["kind_of", "path_of"]
+
+
+def path_of(written: str) -> Path:
+    """With `~` and `~user` as the home that they mean; those of nobody stay as they are, as in a shell."""
+    try:
+        return Path(os.path.expanduser(written))  # noqa: PTH111  # that of Path raises for a user who is not there
+    except ValueError:  # there is a NUL in the name of the user
+        return Path(written)
+
+
+def kind_of(path: Path) -> Literal["file", "directory", "other"] | None:
+    """What is there, with links followed; None when nothing is, or nothing that could be looked at."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):  # what is too long, has a NUL in it or may not be entered is no path to anything
+        return None
+    if stat.S_ISREG(mode):
+        return "file"
+    return "directory" if stat.S_ISDIR(mode) else "other"
