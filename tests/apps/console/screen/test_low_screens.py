@@ -94,3 +94,13 @@ async def test_a_screen_that_becomes_higher_has_its_frames_again(tmp_path):
         await stage.shows(*(f"  {name}" for name in ANSWERS))
         stage.talk.asking.first.decline()
         await stage.idle()
+
+
+@pytest.mark.parametrize("kind", ["form", "link"])
+async def test_a_question_that_is_still_empty_takes_the_focus_when_it_is_there(tmp_path, monkeypatch, kind):
+    async with opened(asker(), tmp_path) as stage:
+        monkeypatch.setattr(stage.app, "call_after_refresh", lambda callback: callback())  # no sooner than that
+        await stage.send(kind)
+        await stage.until(lambda: stage.app.main.questions.has_the_focus)
+        await stage.press("escape")
+        await stage.idle()

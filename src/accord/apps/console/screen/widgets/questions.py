@@ -109,6 +109,8 @@ class QuestionDock(Vertical):
             fields = [cast("Vertical", each) for each in bar.query("*").results() if each.focusable]
             if fields:
                 self.screen.set_focus(fields[0])
+            elif not bar.is_mounted:  # it has only just been put there, and is still empty
+                bar.call_after_refresh(self.take_focus)
 
 
 def _bar(question: Question, place: tuple[int, int], cwd: str, palette: Palette) -> Bar:
