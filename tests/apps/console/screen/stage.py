@@ -68,18 +68,23 @@ class Stage:
         """The test's hang guard ends what never comes."""
         while not is_so():
             await self.pilot.pause()
-        self.app.conversation.paint()
+        self._paint()
         await self.pilot.pause()
 
     async def shows(self, *texts: str) -> None:
         """Wait until all of them are on the screen."""
 
         def are_there() -> bool:
-            self.app.conversation.paint()
+            self._paint()
             return all(text in self.text for text in texts)
 
         while not are_there():
             await self.pilot.pause()
+
+    def _paint(self) -> None:
+        """What the next frame would show; if that is nothing new, painting it again costs more than the whole test."""
+        if self.app.conversation._timer is not None:
+            self.app.conversation.paint()
 
     async def settled(self) -> None:
         """Wait until nothing moves any more, as a person does before a click."""
