@@ -8,7 +8,15 @@ from accord.apps.console.failures import UsageWrong
 from accord.apps.console.sanitising import one_line
 from accord.client.session import Session
 
-__all__ = ["choose_mode", "choose_model"]
+__all__ = ["choose", "choose_mode", "choose_model"]
+
+
+async def choose(session: Session, model: str | None, mode: str | None) -> None:
+    """What of both was asked for."""
+    if model:
+        await choose_model(session, model)
+    if mode:
+        await choose_mode(session, mode)
 
 
 async def choose_model(session: Session, wanted: str) -> None:

@@ -12,7 +12,7 @@ from typing import Literal
 from msgspec import Struct
 
 from accord.apps.console.attachments import Attachment, stdin_text
-from accord.apps.console.choosing import choose_mode, choose_model
+from accord.apps.console.choosing import choose
 from accord.apps.console.continuing import NOTHING_EARLIER, last_session
 from accord.apps.console.event_lines import EventLines
 from accord.apps.console.exits import Exit, exit_of_stop_reason
@@ -77,6 +77,11 @@ class Run(Struct, frozen=True, kw_only=True):
     def servers(self) -> list[McpServer]:
         """The MCP servers to name to the agent; the built-in one knows those of the settings itself."""
         return [] if self.agent.is_builtin else self.around.servers
+
+    @property
+    def words_at_start(self) -> list[str] | None:
+        """For the built-in agent: a model of a provider need not be on its list, so it is told at its start."""
+        return ["--model", self.model] if self.agent.is_builtin and self.model and ":" in self.model else None
 
 
 def run(asked: Run) -> int:
@@ -178,8 +183,6 @@ class _Running:
         text = await self._text()
         # A stdin that was read for the prompt answers no questions.
         person = Person(self._outputs.err) if asked.prompt is not None and is_attached() else None
-        # One of a provider need not be on its list, so it is told at its start.
-        extra = ["--model", asked.model] if asked.agent.is_builtin and asked.model and ":" in asked.model else None
         slow = asyncio.get_running_loop().call_later(_SLOW_START_SECONDS, self._tell_slow_start)
         link = self._link = Link(
             asked.agent,
@@ -188,7 +191,7 @@ class _Running:
             deadlines=Deadlines(cancel_grace=10.0),
             on_received=self._reporter.received,
             on_too_long=lambda: self._reporter.noted(TOO_LONG, "warning"),
-            extra=extra,
+            extra=asked.words_at_start,
         )
         try:
             async with link:
@@ -246,10 +249,7 @@ class _Running:
         session, resumed = await self._session(link)
         self.session_id = session.id
         with link.explaining("choosing the model and the mode"):
-            if asked.model:
-                await choose_model(session, asked.model)
-            if asked.mode:
-                await choose_mode(session, asked.mode)
+            await choose(session, asked.model, asked.mode)
         can = link.agent.capabilities
         blocks: list[Content] = [Text(text=text)] if text.strip() else []
         blocks += [attachment.block(can) for attachment in asked.attachments]

@@ -9,7 +9,7 @@ import asyncio
 import signal
 from contextlib import suppress
 
-from accord.apps.console.choosing import choose_mode, choose_model
+from accord.apps.console.choosing import choose
 from accord.apps.console.continuing import NOTHING_EARLIER, last_session
 from accord.apps.console.exits import exit_of_stop_reason
 from accord.apps.console.explaining import explained
@@ -68,9 +68,7 @@ class _Plain:
 
     async def talk(self) -> int:
         asked = self._asked
-        # As in a run: a model of a provider need not be on the list of the built-in agent, so it is told at its start.
-        extra = ["--model", asked.model] if asked.agent.is_builtin and asked.model and ":" in asked.model else None
-        link = Link(asked.agent, asked.cwd, self._answers(), extra=extra)
+        link = Link(asked.agent, asked.cwd, self._answers(), extra=asked.words_at_start)
         working = asyncio.create_task(self._work(link), name="accord plain")
         with suppress(NotImplementedError):  # Windows: there Ctrl-C ends the program
             asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self._interrupted, working)
@@ -121,10 +119,7 @@ class _Plain:
                 self._printer.noted(told, "warning")
             session = self._opened(await self._session(link))
             with link.explaining("choosing the model and the mode"):
-                if self._asked.model:
-                    await choose_model(session, self._asked.model)
-                if self._asked.mode:
-                    await choose_mode(session, self._asked.mode)
+                await choose(session, self._asked.model, self._asked.mode)
             self._outputs.out.write(f"Ready, in {self._asked.cwd}. {_HELP}")
             while (text := await self._person.prompted("\nYou: ")) is not None:
                 if text.strip() == "/quit":
