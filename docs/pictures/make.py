@@ -123,7 +123,7 @@ async def story(turn: Turn) -> None:
 
 async def until(app: Console, is_so: Callable[[], bool]) -> None:
     """Wait for the story to come so far."""
-    for _ in range(500):
+    for _ in range(2000):
         if is_so():
             break
         await asyncio.sleep(0.01)

@@ -6,10 +6,17 @@ from collections.abc import Callable
 import pytest
 
 from accord.errors import ConnectionClosed
+from accord.transports import departures as module
 from accord.transports.arrivals import Arrivals
 from accord.transports.departures import Departures
 from accord.transports.framing import Framing
 from tests.transports.recorder import Recorder, a_few_ticks
+
+
+@pytest.fixture(autouse=True)
+def all_within_a_millisecond(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long a busy machine takes from one line of a test to the next."""
+    monkeypatch.setattr(module, "_APART_SECONDS", 3600)
 
 
 class Pipe:

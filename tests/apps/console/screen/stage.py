@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from os import kill
 from pathlib import Path
 from typing import Any
 
-from textual import _wait
 from textual.pilot import Pilot
 
 from accord.apps.console.screen.app import Console
 from accord.apps.console.screen.opening import Opening
 from accord.apps.console.screen.widgets import permission
+from accord.apps.console.screen.widgets.lines import LinesView
 from accord.session.requests import RequestPermission
+from tests.apps.console.screen import headless
 
-# A pilot waits until the process rests, and looks every 20 ms, twice a key: half the time of these tests.
-_wait.SLEEP_GRANULARITY, _wait.SLEEP_IDLE = 1 / 200, 1 / 2000
+headless.install()
+
+PATIENCE = 20
+"""Seconds until a test gives up: many times what a busy machine needs."""
 
 
 class Stage:
@@ -65,9 +69,7 @@ class Stage:
         await self.press("enter")
 
     async def until(self, is_so: Callable[[], Any]) -> None:
-        """The test's hang guard ends what never comes."""
-        while not is_so():
-            await self.pilot.pause()
+        await self._wait(is_so)
         self._paint()
         await self.pilot.pause()
 
@@ -78,7 +80,13 @@ class Stage:
             self._paint()
             return all(text in self.text for text in texts)
 
-        while not are_there():
+        await self._wait(are_there, texts)
+
+    async def _wait(self, is_so: Callable[[], Any], awaited: Any = "what was waited for") -> None:
+        """Not for ever: the hang guard of a test ends whatever runs just then, and that is rarely the test."""
+        deadline = time.monotonic() + PATIENCE
+        while not is_so():
+            assert time.monotonic() < deadline, f"{awaited} did not come; there is:\n{self.text}"
             await self.pilot.pause()
 
     def _paint(self) -> None:
@@ -96,9 +104,17 @@ class Stage:
         await self.until(lambda: self.talk.is_open and not self.talk.is_busy and not self.talk.queue)
 
     async def asked(self) -> RequestPermission:
-        """Wait for a question, and until its bar takes keys."""
+        """Wait for a question, and until its bar is drawn and takes keys."""
         dock = self.app.main.questions
-        await self.until(lambda: dock.question is not None and dock.question is self.talk.asking.first)
+
+        def is_drawn() -> bool:
+            bar = dock._bar
+            if bar is None or bar.question is not self.talk.asking.first or not bar.size:
+                return False
+            self.app.screen._compositor.render_strips()  # as each frame does
+            return all(view._fits() for view in bar.query(LinesView) if view.size)
+
+        await self.until(is_drawn)
         await self.pilot.pause()
         assert dock.question is not None
         return dock.question.asked  # type: ignore[return-value]

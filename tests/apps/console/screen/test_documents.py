@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from textual.screen import Screen
 
 from accord.apps.console.screen.blocks.messages import READING
 from accord.apps.console.screen.completing import OWN_COMMANDS
@@ -17,6 +18,7 @@ from accord.apps.console.screen.main_screen import KEYS
 from accord.apps.console.screen.pages.keys import groups
 from accord.apps.console.screen.widgets.conversation import ConversationView
 from accord.apps.console.screen.widgets.panels import QueuePanel
+from tests.apps.console.screen import headless
 
 DOCS = Path(__file__).resolve().parents[4] / "docs"
 PAGE = (DOCS / "screen.md").read_text(encoding="utf-8")
@@ -72,6 +74,7 @@ async def test_the_pictures_are_what_the_screen_shows(monkeypatch, tmp_path):
     """Words, not pixels: what a newer Textual draws a little differently is no other picture."""
     monkeypatch.syspath_prepend(str(DOCS / "pictures"))
     monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(Screen, "_compositor_refresh", headless.with_painting)  # with frames, as the program has them
     make = import_module("make")
     for name, work, theme, size in make.PICTURES:
         svg = await make.picture(work, theme, size)

@@ -44,7 +44,7 @@ async def test_all_answers_and_the_prompt_are_on_a_low_screen(tmp_path, size):
         await stage.press("pagedown")
         await stage.shows("always: exactly this", *(f"  {name}" for name in ANSWERS))
         await stage.press("n")
-        await stage.idle()
+        await stage.until(lambda: stage.app.main.questions.question is None)
         assert not stage.app.main.has_class("tight")
 
 

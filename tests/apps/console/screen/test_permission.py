@@ -10,6 +10,7 @@ import pytest
 from accord import Agent, Turn
 from accord.apps.console.screen.drawing.drawn_diffs import MINUS
 from accord.apps.console.screen.widgets import permission
+from accord.apps.console.screen.widgets.lines import LinesView
 from accord.session.entities import Diff, FileChange, Location
 from accord.session.requests import PermissionOption
 from tests.apps.console.screen.stage import Stage, opened
@@ -119,6 +120,17 @@ async def test_the_bar_is_no_part_of_what_scrolls(tmp_path):
         await stage.press("pageup", "pageup")
         assert "Permission" in stage.text
         await stage.press("tab", "n")
+        await stage.idle()
+
+
+async def test_a_question_is_drawn_though_nobody_was_told_its_size(tmp_path, monkeypatch):
+    """Textual forgets to, when a question comes in the same moment in which the conversation scrolls."""
+    monkeypatch.setattr(LinesView, "on_resize", lambda self, event: None)
+    agent, _ = asker()
+    async with opened(agent, tmp_path) as stage:
+        await stage.send("Go")
+        await stage.shows("Permission", "2 - b = 2", "3 + c = 4")
+        await stage.press("n")
         await stage.idle()
 
 

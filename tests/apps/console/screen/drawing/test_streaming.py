@@ -49,6 +49,16 @@ def test_pieces_are_drawn_as_the_whole(blocks, data):
     assert streamed == [line for line in texts(draw_markdown(whole, ink())) if line]
 
 
+@pytest.mark.parametrize("line", ["> quoted", "# A heading", "- an item", "```python", "1. first"])
+def test_a_line_that_turns_out_to_be_no_row_leaves_the_table_as_it_was(line):
+    table = "| a | b |\n|---|---|\n" + "| one | **two** |\n" * 90
+    page = StreamedMarkdown()
+    for letter in table + line:
+        page.append(letter)
+    page.append("\n")
+    assert next(filter(None, texts(page.draw(ink())))) == texts(draw_markdown(table, ink()))[0]
+
+
 @pytest.fixture
 def drawn(monkeypatch) -> list[str]:
     """What was drawn, each time."""

@@ -8,6 +8,7 @@ list or table is cut between its lines, items or rows, and so is whatever else g
 from __future__ import annotations
 
 import re
+from itertools import zip_longest
 
 from textual.strip import Strip
 
@@ -138,13 +139,23 @@ class _Table(_Long):
         super().__init__(first)
         self.head = head
         self.whole.columns = cells_of(head[0])
+        self._complete = self.whole.columns
+        """How wide its columns are without the line that is not complete: that one may turn out to be no row."""
 
-    def widen(self, row: str) -> None:
-        columns = self.whole.columns
-        wider = [max(one, other) for one, other in zip(columns, cells_of(row), strict=False)]
-        if wider != columns[: len(wider)]:
-            columns[: len(wider)] = wider
+    def add(self, row: str) -> None:
+        self._complete = self._with(row)
+        self.put_rest("")
+
+    def put_rest(self, rest: str) -> None:
+        columns = self._with(rest)
+        if columns != self.whole.columns:
+            self.whole.columns = columns
             self.looks_different()
+
+    def _with(self, row: str) -> list[int]:
+        return [
+            max(widths) for widths in zip_longest(self._complete, cells_of(row)[: len(self._complete)], fillvalue=0)
+        ]
 
 
 class StreamedMarkdown(GrowingText):
@@ -164,6 +175,8 @@ class StreamedMarkdown(GrowingText):
         return _Markdown(self.frame, is_apart=False)
 
     def take(self, line: str) -> None:
+        if self._table is not None:
+            self._table.put_rest("")
         if self._fence is not None:
             self._take_code(line, self._fence)
         elif not line.strip():
@@ -177,7 +190,7 @@ class StreamedMarkdown(GrowingText):
 
     def rest_changed(self, piece: Piece) -> None:
         if self._table is not None:
-            self._table.widen(piece.rest)
+            self._table.put_rest(piece.rest)
 
     def _take_code(self, line: str, fence: _Fence) -> None:
         piece = self.open_piece()
@@ -269,7 +282,7 @@ class StreamedMarkdown(GrowingText):
         if _OTHER_BLOCK.match(line):
             self._cut()
             return
-        table.widen(line)
+        table.add(line)
         if self.open_piece().is_full:
             piece = table.go_on(self.frame)
             piece.source += table.head

@@ -116,10 +116,18 @@ class BlocksView(ScrollView):
         self.paint()
 
     def on_resize(self, event: events.Resize) -> None:
-        if self._ink is None or self._ink.width != self.scrollable_content_region.width:
-            self._restart()
-        else:
+        if self._fits():
             self.paint()
+        else:
+            self._restart()
+
+    def _fits(self) -> bool:
+        """Whether it is drawn for the width that it has."""
+        return self._ink is not None and self._ink.width == self.scrollable_content_region.width
+
+    def _fit(self) -> None:
+        if not self._fits():
+            self._restart()
 
     def on_unmount(self) -> None:
         self._timer = self._idle = None
@@ -300,6 +308,8 @@ class BlocksView(ScrollView):
         super().watch_scroll_y(old_value, new_value)
 
     def render_line(self, y: int) -> Strip:
+        if not self._fits():  # Textual tells nobody's size who came while something else was scrolled
+            self.call_later(self._fit)
         width = self.size.width
         line = self.scroll_offset.y + y
         style = self.rich_style

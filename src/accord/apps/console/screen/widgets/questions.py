@@ -59,6 +59,8 @@ class QuestionDock(Vertical):
                 self._bar.held = self._held
             self.mount(self._bar)
             self.call_after_refresh(lambda: self.fit(self.screen.size.height))
+        else:
+            self.fit(self.screen.size.height)
         return True
 
     def put_palette(self, palette: Palette) -> None:
