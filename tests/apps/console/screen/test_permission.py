@@ -124,7 +124,7 @@ async def test_the_bar_is_no_part_of_what_scrolls(tmp_path):
 
 
 async def test_a_question_is_drawn_though_nobody_was_told_its_size(tmp_path, monkeypatch):
-    """Textual forgets to, when a question comes in the same moment in which the conversation scrolls."""
+    """Textual forgets to, when a question takes the focus before its first layout."""
     monkeypatch.setattr(LinesView, "on_resize", lambda self, event: None)
     agent, _ = asker()
     async with opened(agent, tmp_path) as stage:

@@ -308,7 +308,7 @@ class BlocksView(ScrollView):
         super().watch_scroll_y(old_value, new_value)
 
     def render_line(self, y: int) -> Strip:
-        if not self._fits():  # Textual tells nobody's size who came while something else was scrolled
+        if not self._fits():  # no Resize comes if somebody wanted to know a region before the first layout
             self.call_later(self._fit)
         width = self.size.width
         line = self.scroll_offset.y + y
