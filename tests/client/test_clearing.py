@@ -105,8 +105,8 @@ async def test_a_command_is_asked_for_with_its_place_and_what_is_set(tmp_path):
     env = [{"name": "PATH", "value": "/evil bin"}]
     await in_turns(policy, tmp_path, lambda agent: agent.run("echo", "a b", env=env))
     asked = policy.questions[0]
-    assert asked.subject == CommandSubject(command="echo 'a b'", cwd=str(tmp_path.resolve()))
-    assert asked.description == "with PATH='/evil bin'"
+    line = "PATH='/evil bin' echo 'a b'"
+    assert (asked.title, asked.subject) == (f"Run {line}", CommandSubject(command=line, cwd=str(tmp_path.resolve())))
 
 
 async def test_what_would_be_refused_anyway_is_not_asked_for(tmp_path):
@@ -154,6 +154,122 @@ async def test_what_was_allowed_for_something_else_is_no_permission(tmp_path, ca
     policy = Asked(YES, NO)
     [refused] = await in_turns(policy, tmp_path, turn)
     assert (len(policy.questions), refused.error["code"]) == (2, -32003)
+
+
+def variables(**values: str) -> list[dict[str, str]]:
+    return [{"name": name, "value": value} for name, value in values.items()]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"env": variables(LD_PRELOAD="./evil.so")},
+        {"env": variables(PATH="./evil")},
+        {"cwd": "{root}/sub"},
+        {"cwd": "{root}/link/.."},
+    ],
+)
+async def test_a_command_that_was_allowed_is_asked_for_with_other_variables_and_in_another_directory(tmp_path, more):
+    (tmp_path / "sub" / "deep").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "sub" / "deep")
+    told = {name: value.format(root=tmp_path) if name == "cwd" else value for name, value in more.items()}
+
+    async def turn(agent: Working) -> Any:
+        await agent.may(kind="execute", rawInput={"command": "true"})
+        return [await agent.run("true", **told), await agent.run("/bin/sh", "-c", "true", **told)]
+
+    policy = Asked(YES, NO, NO)
+    [refused] = await in_turns(policy, tmp_path, turn)
+    assert [each.error["code"] for each in refused] == [-32003, -32003]
+    subjects = [each.subject for each in policy.questions[1:]]
+    assert all(isinstance(each, CommandSubject) for each in subjects)
+    assert len(subjects) == 2
+
+
+@pytest.mark.parametrize(
+    ("told", "asked"),
+    [
+        ({}, {"cwd": "{root}"}),
+        ({}, {"cwd": "{root}/sub/.."}),
+        ({"cwd": "sub"}, {"cwd": "{root}/sub"}),
+        ({"cwd": "{root}/way"}, {"cwd": "{root}/sub"}),
+        ({"workdir": "{root}/sub"}, {"cwd": "{root}/sub"}),
+        ({"cwd": "{root}"}, {}),
+        ({"cwd": None}, {}),
+    ],
+)
+async def test_a_command_may_run_in_the_directory_that_was_told_with_it_however_it_is_written(tmp_path, told, asked):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "way").symlink_to(tmp_path / "sub")
+
+    def filled(values: dict[str, Any]) -> dict[str, Any]:
+        return {name: value and value.format(root=tmp_path) for name, value in values.items()}
+
+    async def turn(agent: Working) -> Any:
+        await agent.may(kind="execute", rawInput={"command": ["true"], **filled(told)})
+        return await agent.run("true", **filled(asked))
+
+    policy = Asked(YES)
+    [done] = await in_turns(policy, tmp_path, turn)
+    assert (len(policy.questions), done.error) == (1, None)
+
+
+async def test_a_told_directory_is_the_one_that_a_reader_takes_it_for(tmp_path):
+    (tmp_path / "sub" / "deep").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "sub" / "deep")
+
+    async def turn(agent: Working) -> Any:
+        await agent.may(kind="execute", rawInput={"command": "true", "cwd": "link/.."})
+        return [await agent.run("true"), await agent.run("true", cwd=str(tmp_path / "sub"))]
+
+    policy = Asked(YES, NO)
+    [(here, below)] = await in_turns(policy, tmp_path, turn)
+    assert (len(policy.questions), here.error, below.error["code"]) == (2, None, -32003)
+
+
+@pytest.mark.parametrize("told", ["sub", "\0", 1, ["sub"], "missing"])
+async def test_a_command_that_was_allowed_elsewhere_is_asked_for_where_the_session_works(tmp_path, told):
+    (tmp_path / "sub").mkdir()
+
+    async def turn(agent: Working) -> Any:
+        await agent.may(kind="execute", rawInput={"command": "true", "cwd": told})
+        return await agent.run("true")
+
+    policy = Asked(YES, NO)
+    [refused] = await in_turns(policy, tmp_path, turn)
+    assert (len(policy.questions), refused.error["code"]) == (2, -32003)
+
+
+async def test_variables_that_were_allowed_with_a_command_are_allowed_with_no_other(tmp_path):
+    debug = variables(DEBUG="1")
+
+    async def turn(agent: Working) -> Any:
+        await agent.may(kind="execute", rawInput={"command": "DEBUG=1 true && true"})
+        return [
+            await agent.run("true", env=debug),
+            await agent.run("true", env=debug),
+            await agent.run("true"),
+            await agent.run("true", env=variables(DEBUG="1", PATH="./evil")),
+            await agent.run("true && true", env=debug),  # there it is set for both of them
+        ]
+
+    policy = Asked(YES, YES, NO, NO, NO)
+    [done] = await in_turns(policy, tmp_path, turn)
+    assert [each.error and each.error["code"] for each in done] == [None, None, -32003, -32003, -32003]
+
+
+async def test_a_program_that_is_only_called_like_a_shell_is_asked_for(tmp_path):
+    evil = tmp_path / "bash"
+    evil.write_text("#!/bin/sh\n")
+    evil.chmod(0o755)
+
+    async def turn(agent: Working) -> Any:
+        await agent.may(kind="execute", rawInput={"command": "true"})
+        return [await agent.run(str(evil), "-c", "true"), await agent.run("./bash", "-c", "true")]
+
+    policy = Asked(YES, NO, NO)
+    [refused] = await in_turns(policy, tmp_path, turn)
+    assert [each.error["code"] for each in refused] == [-32003, -32003]
 
 
 async def test_a_permission_ends_with_its_turn_but_all_writes_stay_allowed(tmp_path):

@@ -1,12 +1,14 @@
 """Writes and commands that agents of v1 ask their client for, put to the permission policy like tool calls.
 
-Law: what was allowed in this turn, for the same file or command, needs no second question; all else does.
+Law: what was allowed in this turn needs no second question: the same file, or the same command in the same directory
+with the same variables. All else does.
 """
 
 from __future__ import annotations
 
 import os
 import shlex
+import shutil
 from pathlib import PurePath
 from typing import Any, cast
 
@@ -29,6 +31,9 @@ _ONCE = PermissionOption(id="allow", name="Allow", kind="allow_once")
 _ALWAYS = PermissionOption(id="allow_always", name="Allow all writes in this session", kind="allow_always")
 _NO = PermissionOption(id="reject", name="Reject", kind="reject_once")
 _SHELLS = ("sh", "bash", "dash", "zsh")
+_SYSTEM = ("/bin", "/usr/bin")
+_DIRECTORIES = ("cwd", "directory", "workdir")
+"""What tools mostly call theirs."""
 
 
 def may_write(asked: WriteFile, old_text: str | None) -> RequestPermission:
@@ -51,15 +56,20 @@ def may_write(asked: WriteFile, old_text: str | None) -> RequestPermission:
 
 
 def may_run(asked: CreateTerminal, cwd: str) -> RequestPermission:
-    """The question whether a command may be run."""
-    env = " ".join(f"{name}={shlex.quote(value)}" for name, value in asked.env.items())
+    """The question whether a command may be run, with the variables that are set for it."""
+    line = _line(asked)
     return RequestPermission(
         session_id=asked.session_id,
         options=[_ONCE, _NO],
-        title=f"Run {shown(asked)}",
-        description=f"with {env}" if env else None,
-        subject=CommandSubject(command=shown(asked), cwd=cwd),
+        title=f"Run {line}",
+        subject=CommandSubject(command=line, cwd=cwd),
     )
+
+
+def _told_directory(raw_input: Any) -> str | None:
+    """Where a tool call says that its command would run; None when it says nothing: where the session works."""
+    told = cast("dict[str, Any]", raw_input) if isinstance(raw_input, dict) else {}
+    return next((str(told[name]) for name in _DIRECTORIES if told.get(name) is not None), None)
 
 
 def allows(asked: RequestPermission, answer: PermissionAnswer) -> bool:
@@ -73,7 +83,8 @@ class Clearance:
 
     def __init__(self) -> None:
         self._paths: dict[str, set[str]] = {}
-        self._commands: dict[str, set[str]] = {}
+        self._commands: dict[str, set[tuple[str, str | None]]] = {}
+        """Each with its directory, as it was told; None is where the session works."""
         self._all_writes: set[str] = set()
 
     def note(self, asked: RequestPermission, answer: PermissionAnswer) -> None:
@@ -84,18 +95,21 @@ class Clearance:
         if answer.option_id == _ALWAYS.id and _ALWAYS in asked.options:
             self._all_writes.add(session_id)
         if isinstance(subject, CommandSubject):
-            self._commands.setdefault(session_id, set()).add(subject.command)
+            self._commands.setdefault(session_id, set()).add((subject.command, subject.cwd))
         elif isinstance(subject, ToolCallSubject):
             self._paths.setdefault(session_id, set()).update(_written(subject.call))
             self._commands.setdefault(session_id, set()).update(_run(subject.call))
 
-    def covers(self, asked: WriteFile | CreateTerminal) -> bool:
+    def covers(self, asked: WriteFile) -> bool:
         """Whether this was allowed before."""
         session_id = asked.session_id
-        if isinstance(asked, WriteFile):
-            is_named = os.path.normpath(asked.path) in self._paths.get(session_id, ())
-            return is_named or session_id in self._all_writes
-        return not self._commands.get(session_id, set()).isdisjoint(_spellings(asked))
+        is_named = os.path.normpath(asked.path) in self._paths.get(session_id, ())
+        return is_named or session_id in self._all_writes
+
+    def places(self, asked: CreateTerminal) -> set[str | None]:
+        """The directories in which this was allowed before, as they were told; None is where the session works."""
+        spellings = _spellings(asked)
+        return {cwd for command, cwd in self._commands.get(asked.session_id, ()) if command in spellings}
 
     def turn_ended(self, session_id: str) -> None:
         """What was allowed in it is used up."""
@@ -110,16 +124,30 @@ def _written(call: ToolCallPatch) -> set[str]:
     return {os.path.normpath(path) for path in named}
 
 
-def _run(call: ToolCallPatch) -> set[str]:
+def _run(call: ToolCallPatch) -> set[tuple[str, str | None]]:
     told: Any = call.raw_input
     command = cast("dict[str, Any]", told).get("command") if isinstance(told, dict) else None
     if isinstance(command, list):
-        return {shlex.join(map(str, cast("list[Any]", command)))}
-    return {command} if isinstance(command, str) else set()
+        command = shlex.join(map(str, cast("list[Any]", command)))
+    return {(command, _told_directory(told))} if isinstance(command, str) else set()
+
+
+def _line(asked: CreateTerminal) -> str:
+    """As a user would type it."""
+    env = [f"{shlex.quote(name)}={shlex.quote(value)}" for name, value in asked.env.items()]
+    return " ".join([*env, shown(asked)])
 
 
 def _spellings(asked: CreateTerminal) -> set[str]:
-    spellings = {shown(asked)}
-    if PurePath(asked.command).name in _SHELLS and len(asked.args) == 2 and asked.args[0] in ("-c", "-lc"):
-        spellings.add(asked.args[1])
-    return spellings
+    line, is_one_program = _line(asked), bool(asked.args) or shlex.quote(asked.command) == asked.command
+    if asked.env and not is_one_program:
+        return set()  # what is written before a line of several commands is set for the first of them alone
+    if asked.env or len(asked.args) != 2 or asked.args[0] not in ("-c", "-lc") or not _is_shell(asked.command):
+        return {line}
+    return {line, asked.args[1]}
+
+
+def _is_shell(program: str) -> bool:
+    """Not whatever the agent has put somewhere under the name of one."""
+    name, place = PurePath(program).name, str(PurePath(program).parent)
+    return name in _SHELLS and (program == name or place in _SYSTEM or program == shutil.which(name))

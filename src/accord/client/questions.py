@@ -125,12 +125,17 @@ class Questions:
     async def _asking_first(
         self, asked: WriteFile | CreateTerminal, workspace: Workspace, is_cancelled: Callable[[], bool]
     ) -> Word:
-        if not self._clearance.covers(asked):
+        if not await self._is_cleared(asked, workspace):
             question = await workspace.question(asked)
             if not allows(question, await self._permission(question, None, is_cancelled)):
                 scope = "fs.write" if isinstance(asked, WriteFile) else "terminal.create"
                 raise Denied(f"{scope}: the user did not allow it")
         return await workspace.answer(asked)
+
+    async def _is_cleared(self, asked: WriteFile | CreateTerminal, workspace: Workspace) -> bool:
+        if isinstance(asked, WriteFile):
+            return self._clearance.covers(asked)
+        return await workspace.starts_in(asked, self._clearance.places(asked))
 
     async def _permission(
         self, asked: RequestPermission, call: ToolCall | None, is_cancelled: Callable[[], bool]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from types import MappingProxyType
 
 from accord.client.programs import environment, shown, to_run, usual_shell
@@ -84,6 +85,10 @@ class Terminals:
     async def directory(self, roots: Roots, asked: CreateTerminal) -> str:
         """Where the command would start."""
         return await asyncio.to_thread(_directory, roots, asked.cwd)
+
+    async def starts_in(self, roots: Roots, asked: CreateTerminal, places: Iterable[str | None]) -> bool:
+        """Whether that is one of these, by where they really lead; None is the session's own."""
+        return await asyncio.to_thread(_starts_in, roots, asked.cwd, places)
 
     async def read(self, asked: ReadTerminal) -> TerminalSnapshot:
         """What there is now, without waiting. TERM-19"""
@@ -186,3 +191,12 @@ def _directory(roots: Roots, cwd: str | None) -> str:
     if not real.is_dir():
         raise InvalidParams("there is no such directory", field="cwd")
     return str(real)
+
+
+def _starts_in(roots: Roots, cwd: str | None, places: Iterable[str | None]) -> bool:
+    here, own = _directory(roots, cwd), roots.directories[0]
+    for place in places:
+        with suppress(OSError, ValueError):  # what can be no path is not where anything starts
+            if os.path.realpath(os.path.normpath(own / (place or ""))) == here:  # `..` as who was asked has read it
+                return True
+    return False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Self, TypeAlias
 
@@ -103,6 +103,10 @@ class Workspace:
         if isinstance(asked, CreateTerminal):
             return may_run(asked, await self._terminals.directory(roots, asked))
         return may_write(asked, await self._files.before(roots, asked))
+
+    async def starts_in(self, asked: CreateTerminal, places: Collection[str | None]) -> bool:
+        """Whether a command would start in one of these: told as seen from its session's directory, None for that."""
+        return bool(places) and await self._terminals.starts_in(self._open_to(asked.session_id), asked, places)
 
     async def answer(self, asked: Asked) -> Word:
         """The answer, or a `RequestFailed`. Never a part of a file that should be whole, nor a path outside."""

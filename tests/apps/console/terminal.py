@@ -26,13 +26,14 @@ class Terminal:
         self._is_over = False
         asyncio.get_running_loop().add_reader(descriptor, self._read)
 
-    async def sees(self, text: str) -> None:
-        """Wait until this is on the terminal, after what was seen before."""
+    async def sees(self, text: str) -> str:
+        """Wait until this is on the terminal, after what was seen before; what is between."""
         while text not in self.shown:
             assert not self._is_over, f"{text!r} never came:\n{self.shown}"
             self._progress.clear()
             await self._progress.wait()
-        self.shown = self.shown.partition(text)[2]
+        between, _, self.shown = self.shown.partition(text)
+        return between
 
     def type(self, text: str) -> None:
         os.write(self._descriptor, text.encode())

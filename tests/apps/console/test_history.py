@@ -35,6 +35,17 @@ def test_a_prompt_that_begins_with_a_blank_is_not_kept_but_its_session_is(tmp_pa
     assert prompts.last_session("accord", Path("/a")) == "s"
 
 
+def test_a_prompt_without_a_session_is_kept_and_is_nothing_to_continue(tmp_path):
+    prompts = Prompts(tmp_path)
+    prompts.add("accord", Path("/a"), "", "never sent")
+    assert prompts.last_session("accord", Path("/a")) is None
+    prompts.add("accord", Path("/a"), "s", "sent")
+    prompts.add("accord", Path("/a"), "", "never sent either")
+    prompts.add("accord", Path("/a"), "", " not for the record")
+    assert [each.text for each in prompts.listed()] == ["never sent", "sent", "never sent either"]
+    assert prompts.last_session("accord", Path("/a")) == "s"
+
+
 def test_it_is_bounded(tmp_path, monkeypatch):
     monkeypatch.setattr(history, "_MOST", 3)
     prompts = Prompts(tmp_path)

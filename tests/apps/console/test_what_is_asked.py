@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from typing import Any
 
 import pytest
 
+from accord.dialects.negotiation import Offered
 from accord.testing import ScriptedAgent, program
 
 if sys.platform == "win32":
@@ -98,7 +100,118 @@ async def test_all_of_a_command_is_shown_before_the_answer(project, about, shown
         await terminal.sees("May the agent ")
         await terminal.sees("?\r\n")
         for line in shown:
-            await terminal.sees(line.replace("  $ ", "  ").replace("    ", "  ") if form == "title" else line)
+            await terminal.sees(line.replace("  $ ", "  title: ") if form == "title" else line)
         await terminal.sees("Enter for no: ")
         terminal.type("\n")
         assert await run.wait() == 0
+
+
+DIFF = {"type": "diff", "path": "/a.txt", "oldText": "old\n", "newText": "new\n"}
+
+
+@pytest.mark.parametrize(
+    ("what", "shown"),
+    [
+        (
+            {"rawInput": {"path": "/etc/shadow", "mode": "delete"}},
+            ["  input:", '    "path": "/etc/shadow"', '    "mode": "delete"'],
+        ),
+        ({"rawInput": {"cmd": ["rm", "a b"], "env": {"A": "b"}}}, ["  $ rm 'a b'", "  input:", '    "env": {"A":"b"}']),
+        ({"rawInput": {"command": "ls", "cwd": "/etc"}}, ["  $ ls", "  input:", '    "cwd": "/etc"']),
+        ({"rawInput": {"url": "x" * 5000 + "\u202e"}}, ["  input:", '    "url": "' + "x" * 5000 + '<U+202E>"']),
+        ({"rawInput": "rm -rf ~\nall of it"}, ["  input:", "    rm -rf ~", "    all of it"]),
+        (
+            {"content": [{"type": "content", "content": {"type": "text", "text": "One\n\x1b[2Jtwo"}}]},
+            ["  One", "  ␛[2Jtwo"],
+        ),
+        ({"content": [{"type": "terminal", "terminalId": "t-1"}]}, ["  terminal t-1"]),
+        ({"content": [{"type": "_new", "deletes": "/"}]}, ["  _new:", '    "type": "_new"', '    "deletes": "/"']),
+        (
+            {"content": [DIFF], "rawInput": {"path": "/a.txt", "new_text": "new", "old_text": "another"}},
+            ["  modify /a.txt", "-old", "+new", "  input:", '    "old_text": "another"'],
+        ),
+    ],
+    ids=["input", "words", "directory", "long", "text input", "text", "terminal", "unknown item", "diff"],
+)
+@pytest.mark.parametrize("way", ["run", "--plain"])
+async def test_all_that_a_tool_is_given_is_shown_before_the_answer(project, monkeypatch, what, shown, way):
+    monkeypatch.delenv("ACCORD_STRICT")
+    call = {"toolCallId": "c", "title": "Use the tool", "kind": "other", **what}
+    told = await asked_about(project, {"toolCall": call}, 1, way)
+    assert told[0] == "Use the tool (other)?"
+    assert [line for line in told[1:] if not line.startswith(("diff --git", "---", "+++", "@@"))] == shown
+
+
+@pytest.mark.parametrize(
+    ("about", "shown"),
+    [
+        (
+            {
+                "subject": {
+                    "type": "tool_call",
+                    "toolCall": {"toolCallId": "c", "title": "Delete all", "name": "remove"},
+                }
+            },
+            ["Look around (other)?", "  tool call: Delete all", "  tool: remove"],
+        ),
+        (
+            {"subject": {"type": "_moon", "target": "far side"}},
+            ["Look around?", "  _moon:", '    "type": "_moon"', '    "target": "far side"'],
+        ),
+        (
+            {"subject": {"type": "command", "command": "a" * 500, "cwd": "/etc"}},
+            [f"run {'a' * 395}…?", "  title: Look around", f"  $ {'a' * 500}", "  in /etc"],
+        ),
+        (
+            {
+                "subject": {
+                    "type": "tool_call",
+                    "toolCall": {
+                        "toolCallId": "c",
+                        "content": [
+                            {"type": "diff", "changes": [{"operation": "move", "path": "/there", "oldPath": "/here"}]}
+                        ],
+                    },
+                }
+            },
+            ["Look around (other)?", "  move /here → /there"],
+        ),
+    ],
+    ids=["names", "unknown subject", "command", "move"],
+)
+async def test_a_title_of_the_question_hides_nothing(project, monkeypatch, about, shown):
+    monkeypatch.delenv("ACCORD_STRICT")
+    assert await asked_about(project, {"title": "Look around", **about}, 2, "run") == shown
+
+
+async def asked_about(project: Any, about: dict[str, Any], version: Offered, way: str) -> list[str]:
+    """What it says between "May the agent" and the answers."""
+    agent = ScriptedAgent(version)
+
+    async def answer(asked: Any) -> None:
+        agent.begin(asked)
+        options = [{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]
+        await agent.ask("session/request_permission", {"sessionId": agent.session_id, "options": options, **about})
+        agent.finish(asked)
+
+    agent.on("session/prompt", answer)
+    words = ("run", "Hi") if way == "run" else (way,)
+    async with program(agent) as command, at_terminal(*words, "--", *command.args, cwd=project) as (terminal, accord):
+        if way != "run":
+            await terminal.sees("You: ")
+            terminal.type("Hi\n")
+        await terminal.sees("May the agent ")
+        told = await terminal.sees("\r\n  1  Yes")
+        await terminal.sees("Enter for no: ")
+        terminal.type("\n")
+        if way != "run":
+            await terminal.sees("You: ")
+            terminal.type("/quit\n")
+        assert await accord.wait() == 0
+    return told.split("\r\n")
+
+
+def test_nothing_of_the_screen_is_needed_to_ask_in_lines():
+    loaded = "import sys, accord.apps.console.running, accord.apps.console.screen.plain; print(*sys.modules)"
+    finished = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
+    assert {"rich", "textual"}.isdisjoint(finished.stdout.split())

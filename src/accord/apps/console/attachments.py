@@ -17,10 +17,20 @@ from accord.session.capabilities import AgentCapabilities
 from accord.session.content import Audio, Content, Image, Resource, ResourceLink
 from accord.transports.descriptors import shared_reader
 
-__all__ = ["MOST_BYTES", "Attachment", "read_attachment", "stdin_text", "text_of_file"]
+__all__ = ["MOST_BYTES", "Attachment", "mime_type_of", "read_attachment", "stdin_text", "text_of_file"]
 
 MOST_BYTES = 16 * 1024 * 1024
 """More is too much for a prompt."""
+
+# Python knows these by itself in no version or not in all; a table of the system's, which would, is not everywhere.
+_MIME_TYPES = {
+    ".flac": "audio/flac",
+    ".m4a": "audio/mp4",
+    ".oga": "audio/ogg",
+    ".ogg": "audio/ogg",
+    ".opus": "audio/ogg",
+    ".webp": "image/webp",
+}
 
 
 class Attachment(Struct, frozen=True, kw_only=True):
@@ -54,9 +64,14 @@ class Attachment(Struct, frozen=True, kw_only=True):
         return b64encode(self.content).decode()
 
 
+def mime_type_of(path: Path) -> str | None:
+    """By its name, the same on every machine for what agents mostly take."""
+    return _MIME_TYPES.get(path.suffix.lower()) or guess_type(path.name)[0]
+
+
 def read_attachment(kind: Literal["file", "image", "audio"], path: Path) -> Attachment:
     """The file; UsageWrong when it can't be read, or is not what it is called."""
-    mime_type = guess_type(path.name)[0]
+    mime_type = mime_type_of(path)
     if kind != "file" and not (mime_type or "").startswith(f"{kind}/"):
         raise UsageWrong(f"{path} does not look like {kind} by its name", "Give it a name that ends in its format")
     return Attachment(kind=kind, path=path.absolute(), mime_type=mime_type, content=_bytes_of(path))

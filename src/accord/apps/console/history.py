@@ -24,7 +24,7 @@ _PATIENCE = 2.0
 
 
 class Prompted(msgspec.Struct, frozen=True, kw_only=True):
-    """One prompt: when, to which agent, where, and in which session."""
+    """One prompt: when, to which agent, where, and in which session, which is empty if there was none yet."""
 
     when: str
     agent: str
@@ -43,6 +43,8 @@ class Prompts:
         """Keep a prompt; one that begins with a blank is left out of it, a very long one is cut."""
         if text.startswith(" "):
             text = ""  # the session can still be continued
+        if not text and not session_id:
+            return
         when = datetime.now(UTC).isoformat(timespec="seconds")
         prompted = Prompted(
             when=when,
@@ -71,7 +73,7 @@ class Prompts:
     def last_session(self, agent: str, cwd: Path) -> str | None:
         """The session that an agent was last prompted in, in this directory."""
         meant = (encodable(agent), encodable(str(cwd)))
-        fitting = [each for each in self.listed() if (each.agent, each.cwd) == meant]
+        fitting = [each for each in self.listed() if each.session_id and (each.agent, each.cwd) == meant]
         return fitting[-1].session_id if fitting else None
 
     def _write(self, prompts: list[Prompted]) -> None:

@@ -5,18 +5,20 @@ Law: only what the name of the choice says is allowed; all else is asked of the 
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Callable
-from typing import Any, Literal, TypeAlias, cast, get_args
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Literal, TypeAlias, get_args
 
+from accord.apps.console.given import command_of, tells, untold_input, untold_names, value_text
 from accord.apps.console.person import Person
 from accord.apps.console.sanitising import one_line, visible
 from accord.client import permissions
 from accord.client.permissions import Policy
 from accord.client.terminal import OnTerminal
 from accord.client.workspace import OnWrite, Workspace
-from accord.session.diffs import git_patch
-from accord.session.entities import Diff
+from accord.session.content import readable
+from accord.session.diffs import git_patch, read_git_patch
+from accord.session.entities import ContentItem, Diff, FileChange, TerminalItem, ToolCallItem
 from accord.session.requests import (
     CommandSubject,
     PermissionAnswer,
@@ -24,6 +26,7 @@ from accord.session.requests import (
     RequestPermission,
     ToolCallSubject,
 )
+from accord.session.updates import ToolCallPatch
 
 __all__ = [
     "CHOICES",
@@ -46,9 +49,9 @@ EDITS = (*READS, "edit")
 _LONGEST_TITLE = 400
 
 
-def asking(person: Person) -> Policy:
-    """Puts it to the person at the terminal, in lines."""
-    return permissions.ask(lambda asked: _ask(person, asked))
+def asking(person: Person, cwd: str) -> Policy:
+    """Puts it to the person at the terminal, in lines; `cwd` is where the agent works."""
+    return permissions.ask(lambda asked: _ask(person, asked, cwd))
 
 
 def policy_of(chosen: Permissions, asks: Policy | None, on_decision: OnDecision) -> Policy:
@@ -97,10 +100,15 @@ def what_is_asked(asked: RequestPermission) -> str:
         case CommandSubject(command=command, cwd=cwd):
             return one_line(f"run {command} in {cwd}", _LONGEST_TITLE)
         case ToolCallSubject(call=call):
-            title = asked.title or call.title or call.name or "something that it does not describe"
-            return one_line(title, _LONGEST_TITLE) + (f" ({one_line(call.kind, 40)})" if call.kind else "")
+            return _title(asked) + (f" ({one_line(call.kind, 40)})" if call.kind else "")
         case _:
-            return one_line(asked.title or asked.description or "something that it does not describe", _LONGEST_TITLE)
+            return _title(asked)
+
+
+def _title(asked: RequestPermission) -> str:
+    call = asked.subject.call if isinstance(asked.subject, ToolCallSubject) else None
+    title = asked.title or (asked.description if call is None else call.title or call.name)
+    return one_line(title or "something that it does not describe", _LONGEST_TITLE)
 
 
 def _told(policy: Policy, by: Literal["rule", "person"], on_decision: OnDecision) -> Policy:
@@ -112,8 +120,8 @@ def _told(policy: Policy, by: Literal["rule", "person"], on_decision: OnDecision
     return telling
 
 
-async def _ask(person: Person, asked: RequestPermission) -> PermissionOption | None:
-    lines = [f"May the agent {what_is_asked(asked)}?", *_details(asked)]
+async def _ask(person: Person, asked: RequestPermission, cwd: str) -> PermissionOption | None:
+    lines = [f"May the agent {what_is_asked(asked)}?", *_details(asked, cwd)]
     lines += [f"  {number}  {one_line(option.name, 80)}" for number, option in enumerate(asked.options, start=1)]
     async with person.attention():
         person.tell("\n".join([*lines, ""]))
@@ -132,28 +140,72 @@ def patch_of(diff: Diff) -> str:
     return "".join(git_patch(change.path, change.old_text, change.new_text) for change in diff.changes)
 
 
-def _details(asked: RequestPermission) -> list[str]:
+def _details(asked: RequestPermission, cwd: str) -> list[str]:
     """Everything that is approved with a yes, whole."""
-    title = (asked.title or "").strip()
-    details = _indented(title, "  ") if "\n" in title or len(title) > _LONGEST_TITLE else []
+    subject = asked.subject
+    head = what_is_asked(asked) if isinstance(subject, CommandSubject) else _title(asked)
+    details = [line for what, name in untold_names(asked, head) for line in _indented(name, f"  {what}: ")]
     details += visible(asked.description).splitlines() if asked.description else []
-    if isinstance(asked.subject, CommandSubject):
-        details += _indented(asked.subject.command, "  $ ")
-    if isinstance(asked.subject, ToolCallSubject):
-        call = asked.subject.call
-        places = call.locations or ()
-        details += [f"  at {one_line(each.path, 4096)}" + (f":{each.line}" if each.line else "") for each in places]
-        for item in call.content or ():
-            if isinstance(item, Diff):
-                details += visible(patch_of(item)).splitlines()
-        command = _command_of(call.raw_input)
-        details += _indented(command, "  $ ") if command else []
+    match subject:
+        case ToolCallSubject(call=call):
+            details += _of_call(call, asked.title, cwd)
+        case CommandSubject():
+            details += _indented(subject.command, "  $ ")
+            details += [] if head.endswith(f" in {subject.cwd}") else _indented(subject.cwd, "  in ")
+        case None:
+            pass
+        case _:
+            details += _value(subject.tag, subject.raw)
     return details
 
 
-def _command_of(raw: Any) -> str:
-    words: Any = cast("dict[str, Any]", raw).get("command") if isinstance(raw, dict) else None
-    return shlex.join(map(str, cast("list[Any]", words))) if isinstance(words, list) else str(words or "")
+def _of_call(call: ToolCallPatch, title: str | None, cwd: str) -> list[str]:
+    content = call.content or []
+    diffs = [item for item in content if isinstance(item, Diff)]
+    in_diffs = {path for diff in diffs for change in diff.changes for path in (change.path, change.old_path) if path}
+    places = call.locations or []
+    texts = [readable([item.content]) for item in content if isinstance(item, ContentItem)]
+    untold = untold_input(
+        call.raw_input or None,
+        cwd,
+        paths=in_diffs | {place.path for place in places},
+        texts=[*texts, title or "", call.title or ""],
+        is_in_diffs=partial(_any_tells, diffs),
+    )
+    command = command_of(call.raw_input)
+    return [
+        *(f"  at {one_line(place.path, 4096)}" + (f":{place.line}" if place.line else "") for place in places),
+        *(line for item in content for line in _of_item(item)),
+        *([] if command is None else _indented(command, "  $ ")),
+        *([] if untold is None else _value("input", untold)),
+    ]
+
+
+def _of_item(item: ToolCallItem) -> list[str]:
+    match item:
+        case ContentItem():
+            return _indented(readable([item.content]), "  ")
+        case TerminalItem():
+            return [f"  terminal {one_line(item.terminal_id)}"]
+        case Diff():
+            return [*map(_of_change, item.changes), *visible(patch_of(item)).splitlines()]
+        case _:
+            return _value(item.tag, item.raw)
+
+
+def _of_change(change: FileChange) -> str:
+    moved = "" if change.old_path is None else f"{one_line(change.old_path, 4096)} → "
+    return f"  {one_line(change.operation)} {moved}{one_line(change.path, 4096)}"
+
+
+def _any_tells(diffs: Iterable[Diff], text: str) -> bool:
+    """Whether one of the patches shows the text, or the changes of which it is the outcome."""
+    files = [file for diff in diffs for file in read_git_patch(patch_of(diff))]
+    return any(tells([file.old_text or ""], [file.new_text or ""], text) for file in files)
+
+
+def _value(name: str, value: object) -> list[str]:
+    return [f"  {one_line(name)}:", *_indented(value_text(value), "    ")]
 
 
 def _indented(text: str, sign: str) -> list[str]:

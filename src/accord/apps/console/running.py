@@ -235,7 +235,9 @@ class _Running:
             on_terminal=terminals_told(self._reporter.changed),
         )
         return Answers(
-            permission=policy_of(chosen, None if person is None else asking(person), self._reporter.decided),
+            permission=policy_of(
+                chosen, None if person is None else asking(person, str(asked.cwd)), self._reporter.decided
+            ),
             elicitation=None if person is None else asked_of(person),
             choose_login=chooser(asked.login, person),
             run_login=None if person is None else run_in_terminal,

@@ -11,6 +11,7 @@ from typing import Any
 
 from textual.pilot import Pilot
 
+from accord.apps.console.screen import presses
 from accord.apps.console.screen.app import Console
 from accord.apps.console.screen.opening import Opening
 from accord.apps.console.screen.widgets import permission
@@ -136,10 +137,12 @@ async def opened(
     size: tuple[int, int] = (100, 36),
     ready: bool = True,
     settling: float = 0.0,
+    held: float = 0.0,
     **given: Any,
 ) -> AsyncIterator[Stage]:
-    """A screen in memory; a question takes its first key at once unless `settling` says otherwise."""
-    usual, permission.SETTLING = permission.SETTLING, settling
+    """A screen in memory: a question takes its first key, and a key does what it does again, as soon as these say."""
+    usual = permission.SETTLING, presses.HELD, presses.REPEATING
+    permission.SETTLING, presses.HELD, presses.REPEATING = settling, held, held
     try:
         app = Console(Opening(target=target, name="tester", cwd=cwd, **{"theme": "accord-dark", **given}))
         async with app.run_test(size=size, notifications=True) as pilot:
@@ -151,4 +154,4 @@ async def opened(
             yield stage
         assert app.faults == []
     finally:
-        permission.SETTLING = usual
+        permission.SETTLING, presses.HELD, presses.REPEATING = usual

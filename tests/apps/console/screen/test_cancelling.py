@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 
+import pytest
+
 from accord import Agent, Turn
-from accord.apps.console.screen import app as app_module
+from accord.apps.console.screen import presses
 from accord.testing import ScriptedAgent
 from tests.apps.console.screen.stage import opened
 
@@ -36,6 +38,25 @@ async def test_ctrl_c_stops_it_too(tmp_path):
         await stage.shows("stopped; the agent says: end_turn")
 
 
+async def test_ctrl_c_held_down_stops_and_does_not_leave(tmp_path):
+    agent = ScriptedAgent(1)
+    async with opened(agent, tmp_path, version=1, held=60.0) as stage:
+        await stage.send("Go")
+        asked = await agent.next("session/prompt")
+        await stage.type("next")
+        await stage.press("ctrl+c")
+        await agent.next("session/cancel")
+        agent.finish(asked, "cancelled")
+        await stage.shows("● ready")
+        await stage.press("ctrl+c", "ctrl+c", "ctrl+c")
+        assert (stage.prompt, stage.app.is_running) == ("next", True)
+        presses.HELD = presses.REPEATING = 0.0
+        await stage.press("ctrl+c")
+        assert stage.prompt == ""
+        await stage.press("ctrl+c")
+        await stage.shows("Press Ctrl-C again to leave.")
+
+
 async def test_questions_that_are_open_are_answered_when_the_turn_is_stopped(tmp_path, version):
     agent, allowed = Agent("asker", version="1"), []
 
@@ -54,17 +75,29 @@ async def test_questions_that_are_open_are_answered_when_the_turn_is_stopped(tmp
         assert "Permission" not in stage.text
 
 
-async def test_a_second_press_kills_an_agent_that_does_not_stop(tmp_path, monkeypatch):
+async def test_a_second_press_kills_an_agent_that_does_not_stop(tmp_path):
     agent = ScriptedAgent(1)
-    async with opened(agent, tmp_path, version=1) as stage:
+    async with opened(agent, tmp_path, version=1, held=60.0) as stage:
         await stage.send("Go")
         await agent.next("session/prompt")
         await stage.press("escape")
         await agent.next("session/cancel")
-        await stage.press("escape")
+        await stage.press("escape", "escape")
         assert stage.app.agent.state == "ready"  # the same press, held down
-        monkeypatch.setattr(app_module, "KEY_REPEAT", -1.0)
+        presses.HELD = presses.REPEATING = 0.0
         await stage.press("escape")
+        await stage.shows("was ended, because it did not stop", "gone, F5 starts it again")
+
+
+@pytest.mark.parametrize("key", ["escape", "ctrl+c"])
+async def test_ctrl_c_kills_an_agent_that_is_told_to_stop_at_once(tmp_path, key):
+    agent = ScriptedAgent(1)
+    async with opened(agent, tmp_path, version=1, held=60.0) as stage:
+        await stage.send("Go")
+        await agent.next("session/prompt")
+        await stage.press(key)
+        await agent.next("session/cancel")
+        await stage.press("ctrl+c")
         await stage.shows("was ended, because it did not stop", "gone, F5 starts it again")
 
 
@@ -79,8 +112,7 @@ async def test_busy_is_read_from_the_request_that_is_open(tmp_path):
         await stage.shows("● ready")
 
 
-async def test_an_agent_that_worked_by_itself_and_was_stopped_lives_on(tmp_path, monkeypatch):
-    monkeypatch.setattr(app_module, "KEY_REPEAT", -1.0)
+async def test_an_agent_that_worked_by_itself_and_was_stopped_lives_on(tmp_path):
     agent = ScriptedAgent(2)
     async with opened(agent, tmp_path, version=2) as stage:
         agent.update("state_update", state="running")
@@ -194,8 +226,7 @@ async def test_what_is_sent_now_is_not_held_by_the_stop_that_it_needs(tmp_path):
         await stage.idle()
 
 
-async def test_what_waits_stays_held_when_the_agent_that_did_not_stop_is_started_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(app_module, "KEY_REPEAT", -1.0)
+async def test_what_waits_stays_held_when_the_agent_that_did_not_stop_is_started_again(tmp_path):
     agent = ScriptedAgent(1)
     agent.on("session/resume", {})
     async with opened(agent, tmp_path, version=1) as stage:

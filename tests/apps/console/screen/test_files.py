@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import mimetypes
 import os
 import sys
 
 import pytest
 
+from accord.apps.console.attachments import read_attachment
 from accord.apps.console.screen.files import best_matches, list_files
 from accord.apps.console.screen.mentions import content_of, mentioned, pasted_file, quoted
 from accord.session.capabilities import AgentCapabilities
@@ -48,6 +50,33 @@ def test_each_file_goes_as_the_agent_can_take_it(tmp_path):
     kinds = [type(block) for block in content_of(text, tmp_path, everything)[1:]]
     assert kinds == [Resource, ResourceLink, Image, Audio, ResourceLink]
     assert {type(block) for block in content_of(text, tmp_path, AgentCapabilities())[1:]} == {ResourceLink}
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "mime_type"),
+    [
+        ("x.webp", Image, "image/webp"),
+        ("X.WEBP", Image, "image/webp"),
+        ("x.ogg", Audio, "audio/ogg"),
+        ("x.oga", Audio, "audio/ogg"),
+        ("x.opus", Audio, "audio/ogg"),
+        ("x.flac", Audio, "audio/flac"),
+        ("x.m4a", Audio, "audio/mp4"),
+        ("x.mp3", Audio, "audio/mpeg"),
+        ("x.png", Image, "image/png"),
+    ],
+)
+def test_pictures_and_sounds_are_known_also_where_the_system_has_no_table_of_them(
+    tmp_path, monkeypatch, name, kind, mime_type
+):
+    monkeypatch.setattr(mimetypes, "_db", mimetypes.MimeTypes())  # what Python knows by itself
+    (tmp_path / name).write_bytes(b"content")
+    everything = AgentCapabilities(image=True, audio=True, embedded_context=True)
+    attached = read_attachment("image" if kind is Image else "audio", tmp_path / name).block(everything)
+    _, named = content_of(f"@{name}", tmp_path, everything)
+    _, link = content_of(f"@{name}", tmp_path, AgentCapabilities())
+    assert (type(attached), type(named), type(link)) == (kind, kind, ResourceLink)
+    assert {getattr(each, "mime_type", None) for each in (attached, named, link)} == {mime_type}
 
 
 @pytest.mark.parametrize("name", ODD_NAMES)

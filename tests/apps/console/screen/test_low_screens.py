@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from accord import Agent, Turn
+from accord.apps.console.screen.widgets.lines import LinesView
+from accord.apps.console.screen.widgets.questions import QuestionDock
 from accord.session.requests import PermissionOption
 from tests.apps.console.screen.stage import opened
 
@@ -46,6 +48,17 @@ async def test_all_answers_and_the_prompt_are_on_a_low_screen(tmp_path, size):
         await stage.press("n")
         await stage.until(lambda: stage.app.main.questions.question is None)
         assert not stage.app.main.has_class("tight")
+
+
+@pytest.mark.parametrize("size", [(40, 10), (80, 24)])
+async def test_a_question_has_its_share_of_the_screen_though_nobody_was_told_its_size(tmp_path, monkeypatch, size):
+    monkeypatch.setattr(QuestionDock, "on_resize", lambda self: None)
+    monkeypatch.setattr(LinesView, "on_resize", lambda self, event: None)
+    async with opened(asker(), tmp_path, size=size) as stage:
+        await stage.send("Go")
+        await stage.shows("Run it", "$ echo 0", *(f"  {name}" for name in ANSWERS), "Ask for a change")
+        await stage.press("escape")
+        await stage.idle()
 
 
 @pytest.mark.parametrize("size", SIZES)

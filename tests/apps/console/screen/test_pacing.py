@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 
-from accord.apps.console.screen import app as app_module
 from accord.apps.console.screen.pacing import Pace, portions
 from accord.session import Transcript
 from accord.session.content import Image, Text
@@ -43,8 +42,7 @@ async def test_others_get_a_turn_while_very_much_is_taken_in():
     assert turns >= 5
 
 
-async def test_who_kills_a_flood_does_not_have_to_read_it(tmp_path, monkeypatch):
-    monkeypatch.setattr(app_module, "KEY_REPEAT", -1.0)
+async def test_who_kills_a_flood_does_not_have_to_read_it(tmp_path):
     agent = ScriptedAgent(1)
     async with opened(agent, tmp_path, version=1) as stage:
         await stage.send("Go")

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from accord import Agent, Turn
+from accord.apps.console.screen import presses
 from accord.apps.console.screen.drawing.drawn_diffs import MINUS
-from accord.apps.console.screen.widgets import permission
 from accord.apps.console.screen.widgets.lines import LinesView
 from accord.session.entities import Diff, FileChange, Location
 from accord.session.requests import PermissionOption
@@ -179,19 +179,116 @@ async def test_a_key_that_comes_too_early_answers_nothing(tmp_path):
 
 
 async def test_a_key_held_down_answers_only_one_question(tmp_path):
-    agent, allowed = asker(questions=2)
-    async with opened(agent, tmp_path) as stage:
+    agent, allowed = asker(questions=3)
+    async with opened(agent, tmp_path, held=60.0) as stage:
         await stage.send("Go")
         await stage.asked()
         await stage.until(lambda: stage.app.main.questions.has_the_focus)
         await stage.press("y")
-        permission.SETTLING = 60.0
         await stage.shows("Edit f1.py")
+        await stage.asked()
         await stage.until(lambda: stage.app.main.questions.has_the_focus)
+        await stage.press("y", "y", "y")
+        assert (allowed, stage.prompt) == ([True], "")
+        presses.HELD = presses.REPEATING = 0.0  # as if it had been let go for long enough
         await stage.press("y")
-        assert allowed == [True]
-        assert stage.prompt == ""
+        await stage.shows("Edit f2.py")
+        await stage.asked()
+        await stage.until(lambda: stage.app.main.questions.has_the_focus)
+        presses.HELD = presses.REPEATING = 60.0
+        await stage.press("n")
+        await stage.idle()
+        assert allowed == [True, True, False]
+
+
+async def test_a_question_that_comes_under_a_page_does_not_take_the_keys_typed_after_it(tmp_path):
+    asks = asyncio.Event()
+    agent, allowed = Agent("asker", version="1"), []
+
+    @agent.prompt
+    async def ask(turn: Turn) -> None:
+        await asks.wait()
+        async with turn.tool_call("Do it") as call:
+            allowed.append(await turn.allowed(call))
+
+    async with opened(agent, tmp_path) as stage:
+        await stage.send("Go")
+        await stage.press("f1")
+        await stage.until(lambda: stage.app.screen is not stage.app.main)
+        asks.set()
+        await stage.until(lambda: stage.app.main.questions.question is not None)
+        await stage.press("escape")
+        await stage.asked()
+        await stage.shows("tab to answer")
+        await stage.type("also")
+        assert (allowed, stage.prompt) == ([], "also")
+        await stage.press("tab", "n")
+        await stage.idle()
+
+
+async def test_a_question_that_comes_while_an_editor_has_the_terminal_does_not_take_its_keys(tmp_path):
+    asks = asyncio.Event()
+    agent, allowed = Agent("asker", version="1"), []
+
+    @agent.prompt
+    async def ask(turn: Turn) -> None:
+        await asks.wait()
+        async with turn.tool_call("Do it") as call:
+            allowed.append(await turn.allowed(call))
+
+    async with opened(agent, tmp_path) as stage:
+        await stage.send("Go")
+        async with stage.app.handing_over._terminal:
+            asks.set()
+            await stage.asked()
+        await stage.type("also")
+        assert (allowed, stage.prompt) == ([], "also")
+        await stage.press("tab", "n")
+        await stage.idle()
+
+
+async def test_another_question_under_a_page_does_not_take_the_keys_from_the_one_that_was_there(tmp_path):
+    agent, allowed = asker(questions=2, at_once=True)
+    async with opened(agent, tmp_path) as stage:
+        await stage.send("Go")
+        await stage.until(lambda: len(stage.talk.asking.questions) == 2)
+        await stage.asked()
+        await stage.until(lambda: stage.app.main.questions.has_the_focus)
+        await stage.press("f1")
+        await stage.until(lambda: stage.app.screen is not stage.app.main)
         stage.talk.asking.first.decline()
+        await stage.until(lambda: len(stage.talk.asking.questions) == 1)
+        await stage.press("escape")
+        await stage.asked()
+        await stage.type("also")
+        assert (True in allowed, stage.prompt) == (False, "also")
+        await stage.press("tab", "n")
+        await stage.idle()
+
+
+@pytest.mark.parametrize("by", ["page", "terminal"])
+async def test_a_question_that_is_seen_again_takes_a_moment(tmp_path, by):
+    agent, allowed = asker()
+    async with opened(agent, tmp_path, settling=60.0) as stage:
+        await stage.send("Go")
+        await stage.asked()
+        await stage.until(lambda: stage.app.main.questions.has_the_focus)
+        bar = stage.app.main.questions._bar
+        assert bar is not None
+        bar._came_at -= 100.0
+        assert not bar.is_settling
+        if by == "page":
+            await stage.press("f1")
+            await stage.until(lambda: stage.app.screen is not stage.app.main)
+            await stage.press("escape")
+            await stage.until(lambda: stage.app.screen is stage.app.main)
+        else:
+            stage.app.app_resume_signal.publish(stage.app)
+        await stage.until(lambda: bar.is_settling)
+        await stage.press("a")
+        assert (allowed, stage.prompt) == ([], "a")
+        bar._came_at -= 100.0
+        await stage.press("tab", "n")
         await stage.idle()
 
 

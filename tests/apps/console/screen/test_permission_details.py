@@ -8,19 +8,21 @@ from typing import Any
 import pytest
 
 from accord import Agent, Turn
+from accord.apps.console.screen.widgets.lines import LinesView
 from accord.session.entities import Diff, FileChange, Location
+from accord.testing import ScriptedAgent
 from tests.apps.console.screen.stage import Stage, opened
 
 NUMBERED = "".join(f"{number:04}|" for number in range(250))
 
 
-def asker(**what: Any) -> Agent:
+def asker(title: str = "Do it", **what: Any) -> Agent:
     """An agent that asks for one tool call."""
     agent = Agent("asker", version="1")
 
     @agent.prompt
     async def ask(turn: Turn) -> None:
-        async with turn.tool_call("Do it", **what) as call:
+        async with turn.tool_call(title, **what) as call:
             await turn.allowed(call)
 
     return agent
@@ -120,3 +122,81 @@ async def test_what_the_diff_shows_is_not_said_again(tmp_path, version):
             assert "input" not in await detail_of(stage)
             await stage.press("n")
             await stage.idle()
+
+
+async def test_no_line_of_a_title_is_taken_for_the_end_of_the_one_before(tmp_path, version):
+    agent = asker("echo ok #\nrm -rf ~", kind="execute")
+    async with opened(agent, tmp_path, version=version) as stage:
+        assert (await detail_of(stage)).splitlines() == ["title: echo ok #", "       rm -rf ~"]
+        await stage.press("n")
+        await stage.idle()
+
+
+@pytest.mark.parametrize("size", [(100, 30), (80, 24)])
+async def test_a_long_title_is_not_cut(tmp_path, version, size):
+    async with opened(asker(NUMBERED, kind="execute"), tmp_path, version=version, size=size) as stage:
+        assert f"title:{NUMBERED}" in re.sub(r"\s", "", await detail_of(stage))
+        await stage.press("n")
+        await stage.idle()
+
+
+@pytest.mark.parametrize("title", ["Do it", "first &&\nsecond"])
+async def test_a_title_that_is_shown_is_not_said_again(tmp_path, version, title):
+    raw = {"command": "first &&\nsecond"}
+    async with opened(asker(title, kind="execute", raw_input=raw), tmp_path, version=version) as stage:
+        assert (await detail_of(stage)).splitlines() == ["$ first &&", "  second"]
+        await stage.press("n")
+        await stage.idle()
+
+
+@pytest.mark.parametrize("version", [2, "2-draft"])
+async def test_a_title_of_the_question_does_not_hide_what_the_tool_call_is_called(tmp_path, version):
+    agent = ScriptedAgent(version)
+
+    async def answer(asked: Any) -> None:
+        agent.begin(asked)
+        call = {"toolCallId": "c", "title": "Delete all", "name": "remove_tree", "kind": "other"}
+        options = [{"optionId": "no", "name": "No", "kind": "reject_once"}]
+        about = {"title": "Look around", "subject": {"type": "tool_call", "toolCall": call}, "options": options}
+        await agent.ask("session/request_permission", {"sessionId": agent.session_id, **about})
+        agent.finish(asked)
+
+    agent.on("session/prompt", answer)
+    async with opened(agent, tmp_path, version=version) as stage:
+        detail = await detail_of(stage)
+        await stage.shows("Look around")
+        assert detail.splitlines() == ["tool call: Delete all", "tool: remove_tree"]
+        await stage.press("n")
+        await stage.idle()
+
+
+async def test_a_file_that_goes_away_does_not_hide_what_the_tool_is_given(tmp_path):
+    change = FileChange(operation="delete", path="/a.txt", old_text="old\n")
+    agent = asker(kind="edit", content=[Diff(changes=[change])], raw_input={"content": "something else"})
+    async with opened(agent, tmp_path, version=1) as stage:
+        assert '"content": "something else"' in await detail_of(stage)
+        await stage.press("n")
+        await stage.idle()
+
+
+@pytest.mark.parametrize("size", [(80, 12), (40, 18)])
+@pytest.mark.parametrize("told", ["title", "command"])
+async def test_paging_down_shows_every_line(tmp_path, size, told):
+    words = " ".join(f"w{number}" for number in range(400))
+    title, raw = (words, None) if told == "title" else ("x " * 195, {"command": words})
+    async with opened(asker(title=title, kind="execute", raw_input=raw), tmp_path, size=size) as stage:
+        await stage.send("Go")
+        await stage.asked()
+        await stage.until(lambda: stage.app.main.questions.has_the_focus)
+        detail = stage.app.main.questions.query_one(LinesView)
+        seen: set[str] = set()
+        before = None
+        while before != (before := (detail.scroll_offset, detail.virtual_size)):
+            top = detail.scroll_offset.y
+            seen.update(detail._line(top + row).text.strip() for row in range(detail.size.height))
+            await stage.press("pagedown")
+        assert detail._ink is not None
+        lines = [strip.text.strip() for part in detail._sheet.parts(detail._ink) for strip in part.lines(detail._ink)]
+        assert [line for line in lines if line and line not in seen] == []
+        await stage.press("escape")
+        await stage.idle()

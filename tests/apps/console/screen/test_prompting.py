@@ -164,6 +164,52 @@ async def test_what_waits_when_the_screen_or_its_tab_is_left_is_kept(tmp_path):
     assert kept(state) == [(one, "one"), (one, "two"), (other, "three"), (other, "four")]
 
 
+def refusing() -> ScriptedAgent:
+    agent = ScriptedAgent(1)
+    agent.on("session/new", lambda asked: asked.fail(-32603, "no session today"))
+    return agent
+
+
+def silent() -> ScriptedAgent:
+    agent = ScriptedAgent(1)
+    agent.on("initialize", None)
+    return agent
+
+
+@pytest.mark.parametrize("never_there", [silent, refusing])
+async def test_what_was_written_for_a_session_that_never_came_comes_back_with_up(tmp_path, never_there):
+    state = tmp_path / "state"
+    async with opened(never_there(), tmp_path, version=1, state=state, ready=False) as stage:
+        for text in ("first", "second"):
+            await stage.send(text)
+        await stage.shows("Next", "2 second")
+        await stage.type("half a thought")
+        key = stage.app.opening.agent.key
+    assert kept(state) == [("", "first"), ("", "second"), ("", "half a thought")]
+    assert Prompts(state).last_session(key, tmp_path) is None
+    async with opened(silent(), tmp_path, version=1, state=state, ready=False) as stage:
+        for text in ("half a thought", "second", "first"):
+            await stage.press("up")
+            assert stage.prompt == text
+
+
+async def test_a_draft_without_a_session_outlives_its_tab(tmp_path):
+    state = tmp_path / "state"
+    async with opened(silent(), tmp_path, version=1, state=state, ready=False) as stage:
+        first = stage.talk
+        await stage.press("ctrl+n")
+        await stage.until(lambda: stage.talk is not first)
+        await stage.type("half a thought")
+        await stage.press("alt+w")
+        await stage.until(lambda: stage.talk is first)
+        assert stage.prompt == ""
+        await stage.press("up")
+        assert stage.prompt == "half a thought"
+        await stage.press("down")
+        assert stage.prompt == ""
+    assert kept(state) == [("", "half a thought")]
+
+
 async def test_ctrl_c_puts_a_draft_aside_and_up_brings_it_back(tmp_path):
     agent, _ = echo()
     async with opened(agent, tmp_path) as stage:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from accord import Agent, Turn
+from accord.apps.console.history import Prompts
+from accord.apps.console.screen.drafts import Drafts
 from accord.session.content import Text
 from accord.session.updates import MessagePiece
 from accord.store import MemoryStore
@@ -167,6 +169,26 @@ async def test_each_session_keeps_its_draft_also_when_the_screen_is_closed(tmp_p
         await stage.type("ought")
     async with opened(agent, tmp_path, state=state, resume=session_id) as stage:
         await stage.until(lambda: stage.prompt == "half a thought")
+
+
+async def test_a_draft_that_comes_when_something_else_is_written_already_comes_back_with_up(tmp_path):
+    agent = ScriptedAgent(1)
+    agent.on("initialize", None)
+    agent.on("session/resume", {})
+    state = tmp_path / "state"
+    Drafts(state).keep("s", "written long ago")
+    async with opened(agent, tmp_path, version=1, state=state, resume="s", ready=False) as stage:
+        asked = await agent.next("initialize")
+        await stage.type("new words")
+        asked.answer({"protocolVersion": 1, "agentCapabilities": {"sessionCapabilities": {"resume": {}}}})
+        await stage.until(lambda: stage.talk.is_open)
+        assert stage.prompt == "new words"
+        await stage.press("up")
+        assert stage.prompt == "written long ago"
+        await stage.press("down")
+        assert stage.prompt == "new words"
+    assert Drafts(state).of("s") == "new words"
+    assert [(each.session_id, each.text) for each in Prompts(state).listed()] == [("s", "written long ago")]
 
 
 @pytest.mark.parametrize("can", ["resume", "load", "nothing"])

@@ -56,9 +56,6 @@ __all__ = ["Console"]
 
 log = logging.getLogger("accord.console")
 
-KEY_REPEAT = 0.5
-"""A second press within so many seconds is the first one held down: it does not kill."""
-
 
 class Console(App[int]):
     """`opening` says which agent and where."""
@@ -100,11 +97,14 @@ class Console(App[int]):
         self.ending = Ending(self.exit)
         self.main = MainScreen()
         self.main.prompt.writing = self.prompting
+        self.presses = self.main.questions.presses
         self.showing = Showing(self)
         self._tasks: set[asyncio.Task[Any]] = set()
         self.faults: list[BaseException] = []
         """What failed and should not have: our own mistakes."""
         self._last_interrupt = 0.0
+        self._has_stopped = False
+        """By a Ctrl-C that may still be held down: then it does nothing else."""
         for theme in THEMES:
             self.register_theme(theme)
         self.theme = opening.theme or usual_theme(os.environ)
@@ -274,8 +274,11 @@ class Console(App[int]):
     # keys
 
     async def on_event(self, event: events.Event) -> None:
-        if isinstance(event, events.Key | events.Paste) and not event.is_forwarded and await self.keyboard.takes(event):
-            return
+        if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
+            if isinstance(event, events.Key):
+                self.presses.note((event.character if event.is_printable else None) or event.key)
+            if await self.keyboard.takes(event):
+                return
         await super().on_event(event)
 
     async def does(self, key: str) -> bool:
@@ -287,7 +290,7 @@ class Console(App[int]):
         if self.shell.is_running(talk):
             self.begin(self.shell.stop(talk))
         elif talk.is_stopping:
-            if time.monotonic() - talk.stopping_since > KEY_REPEAT:
+            if not self.presses.is_held("escape"):
                 talk.kill()
         elif talk.is_busy:
             self.begin(talk.stop())
@@ -295,6 +298,7 @@ class Console(App[int]):
             self.prompting.focus()
 
     def action_interrupt(self) -> None:
+        self._has_stopped = self._has_stopped and self.presses.is_held("ctrl+c")
         selected = self.screen.get_selected_text() or (self.prompt.selected_text if self.prompt.has_focus else "")
         if selected:
             self.copy_to_clipboard(selected)
@@ -303,7 +307,10 @@ class Console(App[int]):
         elif self.screen is not self.main:
             self.screen.dismiss(None)
         elif self.talk.is_busy or self.shell.is_running(self.talk):
+            self._has_stopped = True
             self.action_stop()
+        elif self._has_stopped:
+            return
         elif self.prompt.text:
             self.prompting.put_aside()
         elif time.monotonic() - self._last_interrupt < 3:

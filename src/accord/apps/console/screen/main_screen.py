@@ -77,6 +77,9 @@ class MainScreen(Screen[None]):
         # A plan, a queue or a long prompt may come while something is asked: then there is less room for that.
         self.screen_layout_refresh_signal.subscribe(self, self._fit)  # pyright: ignore[reportUnknownMemberType]
 
+    def on_screen_resume(self) -> None:
+        self.questions.settle()
+
     def _fit(self, _: object) -> None:
         self.questions.fit(self.size.height)
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from mimetypes import guess_type
 from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote
 
-from accord.apps.console.attachments import read_attachment
+from accord.apps.console.attachments import mime_type_of, read_attachment
 from accord.apps.console.failures import UsageWrong
 from accord.apps.console.sanitising import encodable
 from accord.local.written_paths import kind_of, path_of
@@ -59,7 +58,7 @@ def content_of(text: str, cwd: Path, can: AgentCapabilities) -> list[Content]:
 
 
 def _block(path: Path, can: AgentCapabilities) -> Content:
-    link = ResourceLink(uri=path.as_uri(), name=encodable(path.name), mime_type=guess_type(path.name)[0])
+    link = ResourceLink(uri=path.as_uri(), name=encodable(path.name), mime_type=mime_type_of(path))
     kind = _kind(path)
     if kind_of(path) != "file":
         return link  # to open a pipe or a device may last for ever, and take what another was to read
@@ -74,7 +73,7 @@ def _block(path: Path, can: AgentCapabilities) -> Content:
 
 
 def _kind(path: Path) -> Literal["file", "image", "audio"]:
-    mime_type = guess_type(path.name)[0] or ""
+    mime_type = mime_type_of(path) or ""
     if mime_type in ("image/png", "image/jpeg", "image/gif", "image/webp"):
         return "image"
     return "audio" if mime_type.startswith("audio/") else "file"

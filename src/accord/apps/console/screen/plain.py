@@ -91,7 +91,7 @@ class _Plain:
     def _answers(self) -> Answers:
         asked, person, printer = self._asked, self._person, self._printer
         return Answers(
-            permission=policy_of(asked.permissions or "ask", asking(person), printer.decided),
+            permission=policy_of(asked.permissions or "ask", asking(person, str(asked.cwd)), printer.decided),
             elicitation=asked_of(person),
             choose_login=chooser(asked.login, person),
             run_login=run_in_terminal,

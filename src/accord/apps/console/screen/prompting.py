@@ -144,9 +144,9 @@ class Prompting:
 
     def keep(self, talk: Talk, text: str) -> None:
         """For other screens, and for `--continue`: in the order of the calls, each once."""
-        if self._kept is None or talk.session_id is None:
+        if self._kept is None:
             return
-        self._unkept.append((Path(talk.cwd), talk.session_id, text))
+        self._unkept.append((Path(talk.cwd), talk.session_id or "", text))
         if self._keeping is None or self._keeping.done():
             self._keeping = self._app.begin(self._keep(self._kept))
 
@@ -154,10 +154,18 @@ class Prompting:
         while self._unkept:
             await asyncio.to_thread(kept.add, self._app.opening.agent.key, *self._unkept.popleft())
 
+    def keep_unsent(self, talk: Talk, text: str) -> None:
+        """What was written and has no other place to stay; it comes back with Up."""
+        if text.strip():
+            self._remember(text)
+            self.keep(talk, text)
+
     def keep_waiting(self, talk: Talk) -> None:
-        """What waits there will not be sent any more, and is not lost."""
+        """What waits there, and a draft that has no session to be kept for, will not be sent any more: not lost."""
         while talk.queue:
             self.keep(talk, talk.queue.pop(0))
+        if talk.session_id is None:
+            self.keep_unsent(talk, talk.draft)
 
     async def kept(self) -> None:
         """Wait until everything is, also what was not sent."""

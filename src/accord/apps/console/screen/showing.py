@@ -82,8 +82,11 @@ class Showing:
         app = self._app
         if talk.session_id is not None and not talk.has_its_draft:
             talk.has_its_draft = True
+            draft = app.drafts.of(talk.session_id)
             if not app.prompt.text:
-                app.prompt.take(app.drafts.of(talk.session_id))
+                app.prompt.take(draft)
+            elif draft != app.prompt.text:
+                app.prompting.keep_unsent(talk, draft)
 
     def _welcome(self, talk: Talk) -> None:
         app, session = self._app, talk.session
@@ -107,7 +110,10 @@ class Showing:
             return
         self._call_for_attention()
         is_writing = bool(app.prompt.text) or time.monotonic() - app.prompt.typed_at < _TYPING
-        if had_focus or not is_writing:
+        is_covered = app.screen is not app.main or app.handing_over.is_away
+        if is_covered and had_focus:  # whoever comes back has not seen this one
+            app.prompting.focus()
+        elif not is_covered and (had_focus or not is_writing):
             app.call_after_refresh(dock.take_focus)
 
     def _call_for_attention(self) -> None:
@@ -116,8 +122,9 @@ class Showing:
             self._app.bell()
 
     def come_back(self, _: object) -> None:
-        """After the shell's fg: the terminal is empty, and Textual draws only what has changed."""
+        """After an editor, a login or the shell's fg: the terminal is empty, and Textual draws only what has changed."""
         self._app.refresh(layout=True)
+        self._app.main.questions.settle()
         self.window_title()
 
     def window_title(self) -> None:

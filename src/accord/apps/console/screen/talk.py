@@ -58,7 +58,6 @@ class Talk:
         self.is_new = False
         """Its session was begun for it, and not taken up."""
         self.is_stopping = False
-        self.stopping_since = 0.0
         self.is_cut_off = False
         """The connection ended in the middle of a turn."""
         self.busy_since: float | None = None
@@ -163,8 +162,7 @@ class Talk:
     async def _cancel(self) -> None:
         session = self.session
         assert session is not None
-        if not self.is_stopping:
-            self.is_stopping, self.stopping_since = True, time.monotonic()
+        self.is_stopping = True
         self._tell("status")
         if self._composing is None or not self._composing.cancel():
             await session.cancel()

@@ -10,13 +10,14 @@ from rich.style import Style
 from rich.text import Text
 from textual.strip import Strip
 
+from accord.apps.console.given import command_of, untold_input
 from accord.apps.console.sanitising import one_line, visible
 from accord.apps.console.screen.blocks.block import INDENT, Block, indented
 from accord.apps.console.screen.blocks.messages import shown
 from accord.apps.console.screen.drawing.diffs import FileDiff, file_diffs
 from accord.apps.console.screen.drawing.drawn_diffs import diff_parts, draw_diff, figures, file_heading
 from accord.apps.console.screen.drawing.ink import Ink, Palette
-from accord.apps.console.screen.drawing.inputs import command_of, command_parts, open_value, untold_input
+from accord.apps.console.screen.drawing.inputs import any_tells, command_parts, open_value
 from accord.apps.console.screen.drawing.parts import Draw, Frame, Part, first_lines, unframed
 from accord.apps.console.screen.drawing.places import short_path
 from accord.apps.console.screen.drawing.streaming import StreamedMarkdown
@@ -186,8 +187,8 @@ class ToolCallBlock(Block):
             call.raw_input,
             self._cwd,
             paths=[*in_diffs, *(place.path for place in call.locations)],
-            diffs=self.diffs,
             texts=[call.title or "", *(shown(item.content) for item in call.content if isinstance(item, ContentItem))],
+            is_in_diffs=partial(any_tells, self.diffs),
         )
         parts = [] if command is None or is_told else command_parts(command, _inside)
         return [*parts, *open_value("input", untold, _inside)]

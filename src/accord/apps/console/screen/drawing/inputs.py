@@ -1,106 +1,52 @@
-"""What a tool was given. Law: what is not told beside it is shown, and nothing of that is cut."""
+"""How what a tool is given looks. Law: nothing of it is cut."""
 
 from __future__ import annotations
 
-import os
-import shlex
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
-import msgspec
 from rich.text import Text
 from textual.strip import Strip
 
+from accord.apps.console.given import tells, value_text
 from accord.apps.console.sanitising import visible
-from accord.apps.console.screen.drawing.diffs import FileDiff
+from accord.apps.console.screen.drawing.diffs import FileDiff, Sign
 from accord.apps.console.screen.drawing.growing import GrowingLines
 from accord.apps.console.screen.drawing.ink import Ink
 from accord.apps.console.screen.drawing.parts import Frame, Part, unframed
 
-__all__ = ["command_of", "command_parts", "open_value", "untold_input"]
-
-# What tools mostly call their arguments. Another name only means that something is said twice.
-_COMMANDS = ("command", "cmd")
-_DIRECTORIES = ("cwd", "directory", "workdir")
-_PATHS = ("path", "file_path", "filePath", "abs_path", "absolute_path")
-_TEXTS = ("content", "old_text", "new_text", "old_string", "new_string", "old_str", "new_str", "file_text")
-_SHORT = 100
+__all__ = ["any_tells", "command_parts", "named_parts", "open_value"]
 
 
-def command_of(raw_input: Any) -> str | None:
-    """The command line in a tool call's raw input, where agents mostly put it; its words quoted as a shell wants it."""
-    for name in _COMMANDS:
-        found = _members(raw_input).get(name)
-        if isinstance(found, str):
-            return found
-        if isinstance(found, list):
-            return shlex.join(map(str, cast("list[Any]", found)))
-    return None
-
-
-def untold_input(
-    raw_input: Any, cwd: str, *, paths: Collection[str], diffs: Sequence[FileDiff], texts: Collection[str]
-) -> Any:
-    """All of it but the command, and what the paths, diffs and texts beside it say in full; None if that is nothing."""
-    if not isinstance(raw_input, dict):
-        return raw_input
-    members = dict(_members(raw_input))
-    taken = next((name for name in _COMMANDS if isinstance(members.get(name), str | list)), None)
-    left: dict[str, Any] = {}
-    for name, value in members.items():
-        is_told = isinstance(value, str) and (
-            (name in _DIRECTORIES and _whole(value, cwd) == _whole(cwd, cwd))
-            or (name in _PATHS and _whole(value, cwd) in paths)
-            or (name in _TEXTS and any(_tells(diff, value) for diff in diffs))
-            or (name == "description" and value in texts)
-        )
-        if name != taken and not is_told:
-            left[name] = value
-    return left or None
+def any_tells(diffs: Sequence[FileDiff], text: str) -> bool:
+    """Whether one of the diffs shows the text, or the changes of which it is the outcome."""
+    return any(tells(_sides(diff, "-"), _sides(diff, "+"), text) for diff in diffs)
 
 
 def open_value(name: str, value: Any, frame: Frame = unframed) -> list[Part]:
-    """A value that the protocol leaves open: its members a line each, as JSON."""
+    """A value that the protocol leaves open, below its name."""
     if value is None:
         return []
-    if isinstance(value, str):
-        text = value
-    elif isinstance(value, dict):
-        text = "\n".join(f"{_json(key)}: {_json(each)}" for key, each in _members(value).items())
-    else:
-        text = _json(value)
-    return [Part(frame(partial(_name, name))), *GrowingLines(_lines, frame, visible(text)).parts]
+    return [Part(frame(partial(_name, name))), *GrowingLines(_lines, frame, value_text(value)).parts]
+
+
+def named_parts(name: str, text: str) -> list[Part]:
+    """A text as it is, beside its name."""
+    return list(GrowingLines(_lines, text=_hanging(f"{name}: ", text)).parts)
 
 
 def command_parts(command: str, frame: Frame = unframed) -> list[Part]:
     """The line as it would run."""
-    text = "$ " + visible(command).replace("\n", "\n  ")
-    return list(GrowingLines(_command_lines, frame, text).parts)
+    return list(GrowingLines(_command_lines, frame, _hanging("$ ", command)).parts)
 
 
-def _members(value: Any) -> Mapping[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+def _hanging(sign: str, text: str) -> str:
+    return sign + visible(text).replace("\n", "\n" + " " * len(sign))
 
 
-def _whole(path: str, cwd: str) -> str:
-    return os.path.normpath(os.path.join(cwd, path))  # noqa: PTH118  # the text of it, nothing is looked up
-
-
-def _tells(diff: FileDiff, text: str) -> bool:
-    """Whether the text is a piece of what the diff shows, or the whole of which it shows the changes."""
-    text = text.replace("\r\n", "\n")
-    olds, news = ([_side(hunk.lines, sign) for hunk in diff.hunks] for sign in "-+")
-    return any(text.rstrip("\n") in side for side in [*olds, *news]) or bool(news and all(new in text for new in news))
-
-
-def _side(lines: Sequence[Any], sign: str) -> str:
-    return "\n".join(line.text for line in lines if line.sign in (" ", sign))
-
-
-def _json(value: Any) -> str:
-    short = msgspec.json.encode(value)
-    return (short if len(short) <= _SHORT else msgspec.json.format(short, indent=2)).decode()
+def _sides(diff: FileDiff, sign: Sign) -> list[str]:
+    return ["\n".join(line.text for line in hunk.lines if line.sign in (" ", sign)) for hunk in diff.hunks]
 
 
 def _name(name: str, ink: Ink) -> list[Strip]:

@@ -8,13 +8,14 @@ from functools import partial
 from rich.text import Text
 from textual.strip import Strip
 
+from accord.apps.console.given import command_of, untold_input, untold_names
 from accord.apps.console.sanitising import one_line, visible
 from accord.apps.console.screen.blocks.messages import shown
 from accord.apps.console.screen.blocks.tool_calls import ICONS
 from accord.apps.console.screen.drawing.diffs import FileDiff, file_diffs
 from accord.apps.console.screen.drawing.drawn_diffs import diff_parts, file_heading
 from accord.apps.console.screen.drawing.ink import Ink
-from accord.apps.console.screen.drawing.inputs import command_of, command_parts, open_value, untold_input
+from accord.apps.console.screen.drawing.inputs import any_tells, command_parts, named_parts, open_value
 from accord.apps.console.screen.drawing.parts import Part
 from accord.apps.console.screen.drawing.places import short_path
 from accord.apps.console.screen.drawing.streaming import StreamedMarkdown
@@ -39,7 +40,9 @@ def kind_and_title(asked: RequestPermission) -> tuple[str, str]:
 
 
 def permission_parts(asked: RequestPermission, cwd: str, ink: Ink) -> Iterator[Part]:
-    """What would be done."""
+    """What would be done, by every name that the agent has for it."""
+    for what, name in untold_names(asked, kind_and_title(asked)[1]):
+        yield from named_parts(what, name)
     if asked.description:
         yield from StreamedMarkdown(visible(asked.description)).parts
     match asked.subject:
@@ -84,8 +87,8 @@ def _tool_call(call: ToolCallPatch, title: str | None, cwd: str, ink: Ink) -> It
         call.raw_input or None,
         cwd,
         paths=in_diffs | {place.path for place in places},
-        diffs=diffs,
-        texts=[*texts, title or call.title or ""],
+        texts=[*texts, title or "", call.title or ""],
+        is_in_diffs=partial(any_tells, diffs),
     )
     yield from open_value("input", untold)
     for item in content:

@@ -157,6 +157,12 @@ class BlocksView(ScrollView):
                 break
         self._let_go()
 
+    def _measure_window(self) -> None:
+        for _ in range(3):
+            self._sum()
+            if not self._draw_window():
+                break
+
     def _anchor(self) -> Anchor | None:
         """What stays in its place: a block, which part of it, and how far the window begins below the top of that."""
         held, self._held = self._held, None
@@ -297,10 +303,13 @@ class BlocksView(ScrollView):
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         old, new = round(old_value), round(new_value)
         if self._ink is not None and old != new:
-            self.is_following = new_value >= self.max_scroll_y
+            was_following, self.is_following = self.is_following, new_value >= self.max_scroll_y
             anchor = self._held or self._anchor_at(old)
             self._held = None
             if self._draw_window():
+                self._measure_window()
+                if not was_following and new < self._tops[-1] - self.size.height:
+                    self.is_following = False  # what was taken for the end is not the end
                 if anchor is not None and abs(new - old) <= self.size.height:  # so that one goes on reading
                     self._held = (anchor[0], anchor[1], anchor[2] + new - old)
                 self.call_later(self.paint)

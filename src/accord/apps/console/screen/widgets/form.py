@@ -9,7 +9,8 @@ from rich.style import Style
 from rich.text import Text
 from textual import events, on
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Horizontal, VerticalScroll
+from textual.content import Content
 from textual.message import Message
 from textual.widgets import Button, Checkbox, Input, Label, Select, SelectionList, Static
 
@@ -17,7 +18,8 @@ from accord.apps.console.sanitising import one_line, visible
 from accord.apps.console.screen.asking import Question
 from accord.apps.console.screen.drawing.ink import Ink, Palette
 from accord.apps.console.screen.fields import Field, fields_of, read_field
-from accord.apps.console.screen.widgets.permission import Tightness
+from accord.apps.console.screen.presses import Presses
+from accord.apps.console.screen.widgets.permission import QuestionBar, Tightness
 from accord.apps.console.screen.widgets.ticks import TickBox, TickList
 from accord.session.requests import Elicit, ElicitationAnswer
 
@@ -26,13 +28,12 @@ __all__ = ["FormBar", "LinkBar"]
 _LONG_MESSAGE = 60
 
 
-class _Bar(Vertical):
+class _Bar(QuestionBar):
     KEYS = ""
 
-    def __init__(self, question: Question, place: tuple[int, int], palette: Palette) -> None:
-        super().__init__(classes="question")
+    def __init__(self, question: Question, presses: Presses, place: tuple[int, int], palette: Palette) -> None:
+        super().__init__(question, presses)
         assert isinstance(question.asked, Elicit)
-        self.question = question
         self.asked = question.asked
         self.palette = palette
         self._place = place
@@ -65,7 +66,7 @@ class _Bar(Vertical):
         return {
             ".head": self.head(),
             ".message": Text(visible(self.asked.message)),
-            ".keys": Text(self.KEYS, self.palette.muted),
+            ".keys": Text(self.KEYS if self.has_focus_within else "tab to answer", self.palette.muted),
         }
 
     def head(self) -> Text:
@@ -91,6 +92,22 @@ class _Bar(Vertical):
         if event.key == "escape":
             event.stop()
             self.question.decline()
+
+    @on(events.DescendantFocus)
+    @on(events.DescendantBlur)
+    def tell_keys(self) -> None:
+        for keys in self.query(".keys").results(Static):
+            keys.update(self.texts()[".keys"])
+
+    @property
+    def is_meant(self) -> bool:
+        """Whether what was pressed can be an answer, and was not for what was here before."""
+        return not (self.is_settling or self.presses.is_held("enter"))
+
+    @on(Button.Pressed, "#decline")
+    def refuse(self) -> None:
+        if self.is_meant:
+            self.question.answer(ElicitationAnswer(action="decline"))
 
 
 class FormBar(_Bar):
@@ -125,6 +142,8 @@ class FormBar(_Bar):
     @on(Button.Pressed, "#accept")
     @on(Input.Submitted)
     def accept(self) -> None:
+        if not self.is_meant:
+            return
         values: dict[str, Any] = {}
         for place, field in enumerate(self._fields):
             try:
@@ -139,10 +158,6 @@ class FormBar(_Bar):
             if value is not None:
                 values[field.name] = value
         self.question.answer(ElicitationAnswer(action="accept", content=values))
-
-    @on(Button.Pressed, "#decline")
-    def decline(self) -> None:
-        self.question.answer(ElicitationAnswer(action="decline"))
 
 
 class LinkBar(_Bar):
@@ -179,19 +194,17 @@ class LinkBar(_Bar):
 
     @on(Button.Pressed, "#open")
     def open_link(self) -> None:
+        if not self.is_meant:
+            return
         self.post_message(self.Opened(self.asked.url or ""))
         self.question.answer(ElicitationAnswer(action="accept"))
-
-    @on(Button.Pressed, "#decline")
-    def decline(self) -> None:
-        self.question.answer(ElicitationAnswer(action="decline"))
 
 
 def _widget(field: Field, place: int, label: Text) -> Input | Select[str] | Checkbox | SelectionList[str]:
     id = f"field-{place}"
     match field.kind:
         case "boolean":
-            return TickBox(label.plain, bool(field.default), id=id, compact=True)
+            return TickBox(Content(label.plain), bool(field.default), id=id, compact=True)
         case "choice":
             chosen = field.default if field.default in dict(field.choices) else Select.NULL
             prompt = [(Text(one_line(name)), value) for value, name in field.choices]
@@ -199,9 +212,8 @@ def _widget(field: Field, place: int, label: Text) -> Input | Select[str] | Chec
         case "choices":
             default: Any = field.default
             chosen = cast("list[Any]", default) if isinstance(default, list) else []
-            return TickList(
-                *[(one_line(name), value, value in chosen) for value, name in field.choices], id=id, compact=True
-            )
+            entries = [(Content(one_line(name)), value, value in chosen) for value, name in field.choices]
+            return TickList(*entries, id=id, compact=True)
         case _:
             default = "" if field.default is None else str(field.default)
             return Input(default, id=id, compact=True, password=field.is_secret)

@@ -18,10 +18,11 @@ from accord.apps.console.screen.asking import Question
 from accord.apps.console.screen.drawing.ink import Ink, Palette
 from accord.apps.console.screen.drawing.parts import Part
 from accord.apps.console.screen.drawing.permissions import kind_and_title, permission_parts, reach_of_always
+from accord.apps.console.screen.presses import Presses
 from accord.apps.console.screen.widgets.lines import LinesView
 from accord.session.requests import PermissionAnswer, PermissionOption, RequestPermission
 
-__all__ = ["PermissionBar", "Tightness", "keys_of"]
+__all__ = ["SETTLING", "PermissionBar", "QuestionBar", "Tightness", "keys_of"]
 
 Tightness: TypeAlias = Literal[0, 1, 2]
 """How little room there is: 1 without frames, 2 without hints either."""
@@ -29,7 +30,7 @@ Tightness: TypeAlias = Literal[0, 1, 2]
 _LETTERS = {"allow_once": "y", "allow_always": "a", "reject_once": "n", "reject_always": "d"}
 _GAP = "   "
 SETTLING = 0.3
-"""For so many seconds after it has appeared, a key was still meant for what was there before."""
+"""For so many seconds after a question has come into view, what is pressed was still meant for what was there before."""
 
 
 def keys_of(options: list[PermissionOption]) -> list[tuple[str, str | None]]:
@@ -55,21 +56,38 @@ def in_rows(answers: Sequence[Text], width: int) -> list[Text]:
     return rows
 
 
-class PermissionBar(Vertical, can_focus=True):
-    """One question. It never takes the focus away from somebody who is writing."""
+class QuestionBar(Vertical):
+    """Something that is asked. It never takes the focus away from somebody who is writing."""
 
-    def __init__(self, question: Question, cwd: str, place: tuple[int, int], palette: Palette) -> None:
+    def __init__(self, question: Question, presses: Presses) -> None:
         super().__init__(classes="question")
-        assert isinstance(question.asked, RequestPermission)
         self.question = question
+        self.presses = presses
+        self.settle()
+
+    def settle(self) -> None:
+        """It has come into view, maybe again."""
+        self._came_at = time.monotonic()
+
+    @property
+    def is_settling(self) -> bool:
+        """Whether nothing that is pressed now can be an answer yet."""
+        return time.monotonic() - self._came_at < SETTLING
+
+
+class PermissionBar(QuestionBar, can_focus=True):
+    """What the agent wants to do."""
+
+    def __init__(
+        self, question: Question, presses: Presses, cwd: str, place: tuple[int, int], palette: Palette
+    ) -> None:
+        super().__init__(question, presses)
+        assert isinstance(question.asked, RequestPermission)
         self._asked = question.asked
         self._cwd = cwd
         self._place = place
         self._palette = palette
-        self._came_at = time.monotonic()
         self._tightness: Tightness = 0
-        self.held = ""
-        """The key that has answered: it may be held down a moment too long."""
 
     def compose(self) -> ComposeResult:
         yield Static(self._head(), classes="head", markup=False)
@@ -187,12 +205,8 @@ class PermissionBar(Vertical, can_focus=True):
 
     def on_click(self, event: events.Click) -> None:
         option_id = event.style.meta.get("option")
-        if option_id is not None and not self._is_settling:
+        if option_id is not None and not self.is_settling:
             self.question.answer(PermissionAnswer(outcome="selected", option_id=option_id))
-
-    @property
-    def _is_settling(self) -> bool:
-        return time.monotonic() - self._came_at < SETTLING
 
     def scroll_detail(self, lines: int) -> None:
         """Show more of what it is about."""
@@ -204,11 +218,12 @@ class PermissionBar(Vertical, can_focus=True):
 
     def typed(self, character: str) -> bool:
         """Whether this was for the question; if not, it belongs into the prompt."""
-        if self._is_settling or self.question.answered.done():
-            return character == self.held
+        if self.presses.is_held(character):  # it has answered the question before, or scrolled what is above
+            return True
+        if self.is_settling or self.question.answered.done():
+            return False
         option = self._option(character)
         if option is not None:
-            self.held = character
             self.question.answer(PermissionAnswer(outcome="selected", option_id=option.id))
         return option is not None
 

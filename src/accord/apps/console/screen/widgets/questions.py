@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import time
 from typing import TypeAlias, cast
 
 from textual.containers import Vertical
+from textual.geometry import Size
+from textual.widget import Widget
 
 from accord.apps.console.screen.asking import Question
 from accord.apps.console.screen.drawing.ink import Palette
+from accord.apps.console.screen.presses import Presses
 from accord.apps.console.screen.widgets.form import FormBar, LinkBar
+from accord.apps.console.screen.widgets.lines import LinesView
 from accord.apps.console.screen.widgets.permission import PermissionBar, Tightness
 from accord.session.requests import Elicit
 
 __all__ = ["QuestionDock"]
 
 Bar: TypeAlias = PermissionBar | FormBar | LinkBar
-_JUST_NOW = 1.0
 LOW, LOWEST = 32, 16
 """On a screen with fewer lines, what is not needed to answer makes room."""
 _LEAST = 3
@@ -30,7 +32,8 @@ class QuestionDock(Vertical):
         super().__init__(id=id)
         self.display = False
         self._bar: Bar | None = None
-        self._answered_at, self._held = 0.0, ""
+        self.presses = Presses()
+        """Of the keyboard that answers."""
 
     @property
     def question(self) -> Question | None:
@@ -47,21 +50,28 @@ class QuestionDock(Vertical):
             if self._bar is not None:
                 self._bar.put_place(place)
             return False
-        if isinstance(self._bar, PermissionBar) and self._bar.held and self.has_the_focus:
-            self._answered_at, self._held = time.monotonic(), self._bar.held
         if self._bar is not None:
             self._bar.remove()
-        self._bar = None if question is None else _bar(question, place, cwd, palette)
+        self._bar = None if question is None else self._bar_of(question, place, cwd, palette)
         self.display = self._bar is not None
         self.screen.set_class(self._bar is not None, "asking")
         if self._bar is not None:
-            if isinstance(self._bar, PermissionBar) and time.monotonic() - self._answered_at < _JUST_NOW:
-                self._bar.held = self._held
             self.mount(self._bar)
-            self.call_after_refresh(lambda: self.fit(self.screen.size.height))
+            self._bar.call_after_refresh(lambda: self.fit(self.screen.size.height))  # of the bar: it has its parts then
         else:
             self.fit(self.screen.size.height)
         return True
+
+    def _bar_of(self, question: Question, place: tuple[int, int], cwd: str, palette: Palette) -> Bar:
+        if not isinstance(question.asked, Elicit):
+            return PermissionBar(question, self.presses, cwd, place, palette)
+        kind = LinkBar if question.asked.mode == "url" else FormBar
+        return kind(question, self.presses, place, palette)
+
+    def settle(self) -> None:
+        """The screen is seen again: what was pressed until now was for what has covered it."""
+        if self._bar is not None:
+            self._bar.settle()
 
     def put_palette(self, palette: Palette) -> None:
         if self._bar is not None:
@@ -84,7 +94,7 @@ class QuestionDock(Vertical):
         others = [part for part in screen.query("#tabs, #plan, #queue, #foot") if part.display]
         beside = sum(part.outer_size.height for part in others) + screen.has_class("tight")
         for part in self.query("#detail, .fields"):
-            least = min(_LEAST, part.virtual_size.height)
+            least = min(_LEAST, _lines_of(part, screen.size))
             tightness, room = self._share(bar, height - beside, least, height < LOW)
             screen.set_class(tightness > 0, "tight")
             bar.squeeze(tightness)
@@ -115,8 +125,8 @@ class QuestionDock(Vertical):
                 bar.call_after_refresh(self.take_focus)
 
 
-def _bar(question: Question, place: tuple[int, int], cwd: str, palette: Palette) -> Bar:
-    if not isinstance(question.asked, Elicit):
-        return PermissionBar(question, cwd, place, palette)
-    kind = LinkBar if question.asked.mode == "url" else FormBar
-    return kind(question, place, palette)
+def _lines_of(part: Widget, size: Size) -> int:
+    """How many lines it is about; a view of ours knows them before it has been drawn."""
+    if isinstance(part, LinesView) and not part.virtual_size:
+        return part.get_content_height(size, size, size.width - 4)
+    return part.virtual_size.height
