@@ -14,13 +14,18 @@ pytestmark = [pytest.mark.local_model, pytest.mark.timeout(300)]
 
 
 async def test_tokens_stream_through_agent_and_client_and_a_cancel_stops_them(tmp_path: Path) -> None:
-    command = Command(
-        [sys.executable, "-m", "accord", "agent", "--model", f"local:{model_file()}", "--mode", "architect"],
-        env={"ACCORD_HOME": str(tmp_path / "home")},
-    )
+    flags = [
+        "--model",
+        f"local:{model_file()}",
+        "--mode",
+        "architect",
+        "--temperature",
+        "0",
+    ]  # the same story each time
+    command = Command([sys.executable, "-m", "accord", "agent", *flags], env={"ACCORD_HOME": str(tmp_path / "home")})
     async with Client(command) as client:
         session = await client.new_session(cwd=tmp_path)
-        reply = await session.prompt("Count from one to one thousand in words.")
+        reply = await session.prompt("Tell me a long story about a fox and a bear.")
         pieces = 0
         async for update in reply:
             if isinstance(update, MessageChunk) and update.message.role == "agent":
