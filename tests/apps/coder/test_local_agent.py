@@ -14,14 +14,8 @@ pytestmark = [pytest.mark.local_model, pytest.mark.timeout(300)]
 
 
 async def test_tokens_stream_through_agent_and_client_and_a_cancel_stops_them(tmp_path: Path) -> None:
-    flags = [
-        "--model",
-        f"local:{model_file()}",
-        "--mode",
-        "architect",
-        "--temperature",
-        "0",
-    ]  # the same story each time
+    model = ["--model", f"local:{model_file()}", "--temperature", "0"]  # the same story each time
+    flags = [*model, "--mode", "architect"]
     command = Command([sys.executable, "-m", "accord", "agent", *flags], env={"ACCORD_HOME": str(tmp_path / "home")})
     async with Client(command) as client:
         session = await client.new_session(cwd=tmp_path)
