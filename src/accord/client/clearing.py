@@ -25,14 +25,14 @@ from accord.session.requests import (
 )
 from accord.session.updates import ToolCallPatch
 
-__all__ = ["Clearance", "allows", "may_run", "may_write"]
+__all__ = ["DIRECTORIES", "Clearance", "allows", "may_run", "may_write"]
 
 _ONCE = PermissionOption(id="allow", name="Allow", kind="allow_once")
 _ALWAYS = PermissionOption(id="allow_always", name="Allow all writes in this session", kind="allow_always")
 _NO = PermissionOption(id="reject", name="Reject", kind="reject_once")
 _SHELLS = ("sh", "bash", "dash", "zsh")
 _SYSTEM = ("/bin", "/usr/bin")
-_DIRECTORIES = ("cwd", "directory", "workdir")
+DIRECTORIES = ("cwd", "directory", "workdir")
 """What tools mostly call theirs."""
 
 
@@ -69,7 +69,7 @@ def may_run(asked: CreateTerminal, cwd: str) -> RequestPermission:
 def _told_directory(raw_input: Any) -> str | None:
     """Where a tool call says that its command would run; None when it says nothing: where the session works."""
     told = cast("dict[str, Any]", raw_input) if isinstance(raw_input, dict) else {}
-    return next((str(told[name]) for name in _DIRECTORIES if told.get(name) is not None), None)
+    return next((str(told[name]) for name in DIRECTORIES if told.get(name) is not None), None)
 
 
 def allows(asked: RequestPermission, answer: PermissionAnswer) -> bool:

@@ -13,13 +13,13 @@ from typing import Any, cast
 import msgspec
 
 from accord.apps.console.sanitising import visible
+from accord.client.clearing import DIRECTORIES
 from accord.session.requests import CommandSubject, RequestPermission, ToolCallSubject
 
 __all__ = ["command_of", "tells", "untold_input", "untold_names", "value_text"]
 
 # What tools mostly call their arguments. Another name only means that something is said twice.
 _COMMANDS = ("command", "cmd")
-_DIRECTORIES = ("cwd", "directory", "workdir")
 _PATHS = ("path", "file_path", "filePath", "abs_path", "absolute_path")
 _TEXTS = ("content", "old_text", "new_text", "old_string", "new_string", "old_str", "new_str", "file_text")
 _SHORT = 100
@@ -47,7 +47,7 @@ def untold_input(
     left: dict[str, Any] = {}
     for name, value in members.items():
         is_told = isinstance(value, str) and (
-            (name in _DIRECTORIES and _whole(value, cwd) == _whole(cwd, cwd))
+            (name in DIRECTORIES and _whole(value, cwd) == _whole(cwd, cwd))
             or (name in _PATHS and _whole(value, cwd) in paths)
             or (name in _TEXTS and is_in_diffs(value))
             or (name == "description" and value in texts)

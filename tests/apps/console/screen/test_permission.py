@@ -201,9 +201,9 @@ async def test_a_key_held_down_answers_only_one_question(tmp_path):
         assert allowed == [True, True, False]
 
 
-async def test_a_question_that_comes_under_a_page_does_not_take_the_keys_typed_after_it(tmp_path):
-    asks = asyncio.Event()
-    agent, allowed = Agent("asker", version="1"), []
+def later_asker() -> tuple[Agent, list[bool], asyncio.Event]:
+    """An agent that asks when it is told to, and what it was allowed."""
+    agent, allowed, asks = Agent("asker", version="1"), [], asyncio.Event()
 
     @agent.prompt
     async def ask(turn: Turn) -> None:
@@ -211,6 +211,11 @@ async def test_a_question_that_comes_under_a_page_does_not_take_the_keys_typed_a
         async with turn.tool_call("Do it") as call:
             allowed.append(await turn.allowed(call))
 
+    return agent, allowed, asks
+
+
+async def test_a_question_that_comes_under_a_page_does_not_take_the_keys_typed_after_it(tmp_path):
+    agent, allowed, asks = later_asker()
     async with opened(agent, tmp_path) as stage:
         await stage.send("Go")
         await stage.press("f1")
@@ -227,15 +232,7 @@ async def test_a_question_that_comes_under_a_page_does_not_take_the_keys_typed_a
 
 
 async def test_a_question_that_comes_while_an_editor_has_the_terminal_does_not_take_its_keys(tmp_path):
-    asks = asyncio.Event()
-    agent, allowed = Agent("asker", version="1"), []
-
-    @agent.prompt
-    async def ask(turn: Turn) -> None:
-        await asks.wait()
-        async with turn.tool_call("Do it") as call:
-            allowed.append(await turn.allowed(call))
-
+    agent, allowed, asks = later_asker()
     async with opened(agent, tmp_path) as stage:
         await stage.send("Go")
         async with stage.app.handing_over._terminal:

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from rich.cells import cell_len
 from textual import events
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
@@ -157,12 +157,6 @@ class BlocksView(ScrollView):
                 break
         self._let_go()
 
-    def _measure_window(self) -> None:
-        for _ in range(3):
-            self._sum()
-            if not self._draw_window():
-                break
-
     def _anchor(self) -> Anchor | None:
         """What stays in its place: a block, which part of it, and how far the window begins below the top of that."""
         held, self._held = self._held, None
@@ -303,22 +297,22 @@ class BlocksView(ScrollView):
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         old, new = round(old_value), round(new_value)
         if self._ink is not None and old != new:
-            was_following, self.is_following = self.is_following, new_value >= self.max_scroll_y
+            self.is_following = new_value >= self.max_scroll_y
             anchor = self._held or self._anchor_at(old)
             self._held = None
             if self._draw_window():
-                self._measure_window()
-                if not was_following and new < self._tops[-1] - self.size.height:
-                    self.is_following = False  # what was taken for the end is not the end
                 if anchor is not None and abs(new - old) <= self.size.height:  # so that one goes on reading
                     self._held = (anchor[0], anchor[1], anchor[2] + new - old)
                 self.call_later(self.paint)
             self._let_go()
         super().watch_scroll_y(old_value, new_value)
 
-    def render_line(self, y: int) -> Strip:
+    def render_lines(self, crop: Region) -> list[Strip]:
         if not self._fits():  # no Resize comes if somebody wanted to know a region before the first layout
             self.call_later(self._fit)
+        return super().render_lines(crop)
+
+    def render_line(self, y: int) -> Strip:
         width = self.size.width
         line = self.scroll_offset.y + y
         style = self.rich_style
