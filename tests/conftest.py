@@ -52,8 +52,8 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, A
 
 @pytest.fixture(autouse=True)
 def frames_fit_the_official_schema(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Every frame that our peers send in a test, where the official schemas are at hand (ACCORD_SCHEMAS)."""
-    if "ACCORD_SCHEMAS" not in os.environ or request.node.get_closest_marker("bad_frames"):
+    """Every frame that our peers send in a test, where the official schemas are at hand (ACP_SCHEMAS)."""
+    if "ACP_SCHEMAS" not in os.environ or request.node.get_closest_marker("bad_frames"):
         yield
         return
     from tests.frame_watch import FrameWatch

@@ -34,11 +34,7 @@ def marked_tests() -> dict[str, list[str]]:
 
 def marks_of(tree: ast.Module, file: Path) -> Iterator[tuple[str, str]]:
     """The marks of a file with the test they are on; one that is on no single test belongs to the whole file."""
-    owners: dict[ast.AST, str] = {}
-    for test in ast.walk(tree):
-        if isinstance(test, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            for decorator in test.decorator_list:
-                owners.update(dict.fromkeys(ast.walk(decorator), f"::{test.name}"))
+    owners = dict(owned(tree, ""))
     path = file.relative_to(ROOT).as_posix()
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "requirement":
@@ -46,6 +42,17 @@ def marks_of(tree: ast.Module, file: Path) -> Iterator[tuple[str, str]]:
                 if not (isinstance(argument, ast.Constant) and isinstance(argument.value, str)):
                     raise TypeError(f"{path}:{node.lineno}: write the requirement ids as plain strings")
                 yield argument.value, path + owners.get(node, "")
+
+
+def owned(parent: ast.Module | ast.ClassDef, name: str) -> Iterator[tuple[ast.AST, str]]:
+    """What decorates a test or a class of tests, with its name as pytest spells it."""
+    for test in parent.body:
+        if isinstance(test, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            its_name = f"{name}::{test.name}"
+            for decorator in test.decorator_list:
+                yield from dict.fromkeys(ast.walk(decorator), its_name).items()
+            if isinstance(test, ast.ClassDef):
+                yield from owned(test, its_name)
 
 
 def with_tests(rows: dict[str, dict[str, Any]], tests: dict[str, list[str]]) -> dict[str, dict[str, Any]]:

@@ -212,6 +212,113 @@ def test_a_closed_connection_says_why_with_exit_code_and_stderr():
     assert str(ConnectionClosed("end of input")) == "The connection is closed: end of input"
 
 
+@pytest.mark.parametrize(
+    ("data", "shown"),
+    [
+        ({"message": "No API key"}, "No API key"),
+        ("No API key", "No API key"),
+        ({"details": "No API key"}, "No API key"),
+        ({"detail": "No API key"}, "No API key"),
+        ({"reason": "No API key"}, "No API key"),
+        ({"error": "No API key"}, "No API key"),
+        ({"error": {"message": "No API key", "code": 401}}, "No API key; code: 401"),
+        ({"cause": {"cause": {"message": "No API key"}}}, "No API key"),
+        ({"status": 401, "message": "No API key"}, "No API key; status: 401"),
+        ({"codexErrorInfo": {"other": {"msg": "No API key"}}}, "codexErrorInfo.other: No API key"),
+        ({"errors": [{"message": "No API key"}, {"message": "No model"}]}, "No API key; No model"),
+        (["No API key", "No model"], "No API key, No model"),
+        ({"body": "No\nAPI key"}, "body: No API key"),
+        ({"reason": "key_missing", "isRetryable": False}, "reason: key_missing; isRetryable: false"),
+        ({"message": "\x1b[31mNo\x1b[0m API key"}, "No API key"),
+        ({"message": "Internal error.", "details": "Internal error", "code": 7}, "code: 7"),
+        (401, "401"),
+        (False, "false"),
+    ],
+)
+def test_the_reason_in_the_data_of_an_error_is_told_whatever_its_shape(data: object, shown: str):
+    """FN-107: an error's reason is in `data.message`, or `data` is a string."""
+    error = request_failed(-32603, "Internal error", data)
+    assert str(error) == f"Internal error: {shown} (error -32603)", "and no log is mentioned"
+    assert error.full_message().split() == f"Internal error: {shown}".split()
+    assert error.details.split() == shown.replace(";", "").split()
+    assert error.data is data
+
+
+@pytest.mark.parametrize("error", REQUEST_FAILURES, ids=str)
+def test_what_the_message_says_is_not_said_again(error: RequestFailed):
+    assert error.details in ("", "until: noon")
+
+
+@pytest.mark.parametrize("data", [UNSET, None, {}, [], "", {"message": ""}, {"message": None}, {"message": {}}])
+def test_data_that_says_nothing_adds_nothing(data: object):
+    assert str(request_failed(400, "Bad request", data)) == "Bad request (error 400)"
+
+
+@pytest.mark.parametrize(
+    ("message", "data", "is_said"),
+    [
+        ("Internal error", UNSET, True),
+        ("Internal server error", None, True),
+        ("Internal error", {"correlationId": "c-17"}, True),
+        ("The model is down", {"correlationId": "c-17"}, True),
+        ("The model is down", UNSET, False),
+        ("Internal error", {"details": "No API key"}, False),
+        ("Internal error", {"details": "No API key", "correlationId": "c-17"}, False),
+    ],
+)
+def test_a_log_with_the_details_is_mentioned_only_when_there_are_none(message: str, data: object, is_said: bool):
+    text = str(request_failed(-32603, message, data))
+    assert ("has the details in its log" in text) is is_said
+    assert ("c-17" in text) is ("c-17" in str(data))
+
+
+def test_data_that_is_deep_endless_or_long_can_be_read_and_printed():
+    circle: dict[str, object] = {"message": "round"}
+    circle["error"] = circle
+    deep: object = "bottom"
+    for _ in range(10_000):
+        deep = [deep]
+    for data in (circle, deep, {"x": ["y"] * 100_000}, dict.fromkeys(map(str, range(100_000)), 1)):
+        assert 20 < len(str(request_failed(1, "Odd shapes everywhere", data))) < 3000
+    assert str(request_failed(1, "Odd", circle)) == "Odd: round (error 1)"
+
+
+def test_an_error_as_a_string_controls_no_terminal():
+    error = request_failed(1, "\x1b[1mBad\x1b[0m\x1b]2;owned\x07", {"message": "\x1b[2Jcleared"})
+    assert str(error) == "Bad\\x1b]2;owned\\x07: \\x1b[2Jcleared (error 1)"
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("\x1b[31mKeyError\x1b[0m: 'MODEL'", "KeyError: 'MODEL'"),
+        ("\x1b[38;5;196mred\x1b[m \x1b[38:2::1:2:3mtrue\x1b[39;49m", "red true"),
+        ("\x9b31mKeyError\x9b0m", "KeyError"),
+        ("\x1b[2K\x1b[1G⠋ Installing\x1b[?25l", "⠋ Installing"),
+        ("\x1b]0;my agent\x07No key", "No key"),
+        ("\x1b]8;;https://example.com\x1b\\docs\x1b]8;;\x1b\\", "docs"),
+        ("\x1bP1$r0m\x1b\\No key\x1bc\x1b(B\x1b7", "No key"),
+        ("10%\r20%\r100%\r\nNo key\r\n", "100%\nNo key"),
+        ("No key\r   \r", "No key"),
+        ("No key\a\x08\x00\x7f", "No key"),
+        ("No key\x1b[3", "No key"),
+        ("No key\x1b", "No key"),
+        ("\x1b]0;cut off\nNo key\nfor \x07 this", "0;cut off\nNo key\nfor  this"),
+    ],
+)
+def test_the_end_of_stderr_has_no_colours_and_no_other_sequences(written: str, shown: str):
+    closed = ConnectionClosed("the agent exited", 3, written)
+    assert closed.stderr_tail.strip() == shown
+    assert str(closed).endswith(f"stderr:\n{shown}")
+    assert closed.again().stderr_tail == closed.stderr_tail
+
+
+@pytest.mark.parametrize("piece", ["\x1b]", "\x1bP", "\x9d", "\x9b", "\x1b[", "\x1b", "\r", "x", "\x1b[1;", "\x90\n"])
+def test_a_long_end_of_stderr_is_cleaned_at_once(piece: str):
+    written = piece * 200_000
+    assert len(ConnectionClosed("gone", 1, written).stderr_tail) <= len(written)
+
+
 def test_the_tree_in_the_docstring_is_the_tree_in_the_code():
     drawn = set(re.findall(r"^ {4}[│├└─ ]*([A-Z]\w+)", errors.__doc__ or "", re.MULTILINE))
     defined = {name for name in errors.__all__ if name[0].isupper()}
@@ -219,9 +326,9 @@ def test_the_tree_in_the_docstring_is_the_tree_in_the_code():
 
 
 def test_no_error_is_defined_elsewhere():
-    source = Path(errors.__file__).parent
+    source = Path(errors.__file__).parents[1]
     for file in source.rglob("*.py"):
-        if file.name != "errors.py" and not (file.name == "failures.py" and "apps" in file.parts):
+        if file.parent.name != "errors" and not (file.name == "failures.py" and "apps" in file.parts):
             assert not re.search(
                 r"^class \w+\((\w*Error|Exception|AccordError)\)", file.read_text("utf-8"), re.MULTILINE
             ), file

@@ -17,6 +17,7 @@ from typing import Any
 from accord import Agent, Turn
 from accord.apps.console.screen.app import Console
 from accord.apps.console.screen.opening import Opening
+from accord.apps.console.screen.widgets.permission import PermissionBar
 from accord.session.entities import Exit, PlanEntry
 from accord.session.updates import TerminalPatch, TerminalPiece
 
@@ -165,6 +166,9 @@ async def form(app: Console, pilot: Any) -> None:
 
 async def done(app: Console, pilot: Any) -> None:
     await begin(app, pilot)
+    bar = app.main.query_one(PermissionBar)
+    await pilot.press("end")
+    await until(app, lambda: bar.is_read)  # nothing is allowed before
     await pilot.press("y")
     await until(app, lambda: not app.talk.is_busy)
     await pilot.pause()
@@ -177,7 +181,7 @@ async def reviewed(app: Console, pilot: Any) -> None:
 
 
 PICTURES = (
-    ("permission", begin, "accord-dark", (110, 38)),
+    ("permission", begin, "accord-dark", (110, 46)),
     ("conversation", done, "accord-dark", (110, 42)),
     ("review", reviewed, "accord-light", (110, 28)),
     ("beside", begin, "accord-light", (160, 34)),

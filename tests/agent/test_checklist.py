@@ -61,7 +61,7 @@ async def test_the_prompt_is_told_back_where_the_version_wants_it():
         assert "user is: hello" in user.seen
 
 
-@pytest.mark.requirement("CANCEL-09", "CANCEL-10", "AMB-39")
+@pytest.mark.requirement("CANCEL-09", "CANCEL-10", "AMB-39", "CANCEL-13", "CANCEL-06")
 async def test_what_is_told_after_a_cancel_comes_before_the_answer(version):
     agent = plain_agent(merge_seconds=1.0)
 

@@ -57,7 +57,7 @@ async def test_without_the_capability_files_are_read_from_the_disk(version, tmp_
         assert user.asked == []
 
 
-@pytest.mark.requirement("FS-04", "FS-05", "FS-06", "FS-07", "CHECK-28")
+@pytest.mark.requirement("FS-02", "FS-04", "FS-05", "FS-06", "FS-07", "CHECK-28", "PROMPT-16")
 @pytest.mark.parametrize("version", [1, "2-draft"])
 async def test_with_the_capability_the_clients_unsaved_text_is_read(version, tmp_path):
     (tmp_path / "a.txt").write_text("on disk")
@@ -198,6 +198,45 @@ async def test_a_write_takes_effect_in_one_step(version, tmp_path, monkeypatch):
     assert (tmp_path / "a.txt").read_text() == "new"
 
 
+@pytest.mark.requirement("FS-02", "FS-03")
+@pytest.mark.parametrize("version", [1, "2-draft"])
+async def test_a_client_that_offers_only_reading_is_not_asked_to_write_and_the_other_way_round(version, tmp_path):
+    agent = plain_agent()
+    (tmp_path / "a.txt").write_text("old")
+
+    @agent.prompt
+    async def work(turn: Turn) -> None:
+        await turn.files.read("a.txt")
+        await turn.files.write("b.txt", "new")
+
+    reads, writes = ClientCapabilities(read_files=True), ClientCapabilities(write_files=True)
+    for offered, asked_for in (reads, ReadFile), (writes, WriteFile):
+        async with User(agent, version, capabilities=offered) as user:
+            user.answers |= {ReadFile: lambda asked: FileContent(content="old"), WriteFile: lambda asked: Done()}
+            assert await user.prompt(await user.new_session(str(tmp_path)), "x") == "end_turn"
+            assert {type(asked) for asked in user.asked} == {asked_for}
+
+
+@pytest.mark.parametrize("version", [1, "2-draft"])
+async def test_a_write_that_a_client_which_offers_no_reading_accepted_is_not_done_behind_it(version, tmp_path):
+    """It may keep the text unsaved, and there is no way to ask."""
+    agent = plain_agent()
+    (tmp_path / "a.txt").write_text("old")
+
+    @agent.prompt
+    async def write(turn: Turn) -> None:
+        await turn.files.write("a.txt", "new")
+        await turn.files.write("other/b.txt", "new")
+
+    async with User(agent, version, capabilities=ClientCapabilities(write_files=True)) as user:
+        user.answers[WriteFile] = lambda asked: Done()
+        session = await user.new_session(str(tmp_path))
+        assert await user.prompt(session, "x") == "end_turn"
+        assert [type(asked) for asked in user.asked] == [WriteFile, WriteFile]
+    assert (tmp_path / "a.txt").read_text() == "old"
+    assert not (tmp_path / "other").exists()
+
+
 @pytest.mark.parametrize("version", [1, "2-draft"])
 async def test_a_write_that_the_client_accepted_and_dropped_is_done_here(version, tmp_path):
     """FN-71: also one into a directory that is not there yet."""
@@ -229,7 +268,7 @@ def runner(*command: str, **options: Any):
 PRINT = "import sys; print('out'); print('err', file=sys.stderr); sys.exit(3)"
 
 
-@pytest.mark.requirement("TERM-03")
+@pytest.mark.requirement("TERM-02", "TERM-03")
 async def test_a_command_runs_here_and_its_terminal_is_shown(version, tmp_path):
     agent, ran = runner(sys.executable, "-u", "-c", PRINT)
     async with User(agent, version, capabilities=NOTHING) as user:
@@ -238,7 +277,7 @@ async def test_a_command_runs_here_and_its_terminal_is_shown(version, tmp_path):
         assert ran == [Ran(output="out\nerr\n", code=3)]
         assert user.asked == []
         transcript = user.transcripts[session]
-        shown = list(transcript.tool_calls["call-1"].content)
+        shown = list(next(iter(transcript.tool_calls.values())).content)
         if version == 2:
             (terminal,) = transcript.terminals.values()
             assert (terminal.text, terminal.exit) == ("out\nerr\n", Exit(code=3))
@@ -290,7 +329,7 @@ async def test_a_command_runs_in_the_clients_terminal_which_is_released(version)
         assert user.terminals["terminal-0"].command == "make"
         assert user.terminals["terminal-0"].output_byte_limit == 100
         assert ran[0].code == 0
-        (item,) = user.transcripts[session].tool_calls["call-1"].content
+        (item,) = next(iter(user.transcripts[session].tool_calls.values())).content
         assert item == TerminalItem(terminal_id="terminal-0")
 
 

@@ -14,9 +14,10 @@ from accord.jsonrpc.events import NotificationReceived, RequestReceived
 from accord.peer import Peer
 from accord.session.capabilities import ClientCapabilities, Implementation
 from accord.session.content import Audio, Image, Resource, ResourceLink, Text
-from accord.session.requests import Authenticate, ListSessions, Logout, NewSession, Prompt, SetModel
+from accord.session.requests import Authenticate, ListSessions, Logout, NewSession, Prompt, SetMode, SetModel, SetOption
 from accord.session.servers import HttpServer, StdioServer
 from accord.store.memory import MemoryStore
+from accord.testing import ScriptedClient
 from tests.agent.user import CWD, User, plain_agent
 
 
@@ -55,7 +56,7 @@ async def test_content_that_was_not_offered_is_refused(version):
             Audio(data="aGk=", mime_type="audio/wav"),
             Resource(uri="file:///a", text="x"),
         ):
-            with pytest.raises(InvalidParams, match="no content of this type"):
+            with pytest.raises(InvalidParams, match="this agent takes no"):
                 await user.ask(Prompt(session_id=session, content=[block]))
 
 
@@ -95,7 +96,9 @@ async def test_a_second_initialize_is_allowed_in_v2_before_anything_else():
         await peer.aclose()
 
 
-@pytest.mark.requirement("AUTH-06", "AUTH-07", "AUTH-08", "AUTH-10", "AUTH-11", "CHECK-07", "CHECK-38")
+@pytest.mark.requirement(
+    "AUTH-06", "AUTH-07", "AUTH-08", "AUTH-10", "AUTH-11", "CHECK-07", "CHECK-38", "RPC-26", "RPC-31"
+)
 async def test_a_login_opens_the_door_and_a_logout_closes_it(version):
     agent = echo()
     calls: list[str] = []
@@ -115,7 +118,9 @@ async def test_a_login_opens_the_door_and_a_logout_closes_it(version):
         assert [method.id for method in user.agent.auth_methods] == ["key"]  # type: ignore[union-attr]
         with pytest.raises(AuthRequired) as required:
             await user.new_session()
-        assert required.value.auth_methods == [{"id": "key", "name": "With a key"}]
+        (method,) = required.value.auth_methods
+        named = (method["methodId" if version == 2 else "id"], method["name"], method["description"])
+        assert named == ("key", "With a key", "From the environment")
         with pytest.raises(InvalidParams):
             await user.ask(Authenticate(method_id="face"))
         with pytest.raises(Denied):
@@ -127,6 +132,42 @@ async def test_a_login_opens_the_door_and_a_logout_closes_it(version):
         with pytest.raises(AuthRequired):
             await user.new_session()
         assert calls == ["in", "in", "out"]
+
+
+@pytest.mark.requirement("RPC-31")
+@pytest.mark.parametrize("opens_terminals", [True, False])
+async def test_a_refusal_names_the_logins_as_the_handshake_did(version, opens_terminals):
+    agent = echo(store=MemoryStore())
+    agent.login("key", name="With a key", description="From the environment")(lambda: None)
+    agent.terminal_login("web", name="In a terminal", description="Opens a page", args=["login"], env={"A": "1"})
+    client = ScriptedClient(agent, version, capabilities=ClientCapabilities(terminal_login=opens_terminals))
+    async with client:
+        told = (await client.initialize()).result["authMethods"]
+        params = {"sessionId": "s", "cwd": CWD, "mcpServers": []}
+        methods = ("session/resume",) if version == 2 else ("session/load", "session/resume")
+        refused = [await client.ask(method, params) for method in methods]
+        refused.append(await client.ask("session/new", {"cwd": CWD, "mcpServers": []}))
+    assert len(told) == 1 + opens_terminals
+    for answer in refused:
+        assert answer.error["code"] == -32000
+        assert answer.error["data"] == {"reason": "auth_required", "authMethods": told}
+
+
+async def test_nothing_of_a_session_can_be_chosen_after_a_logout(version):
+    agent = echo(legacy_models=True)
+    agent.option("mode", choices=["ask", "code"])
+    agent.option("model", choices=["fast", "good"])
+    agent.login("key", name="With a key")(lambda: None)
+    async with User(agent, version) as user:
+        await user.ask(Authenticate(method_id="key"))
+        session = await user.new_session()
+        await user.ask(Logout())
+        choices = [SetOption(session_id=session, option_id="mode", value="code")]
+        if version != 2:
+            choices += [SetMode(session_id=session, mode_id="code"), SetModel(session_id=session, model_id="good")]
+        for choice in choices:
+            with pytest.raises(AuthRequired):
+                await user.ask(choice)
 
 
 async def test_authenticate_and_list_may_come_as_often_as_they_like(version):

@@ -18,7 +18,7 @@ from accord.session.requests import (
     SetOption,
 )
 from accord.session.updates import MessageChunk
-from accord.store.memory import MemoryStore
+from accord.store import Claim, MemoryStore, Owner
 from tests.agent.user import CWD, User, plain_agent
 from tests.conversations.seen import told
 
@@ -48,6 +48,21 @@ def talker(store: Any = None, **options: Any) -> Agent:
     return agent
 
 
+async def test_two_processes_that_went_on_with_one_history_gave_no_id_twice(version):
+    """Ids that count from 1 in each process meet in the journal, where the later ones overwrite the earlier ones."""
+    ids: list[str] = []
+    for agent in (talker(MemoryStore()), talker(MemoryStore())):
+        async with User(agent, version) as user:
+            session = await user.new_session()
+            await user.prompt(session, "one")
+            live = agent.live.find(session)
+            assert live is not None
+            transcript = live.session.transcript
+            ids += [*transcript.tool_calls, *(id for _, id in transcript.messages)]
+    assert len(ids) == 8
+    assert len({*ids}) == 8
+
+
 @pytest.mark.requirement("SESS-14", "SESS-15", "CHECK-33", "INIT-25")
 async def test_a_loaded_session_is_told_whole_before_the_answer(version, store):
     """FN-60: load replays all before it answers, resume nothing."""
@@ -68,6 +83,7 @@ async def test_a_loaded_session_is_told_whole_before_the_answer(version, store):
         assert user.said(session) == "Let me see.Done: four"
 
 
+@pytest.mark.requirement("SESS-17")
 async def test_sessions_outlive_the_agent(version, store):
     """FN-61: another agent on the same store lists and loads them."""
     async with User(talker(store), version) as user:
@@ -91,8 +107,10 @@ async def test_a_session_that_broke_off_has_no_open_tool_calls_when_it_is_loaded
         kept = await store.find(session)
         assert kept is not None
         await crashed.create(kept)
+        claim = await crashed.claim(session, Owner.here())
         async for reports in store.read(session):
-            crashed.append(session, reports)
+            crashed.append(claim, reports)
+        await crashed.release(claim)
     async with User(talker(crashed), version) as user:
         await user.ask(LoadSession(session_id=session, cwd=CWD))
         assert [call.status for call in user.transcripts[session].tool_calls.values()] == ["completed", "failed"]
@@ -115,9 +133,9 @@ async def test_replayed_updates_are_not_stored_again(version, store):
 class CountingStore(MemoryStore):
     commits = 0
 
-    async def commit(self, session_id: str | None = None) -> None:
+    async def commit(self, claim: Claim | None = None) -> None:
         CountingStore.commits += 1
-        await super().commit(session_id)
+        await super().commit(claim)
 
 
 async def test_text_costs_no_durable_write_per_piece(version):
@@ -230,9 +248,11 @@ async def test_what_was_chosen_outlives_the_agent(version, store):
     async with User(talker(store), version) as user:
         session = await user.new_session()
         await user.ask(SetOption(session_id=session, option_id="mode", value="code"))
+        await user.ask(SetOption(session_id=session, option_id="web", value=True))
     async with User(talker(store), version) as user:
         opened = await user.ask(ResumeSession(session_id=session, cwd=CWD))
-        assert {option.id: option.value for option in opened.options}["mode"] == "code"
+        chosen = {option.id: (option.kind, option.value) for option in opened.options}
+        assert (chosen["mode"], chosen["web"]) == (("select", "code"), ("boolean", True))
 
 
 @pytest.mark.requirement("CMD-01", "CMD-02", "CMD-03", "CMD-04", "CMD-05", "CMD-08", "CMD-09", "CHECK-39")
@@ -246,6 +266,26 @@ async def test_a_command_is_announced_after_the_answer_and_called_by_its_name(ve
         assert user.said(session) == "Reviewed all of it."
         await user.prompt(session, "/unknown thing")
         assert "Done: /unknown thing" in user.said(session)
+
+
+@pytest.mark.requirement("CMD-08", "CMD-09", "AMB-68")
+@pytest.mark.parametrize("blank", ["\n", "\t", "\r\n", "  ", "\n\n", "\u00a0", "\u2003", "\x0b"])
+async def test_a_commands_name_ends_at_any_white_space(version, blank):
+    async with User(talker(), version) as user:
+        session = await user.new_session()
+        await user.prompt(session, f"/review{blank}a.py")
+        assert user.said(session) == "Reviewed a.py."
+
+
+@pytest.mark.requirement("AMB-68")
+@pytest.mark.parametrize(
+    "text", ["/ review", "/", "//review x", "/reviewer x", " /review x", "/review\u200bx", "/\nreview"]
+)
+async def test_what_only_looks_like_a_command_is_a_prompt(text):
+    async with User(talker(), 1) as user:
+        session = await user.new_session()
+        await user.prompt(session, text)
+        assert "Reviewed" not in user.said(session)
 
 
 async def test_a_session_can_be_prepared_and_refused(version):

@@ -73,6 +73,7 @@ def other_version(request: pytest.FixtureRequest) -> Any:
     return request.param
 
 
+@pytest.mark.requirement("SESS-17")
 async def test_all_hear_everything_once_and_it_is_kept_once(version, other_version, store):
     agent, work = worker(store)
     async with User(agent, version) as user, User(agent, other_version) as other:

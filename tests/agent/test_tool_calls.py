@@ -118,7 +118,7 @@ async def test_the_diff_is_in_the_question_and_in_the_tool_call(version):
         assert isinstance(asked.subject, ToolCallSubject)
         assert asked.subject.call.title == "Edit a.py"
         in_question: Any = asked.subject.call.content
-        in_call = list(user.transcripts[session].tool_calls["call-1"].content)
+        in_call = list(next(iter(user.transcripts[session].tool_calls.values())).content)
         for items in (in_question, in_call):
             (diff,) = items
             assert isinstance(diff, Diff)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Any
 
 import pytest
@@ -29,7 +30,9 @@ async def test_a_prompt_is_answered_with_what_the_handler_says(version):
         assert user.said(session) == "You said hello, in /work/project"
 
 
-@pytest.mark.requirement("PROMPT-20", "PROMPT-22", "PROMPT-23", "PROMPT-24", "PROMPT-28", "CHECK-22")
+@pytest.mark.requirement(
+    "PROMPT-20", "PROMPT-22", "PROMPT-23", "PROMPT-24", "PROMPT-28", "CHECK-22", "PROMPT-21", "PROMPT-11", "PROMPT-12"
+)
 @pytest.mark.parametrize("reason", ["end_turn", "max_tokens", "max_turn_requests", "refusal"])
 @pytest.mark.parametrize("way", ["return", "stop"])
 async def test_a_turn_ends_with_the_reason_its_handler_gives(version, reason, way):
@@ -88,7 +91,7 @@ async def test_a_plan_is_shown_whole_each_time(version):
         assert [message.role for message in transcript.messages.values()] == ["user", "thought"]
 
 
-@pytest.mark.requirement("CANCEL-05", "CANCEL-06", "CANCEL-13", "CHECK-06", "CHECK-23")
+@pytest.mark.requirement("CANCEL-05", "CANCEL-06", "CANCEL-13", "CHECK-06", "CHECK-23", "PROMPT-25")
 async def test_a_cancel_ends_the_turn_with_no_code_by_the_author(version):
     """FN-26: it works with no code by the author, and the session goes on."""
     agent = plain_agent()
@@ -131,7 +134,7 @@ async def test_one_cancel_ends_one_turn_of_one_session(version):
 
 
 @pytest.mark.requirement("AMB-38")
-async def test_a_cancel_while_idle_does_nothing(version):
+async def test_a_cancel_while_idle_does_nothing(version, caplog):
     """FN-21: the next turn is not touched."""
     agent = plain_agent()
 
@@ -144,6 +147,7 @@ async def test_a_cancel_while_idle_does_nothing(version):
         await user.tell(Cancel(session_id=session))
         await user.tell(Cancel(session_id="nobody"))
         assert await user.prompt(session, "x") == "end_turn"
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
 @pytest.mark.requirement("CANCEL-07", "CANCEL-12", "RPC-40", "RPC-51")
@@ -177,6 +181,7 @@ async def test_whatever_a_handler_makes_of_a_cancel_the_turn_ends_cancelled(vers
         assert len(ends) == 1
 
 
+@pytest.mark.requirement("AMB-36")
 async def test_a_second_prompt_waits_for_its_turn(version):
     """FN-24: held in order, never interleaved."""
     agent = plain_agent()
@@ -195,6 +200,7 @@ async def test_a_second_prompt_waits_for_its_turn(version):
         assert user.said(session) == "0 begin;0 end;1 begin;1 end;2 begin;2 end;"
 
 
+@pytest.mark.requirement("AMB-36")
 async def test_a_busy_session_can_refuse(version):
     """FN-24: refused by policy, with a clear error."""
     agent = plain_agent(busy="refuse")
@@ -214,6 +220,7 @@ async def test_a_busy_session_can_refuse(version):
         assert await first == "cancelled"
 
 
+@pytest.mark.requirement("AMB-36")
 async def test_a_running_turn_can_be_steered(version):
     agent = plain_agent(busy="steer")
     heard = asyncio.Event()
@@ -403,7 +410,7 @@ async def test_what_a_handler_returns_must_be_a_stop_reason(version, caplog):
         else:
             with pytest.raises(InternalError):
                 await user.prompt(session, "x")
-        assert "expected None or one of" in caplog.text
+        assert "a prompt handler returned 'Hello!': expected None or one of end_turn, max_tokens" in caplog.text
 
 
 async def test_every_open_tool_call_gets_a_final_status(version):
@@ -426,6 +433,7 @@ async def test_every_open_tool_call_gets_a_final_status(version):
         assert call.status == ("cancelled" if version == 2 else "failed")
 
 
+@pytest.mark.requirement("CANCEL-10")
 async def test_nothing_can_be_told_in_a_turn_that_is_over(version):
     agent = plain_agent()
     turns: list[Turn] = []

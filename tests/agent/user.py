@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -29,6 +30,7 @@ class User(ClientSide):
         super().__init__(agent.connect(), version=version, chooses=prefers, **options)
         self.asked: list[Asked] = []
         self.answers: dict[type[Asked], Callable[[Any], Any]] = {}
+        self._call_ids: dict[str, str] = {}
 
     async def new_session(self, cwd: str = CWD) -> str:
         return await super().new_session(cwd)
@@ -46,6 +48,13 @@ class User(ClientSide):
             return PermissionAnswer(outcome="cancelled")
         chosen = next(option for option in asked.options if option.kind == self.chooses)
         return PermissionAnswer(outcome="selected", option_id=chosen.id)
+
+    def note(self, what: str) -> None:
+        """The calls are seen as `call-1`, `call-2`: the agent's own ids are another ones each time."""
+        super().note(re.sub(r"\bcall-[0-9a-f]{16}\b", self._short_id, what))
+
+    def _short_id(self, found: re.Match[str]) -> str:
+        return self._call_ids.setdefault(found[0], f"call-{len(self._call_ids) + 1}")
 
     async def call(self, method: str, params: Any) -> Any:
         return msgspec.json.decode(await self.peer.request(method, params, deadline=30))

@@ -53,6 +53,17 @@ def test_every_relative_link_leads_somewhere(document: Path):
     assert broken == []
 
 
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name)
+def test_every_section_says_something(document: Path):
+    text = CODE.sub(
+        lambda match: "code" if match.group().startswith("```") else match.group(), document.read_text("utf-8")
+    )
+    parts = re.split(r"^(#+) (.*)$", text, flags=re.MULTILINE)
+    sections = [*zip(parts[1::3], parts[2::3], parts[3::3], [*parts[4::3], ""], strict=True)]
+    empty = [title for level, title, body, following in sections if not body.strip() and len(following) <= len(level)]
+    assert empty == []
+
+
 def test_every_page_can_be_reached_from_the_index():
     reached: set[Path] = set()
     unvisited = [ROOT / "docs" / "index.md"]

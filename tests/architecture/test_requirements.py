@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.requirements_index import marked_tests, requirements, with_tests
+from tests.requirements_index import ROOT, marked_tests, requirements, with_tests
 
 LEVELS = {"MUST", "MUST NOT", "SHOULD", "SHOULD NOT", "MAY", "fact", "decision"}
 LAYERS = {"core", "sdk", "coder", "console"}
-BUILT = {"core"}
+SHAPES = "tests/schema/"
 
 
 @pytest.fixture(scope="module")
@@ -34,9 +34,43 @@ def test_every_row_names_the_layer_that_proves_it_or_why_none_does(rows):
         assert row.get("in", "core") in LAYERS, identifier
 
 
-def test_every_row_of_a_layer_that_exists_has_a_test(rows, tests):
-    unproved = [identifier for identifier, row in rows.items() if row.get("in") in BUILT and identifier not in tests]
+def test_every_row_has_a_test(rows, tests):
+    unproved = [identifier for identifier, row in rows.items() if "no_test" not in row and identifier not in tests]
     assert not unproved, " ".join(unproved)
+
+
+def test_no_row_is_proved_by_shapes_alone(rows, tests):
+    """A type of the schema has its shape whatever we send and do, so a rule needs a test that sends or does it."""
+    shapes = [
+        identifier
+        for identifier, row in rows.items()
+        if "no_test" not in row and all(name.startswith(SHAPES) for name in tests.get(identifier, ()))
+    ]
+    assert not shapes, " ".join(shapes)
+
+
+def test_every_row_is_proved_by_tests_that_need_nothing_but_python(rows, tests):
+    """`make test` runs those; the official schemas come from npm, so what compares with them runs in `make interop`."""
+    elsewhere = {
+        file for file in (name.partition("::")[0] for names in tests.values() for name in names) if only_interop(file)
+    }
+    proved_elsewhere = [
+        identifier
+        for identifier, row in rows.items()
+        if "no_test" not in row and all(name.partition("::")[0] in elsewhere for name in tests[identifier])
+    ]
+    assert proved_elsewhere == ["COMPAT-13"]
+
+
+def only_interop(file: str) -> bool:
+    """Whether the whole file is marked as needing peers from outside Python."""
+    marks = [line for line in (ROOT / file).read_text("utf-8").splitlines() if line.startswith("pytestmark")]
+    return any("mark.interop" in line for line in marks)
+
+
+def test_every_mark_is_on_a_test(tests):
+    named = {name for names in tests.values() for name in names if "::" in name}
+    assert [name for name in named if not name.rpartition("::")[2].startswith(("test_", "Test"))] == []
 
 
 def test_every_marked_id_is_a_row(rows, tests):

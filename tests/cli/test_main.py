@@ -112,7 +112,7 @@ def test_the_version_is_told_in_one_place_and_repeated_in_the_other():
 
 
 def test_the_package_installs_the_command():
-    assert PACKAGE["scripts"] == {"accord": "accord.cli:main"}
+    assert PACKAGE["scripts"] == {"accord": "accord.cli:program"}
 
 
 def test_no_agent_can_take_the_name_of_a_command():

@@ -21,6 +21,7 @@ from accord import (
 )
 from accord.agent import SyncTurn
 from accord.errors import NotFound
+from accord.session.entities import ContentItem, Location, PlanEntry
 from accord.store import MemoryStore
 from tests.client.words import CWD
 from tests.virtual_clock import run
@@ -150,7 +151,7 @@ async def test_prompts_while_busy_are_taken_in_order_and_one_cancel_ends_them_al
         await session.cancel()
         assert [await running.finished(), await held.finished()] == ["cancelled", "cancelled"]
         again = await session.prompt([Text("go on"), Text(" never")])
-        assert await again.text() == "<go on never>"
+        assert await again.text() == "<go on\n\n never>"
         assert "<never" not in said(session)
 
 
@@ -312,3 +313,61 @@ async def test_a_reply_does_not_end_with_the_turn_of_another_client(worker, vers
         assert await later.finished() == "end_turn"
         assert said(second).endswith("<ask yes><go>")
         assert (await later.text()).endswith("<go>")
+
+
+@pytest.mark.requirement("EXT-04", "EXT-06", "EXT-10")
+@pytest.mark.parametrize("name", ["session/new", "acme/ping", "", "_", " _acme/ping"])
+def test_names_without_a_leading_underscore_belong_to_the_protocol(name):
+    for end in (Agent("a"), Client(Agent("a"))):
+        for register in (end.method, end.notification):
+            with pytest.raises(ValueError, match="underscore"):
+                register(name)(lambda *arguments: None)
+
+
+@pytest.mark.requirement("EXT-04", "EXT-06", "EXT-10")
+@pytest.mark.parametrize("name", ["session/new", "session/update", "acme/ping", "", "_", " _acme/ping"])
+async def test_nobody_asks_or_tells_by_a_name_of_the_protocol(version, name):
+    agent = Agent("a")
+    refused: list[str] = []
+
+    @agent.prompt
+    async def work(turn: Turn) -> None:
+        for ask in (turn.client.request, turn.client.notify):
+            with pytest.raises(ValueError, match="underscore"):
+                await ask(name, {})
+            refused.append(name)
+
+    async with Client(agent, version=version) as client:
+        for ask in (client.request, client.notify):
+            with pytest.raises(ValueError, match="underscore"):
+                await ask(name, {})
+        session = await client.new_session(CWD)
+        assert await (await session.prompt("go")).finished() == "end_turn"
+    assert refused == [name, name]
+
+
+@pytest.mark.requirement("EXT-01")
+async def test_meta_of_a_prompt_of_an_update_and_of_its_parts_arrives_on_the_other_side(version):
+    agent = Agent("a", merge_seconds=0.0)
+    heard: list[object] = []
+
+    @agent.prompt
+    async def work(turn: Turn) -> None:
+        heard.extend([turn.content[0].meta])
+        await turn.say(Text("hello", meta={"acme.dev/said": 1}))
+        await turn.plan([PlanEntry(content="one", meta={"acme.dev/step": 2})])
+        item = ContentItem(content=Text("x"), meta={"acme.dev/item": 3})
+        async with turn.tool_call("Look", content=[item], locations=[Location("/a", meta={"acme.dev/place": 4})]):
+            pass
+
+    async with Client(agent, version=version) as client:
+        session = await client.new_session(CWD)
+        await (await session.prompt([Text("go", meta={"acme.dev/asked": 5})])).finished()
+        transcript = session.transcript
+    assert heard == [{"acme.dev/asked": 5}]
+    said = next(message for message in transcript.messages.values() if message.role == "agent")
+    assert said.content[0].meta == {"acme.dev/said": 1}
+    (plan,) = transcript.plans.values()
+    assert plan.entries[0].meta == {"acme.dev/step": 2}
+    (call,) = transcript.tool_calls.values()
+    assert (call.content[0].meta, call.locations[0].meta) == ({"acme.dev/item": 3}, {"acme.dev/place": 4})

@@ -34,18 +34,24 @@ async def asks_for_ever(asked) -> Any:
     await asyncio.get_running_loop().create_future()
 
 
-@pytest.mark.requirement("CANCEL-01", "CANCEL-02", "CANCEL-03", "CANCEL-04", "CANCEL-11", "PERM-15", "PERM-18")
+@pytest.mark.requirement(
+    "CANCEL-01", "CANCEL-02", "CANCEL-03", "CANCEL-04", "CANCEL-11", "PERM-15", "PERM-18", "RPC-40"
+)
 async def test_a_cancel_answers_what_is_pending_and_marks_what_is_open(version):
     agent = ScriptedAgent(version)
-    async with Client(agent, version=version, on_permission=asks_for_ever) as client:
+    is_asked = asyncio.Event()
+
+    async def person(asked) -> Any:
+        is_asked.set()
+        await asks_for_ever(asked)
+
+    async with Client(agent, version=version, on_permission=person) as client:
         session = await client.new_session(CWD)
         reply = await session.prompt("go")
         asked = await agent.seen("session/prompt")
         agent.begin(asked)
         question = ask_permission(agent, version)
-        async for change in reply:
-            if isinstance(change, ToolCallChanged):
-                break
+        await is_asked.wait()
         await reply.cancel()
         assert session.transcript.tool_calls["c"].status == "cancelled"
         assert (await question).result["outcome"] == {"outcome": "cancelled"}

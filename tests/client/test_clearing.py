@@ -5,12 +5,20 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import msgspec
 import pytest
 
 from accord import Client
+from accord.client.clearing import Clearance, Grant, told_by
 from accord.client.workspace import Workspace
 from accord.session.entities import Diff
-from accord.session.requests import CommandSubject, PermissionAnswer, RequestPermission, ToolCallSubject
+from accord.session.requests import (
+    CommandSubject,
+    CreateTerminal,
+    PermissionAnswer,
+    RequestPermission,
+    ToolCallSubject,
+)
 from accord.testing import ScriptedAgent
 
 YES = PermissionAnswer(outcome="selected", option_id="allow")
@@ -116,21 +124,82 @@ async def test_what_would_be_refused_anyway_is_not_asked_for(tmp_path):
     assert (refused.error["code"], policy.questions) == (-32003, [])
 
 
-async def test_what_was_allowed_in_this_turn_needs_no_second_question(tmp_path):
+@pytest.mark.parametrize(
+    "call",
+    [
+        {"kind": "edit", "locations": [{"path": "{file}"}]},
+        {"kind": "edit", "rawInput": {"file_path": "a"}},
+        {"kind": "other", "rawInput": {"path": "a", "content": "new\n"}},
+        {"rawInput": {"path": "./sub/../a", "before": "old", "after": "new"}},
+        {"content": [{"type": "diff", "path": "{file}", "newText": "new\n"}]},
+    ],
+    ids=["place", "input", "goose", "goose edit", "diff"],
+)
+async def test_a_file_that_the_agent_has_asked_for_is_not_asked_for_again(tmp_path, call):
+    file = tmp_path / "a"
+    told = msgspec.json.decode(msgspec.json.encode(call).replace(b"{file}", str(file).encode()))
+
+    async def turn(agent: Working) -> Any:
+        await agent.may(**told)
+        return await agent.write(file)
+
+    policy = Asked(YES)
+    [done] = await in_turns(policy, tmp_path, turn)
+    assert (len(policy.questions), done.error, file.read_text()) == (1, None, "new\n")
+
+
+@pytest.mark.parametrize(
+    ("told", "asked"),
+    [
+        ({"rawInput": {"command": "echo a | cat"}}, ("echo a | cat",)),
+        ({"rawInput": {"command": "echo a | cat"}}, ("/bin/sh", "-c", "echo a | cat")),
+        ({"rawInput": {"command": "echo a | cat"}}, ("bash", "-lc", "echo a | cat")),
+        ({"rawInput": {"command": "echo a | cat"}}, ("bash -lc 'echo a | cat'",)),
+        ({"rawInput": {"command": ["bash", "-lc", "echo a | cat"]}}, ("echo a | cat",)),
+        ({"rawInput": {"cmd": 'bash -lc "echo a | cat"'}}, ("echo a | cat",)),
+        ({"rawInput": {"command": ["echo", "a b"]}}, ("echo", "a b")),
+        ({"rawInput": {"command": "echo", "args": ["a b"]}}, ("echo", "a b")),
+        ({"rawInput": {"command": "echo $HOME"}}, ("sh", "-c", "echo $HOME")),
+        ({"title": "echo a"}, ("echo", "a")),
+        ({"title": "`echo a`"}, ("echo", "a")),
+    ],
+)
+async def test_a_command_that_the_agent_has_asked_for_is_not_asked_for_again(tmp_path, told, asked):
+    async def turn(agent: Working) -> Any:
+        await agent.may(kind="execute", **told)
+        return await agent.run(*asked)
+
+    policy = Asked(YES)
+    [done] = await in_turns(policy, tmp_path, turn)
+    assert (len(policy.questions), done.error) == (1, None)
+
+
+async def test_each_file_of_a_permission_may_be_written_once(tmp_path):
+    files = [tmp_path / name for name in ("a", "b")]
+
+    async def turn(agent: Working) -> Any:
+        await agent.may(content=[{"type": "diff", "path": str(file), "newText": "new\n"} for file in files])
+        return [await agent.write(file) for file in (*files, *files)]
+
+    policy = Asked(YES, NO, NO)
+    [done] = await in_turns(policy, tmp_path, turn)
+    assert [each.error and each.error["code"] for each in done] == [None, None, -32003, -32003]
+
+
+async def test_a_write_that_was_sent_before_its_call_ended_is_covered(tmp_path):
+    """opencode does not wait for the answer to its write before it goes on."""
     file = tmp_path / "a"
 
     async def turn(agent: Working) -> Any:
         await agent.may(kind="edit", locations=[{"path": str(file)}])
-        await agent.may(kind="execute", rawInput={"command": "echo a | cat"})
-        return [
-            await agent.write(file),
-            await agent.run("echo a | cat"),
-            await agent.run("/bin/sh", "-c", "echo a | cat"),
-        ]
+        writing = asyncio.ensure_future(agent.write(file))
+        await asyncio.sleep(0)
+        agent.agent.update("tool_call_update", toolCallId="c", status="completed")
+        return await writing
 
-    policy = Asked(YES, YES)
+    policy = Asked(YES)
     [done] = await in_turns(policy, tmp_path, turn)
-    assert (len(policy.questions), [each.error for each in done]) == (2, [None, None, None])
+    assert (len(policy.questions), done.error) == (1, None)
 
 
 @pytest.mark.parametrize(
@@ -253,9 +322,23 @@ async def test_variables_that_were_allowed_with_a_command_are_allowed_with_no_ot
             await agent.run("true && true", env=debug),  # there it is set for both of them
         ]
 
-    policy = Asked(YES, YES, NO, NO, NO)
+    policy = Asked(YES, YES, NO, NO, NO, NO)
     [done] = await in_turns(policy, tmp_path, turn)
-    assert [each.error and each.error["code"] for each in done] == [None, None, -32003, -32003, -32003]
+    assert [each.error and each.error["code"] for each in done] == [None, -32003, -32003, -32003, -32003]
+
+
+@pytest.mark.parametrize("told", [{"DEBUG": "1"}, variables(DEBUG="1")])
+async def test_variables_that_were_told_with_a_command_are_part_of_it(tmp_path, told):
+    async def turn(agent: Working) -> Any:
+        results: list[Any] = []
+        for env in ({"DEBUG": "1"}, {}, {"DEBUG": "2"}, {"DEBUG": "1", "PATH": "./evil"}):
+            await agent.may(kind="execute", rawInput={"command": "true && true", "env": told})
+            results.append(await agent.run("true && true", env=variables(**env)))
+        return results
+
+    policy = Asked(YES, YES, NO, YES, NO, YES, NO)
+    [done] = await in_turns(policy, tmp_path, turn)
+    assert [each.error and each.error["code"] for each in done] == [None, -32003, -32003, -32003]
 
 
 async def test_a_program_that_is_only_called_like_a_shell_is_asked_for(tmp_path):
@@ -320,3 +403,13 @@ async def test_a_method_that_is_not_offered_is_refused_by_its_own_name(tmp_path)
         await client.new_session(tmp_path)
         refused = await Working(agent).write(tmp_path / "a")
     assert refused.error["message"].endswith("fs/write_text_file")
+
+
+def test_a_permission_without_a_call_ends_with_its_turn():
+    asked = CreateTerminal(session_id="s", command="true")
+    permission = RequestPermission(session_id="s", options=[], subject=CommandSubject(command="true", cwd="/"))
+    clearance = Clearance()
+    clearance.add("s", [Grant(told, "/", lambda: True) for told in told_by(permission)])
+    assert [grant.place for grant in clearance.grants(asked)] == ["/"]
+    clearance.turn_ended("s")
+    assert clearance.grants(asked) == []

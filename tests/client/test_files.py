@@ -384,6 +384,7 @@ class SlowEditor(Editor):
         return super().write(path, text)
 
 
+@pytest.mark.requirement("FS-08", "FS-09")
 @pytest.mark.parametrize("kind", [Editor, SlowEditor])
 async def test_unsaved_changes_are_read_and_written_where_they_are(five_lines: Path, kind: type[Editor]):
     editor = kind(five="unsaved\nchanges\n", new="never saved")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from accord import Client, permissions
-from accord.client.listed_models import option_of_models
+from accord.dialects.models import option_of_models
 from accord.session.updates import ToolCallChanged
 from accord.testing import ScriptedAgent
 from tests.client.words import CWD
@@ -155,13 +155,14 @@ class TestAHistoryThatIsToldAfterTheAnswer:
 class TestModelsThatAreListed:
     """Gemini CLI gives them with a session, as an early draft of v1 had it, and has no option for them."""
 
-    @pytest.mark.requirement("SESS-40", "AMB-06")
-    async def test_are_an_option_like_any_other(self):
-        agent = ScriptedAgent(1)
+    @pytest.mark.requirement("SESS-40", "AMB-06", "SESS-07")
+    @pytest.mark.parametrize("version", [1, "2-draft"])
+    async def test_are_an_option_like_any_other(self, version):
+        agent = ScriptedAgent(version)
         agent.on("session/new", lambda asked: {"sessionId": "s", "models": MODELS})
         agent.on("session/set_model", lambda asked: {})
         told = []
-        async with Client(agent, version=1, on_update=told.append) as client:
+        async with Client(agent, version=version, on_update=told.append) as client:
             session = await client.new_session(CWD)
             (option,) = session.options
             assert (option.category, option.value) == ("model", "auto")

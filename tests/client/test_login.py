@@ -174,3 +174,25 @@ async def test_a_terminal_login_that_is_given_up_is_ended_even_if_it_is_deaf(tmp
         await login
     with pytest.raises(ProcessLookupError):
         os.kill(process, 0)
+
+
+NEEDS_KEY = """
+import json, os, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    way = {"id": "key", "name": "Key", "type": "env_var", "vars": [{"name": "ACME_KEY"}, {"name": "Y", "optional": True}]}
+    result = {"protocolVersion": 1, "authMethods": [way]} if asked["method"] == "initialize" else {}
+    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
+"""
+
+
+async def test_a_login_by_a_variable_asks_for_the_one_that_is_missing(tmp_path, monkeypatch):
+    monkeypatch.delenv("ACME_KEY", raising=False)
+    program = tmp_path / "agent.py"
+    program.write_text(NEEDS_KEY)
+    async with Client(Command([sys.executable, str(program)]), version=1, strict=False) as client:
+        with pytest.raises(AuthRequired, match="'key' needs ACME_KEY in the agent's environment"):
+            await client.login("key")
+    with_key = Command([sys.executable, str(program)], env={"ACME_KEY": "k"})
+    async with Client(with_key, version=1, strict=False) as client:
+        assert await client.login("key")

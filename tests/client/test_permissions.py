@@ -14,7 +14,9 @@ from accord.client import permissions
 from accord.client.permissions import Policy, allow_all, allow_kinds, ask, decide, deny, reject_all, remember
 from accord.dialects.v1 import V1
 from accord.session import Transcript
-from accord.session.entities import Diff, FileChange, Location
+from accord.session.content import Text
+from accord.session.entities import ContentItem, Diff, FileChange, Location, ToolCall
+from accord.session.growing import Items
 from accord.session.requests import (
     CommandSubject,
     PermissionAnswer,
@@ -103,6 +105,12 @@ async def test_chosen_kinds_are_allowed_and_the_rest_is_for_another_policy():
     assert await choice(reading, request(*ALL, kind="read")) == "allow_once"
     assert await choice(reading, request(*ALL, kind="edit")) == "reject_once"
     assert await choice(allow_kinds("read", otherwise=always("allow_always")), request(*ALL)) == "allow_always"
+
+
+def test_a_kind_that_no_agent_may_use_can_not_be_chosen():
+    with pytest.raises(ValueError, match="unknown tool kind 'raed': expected read, edit"):
+        allow_kinds("read", "raed")
+    allow_kinds("_draw")
 
 
 @pytest.mark.parametrize("kind", [UNSET, None, "", "READ", "_read"])
@@ -476,3 +484,34 @@ async def test_policies_can_be_put_together():
     for _ in range(2):
         await choice(policy, request(*ALL, kind="edit"))
     assert person.asked == 1
+
+
+def words(*texts: str) -> Any:
+    return [ContentItem(content=Text(text=text)) for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("streamed", "told", "raw_input"),
+    [
+        (words('{"path": "a"}'), {"content": words("May I?")}, {"path": "a"}),
+        (words('{"path": "a"}'), {}, UNSET),
+        (words('{"path": "a"}'), {"content": words("May I?"), "raw_input": {"path": "b"}}, {"path": "b"}),
+        (words('{"path": "a"'), {"content": words("May I?")}, UNSET),
+        (words('["a"]'), {"content": words("May I?")}, UNSET),
+        (words("[" * 100_000), {"content": words("May I?")}, UNSET),
+        (words('{"path": "a"}', "more"), {"content": words("May I?")}, UNSET),
+        ([Diff(changes=[])], {"content": words("May I?")}, UNSET),
+        ([], {"content": words("May I?")}, UNSET),
+    ],
+)
+def test_arguments_that_a_call_has_streamed_as_text_are_told_with_the_question(streamed, told, raw_input):
+    """kimi-code streams them as the content of the call, and its question replaces that."""
+    before = ToolCall(id="c", content=Items(streamed))
+    assert permissions.with_streamed_input(ToolCallPatch(id="c", **told), before).raw_input == raw_input
+
+
+def test_arguments_that_were_told_otherwise_are_not_looked_for_in_a_text():
+    before = ToolCall(id="c", content=Items(words('{"path": "a"}')), raw_input={"path": "b"})
+    told = ToolCallPatch(id="c", content=[])
+    assert permissions.with_streamed_input(told, before) is told
+    assert permissions.with_streamed_input(told, None) is told

@@ -176,6 +176,22 @@ async def test_an_elicitation_is_answered_by_whoever_was_given_for_it(version):
         assert answer.result == {"action": "accept", "content": {"name": "Ada"}}
 
 
+@pytest.mark.parametrize(
+    "answer", [ElicitationAnswer(action="accepted", content={"name": "Ada"}), {"name": "Ada"}, None]
+)
+async def test_an_answer_that_is_none_is_a_cancel_and_written_to_the_log(version, answer, caplog):
+    async def elicit(asked):
+        return answer
+
+    agent = ScriptedAgent(version)
+    async with Client(agent, version=version, on_elicitation=elicit) as client:
+        await client.new_session(CWD)
+        schema = {"type": "object", "properties": {"name": {"type": "string"}}}
+        form = {"sessionId": "session-1", "mode": "form", "message": "Name?", "requestedSchema": schema}
+        assert (await agent.ask("elicitation/create", form)).result == {"action": "cancel"}
+    assert "something other than accept, decline, cancel" in caplog.text
+
+
 async def test_a_cancel_ends_an_elicitation(version):
     waiting = asyncio.Event()
 

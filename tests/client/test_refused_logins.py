@@ -52,6 +52,27 @@ async def test_logins_that_only_the_refusal_names_are_used(version):
         await client.authenticate("web")
 
 
+@pytest.mark.requirement("AMB-11", "AUTH-09")
+@pytest.mark.parametrize(
+    ("code", "details"),
+    [(-32000, None), (-32000, {}), (-32000, {"authMethods": []}), (-32050, {"reason": "auth_required"})],
+)
+async def test_where_the_refusal_names_none_those_of_the_handshake_are_used(code, details):
+    agent = ScriptedAgent(1, authMethods=[{"id": "key", "name": "Key"}])
+
+    def refuse(asked):
+        if agent.calls("authenticate"):
+            return {"sessionId": "s"}
+        asked.fail(code, "Log in", *([] if details is None else [details]))
+        return None
+
+    agent.on("session/new", refuse)
+    agent.on("authenticate", {})
+    async with Client(agent, version=1, on_login="key") as client:
+        assert (await client.new_session(CWD)).id == "s"
+        assert [asked.params for asked in agent.calls("authenticate")] == [{"methodId": "key"}]
+
+
 async def test_of_many_logins_those_that_the_refusal_names_are_offered_and_told_in_full(version):
     agent = Agent("locked")
     entered, offered = [], []

@@ -21,6 +21,7 @@ def repo(tmp_path: Path) -> Path:
     return repo
 
 
+@pytest.mark.requirement("CHECK-12")
 async def test_a_path_outside_is_denied_and_the_denial_names_what(repo: Path):
     workspace = Workspace(repo)
     with pytest.raises(Denied) as caught:
@@ -154,3 +155,11 @@ def test_a_root_is_absolute():
 async def test_the_whole_disk_can_be_a_root(repo: Path):
     (repo / "file").write_text("text")
     assert await read(Workspace("/"), repo / "file") == "text"
+
+
+def test_programs_are_not_looked_for_inside_nor_from_the_working_directory(tmp_path: Path) -> None:
+    (tmp_path / "repo" / "bin").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "repo" / "bin")
+    roots = Roots([tmp_path / "repo"])
+    path = f"{tmp_path}/repo/bin:bin::.:/usr/bin:{tmp_path}/link:{tmp_path}/repo:/nowhere"
+    assert roots.search_path(path) == "/usr/bin:/nowhere"

@@ -5,15 +5,21 @@ from __future__ import annotations
 import asyncio
 import os
 from itertools import pairwise
+from typing import Any
 
+import msgspec
 import pytest
 
-from accord import Agent, Client, InvalidParams, MethodNotFound, NotFound, Turn
+from accord import Agent, Client, InvalidParams, MethodNotFound, NotFound, Resource, Turn
+from accord.agent import ConnectedClient
 from accord.client.deadlines import Deadlines
 from accord.errors import DeadlineExceeded
+from accord.session.entities import Notice
 from accord.session.servers import HttpServer, SseServer, StdioServer
+from accord.session.updates import MessageChunk, NoticeReport, NoticeShown
 from accord.store import MemoryStore
 from accord.testing import ScriptedAgent
+from tests.client.test_foreground import arrived
 from tests.client.words import CWD
 from tests.virtual_clock import run
 
@@ -36,7 +42,7 @@ def greeter() -> Agent:
     return agent
 
 
-@pytest.mark.requirement("SESS-03", "SESS-04", "SESS-18", "SESS-19", "SESS-22")
+@pytest.mark.requirement("SESS-03", "SESS-04", "SESS-18", "SESS-19", "SESS-22", "CHECK-12")
 async def test_a_new_session_has_an_absolute_directory_and_its_servers():
     """FN-101: `session/new` without `mcpServers` is refused in v1, so it is always sent."""
     agent = ScriptedAgent(1)
@@ -240,6 +246,30 @@ async def test_resuming_takes_up_a_session_without_its_history(greeter, version)
         assert client.sessions == [resumed]
 
 
+async def test_what_an_agent_tells_with_a_resume_is_history(version):
+    """FN-60, FN-62: some agents replay with a resume, too; the replay window marks it."""
+    agent = ScriptedAgent(version)
+    told = []
+
+    def resume(asked):
+        block = {"type": "text", "text": "old question"}
+        agent.update("user_message_chunk", messageId="u", content=block)
+        agent.say("old answer", messageId="a")
+        agent.tell(NoticeReport(notice=Notice(severity="warning", title="No servers")))
+        asked.answer({})
+        agent.say("new", messageId="b")
+
+    agent.on("session/resume", resume)
+    async with Client(agent, version=version, on_update=told.append) as client:
+        session = await client.resume_session("s", CWD)
+        assert not session.is_replaying
+        assert [message.text for message in session.transcript.messages.values()][:2] == ["old question", "old answer"]
+        await arrived(agent, client)
+    said = {update.change.text: update.replayed for update in told if isinstance(update.change, MessageChunk)}
+    assert said == {"old question": True, "old answer": True, "new": False}
+    assert not any(update.replayed for update in told if isinstance(update.change, NoticeShown))
+
+
 async def test_all_pages_of_the_list_are_read(version):
     agent = ScriptedAgent(version)
     pages = {None: ("a", ""), "": ("b", "2"), "2": ("c", None)}
@@ -330,10 +360,42 @@ async def test_modes_and_options_can_be_set_in_every_version(version):
         assert next(option for option in session.options if option.category == "mode").value == other
         if session.modes is not None:
             assert session.modes.current == other
-            with pytest.raises(InvalidParams):
-                await session.set_mode("no such mode")
         await session.set_option("web", True)
         assert next(option for option in session.options if option.id == "web").value is True
+
+
+@pytest.mark.requirement("MODE-11")
+@pytest.mark.parametrize(
+    ("choose", "message"),
+    [
+        (lambda session: session.set_mode("fast"), "no (mode|choice) 'fast'"),
+        (
+            lambda session: session.set_option("mode", "fast"),
+            "the option 'mode' has no choice 'fast': it has quick, thorough",
+        ),
+        (lambda session: session.set_option("size", "s"), "the session has no option 'size': it has mode, web"),
+        (lambda session: session.set_option("web", "yes"), "the option 'web' is a switch: expected True or False"),
+    ],
+)
+async def test_what_the_agent_does_not_list_is_not_asked_for(version, choose, message):
+    agent = Agent("chooser")
+    agent.option("mode", choices=["quick", "thorough"])
+    agent.option("web", default=False)
+    frames: list[bytes] = []
+    async with Client(agent, version=version, on_frame=lambda direction, frame: frames.append(frame)) as client:
+        session = await client.new_session(CWD)
+        before = len(frames)
+        with pytest.raises(InvalidParams, match=message):
+            await choose(session)
+        assert len(frames) == before
+
+
+async def test_a_malformed_block_is_not_sent(version):
+    agent = Agent("taker", embedded_context=True)
+    async with Client(agent, version=version) as client:
+        session = await client.new_session(CWD)
+        with pytest.raises(ValueError, match="must have a text or a blob"):
+            await session.prompt(Resource(uri="file:///a"))
 
 
 async def test_a_mode_that_was_set_is_in_force_even_if_the_agent_does_not_say_so():
@@ -432,3 +494,49 @@ async def test_closing_without_the_capability_cancels_and_waits_for_the_end():
         await session.close()
         assert await reply.finished() == "cancelled"
         assert client.sessions == []
+
+
+@pytest.mark.parametrize(("needs", "waits"), [(4, 4), (1000, 5)], ids=["ends in time", "does not"])
+def test_a_listener_has_a_grace_to_end_in_when_the_client_closes(needs, waits):
+    heard = []
+
+    async def hear(update):
+        heard.append("begun")
+        await asyncio.sleep(needs)
+        heard.append("done")
+
+    async def main():
+        agent, loop = ScriptedAgent(1), asyncio.get_running_loop()
+        async with Client(agent, version=1, on_update=hear) as client:
+            await client.new_session(CWD)
+            agent.update("session_info_update", title="Milk")
+            await asyncio.sleep(0.5)
+            began = loop.time()
+            await client.aclose()
+            assert loop.time() - began == pytest.approx(waits, abs=1)
+        assert heard == ["begun", "done"][: 2 if needs == waits else 1]
+
+    run(main())
+
+
+@pytest.mark.requirement("EXT-09", "EXT-12")
+@pytest.mark.parametrize("version", [1, 2, "2-draft", "auto"])
+async def test_custom_capabilities_of_a_client_reach_the_agent(version: Any):
+    agent = Agent("looks")
+    seen: list[Any] = []
+
+    @agent.method("_look")
+    def look(params: Any, client: ConnectedClient) -> None:
+        seen.append(client.capabilities.meta)
+
+    frames: list[Any] = []
+    meta = {"acme.dev": {"pictures": True}}
+    note = lambda direction, frame: frames.append(msgspec.json.decode(frame))  # noqa: E731
+    async with Client(agent, version=version, meta=meta, on_frame=note) as client:
+        await client.request("_look", {})
+    assert seen == [meta]
+    params = frames[0]["params"]
+    groups = {1: ["clientCapabilities"], 2: ["capabilities"], "2-draft": ["clientCapabilities"]}
+    for group in groups.get(version, ["clientCapabilities", "capabilities"]):
+        assert params[group]["_meta"] == meta
+    assert "_meta" not in params

@@ -23,7 +23,13 @@ async def test_both_ways_keep_the_order(version):
         for number in range(20):
             agent.say(f"{number} ")
             agent.update("_own", number=number)
-            agent.update("tool_call_update", toolCallId="c", title=f"{number}", locations=[{"path": 7}])
+            agent.update(
+                "tool_call_update",
+                toolCallId="c",
+                title=f"{number}",
+                status="in_progress" if number < 19 else "completed",
+                locations=[{"path": 7}],
+            )
             agent.notify("_acme/mark", {"number": number})
         agent.finish(asked)
 

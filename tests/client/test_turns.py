@@ -18,6 +18,7 @@ from accord import (
     ToolCallChanged,
     permissions,
 )
+from accord.client.delivering import Update
 from accord.errors import InvalidParams, Malformed
 from accord.session import Image
 from accord.session.updates import MessagePiece, ToolCallPatch
@@ -172,6 +173,29 @@ def tell(agent, asked, state):
         agent.update("state_update", state=name, **({"stopReason": reason} if reason else {}))
 
 
+@pytest.mark.requirement("PROMPT-21", "PROMPT-22", "PROMPT-23", "PROMPT-24", "PROMPT-25", "PROMPT-26", "PROMPT-11")
+@pytest.mark.parametrize("reason", ["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"])
+async def test_each_stop_reason_is_the_end_of_its_reply(version, reason):
+    agent = ScriptedAgent(version)
+    agent.on("session/prompt", agent.reply("Yes", stop_reason=reason))
+    async with Client(agent, version=version) as client:
+        reply = await (await client.new_session(CWD)).prompt("go")
+        assert (await reply.finished(), reply.stop_reason, reply.error) == (reason, reason, None)
+
+
+@pytest.mark.bad_frames
+@pytest.mark.requirement("PROMPT-26", "PROMPT-11")
+@pytest.mark.parametrize("answer", [{}, {"stopReason": "tired"}, {"stopReason": None}])
+async def test_a_stop_reason_that_v1_does_not_have_is_an_error_and_the_session_lives(answer):
+    agent = ScriptedAgent(1)
+    agent.on("session/prompt", answer, {"stopReason": "end_turn"})
+    async with Client(agent, version=1, strict=True) as client:
+        session = await client.new_session(CWD)
+        with pytest.raises(Malformed, match="stopReason"):
+            await (await session.prompt("go")).finished()
+        assert await (await session.prompt("again")).finished() == "end_turn"
+
+
 async def test_an_error_answer_is_raised_and_the_session_lives(version):
     """FN-94: a failed model call comes as an error with an odd code; it is shown as what it is."""
     agent = ScriptedAgent(version)
@@ -258,6 +282,39 @@ async def test_a_second_prompt_is_held_until_the_first_is_over(version):
         agent.say("two", messageId="b")
         agent.finish(asked)
         assert await second.text() == "two"
+
+
+@pytest.mark.parametrize("version", [1, "2-draft"])
+@pytest.mark.parametrize(
+    "refresh",
+    [
+        {"sessionUpdate": "tool_call_update", "toolCallId": "c", "status": "in_progress"},
+        {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "shell", "status": "in_progress"},
+        {"sessionUpdate": "plan", "entries": [{"content": "Run it", "priority": "high", "status": "in_progress"}]},
+    ],
+    ids=["tool_call_update", "tool_call", "plan"],
+)
+async def test_a_refresh_in_the_middle_of_a_message_does_not_split_it(version, refresh):
+    agent = ScriptedAgent(version)
+
+    @agent.on("session/prompt")
+    def run_it(asked):
+        agent.say("Let me look.")
+        agent.update("tool_call", toolCallId="c", title="shell", kind="execute", status="pending")
+        agent.update("plan", entries=[{"content": "Run it", "priority": "high", "status": "pending"}])
+        agent.say("execute ")
+        agent.update(refresh)
+        agent.say("now.")
+        asked.answer({"stopReason": "end_turn"})
+
+    async with Client(agent, version=version) as client:
+        session = await client.new_session(CWD)
+        reply = await session.prompt("go")
+        pieces = [change for change in [change async for change in reply] if isinstance(change, MessageChunk)]
+        assert len({change.message.id for change in pieces}) == 2
+        said = [message.text for (role, _), message in session.transcript.messages.items() if role == "agent"]
+        assert said == ["Let me look.", "execute now."]
+        assert await reply.text() == "Let me look.execute now."
 
 
 async def test_an_agent_of_v1_that_repeats_the_prompt_does_not_double_it():
@@ -351,3 +408,26 @@ async def test_closing_the_client_ends_a_reply_that_is_under_way(version):
     with pytest.raises(ConnectionClosed, match="closed by this side"):
         await reply.text()
     assert reply.is_over
+
+
+async def test_what_came_before_a_prompt_can_be_waited_for(version):
+    agent = ScriptedAgent(version)
+    agent.on("session/prompt", agent.reply("ok"))
+    order: list[str] = []
+    welcomed = asyncio.Event()
+
+    async def slowly(update: Update) -> None:
+        welcomed.set()
+        await asyncio.sleep(0)
+        order.append("before")
+
+    async with Client(agent, version=version, on_update=slowly) as client:
+        session = await client.new_session(CWD)
+        agent.say("Welcome")
+        await welcomed.wait()
+        reply = await session.prompt("Hi")
+        await session.connection.deliveries.caught_up()
+        order.append("answer")
+        assert await reply.text() == "ok"
+    assert order == ["before", "answer"]
+    await session.connection.deliveries.caught_up()

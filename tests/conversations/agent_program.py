@@ -22,7 +22,7 @@ async def serve() -> None:
 
 
 def main() -> int:
-    if "ACCORD_SCHEMAS" not in os.environ:
+    if "ACP_SCHEMAS" not in os.environ:
         run(serve())
         return 0
     from tests.frame_watch import FrameWatch

@@ -8,10 +8,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from accord import Agent, Client, Turn
 from accord.dialects.negotiation import Offered, offer
-from accord.errors import InvalidParams, InvalidRequest, VersionRefused
+from accord.errors import AuthRequired, InvalidParams, InvalidRequest, VersionRefused
 from accord.jsonrpc.events import NotificationReceived, RequestReceived
 from accord.peer import Peer
+from accord.store import MemoryStore
+from accord.testing import Heard, ScriptedAgent, ScriptedClient
 from accord.transports.memory import joined
 from tests.conversations.agent_side import AgentSide
 from tests.conversations.client_side import ClientSide
@@ -77,3 +80,220 @@ async def test_a_request_before_the_handshake_is_refused_and_the_connection_live
         with pytest.raises(InvalidParams):
             await client.request("initialize", {"protocolVersion": "1"}, deadline=10)
         assert await client.request("initialize", offer(1), deadline=10)
+
+
+VERSIONS = pytest.mark.parametrize("version", [1, 2, "2-draft"], ids=["v1", "v2", "v2-draft"])
+
+
+def nothing_offered(version: Offered) -> dict[str, Any]:
+    if version == 2:
+        return {"info": {"name": "scripted", "version": "1"}, "capabilities": {"session": {}}}
+    return {"agentCapabilities": {}}
+
+
+@pytest.mark.requirement("INIT-01", "INIT-02", "SESS-02", "PROMPT-02", "AUTH-11", "RPC-32")
+@VERSIONS
+async def test_a_client_waits_for_each_answer_before_it_begins_the_next_phase(version: Offered):
+    login = "auth/login" if version == 2 else "authenticate"
+    agent = ScriptedAgent(version)
+
+    def late(answer: Any) -> Any:
+        async def give(asked: Heard) -> Any:
+            for _ in range(50):
+                await asyncio.sleep(0)
+            assert agent.received[-1] is asked, "the client did not wait for the answer"
+            return answer
+
+        return give
+
+    logins = [{"methodId": "key", "type": "agent", "name": "Key"} if version == 2 else {"id": "key", "name": "Key"}]
+    shaken = {"protocolVersion": 1 if version == 1 else 2, "authMethods": logins, **nothing_offered(version)}
+    agent.on("initialize", late(shaken))
+    agent.on("session/new", late(AuthRequired()), late({"sessionId": "session-1"}))
+    agent.on(login, late({}))
+    agent.on("session/prompt", agent.reply("Hi"))
+    async with Client(agent, version=version, on_login="key") as client:
+        session = await client.new_session("/work")
+        assert await (await session.prompt("hi")).text() == "Hi"
+    agent.check()
+    assert [heard.method for heard in agent.received] == [
+        "initialize",
+        "session/new",
+        login,
+        "session/new",
+        "session/prompt",
+    ]
+
+
+@pytest.mark.requirement("INIT-01", "INIT-02", "PROMPT-02", "AMB-35")
+@VERSIONS
+async def test_an_agent_refuses_every_phase_that_comes_too_early(version: Offered):
+    agent = Agent("late", strict=True)
+    agent.login("key", name="Key")(lambda client: None)
+    agent.prompt(lambda turn: None)
+    prompt = {"sessionId": "session-1", "prompt": [{"type": "text", "text": "hi"}]}
+    async with ScriptedClient(agent, version) as client:
+        for method, params in (("session/new", {"cwd": "/work", "mcpServers": []}), ("session/prompt", prompt)):
+            assert (await client.ask(method, params)).error["code"] == -32600
+        await client.initialize()
+        for method, params in (("session/new", {"cwd": "/work", "mcpServers": []}), ("session/prompt", prompt)):
+            assert (await client.ask(method, params)).error["code"] == -32000
+        await client.ask("auth/login" if version == 2 else "authenticate", {"methodId": "key"})
+        assert (await client.ask("session/prompt", prompt)).error["code"] == -32002
+        await client.new_session()
+        assert await client.stop_reason(client.prompt("hi")) == "end_turn"
+
+
+INFO = {"name": "scripted", "version": "1"}
+
+
+@pytest.mark.requirement("INIT-06", "INIT-07", "INIT-14", "INIT-15", "RPC-30", "INIT-13")
+@pytest.mark.parametrize(
+    ("offered", "members", "answered", "has_info"),
+    [
+        (1, {}, 1, False),
+        (1, {"clientCapabilities": {}, "clientInfo": INFO}, 1, False),
+        (2, {"clientCapabilities": {}}, 2, False),
+        (2, {"info": INFO, "capabilities": {}}, 2, True),
+        (7, {"clientCapabilities": {}}, 2, False),
+        (7, {"info": INFO, "capabilities": {}}, 2, True),
+        (65535, {}, 2, False),
+        (0, {}, 2, False),
+    ],
+)
+async def test_an_agent_answers_every_offer_with_a_version_that_it_has_and_speaks_it(
+    offered: int, members: dict[str, Any], answered: int, has_info: bool
+):
+    agent = Agent("willing")
+    agent.prompt(lambda turn: None)
+    async with ScriptedClient(agent) as client:
+        said = (await client.ask("initialize", {"protocolVersion": offered, **members})).result
+        assert said["protocolVersion"] == answered
+        assert ("agentCapabilities" in said, "info" in said) == (not has_info, answered == 2)
+        session = (await client.ask("session/new", {"cwd": "/work", "mcpServers": []})).result["sessionId"]
+        assert ("stopReason" in (await client.prompt("hi", session_id=session)).result) is not has_info
+
+
+@pytest.mark.bad_frames
+@pytest.mark.requirement("INIT-04", "INIT-10", "INIT-11", "RPC-35")
+@pytest.mark.parametrize("offered", ["1", 1.5, True, None, -1, 65536, [1], ...])
+async def test_an_agent_refuses_an_offer_that_is_no_version(offered: Any):
+    async with ScriptedClient(Agent("willing"), 1) as client:
+        params = {"clientCapabilities": {}} if offered is ... else {"protocolVersion": offered}
+        refused = (await client.ask("initialize", params)).error
+        assert refused["code"] == -32602
+        assert "protocolVersion" in refused["data"]["field"]
+        assert (await client.initialize()).result["protocolVersion"] == 1
+
+
+@pytest.mark.requirement("INIT-03", "INIT-04")
+async def test_a_client_offers_the_newest_version_that_it_has():
+    offers: list[tuple[Offered, int]] = [("auto", 2), (2, 2), ("2-draft", 2), (1, 1)]
+    for version, number in offers:
+        agent = ScriptedAgent("auto")
+        async with Client(agent, version=version):
+            params = agent.calls("initialize")[0].params
+            assert params["protocolVersion"] == number
+            assert "capabilities" in params or "clientCapabilities" in params
+
+
+@pytest.mark.requirement("INIT-16", "INIT-13")
+@pytest.mark.parametrize(("wanted", "answered"), [(1, 2), (2, 1), (1, 7), ("auto", 0)])
+@pytest.mark.bad_frames
+async def test_a_client_hangs_up_on_a_version_that_it_does_not_have_and_says_why(wanted: Offered, answered: int):
+    agent = ScriptedAgent(1)
+    agent.on("initialize", {"protocolVersion": answered, "info": {"name": "s", "version": "1"}, "capabilities": {}})
+    with pytest.raises(VersionRefused, match=str(answered)):
+        async with Client(agent, version=wanted):
+            pass
+    assert agent.closed is not None
+    assert [heard.method for heard in agent.received] == ["initialize"]
+
+
+def offered_by(version: Offered, result: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What an agent says about prompts and about MCP servers: names of what it takes, each with True."""
+    if version == 2:
+        can = result["capabilities"]["session"]
+        return dict.fromkeys(can.get("prompt", {}), True), dict.fromkeys(can.get("mcp", {}), True)
+    can = result["agentCapabilities"]
+    return can.get("promptCapabilities", {}), can.get("mcpCapabilities", {})
+
+
+@pytest.mark.requirement("INIT-24", "INIT-26", "INIT-27", "INIT-28", "INIT-29")
+@VERSIONS
+@pytest.mark.parametrize("taken", ["image", "audio", "embedded_context", None])
+async def test_an_agent_says_which_content_it_takes(version: Offered, taken: str | None):
+    options: dict[str, Any] = {} if taken is None else {taken: True}
+    async with ScriptedClient(Agent("taker", **options), version) as client:
+        prompts, _ = offered_by(version, (await client.initialize()).result)
+        names = {"image": "image", "audio": "audio", "embedded_context": "embeddedContext"}
+        assert {name for name, is_on in prompts.items() if is_on} == ({names[taken]} if taken else set())
+
+
+@pytest.mark.requirement("INIT-24", "INIT-30", "INIT-31", "INIT-32")
+@VERSIONS
+@pytest.mark.parametrize("installed", [True, False])
+async def test_an_agent_says_which_mcp_servers_it_connects_to(
+    version: Offered, installed: bool, monkeypatch: pytest.MonkeyPatch
+):
+    """With the package for MCP at hand it takes those on the network; v2 knows no SSE."""
+    monkeypatch.setattr("accord.agent.mcp.is_installed", lambda: installed)
+    async with ScriptedClient(Agent("taker"), version) as client:
+        _, servers = offered_by(version, (await client.initialize()).result)
+        network = ({"http"} if version == 2 else {"http", "sse"}) if installed else set[str]()
+        assert {name for name, is_on in servers.items() if is_on} - {"stdio"} == network
+
+
+@pytest.mark.requirement("AUTH-02", "AUTH-03", "AUTH-04", "INIT-09", "AUTH-10")
+@VERSIONS
+async def test_an_agent_names_its_logins_and_always_says_whether_there_are_any(version: Offered):
+    agent = Agent("locked")
+    key = "methodId" if version == 2 else "id"
+    async with ScriptedClient(agent, version) as client:
+        assert (await client.initialize()).result.get("authMethods", []) == []
+        assert version == 2 or "authMethods" in client.received[0].result
+    agent.login("key", name="Key", description="From the environment")(lambda client: None)
+    agent.login("web", name="Web")(lambda client: None)
+    async with ScriptedClient(agent, version) as client:
+        told = (await client.initialize()).result["authMethods"]
+        assert [(each[key], each["name"], each.get("description")) for each in told] == [
+            ("key", "Key", "From the environment"),
+            ("web", "Web", None),
+        ]
+
+
+@pytest.mark.requirement("INIT-18", "INIT-08", "INIT-17")
+@VERSIONS
+async def test_a_client_works_with_an_agent_that_offers_nothing(version: Offered):
+    agent = ScriptedAgent(version, **nothing_offered(version))
+    agent.on("session/prompt", agent.reply("Hi"))
+    agent.on("session/close", {})
+    async with Client(agent, version=version) as client:
+        session = await client.new_session("/work")
+        assert await (await session.prompt("hi")).text() == "Hi"
+        await session.close()
+
+
+@pytest.mark.requirement("INIT-18", "INIT-05", "INIT-19")
+@VERSIONS
+async def test_an_agent_works_with_a_client_that_says_nothing_of_itself(version: Offered):
+    agent = Agent("worker", store=MemoryStore())
+
+    @agent.prompt
+    async def work(turn: Turn) -> None:
+        async with turn.tool_call("Look") as call:
+            await turn.allowed(call)
+        await turn.notice("Done")
+        assert not turn.can_ask
+        await turn.say("Hi")
+
+    async with ScriptedClient(agent, version) as client:
+        said: dict[str, Any] = {"protocolVersion": 1 if version == 1 else 2}
+        if version == 2:
+            said["info"] = {"name": "scripted", "version": "1"}
+        assert (await client.ask("initialize", said)).error is None
+        opened = await client.ask("session/new", {"cwd": "/work", "mcpServers": []})
+        client.on("session/request_permission", {"outcome": {"outcome": "cancelled"}})
+        await client.prompt("hi", session_id=opened.result["sessionId"])
+        await client.next("session/update", where=lambda heard: "'Hi'" in repr(heard.params))
+        assert {heard.method for heard in client.received if heard.is_request} == {"session/request_permission"}

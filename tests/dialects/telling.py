@@ -7,7 +7,7 @@ from typing import Any
 from accord.dialects.dialect import Dialect
 from accord.session.capabilities import ClientCapabilities
 from accord.session.transcript import Transcript
-from accord.session.updates import Report
+from accord.session.updates import PromptPatch, Report
 from tests.dialects.json_values import plain, raw
 
 ABLE = ClientCapabilities(
@@ -26,7 +26,9 @@ ABLE = ClientCapabilities(
 SESSION = "sess_1"
 
 
-def updates_of(dialect: Dialect, *reports: Report, transcript: Transcript | None = None) -> list[dict[str, Any]]:
+def updates_of(
+    dialect: Dialect, *reports: Report | PromptPatch, transcript: Transcript | None = None
+) -> list[dict[str, Any]]:
     """The `update` objects that tell the reports, one after the other, to a session's listener."""
     transcript = transcript or Transcript()
     changes = [transcript.apply(report) for report in reports]

@@ -18,7 +18,7 @@ from accord.schema.reading import Reader
 pytestmark = pytest.mark.interop
 
 BESIDE = Path(__file__).resolve().parents[3] / "shared" / "spec" / "examples"
-EXAMPLES = Path(os.environ.get("ACCORD_EXAMPLES") or BESIDE)
+EXAMPLES = Path(os.environ.get("ACP_EXAMPLES") or BESIDE)
 INDEX: list[dict[str, Any]] = (
     json.loads((EXAMPLES / "index.json").read_bytes()) if (EXAMPLES / "index.json").exists() else []
 )
@@ -47,7 +47,7 @@ def payload_of(entry: dict[str, Any]) -> Any:
 
 def test_the_examples_are_there():
     if not INDEX:
-        pytest.skip("no examples: name their folder in ACCORD_EXAMPLES")
+        pytest.skip("no examples: name their folder in ACP_EXAMPLES")
     assert {entry["file"] for entry in INDEX} == {file.name for file in EXAMPLES.glob("v*.json")}
 
 

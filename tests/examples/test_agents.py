@@ -56,7 +56,7 @@ async def test_the_notebook_shows_its_change_and_writes_when_it_may(
     asked = []
 
     async def allow(question):
-        asked.append((question.title, patch_of(session.transcript.tool_calls["call-1"])))
+        asked.append((question.title, patch_of(next(iter(session.transcript.tool_calls.values())))))
         return await permissions.allow_all(question)
 
     workspace = tmp_path if offers_files else None
@@ -81,7 +81,7 @@ async def test_the_notebook_writes_nothing_when_it_may_not(version: Offered, tmp
     async with talking("permission_and_diff.py", version, on_permission=permissions.reject_all) as client:
         session = await client.new_session(tmp_path)
         assert await said(session, "Buy milk") == "As you like."
-        assert session.transcript.tool_calls["call-1"].status == "failed"
+        assert next(iter(session.transcript.tool_calls.values())).status == "failed"
     assert not (tmp_path / "notes.md").exists()
 
 
@@ -99,7 +99,7 @@ async def test_the_notebook_can_be_cancelled_while_it_asks(version: Offered, tmp
         await is_asked.wait()
         await reply.cancel()
         assert await reply.finished() == "cancelled"
-        assert session.transcript.tool_calls["call-1"].finished
+        assert next(iter(session.transcript.tool_calls.values())).finished
     assert not (tmp_path / "notes.md").exists()
 
 

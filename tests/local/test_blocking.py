@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 
 import pytest
 
-from accord.local.blocking import in_thread
+from accord.local.blocking import in_thread, result_of
 
 
 async def test_whoever_gives_up_waiting_waits_for_the_thread_all_the_same():
@@ -25,3 +26,20 @@ async def test_whoever_gives_up_waiting_waits_for_the_thread_all_the_same():
     with pytest.raises(asyncio.CancelledError):
         await waiting
     assert done == ["thread"]
+
+
+async def test_work_that_fails_after_its_waiter_was_cancelled_is_not_logged(caplog: pytest.LogCaptureFixture):
+    """Python 3.14 logs it where `asyncio.shield` is used."""
+    loop = asyncio.get_running_loop()
+    work: asyncio.Future[None] = loop.create_future()
+    waiter = asyncio.ensure_future(result_of(work))
+    await asyncio.sleep(0)
+    waiter.cancel()
+    await asyncio.wait((waiter,))
+    assert not work.cancelled()
+    with caplog.at_level(logging.DEBUG, "asyncio"):
+        work.set_exception(OSError("no"))
+        await asyncio.sleep(0)
+    with pytest.raises(OSError, match="no"):
+        await result_of(work)
+    assert not caplog.records

@@ -30,13 +30,13 @@ class Schema(NamedTuple):
 
 def schema_directory() -> Path:
     """Where the schemas are; a missing schema is an error, since whoever asks wants to know how we compare."""
-    chosen = os.environ.get("ACCORD_SCHEMAS")
+    chosen = os.environ.get("ACP_SCHEMAS")
     for place in (Path(chosen),) if chosen else PLACES:
         if (place / "v1" / "schema.json").is_file() and (place / "v2" / "schema.json").is_file():
             return place
     raise FileNotFoundError(
         "no official schemas: run `make interop`, or name a directory with v1/schema.json and v2/schema.json "
-        "in ACCORD_SCHEMAS"
+        "in ACP_SCHEMAS"
     )
 
 

@@ -238,10 +238,10 @@ def test_an_entry_explains_one_difference_and_is_unused_without_it(tmp_path: Pat
 
 
 def test_without_a_schema_the_comparison_fails(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    monkeypatch.setenv("ACCORD_SCHEMAS", str(tmp_path))
+    monkeypatch.setenv("ACP_SCHEMAS", str(tmp_path))
     with pytest.raises(FileNotFoundError, match="make interop"):
         schema_directory()
-    monkeypatch.delenv("ACCORD_SCHEMAS")
+    monkeypatch.delenv("ACP_SCHEMAS")
     monkeypatch.setattr(official, "PLACES", ())
-    with pytest.raises(FileNotFoundError, match="ACCORD_SCHEMAS"):
+    with pytest.raises(FileNotFoundError, match="ACP_SCHEMAS"):
         schema_directory()

@@ -9,6 +9,7 @@ from accord.errors import ConnectionClosed
 from accord.peer import Limits, Peer
 from accord.transports import memory
 from tests.peer.joined import joined, value
+from tests.virtual_clock import run
 
 
 async def never(params: Any) -> Any:
@@ -62,6 +63,35 @@ async def test_a_handler_that_refuses_to_end_does_not_hold_up_the_end():
         await them.aclose()
         assert not them.is_open
         release.set()
+
+
+@pytest.mark.parametrize(
+    ("limits", "needs", "waits"),
+    [(None, 4, 4), (None, 1000, 5), (Limits(close_grace_seconds=20), 1000, 20)],
+    ids=["ends in time", "does not", "does not, and has longer"],
+)
+def test_a_handler_has_a_grace_to_end_in_and_no_more(limits: Limits | None, needs: float, waits: float):
+    """Five seconds, unless the limits say otherwise."""
+    ended: list[str] = []
+
+    async def stubborn(params: Any) -> Any:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            await asyncio.sleep(needs)
+            ended.append("by itself")
+
+    async def main() -> None:
+        options = {} if limits is None else {"limits": limits}
+        async with joined(theirs={"test/stubborn": stubborn}, their_options=options) as (us, them):
+            us.call("test/stubborn")
+            await asyncio.sleep(1)
+            began = asyncio.get_running_loop().time()
+            await them.aclose()
+            assert asyncio.get_running_loop().time() - began == pytest.approx(waits)
+            assert ended == (["by itself"] if needs == waits else [])
+
+    run(main())
 
 
 async def test_closing_works_from_any_task_and_as_often_as_one_likes():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from accord.session import Report, Text, Transcript
 from accord.session.updates import MessagePiece, ToolCallPatch
-from accord.store import Kept, MemoryStore, SqliteStore, Store
+from accord.store import Kept, MemoryStore, Owner, SqliteStore, Store
 from accord.store.folding import folded
 from accord.store.formats import packed, read_back, together
 from accord.store.joining import joined
@@ -29,7 +29,7 @@ FEW_IDS = st.builds(
 )
 HISTORIES = st.lists(st.one_of(WORDS, FEW_IDS, FEW_IDS), max_size=25)
 JSON_VALUES = st.recursive(
-    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text()),
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text()),
     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=3), inner, max_size=3)),
     max_leaves=8,
 )
@@ -68,11 +68,12 @@ def test_every_json_value_is_read_as_it_was_written(value: Any):
 
 async def kept_and_read(store: Store, history: list[Any]) -> Transcript:
     await store.create(Kept("s", "/repo"))
+    claim = await store.claim("s", Owner.here())
     for report in history:
         if report == COMMIT:
-            await store.commit("s")
+            await store.commit(claim)
         else:
-            store.append("s", [report])
+            store.append(claim, [report])
     transcript = Transcript()
     async for page in store.read("s"):
         for report in page:

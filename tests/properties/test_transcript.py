@@ -39,6 +39,7 @@ from accord.session.updates import (
     CompactionPatch,
     CompactionPiece,
     InfoPatch,
+    MessageChanged,
     MessagePatch,
     MessagePiece,
     ModeReport,
@@ -46,6 +47,7 @@ from accord.session.updates import (
     NoticeReport,
     OptionsReport,
     PlanReport,
+    PromptPatch,
     StateReport,
     TerminalPatch,
     TerminalPiece,
@@ -95,6 +97,7 @@ CALLS = st.builds(
     raw_input=patched(JSON),
     raw_output=patched(JSON),
     cancellable=patched(st.booleans()),
+    creates=st.booleans(),
     **META,
 )
 CALL_PIECES = st.builds(ToolCallPiece, id=IDS, item=ITEMS)
@@ -225,7 +228,8 @@ class Model:
                 self.patch(message, report, "content")
             case ToolCallPatch() | ToolCallPiece():
                 call = self.thing("call", report.id)
-                self.telling = None
+                begins = getattr(report, "creates", False) and call.get("status") == "completed"
+                self.telling = None if begins else self.telling
                 if isinstance(report, ToolCallPiece):
                     call["content"] = [*call.get("content", []), report.item]
                 else:
@@ -247,7 +251,6 @@ class Model:
                 terminal["output"] = terminal.get("output", b"") + report.data
             case PlanReport():
                 self.thing("plan", report.plan.id)["plan"] = report.plan
-                self.telling = None
             case CompactionPatch():
                 compaction = self.thing("compaction", report.id)
                 self.patch(compaction, report, "summary", "error")
@@ -436,6 +439,38 @@ def test_what_a_change_shows_stays_as_it_was(history: list[Any]):
 def test_the_weight_is_that_of_the_content_and_within_the_limit(history: list[Any], byte_limit: int):
     transcript = told(history, byte_limit)
     assert transcript._weight == weight(transcript) <= byte_limit
+
+
+PROMPTS = st.builds(
+    PromptPatch, id=IDS, new_id=st.one_of(st.none(), IDS), goes_last=st.booleans(), not_accepted=st.booleans()
+)
+
+
+@given(st.lists(st.one_of(REPORTS, PROMPTS), max_size=25), st.sampled_from([300, 2**30]))
+@settings(max_examples=300)
+def test_prompts_that_are_named_and_moved_stand_once_each_in_the_order_of_the_timeline(
+    history: list[Any], byte_limit: int
+):
+    transcript = Transcript(byte_limit)
+    for report in history:
+        if report == BEGIN_TURN:
+            transcript.begin_turn()
+            continue
+        change: Any = transcript.apply(report)
+        if isinstance(report, PromptPatch):
+            assert (change.former_id, change.message.id) == (report.id, report.new_id or report.id)
+            assert change.message == transcript.messages["user", change.message.id]
+            others = [id for role, id in transcript.messages if role == "user"]
+            assert len(others) == len(set(others))
+            assert report.new_id in (None, report.id) or report.id not in others
+            if report.goes_last and change.message.id == report.id:
+                assert transcript.timeline[-1] == change.message
+    places = [place for place in transcript.timeline if isinstance(place, Message)]
+    assert places == list(transcript.messages.values())
+    assert [(place.role, place.id) for place in places] == list(transcript.messages)
+    assert transcript._weight == weight(transcript) <= byte_limit
+    told_again = [change.message for change in replay(transcript) if isinstance(change, MessageChanged)]
+    assert told_again == [place for place in places if not place.not_accepted]
 
 
 @given(HISTORIES)

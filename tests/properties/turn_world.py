@@ -22,7 +22,7 @@ from accord.session.content import Text, text_of
 from accord.session.entities import Message, ToolCall
 from accord.session.requests import PermissionAnswer, Prompt, RequestPermission
 from accord.session.updates import MessageChunk, Report, StateChanged, ToolCallChanged
-from accord.store import MemoryStore, SqliteStore, Store
+from accord.store import Claim, MemoryStore, Owner, SqliteStore, Store
 from accord.transports.memory import MemoryTransport, joined
 from tests.virtual_clock import VirtualClockLoop
 
@@ -42,12 +42,20 @@ class MortalStore:
     def __init__(self, store: Store, kept: dict[str, list[Report]]) -> None:
         self.store = store
         self.kept = kept
-        self.waiting: list[tuple[str, list[Report]]] = []
+        self.waiting: list[tuple[Claim, list[Report]]] = []
         self.is_dead = False
 
-    def append(self, session_id: str, reports: Iterable[Report]) -> None:
+    async def claim(self, session_id: str, owner: Owner, take_over: bool = False) -> Claim:
+        """Whoever had it is dead, which only this world knows; and time passes without its being renewed."""
+        claim = await self._do(lambda: self.store.claim(session_id, owner, True))
+        return msgspec.structs.replace(claim, lease=None)
+
+    async def release(self, claim: Claim) -> None:
+        await self._do(lambda: self.store.release(claim))
+
+    def append(self, claim: Claim, reports: Iterable[Report]) -> None:
         if not self.is_dead:
-            self.waiting.append((session_id, copy.deepcopy(list(reports))))
+            self.waiting.append((claim, copy.deepcopy(list(reports))))
 
     def die(self, survivors: int) -> None:
         """All that the process does from now on has no effect; of what it had not committed, the oldest survive."""
@@ -55,8 +63,8 @@ class MortalStore:
         self._write()
         self.is_dead = True
 
-    async def commit(self, session_id: str | None = None) -> None:
-        await self._do(lambda: self.store.commit(session_id))
+    async def commit(self, claim: Claim | None = None) -> None:
+        await self._do(lambda: self.store.commit(claim))
 
     async def create(self, kept: Any) -> Any:
         return await self._do(lambda: self.store.create(kept))
@@ -64,8 +72,8 @@ class MortalStore:
     async def find(self, session_id: str) -> Any:
         return await self._do(lambda: self.store.find(session_id))
 
-    async def update(self, kept: Any) -> Any:
-        return await self._do(lambda: self.store.update(kept))
+    async def update(self, claim: Claim, kept: Any) -> Any:
+        return await self._do(lambda: self.store.update(claim, kept))
 
     async def read(self, session_id: str) -> AsyncIterator[Any]:
         self._write()
@@ -86,9 +94,9 @@ class MortalStore:
         return result
 
     def _write(self) -> None:
-        for session_id, reports in self.waiting:
-            self.kept.setdefault(session_id, []).extend(copy.deepcopy(reports))
-            self.store.append(session_id, reports)
+        for claim, reports in self.waiting:
+            self.kept.setdefault(claim.session_id, []).extend(copy.deepcopy(reports))
+            self.store.append(claim, reports)
         self.waiting.clear()
 
     def __getattr__(self, name: str) -> Any:
@@ -160,7 +168,7 @@ class World:
         self.client: Client | None = None
         self.servings: list[asyncio.Task[None]] = []
         self.was_cut = False
-        self._asked_by: dict[Any, tuple[str, str]] = {}
+        self._asked_by: dict[Any, str] = {}
 
     async def start(self) -> None:
         self.agent, self.store = self._agent()
@@ -342,8 +350,7 @@ class World:
         method = message.get("method")
         if direction == "sent":
             if method == "session/prompt":
-                params = message["params"]
-                self._asked_by[message["id"]] = params["sessionId"], params["prompt"][0]["text"]
+                self._asked_by[message["id"]] = message["params"]["sessionId"]
             return
         if method == "session/request_permission":
             self._acknowledge(message["params"]["sessionId"])
@@ -353,16 +360,14 @@ class World:
                 self.idles[message["params"]["sessionId"]] += 1
                 self._acknowledge(message["params"]["sessionId"])
         elif "result" in message and message["id"] in self._asked_by:
-            session_id, text = self._asked_by.pop(message["id"])
-            is_inserted = "stopReason" not in message["result"]
-            self.inserted[session_id] += is_inserted
-            self._acknowledge(session_id, [("user", text)] if is_inserted and not self.direct else [])
+            session_id = self._asked_by.pop(message["id"])
+            self.inserted[session_id] += "stopReason" not in message["result"]
+            self._acknowledge(session_id)
 
-    def _acknowledge(self, session_id: str, taken: Told | None = None) -> None:
+    def _acknowledge(self, session_id: str) -> None:
         session = self.sessions.get(session_id)
         if session is not None:
-            told = self.base[session_id] + self.told(session.transcript) + (taken or [])
-            self.acknowledged[session_id] = joined_up(told)
+            self.acknowledged[session_id] = joined_up(self.base[session_id] + self.told(session.transcript))
 
     def told(self, transcript: Transcript) -> Told:
         """All that was said and done, in order; where prompts were sent directly, a client of v1 has not seen them."""

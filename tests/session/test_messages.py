@@ -214,6 +214,30 @@ def test_what_is_no_part_of_the_conversation_does_not_end_a_message(transcript: 
     assert [message.text for message in transcript.messages.values()] == ["Hello"]
 
 
+@pytest.mark.parametrize(
+    "refresh",
+    [ToolCallPatch(id="c", status="completed"), ToolCallPatch(id="c", title="Read", creates=True), tool_piece("x")],
+    ids=["tool_call_update", "tool_call", "piece"],
+)
+@pytest.mark.requirement("AMB-72")
+def test_a_refresh_of_a_known_tool_call_does_not_end_a_message(transcript: Transcript, refresh):
+    apply_all(transcript, ToolCallPatch(id="c", creates=True), piece("execute "), refresh, piece("now."))
+    assert [message.text for message in transcript.messages.values()] == ["execute now."]
+
+
+@pytest.mark.requirement("AMB-72")
+def test_a_tool_call_that_begins_again_under_an_old_id_ends_a_message(transcript: Transcript):
+    begun, ended = ToolCallPatch(id="c", creates=True, status="pending"), ToolCallPatch(id="c", status="completed")
+    apply_all(transcript, begun, ended, piece("One."), begun, piece("Two."), ended, piece(" Three."))
+    assert [message.text for message in transcript.messages.values()] == ["One.", "Two. Three."]
+
+
+def test_a_new_state_of_a_known_plan_does_not_end_a_message(transcript: Transcript):
+    plan = PlanReport(plan=Plan(id="main"))
+    apply_all(transcript, piece("First"), plan, piece("Hel"), plan, piece("lo"))
+    assert [message.text for message in transcript.messages.values()] == ["First", "Hello"]
+
+
 @pytest.mark.requirement("AMB-51")
 def test_a_chunk_without_an_id_goes_on_with_the_message_that_had_one(transcript: Transcript):
     apply_all(transcript, piece("Hel", id="m"), piece("lo"))

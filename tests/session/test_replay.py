@@ -201,3 +201,20 @@ def test_only_the_end_is_told_where_that_is_enough():
     told = [change for change in replay(transcript, 2) if isinstance(change, MessageChanged)]
     assert [change.message.id for change in told] == ["3", "4"]
     assert len([change for change in replay(transcript, 99) if isinstance(change, MessageChanged)]) == 5
+
+
+def test_with_the_end_come_the_terminals_that_it_shows_and_all_of_the_settings():
+    transcript = Transcript()
+    apply_all(
+        transcript,
+        TerminalPatch(id="unshown"),
+        TerminalPatch(id="early"),
+        ToolCallPatch(id="a", content=[TerminalItem(terminal_id="early")]),
+        TerminalPatch(id="late"),
+        ToolCallPatch(id="b", content=[TerminalItem(terminal_id="late")]),
+        InfoPatch(title="Work"),
+    )
+    assert [named(change) for change in replay(transcript, 1)] == ["late", "b", "InfoChanged", "StateChanged"]
+    assert [named(change) for change in replay(transcript, 0)] == ["InfoChanged", "StateChanged"]
+    whole = ["early", "a", "late", "b", "unshown", "InfoChanged", "StateChanged"]
+    assert [named(change) for change in replay(transcript)] == whole

@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 
 from accord.store import Kept, SqliteStore
-from tests.store.telling import said
+from tests.store.telling import claimed, said
 
 Acknowledge = Callable[[int], None]
 ROUNDS, EACH = 3, 3
@@ -39,9 +39,9 @@ async def tell(path: Path, window: float, acknowledge: Acknowledge, rounds: int 
         acknowledge(0)
         for _ in range(rounds):
             for _ in range(EACH):
-                store.append("s", said(f"{count} ", id=f"m{count}"))
+                store.append(await claimed(store), said(f"{count} ", id=f"m{count}"))
                 count += 1
-            await store.commit("s")
+            await store.commit(await claimed(store))
             acknowledge(count)
         await store.fork("s", Kept("f", "/repo"))
         await store.delete("f")

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from accord.session import Transcript
 from accord.session.updates import Report
-from accord.store import Kept, Store
+from accord.store import Claim, Kept, Owner, Store
 from tests.session.words import piece
+
+OWNER = Owner.here()
+_claims: WeakKeyDictionary[Any, dict[str, Claim]] = WeakKeyDictionary()
 
 
 def kept(session_id: str = "s", cwd: str = "/repo", **rest: Any) -> Kept:
@@ -16,6 +20,22 @@ def kept(session_id: str = "s", cwd: str = "/repo", **rest: Any) -> Kept:
 
 def said(*texts: str, id: str | None = "m") -> list[Report]:
     return [piece(text, id=id) for text in texts]
+
+
+async def claimed(store: Store, session_id: str = "s") -> Claim:
+    """The claim of somebody who has the session, each time the same; the store is asked only once."""
+    claims = _claims.setdefault(store, {})
+    if session_id not in claims:
+        claims[session_id] = await store.claim(session_id, OWNER)
+    return claims[session_id]
+
+
+async def delete(store: Store, session_id: str = "s") -> None:
+    """Delete a session, given back if it is `claimed`."""
+    claim = _claims.get(store, {}).pop(session_id, None)
+    if claim is not None:
+        await store.release(claim)
+    await store.delete(session_id)
 
 
 async def read(store: Store, session_id: str = "s") -> list[Report]:

@@ -61,18 +61,20 @@ def test_usage_left_without_a_cost_has_the_one_before():
     ]
 
 
-@pytest.mark.parametrize("ending", [call(status="completed"), plan("b")], ids=["tool call", "plan"])
-def test_what_ends_a_message_without_an_id_stays(ending: Report):
-    told: list[Report] = [call(title="Look"), plan("a"), piece("one"), ending, piece("two")]
+def test_a_tool_call_that_begins_again_stays_where_it_ends_a_message_without_an_id():
+    again = call(status="pending", creates=True)
+    told: list[Report] = [call(status="completed"), piece("one"), again, piece("two"), call(title="Look")]
+    assert folded([*told]) == [*told[:2], call(title="Look", status="pending", creates=True), piece("two")]
     transcript = Transcript()
     for report in folded(told):
         transcript.apply(report)
     assert [message.text for message in transcript.messages.values()] == ["one", "two"]
 
 
-def test_what_comes_last_stays_since_a_message_without_an_id_may_follow():
-    told: list[Report] = [call(title="Look"), piece("one", id="m"), call(status="completed")]
-    assert folded([*told]) == told
+@pytest.mark.parametrize("refresh", [call(status="completed"), plan("b")], ids=["tool call", "plan"])
+def test_a_refresh_is_laid_over_the_first_also_between_messages_without_an_id(refresh: Report):
+    told: list[Report] = [call(title="Look"), plan("a"), piece("one"), refresh, piece("two")]
+    assert len(folded(told)) == 4
 
 
 METAS: list[Any] = [UNSET, None, {}, {"a": 1}, {"a": None, "b": 2}]

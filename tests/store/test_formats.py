@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from accord.errors import Malformed
-from accord.session.updates import Report, ToolCallPatch
+from accord.session.updates import Report, TerminalPatch, ToolCallPatch
 from accord.store.formats import JSON, MESSAGE_PACK, packed, read_back, together
 from tests.session.words import piece
 from tests.store.every_report import EVERY_REPORT
@@ -31,6 +31,16 @@ def test_each_report_is_read_as_it_was_written(report: Report):
     form, encoded = packed(report)
     assert form == MESSAGE_PACK
     assert read_back(form, together(form, [encoded] * 2)) == [report] * 2
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+def test_a_number_that_json_does_not_have_is_read_as_none(number: float):
+    """Earlier versions wrote them down, and no client could be told such a session again."""
+    bad = ToolCallPatch(id="c", raw_output={"mean": [1.5, number], "text": "\x7f"})
+    good = TerminalPatch(id="t", output=b"\xcb\x7f\xf8\x00")
+    entry = together(MESSAGE_PACK, [msgspec.msgpack.encode(bad), msgspec.msgpack.encode(good)])
+    healed = ToolCallPatch(id="c", raw_output={"mean": [1.5, None], "text": "\x7f"})
+    assert read_back(MESSAGE_PACK, entry) == [healed, good]
 
 
 def test_a_number_beyond_64_bits_is_written_in_json():

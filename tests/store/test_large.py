@@ -13,7 +13,7 @@ from accord.session.content import Text
 from accord.session.entities import ContentItem
 from accord.session.updates import MessagePiece, Report, ToolCallPatch
 from accord.store import SqliteStore
-from tests.store.telling import kept
+from tests.store.telling import claimed, kept
 
 COUNT = 100_000
 MEBIBYTE = 1024 * 1024
@@ -36,8 +36,8 @@ async def test_a_hundred_thousand_reports_are_read_in_bounded_memory(path: Path)
         await store.create(kept())
         for report in told(COUNT):
             transcript.apply(report)
-            store.append("s", [report])
-        await store.commit("s")
+            store.append(await claimed(store), [report])
+        await store.commit(await claimed(store))
     async with SqliteStore(path) as store:
         count = 0
         await store.find("s")
@@ -62,8 +62,8 @@ async def test_the_memory_of_reading_does_not_grow_with_the_session(path: Path):
         await store.create(kept())
         for _ in range(2):
             for _ in range(200):
-                store.append("s", [ToolCallPatch(id="c", raw_output="x" * 20_000)])
-            await store.commit("s")
+                store.append(await claimed(store), [ToolCallPatch(id="c", raw_output="x" * 20_000)])
+            await store.commit(await claimed(store))
             tracemalloc.start()
             async for _ in store.read("s"):
                 pass

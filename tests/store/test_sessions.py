@@ -8,7 +8,7 @@ import pytest
 
 from accord.errors import InvalidParams, NotFound, Unencodable
 from accord.store import Kept, SessionExists, Store, StoreClosed
-from tests.store.telling import kept, listed, read, said, text
+from tests.store.telling import claimed, delete, kept, listed, read, said, text
 
 TIME = "2026-01-02T03:04:05.000006Z"
 
@@ -50,24 +50,26 @@ async def test_creating_a_session_twice_leaves_the_first_as_it_was(store: Store)
 
 async def test_an_update_replaces_what_is_kept_and_leaves_when_it_was_created(store: Store):
     await store.create(kept(title="Old", created_at=at(0), additional_directories=["/lib"]))
-    changed = await store.update(kept(title="New", cwd="/elsewhere", updated_at=at(9), meta={"a": 1}))
+    changed = await store.update(
+        await claimed(store), kept(title="New", cwd="/elsewhere", updated_at=at(9), meta={"a": 1})
+    )
     assert changed == kept(title="New", cwd="/elsewhere", created_at=at(0), updated_at=at(9), meta={"a": 1})
     assert await store.find("s") == changed
 
 
 async def test_an_update_never_turns_back_the_time(store: Store):
     await store.create(kept(created_at=at(0), updated_at=at(5)))
-    assert (await store.update(kept(updated_at=at(3)))).updated_at == at(5)
+    assert (await store.update(await claimed(store), kept(updated_at=at(3)))).updated_at == at(5)
 
 
 async def test_an_update_without_a_time_is_one_of_this_moment(store: Store):
     await store.create(kept(created_at=at(0)))
-    assert ((await store.update(kept())).updated_at or "") > at(0)
+    assert ((await store.update(await claimed(store), kept())).updated_at or "") > at(0)
 
 
 async def test_a_session_that_is_not_there_cannot_be_updated(store: Store):
     with pytest.raises(NotFound):
-        await store.update(kept())
+        await store.update(await claimed(store), kept())
 
 
 async def test_what_is_kept_does_not_change_with_what_was_given_or_returned(store: Store):
@@ -101,7 +103,7 @@ async def test_sessions_are_listed_by_last_use(store: Store):
     for name, second in (("a", 1), ("b", 3), ("c", 2)):
         await store.create(kept(name, created_at=at(second)))
     assert await listed(store) == ["b", "c", "a"]
-    store.append("a", said("x"))
+    store.append(await claimed(store, "a"), said("x"))
     assert await listed(store) == ["a", "b", "c"]
 
 
@@ -149,8 +151,8 @@ async def test_a_session_used_or_deleted_meanwhile_disturbs_no_page(store: Store
     for number, name in enumerate("abcde"):
         await store.create(kept(name, created_at=at(number)))
     first = await store.list(limit=2)
-    await store.delete("c")
-    store.append("e", said("x"))
+    await delete(store, "c")
+    store.append(await claimed(store, "e"), said("x"))
     second = await store.list(cursor=first.next_cursor, limit=2)
     assert [each.session_id for each in first.sessions + second.sessions] == ["e", "d", "b", "a"]
 
@@ -189,9 +191,9 @@ async def test_a_page_has_room_for_one_session_at_least(store: Store):
 async def test_a_deleted_session_is_gone_with_its_history(store: Store):
     await store.create(kept())
     await store.create(kept("other"))
-    store.append("s", said("secret"))
-    store.append("other", said("kept"))
-    await store.delete("s")
+    store.append(await claimed(store), said("secret"))
+    store.append(await claimed(store, "other"), said("kept"))
+    await delete(store)
     assert await store.find("s") is None
     assert await listed(store) == ["other"]
     with pytest.raises(NotFound):
@@ -201,31 +203,31 @@ async def test_a_deleted_session_is_gone_with_its_history(store: Store):
 
 async def test_deleting_is_safe_to_do_twice(store: Store):
     await store.create(kept())
-    await store.delete("s")
-    await store.delete("s")
+    await delete(store)
+    await delete(store)
     await store.delete("never there")
 
 
 async def test_a_session_created_again_begins_with_an_empty_history(store: Store):
     await store.create(kept())
-    store.append("s", said("old"))
-    await store.delete("s")
+    store.append(await claimed(store), said("old"))
+    await delete(store)
     await store.create(kept())
-    store.append("s", said("new"))
+    store.append(await claimed(store), said("new"))
     assert await text(store) == "new"
 
 
 async def test_a_fork_has_the_history_and_goes_its_own_way(store: Store):
     await store.create(kept())
-    store.append("s", said("both "))
+    store.append(await claimed(store), said("both "))
     forked = await store.fork("s", kept("f", "/elsewhere", title="Aside"))
-    store.append("s", said("first"))
-    store.append("f", said("second"))
+    store.append(await claimed(store), said("first"))
+    store.append(await claimed(store, "f"), said("second"))
     assert await store.find("f") is not None
     assert (forked.cwd, forked.title) == ("/elsewhere", "Aside")
     assert await text(store, "s") == "both first"
     assert await text(store, "f") == "both second"
-    await store.delete("s")
+    await delete(store)
     assert await text(store, "f") == "both second"
 
 
@@ -244,16 +246,21 @@ async def test_a_fork_takes_no_other_sessions_place(store: Store):
 
 async def test_a_closed_store_refuses_everything(store: Store):
     await store.create(kept())
+    claim = await claimed(store)
     await store.aclose()
     await store.aclose()
     with pytest.raises(StoreClosed):
-        store.append("s", said("x"))
+        store.append(claim, said("x"))
     for call in (
         store.create(kept("t")),
         store.find("s"),
-        store.update(kept()),
+        store.claim("s", claim.owner),
+        store.renew(claim),
+        store.release(claim),
+        store.update(claim, kept()),
         store.list(),
         store.commit(),
+        store.commit(claim),
         store.fork("s", kept("f")),
         store.delete("s"),
         read(store),

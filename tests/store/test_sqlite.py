@@ -20,14 +20,15 @@ from accord.session.content import Image
 from accord.store import JournalUnreadable, SqliteStore, StoreClosed, StoreFailed
 from accord.store.tables import LAYOUT, Tables
 from tests.session.words import piece, tool_piece
-from tests.store.telling import kept, listed, read, said, text
+from tests.store.telling import OWNER, claimed, delete, kept, listed, read, said, text
 
 FOR_EVER = 3600.0
 
 
 def files(path: Path) -> bytes:
     """All that is on the disk."""
-    return b"".join([file.read_bytes() for file in sorted(path.parent.iterdir()) if not file.name.endswith("-shm")])
+    found = [file for file in sorted(path.parent.rglob("*")) if file.is_file() and not file.name.endswith("-shm")]
+    return b"".join([file.read_bytes() for file in found])
 
 
 def overwrite(path: Path, place: int, content: bytes) -> None:
@@ -53,22 +54,23 @@ def locked(path: Path) -> Iterator[None]:
 async def filled(path: Path, **options: Any) -> SqliteStore:
     store = SqliteStore(path, **options)
     await store.create(kept())
+    await claimed(store)
     return store
 
 
 async def test_sessions_survive_a_restart(path: Path):
     """FN-61: whatever was committed is there for the next process, list and history alike."""
     async with await filled(path) as store:
-        store.append("s", said("before "))
+        store.append(await claimed(store), said("before "))
     async with SqliteStore(path) as store:
         assert await listed(store) == ["s"]
-        store.append("s", said("after"))
+        store.append(await claimed(store), said("after"))
         assert await text(store) == "before after"
 
 
 async def test_closing_writes_what_nobody_committed(path: Path):
     async with await filled(path, window=FOR_EVER) as store:
-        store.append("s", said("last words"))
+        store.append(await claimed(store), said("last words"))
     async with SqliteStore(path) as store:
         assert await text(store) == "last words"
 
@@ -77,8 +79,19 @@ async def test_closing_writes_what_nobody_committed(path: Path):
 async def test_only_the_owner_can_read_what_the_store_made(path: Path):
     async with await filled(path):
         assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
-        modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.iterdir()}
-        assert modes == {"sessions.db": 0o600, "sessions.db-shm": 0o600, "sessions.db-wal": 0o600}
+        modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in path.parent.rglob("*")}
+        of_files = ["sessions.db", "sessions.db-shm", "sessions.db-wal", OWNER.id]
+        assert modes == {"sessions.db-owners": 0o700, **dict.fromkeys(of_files, 0o600)}
+    assert [file.name for file in path.parent.iterdir()] == ["sessions.db"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such modes there")
+async def test_what_a_link_leads_to_is_made_for_the_owner_alone(path: Path, tmp_path: Path):
+    path.parent.mkdir()
+    path.symlink_to(tmp_path / "elsewhere" / "real.db")  # noqa: ASYNC240  # nothing else runs
+    await (await filled(path)).aclose()
+    assert stat.S_IMODE((tmp_path / "elsewhere" / "real.db").stat().st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / "elsewhere").stat().st_mode) == 0o700
 
 
 async def test_nothing_is_made_before_it_is_needed(path: Path):
@@ -141,9 +154,9 @@ async def test_a_damaged_entry_names_its_session_and_harms_no_other(path: Path):
     async with await filled(path) as store:
         await store.create(kept("other"))
         for name in ("s", "other"):
-            store.append(name, [tool_piece("good")])
+            store.append(await claimed(store, name), [tool_piece("good")])
             await store.commit()
-            store.append(name, [tool_piece("bad")])
+            store.append(await claimed(store, name), [tool_piece("bad")])
             await store.commit()
         query(path, "UPDATE journal SET reports = x'c1' WHERE number = 2")
         pages = store.read("s")
@@ -153,15 +166,15 @@ async def test_a_damaged_entry_names_its_session_and_harms_no_other(path: Path):
         assert (failed.value.session_id, failed.value.entry) == ("s", 2)
         assert len(await read(store, "other")) == 2
         assert await listed(store) == ["other", "s"]
-        store.append("s", [tool_piece("later")])
-        await store.commit("s")
-        await store.delete("s")
+        store.append(await claimed(store), [tool_piece("later")])
+        await store.commit(await claimed(store))
+        await delete(store)
         assert await listed(store) == ["other"]
 
 
 async def test_an_entry_of_a_newer_accord_names_its_session(path: Path):
     async with await filled(path) as store:
-        store.append("s", said("x"))
+        store.append(await claimed(store), said("x"))
         await store.commit()
         query(path, "UPDATE journal SET format = 77")
         with pytest.raises(JournalUnreadable, match=r"'s' .*format 77 .*newer"):
@@ -170,7 +183,7 @@ async def test_an_entry_of_a_newer_accord_names_its_session(path: Path):
 
 async def test_a_torn_page_names_its_session(path: Path):
     async with await filled(path) as store:
-        store.append("s", [piece(Image(data="x" * 200_000, mime_type="image/png"))])
+        store.append(await claimed(store), [piece(Image(data="x" * 200_000, mime_type="image/png"))])
     overwrite(path, 100_000, b"\xff" * 20_000)
     async with SqliteStore(path) as store:
         with pytest.raises(JournalUnreadable, match="'s'"):
@@ -185,7 +198,7 @@ async def test_a_session_whose_details_are_damaged_is_listed_and_can_be_deleted(
         with pytest.raises(StoreFailed, match="session 's' is damaged"):
             await store.find("s")
         assert await listed(store) == ["other", "s"]
-        await store.delete("s")
+        await delete(store)
         assert await listed(store) == ["other"]
 
 
@@ -193,12 +206,12 @@ async def test_what_is_deleted_is_nowhere_on_the_disk(path: Path):
     async with await filled(path) as store:
         await store.create(kept("other"))
         for number in range(50):
-            store.append("s", [tool_piece(f"TOP SECRET {number} " + "x" * 5000)])
-            store.append("other", [tool_piece("harmless")])
+            store.append(await claimed(store), [tool_piece(f"TOP SECRET {number} " + "x" * 5000)])
+            store.append(await claimed(store, "other"), [tool_piece("harmless")])
             await store.commit()
-        await store.update(kept(title="TOP SECRET title", meta={"a": "TOP SECRET meta"}))
+        await store.update(await claimed(store), kept(title="TOP SECRET title", meta={"a": "TOP SECRET meta"}))
         assert b"TOP SECRET" in files(path)
-        await store.delete("s")
+        await delete(store)
         assert b"TOP SECRET" not in files(path)
         assert len(files(path)) < 100_000
         assert len(await read(store, "other")) == 50
@@ -207,37 +220,37 @@ async def test_what_is_deleted_is_nowhere_on_the_disk(path: Path):
 async def test_what_another_process_still_reads_is_cleared_with_the_next_write(path: Path):
     async with await filled(path) as store:
         await store.create(kept("other"))
-        store.append("s", [tool_piece("TOP SECRET")])
+        store.append(await claimed(store), [tool_piece("TOP SECRET")])
         await store.commit()
         with closing(sqlite3.connect(path, isolation_level=None)) as reader:
             reader.execute("BEGIN")
             reader.execute("SELECT * FROM journal").fetchall()
-            await store.delete("s")
+            await delete(store)
             assert await listed(store) == ["other"]
             reader.execute("ROLLBACK")
-        store.append("other", said("x"))
+        store.append(await claimed(store, "other"), said("x"))
         await store.commit()
         assert b"TOP SECRET" not in files(path)
 
 
 async def test_waiting_for_a_locked_file_is_bounded_and_costs_nothing(path: Path):
     async with await filled(path, patience=0) as store:
-        store.append("s", said("patient"))
+        store.append(await claimed(store), said("patient"))
         with locked(path):
             for call in (store.commit(), store.create(kept("t")), store.delete("s")):
                 with pytest.raises(StoreFailed, match="another process keeps it locked"):
                     await call
             assert await listed(store) == ["s"]
-            store.append("s", said(" words"))
-        await store.commit("s")
+            store.append(await claimed(store), said(" words"))
+        await store.commit(await claimed(store))
         assert await text(store) == "patient words"
 
 
 async def test_a_call_waits_for_a_lock_that_is_released_in_time(path: Path):
     async with await filled(path, patience=9) as store, SqliteStore(path) as other:
-        store.append("s", said("x"))
+        store.append(await claimed(store), said("x"))
         with locked(path):
-            commit = asyncio.ensure_future(store.commit("s"))
+            commit = asyncio.ensure_future(store.commit(await claimed(store)))
             for _ in range(10):
                 assert await listed(other) == ["s"]  # reading needs no lock
             assert not commit.done()
@@ -246,7 +259,7 @@ async def test_a_call_waits_for_a_lock_that_is_released_in_time(path: Path):
 
 async def test_closing_a_locked_store_says_what_was_lost(path: Path):
     store = await filled(path, patience=0, window=FOR_EVER)
-    store.append("s", said("lost"))
+    store.append(await claimed(store), said("lost"))
     with locked(path), pytest.raises(StoreFailed, match="bytes were not written: another process"):
         await store.aclose()
     await store.aclose()
@@ -258,7 +271,7 @@ def reports_on_disk(path: Path) -> int:
 
 async def test_a_window_is_written_even_while_the_loop_is_blocked(path: Path):
     async with await filled(path) as store:
-        store.append("s", said("x"))
+        store.append(await claimed(store), said("x"))
         while not reports_on_disk(path):  # the loop gets no turn here
             pass
 
@@ -270,10 +283,10 @@ async def test_the_window_is_within_what_was_promised():
 async def test_a_window_that_could_not_be_written_is_tried_again(path: Path, caplog: pytest.LogCaptureFixture):
     async with await filled(path, window=0.0) as store:
         with locked(path):
-            store.append("s", said("a"))
+            store.append(await claimed(store), said("a"))
             while not caplog.records:  # noqa: ASYNC110  # another thread logs
                 await asyncio.sleep(0)
-            store.append("s", said("b"))
+            store.append(await claimed(store), said("b"))
         while not reports_on_disk(path):
             pass
         assert await text(store) == "ab"
@@ -286,30 +299,30 @@ async def test_a_stream_is_written_in_batches(path: Path, monkeypatch: pytest.Mo
     writes: list[int] = []
     write = Tables.write
 
-    def counted(tables: Tables, unwritten: Any) -> None:
-        writes.append(len(unwritten["s"]))
-        write(tables, unwritten)
+    def counted(tables: Tables, unwritten: Any) -> Any:
+        writes.append(sum(map(len, unwritten.values())))
+        return write(tables, unwritten)
 
     monkeypatch.setattr(Tables, "write", counted)
     async with await filled(path, window=FOR_EVER) as store:
         for _ in range(1000):
-            store.append("s", said("token "))
-        await store.commit("s")
-        await asyncio.gather(*[store.commit("s") for _ in range(10)])
+            store.append(await claimed(store), said("token "))
+        await store.commit(await claimed(store))
+        await asyncio.gather(*[store.commit(await claimed(store)) for _ in range(10)])
     assert writes == [1]
 
 
 async def test_a_full_disk_loses_nothing_and_leaves_the_rest_working(path: Path):
     async with await filled(path, window=FOR_EVER) as store:
         await store._do(lambda tables: tables._execute("PRAGMA max_page_count = 20").fetchall())
-        store.append("s", [tool_piece("x" * 200_000)])
+        store.append(await claimed(store), [tool_piece("x" * 200_000)])
         for _ in range(2):
             with pytest.raises(StoreFailed, match="full"):
-                await store.commit("s")
+                await store.commit(await claimed(store))
         assert await listed(store) == ["s"]
-        store.append("s", [tool_piece("after")])
+        store.append(await claimed(store), [tool_piece("after")])
         await store._do(lambda tables: tables._execute("PRAGMA max_page_count = 10000").fetchall())
-        await store.commit("s")
+        await store.commit(await claimed(store))
         assert await read(store) == [tool_piece("x" * 200_000), tool_piece("after")]
 
 
@@ -317,18 +330,18 @@ async def test_what_waits_for_a_disk_that_takes_nothing_is_bounded(path: Path, m
     monkeypatch.setattr("accord.store.sqlite.UNWRITTEN", 1000)
     async with await filled(path, patience=0, window=FOR_EVER) as store:
         with locked(path):
-            store.append("s", [tool_piece("x" * 2000)])
+            store.append(await claimed(store), [tool_piece("x" * 2000)])
             with pytest.raises(StoreFailed, match="wait to be written"):
-                store.append("s", said("more"))
+                store.append(await claimed(store), said("more"))
         await store.commit()
-        store.append("s", said("more"))
+        store.append(await claimed(store), said("more"))
 
 
 async def test_a_deleted_session_takes_along_what_could_not_be_written(path: Path):
     async with await filled(path, patience=0, window=FOR_EVER) as store:
         await store._do(lambda tables: tables._execute("PRAGMA max_page_count = 20").fetchall())
-        store.append("s", [tool_piece("x" * 200_000)])
-        await store.delete("s")
+        store.append(await claimed(store), [tool_piece("x" * 200_000)])
+        await delete(store)
         assert store._window.weight == 0
         await store.commit()
 
@@ -338,7 +351,7 @@ async def test_a_slow_disk_does_not_block_the_loop(path: Path):
         slow = threading.Event()
         waiting = asyncio.ensure_future(store._do(lambda _: slow.wait()))
         for _ in range(100):
-            store.append("s", said("x"))
+            store.append(await claimed(store), said("x"))
             await asyncio.sleep(0)
         assert not waiting.done()
         slow.set()
@@ -348,14 +361,14 @@ async def test_a_slow_disk_does_not_block_the_loop(path: Path):
 
 async def test_two_stores_on_one_file_see_each_others_sessions(path: Path):
     async with await filled(path) as one, SqliteStore(path) as other:
-        one.append("s", said("one "))
+        one.append(await claimed(one), said("one "))
         await one.commit()
-        other.append("s", said("other"))
+        other.append(await claimed(other), said("other"))
         await other.commit()
         assert await text(one) == await text(other) == "one other"
-        await other.delete("s")
+        await delete(other)
         assert await one.find("s") is None
-        one.append("s", said("too late"))
+        one.append(await claimed(one), said("too late"))
         await one.commit()
 
 
@@ -365,8 +378,8 @@ async def test_many_tasks_may_commit_at_once(path: Path):
         async def session(name: str) -> None:
             await store.create(kept(name))
             for number in range(10):
-                store.append(name, said(f"{number} "))
-                await store.commit(name)
+                store.append(await claimed(store, name), said(f"{number} "))
+                await store.commit(await claimed(store, name))
 
         await asyncio.gather(*[session(f"s{number}") for number in range(10)])
         for number in range(10):
@@ -377,8 +390,8 @@ async def test_a_cancelled_commit_is_none_the_less_done(path: Path):
     async with await filled(path, window=FOR_EVER) as store:
         slow = threading.Event()
         blocked = asyncio.ensure_future(store._do(lambda _: slow.wait()))
-        store.append("s", said("x"))
-        commit = asyncio.ensure_future(store.commit("s"))
+        store.append(await claimed(store), said("x"))
+        commit = asyncio.ensure_future(store.commit(await claimed(store)))
         await asyncio.sleep(0)
         commit.cancel()
         slow.set()
@@ -387,9 +400,11 @@ async def test_a_cancelled_commit_is_none_the_less_done(path: Path):
         assert reports_on_disk(path) == 1
 
 
-@pytest.mark.parametrize(("survives", "level"), [(False, 1), (True, 2)])
-async def test_surviving_a_power_cut_waits_for_the_disk(path: Path, survives: bool, level: int):
-    async with SqliteStore(path, survives_power_cut=survives) as store:
+@pytest.mark.parametrize(
+    ("options", "level"), [({}, 1), ({"survives_power_cut": False}, 1), ({"survives_power_cut": True}, 2)]
+)
+async def test_only_surviving_a_power_cut_waits_for_the_disk(path: Path, options: dict[str, Any], level: int):
+    async with SqliteStore(path, **options) as store:
         assert await store._do(lambda tables: tables._execute("PRAGMA synchronous").fetchone()) == (level,)
         assert await store._do(lambda tables: tables._execute("PRAGMA journal_mode").fetchone()) == ("wal",)
 
@@ -398,8 +413,8 @@ async def test_a_store_closed_while_somebody_waits_lets_them_go(path: Path):
     store = await filled(path, patience=9)
     slow = threading.Event()
     blocked = asyncio.ensure_future(store._do(lambda _: slow.wait()))
-    store.append("s", said("x"))
-    commit = asyncio.ensure_future(store.commit("s"))
+    store.append(await claimed(store), said("x"))
+    commit = asyncio.ensure_future(store.commit(await claimed(store)))
     await asyncio.sleep(0)
     closing_store = asyncio.ensure_future(store.aclose())
     await asyncio.sleep(0)

@@ -52,8 +52,12 @@ class Echo:
     def frame_refused(self, error: FrameRejected) -> None:
         self.transport.send(json.dumps({"refused": error.reason}).encode())
 
-    def connection_lost(self, reason: ConnectionClosed) -> None:
+    def input_ended(self, reason: ConnectionClosed) -> None:
         self.lost.set_result(reason)
+
+    def connection_lost(self, reason: ConnectionClosed) -> None:
+        if not self.lost.done():
+            self.lost.set_result(reason)
 
     def send_paused(self) -> None: ...
 

@@ -15,6 +15,7 @@ class Recorder:
         self.chunks: list[int] = []
         self.refusals: list[FrameRejected] = []
         self.reason: ConnectionClosed | None = None
+        self.silence: ConnectionClosed | None = None
         self.on_frames: Callable[[list[bytes]], None] = lambda frames: None
         self._changed = asyncio.Event()
 
@@ -28,6 +29,10 @@ class Recorder:
     def frame_refused(self, error: FrameRejected) -> None:
         self._note("refused")
         self.refusals.append(error)
+
+    def input_ended(self, reason: ConnectionClosed) -> None:
+        self._note("ended")
+        self.silence = reason
 
     def connection_lost(self, reason: ConnectionClosed) -> None:
         self._note("lost")

@@ -22,14 +22,36 @@ async def test_after_a_pause_inside_a_delivery_nothing_more_is_delivered():
     arrivals = Arrivals(recorder, 10)
     recorder.on_frames = lambda frames: arrivals.pause()
     arrivals.feed(b"{}\n" + b"x" * 20 + b"\n[]\n")
-    arrivals.end(ConnectionClosed("over"))
     await a_few_ticks()
     assert recorder.calls == ["frames"]
     recorder.on_frames = lambda frames: None
     arrivals.resume()
     assert recorder.calls == ["frames"]
-    await recorder.lost()
-    assert recorder.calls == ["frames", "refused", "frames", "lost"]
+    await recorder.received(2)
+    assert recorder.calls == ["frames", "refused", "frames"]
+
+
+async def test_when_all_was_read_a_pause_holds_it_back_for_one_tick_only():
+    recorder = Recorder()
+    arrivals = Arrivals(recorder, 100)
+    recorder.on_frames = lambda frames: arrivals.pause()
+    arrivals.feed(b"{}\n" * 1000)
+    assert len(recorder.frames) == 256
+    arrivals.end(ConnectionClosed("over"))
+    assert len(recorder.frames) == 256
+    await recorder.until(lambda: recorder.silence)
+    assert recorder.calls == ["frames"] * 4 + ["ended"]
+
+
+async def test_the_end_of_what_arrives_comes_before_the_end_of_all():
+    recorder = Recorder()
+    arrivals = Arrivals(recorder, 100)
+    arrivals.pause()
+    arrivals.feed(b"{}\n")
+    arrivals.end(ConnectionClosed("silent"))
+    arrivals.lose(ConnectionClosed("gone"))
+    assert (await recorder.lost()).reason == "gone"
+    assert recorder.calls == ["frames", "ended", "lost"]
 
 
 async def test_a_pause_after_a_resume_holds_what_was_held_before():
@@ -57,9 +79,10 @@ async def test_the_end_is_told_once():
     recorder = Recorder()
     arrivals = Arrivals(recorder, 10)
     arrivals.feed(b"last")
-    arrivals.end(ConnectionClosed("over"))
+    arrivals.lose(ConnectionClosed("over"))
     arrivals.feed(b"{}\n")
     arrivals.end(ConnectionClosed("again"))
+    arrivals.lose(ConnectionClosed("again"))
     arrivals.close(ConnectionClosed("and again"))
     assert recorder.calls == ["frames", "lost"]
     assert recorder.frames == [b"last"]
@@ -81,11 +104,10 @@ async def test_a_pause_takes_effect_within_one_delivery_of_many_short_frames():
     recorder.on_frames = lambda frames: arrivals.pause()
     lines = [b"%d" % number for number in range(1000)]
     arrivals.feed(b"{}\n" + b"\n".join(lines) + b"\n")
-    arrivals.end(ConnectionClosed("over"))
     assert len(recorder.frames) < 300
     recorder.on_frames = lambda frames: None
     arrivals.resume()
-    await recorder.lost()
+    await recorder.received(1001)
     assert recorder.frames == [b"{}", *lines]
 
 

@@ -233,3 +233,14 @@ async def test_a_command_that_cannot_be_started_says_why(tmp_path: Path):
     script.chmod(0o700)
     with pytest.raises(ConnectionClosed, match="interpreter"):
         await start_capture([str(script)], env=os.environ, cwd=str(tmp_path), on_output=Heard())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="others don't count it")
+@pytest.mark.parametrize(("memory", "code"), [(0, 0), (256 * 2**20, 1)])
+async def test_a_command_takes_no_more_memory_than_it_may(memory: int, code: int):
+    heard = Heard()
+    command = [sys.executable, "-c", "kept = bytearray(512 * 2**20)"]
+    capture = await start_capture(command, env=os.environ, cwd="/", on_output=heard, memory=memory)
+    assert await capture.ended == code
+    assert (b"MemoryError" in heard.bytes) is bool(code)
+    await capture.end()

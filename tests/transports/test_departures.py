@@ -146,7 +146,7 @@ async def test_after_the_end_the_receiver_hears_of_no_water_mark():
     arrivals = Arrivals(recorder, 1000)
     leaving = Departures(pipe, recorder, arrivals, None, 100)
     leaving.send(b"x" * 200)
-    arrivals.end(ConnectionClosed("over"))
+    arrivals.lose(ConnectionClosed("over"))
     pipe.drain(pipe.unsent)
     leaving.something_arrived()
     leaving.send(b"x" * 200)

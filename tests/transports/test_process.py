@@ -12,10 +12,12 @@ from typing import Any
 
 import pytest
 
+from accord.client.commands import Command
 from accord.errors import ConnectionClosed
 from accord.transports import process as process_module
 from accord.transports.process import Process
 from tests.transports.recorder import Recorder, a_few_ticks
+from tests.virtual_clock import run
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -183,12 +185,20 @@ async def test_sending_to_the_dead_is_harmless(start: Start):
     assert recorder.calls == ["lost"]
 
 
-async def test_a_command_that_closes_its_output_is_lost_though_it_lives(start: Start, monkeypatch: pytest.MonkeyPatch):
+async def test_a_command_that_closes_its_output_is_silent_but_still_reads(
+    start: Start, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
     monkeypatch.setattr(process_module, "_EXPLANATION_SECONDS", 0.1)
-    _, recorder = await start("sh", "-c", "echo '{}'; exec >&- 2>&-; read line")
-    reason = await recorder.lost()
-    assert reason.exit_code is None
-    assert "closed its output" in str(reason)
+    told = tmp_path / "told"
+    process, recorder = await start("sh", "-c", f"echo '{{}}'; exec >&- 2>&-; read line; echo $line >{told}; exit 3")
+    await recorder.until(lambda: recorder.silence)
+    assert recorder.silence is not None
+    assert recorder.silence.exit_code is None
+    assert "closed its output" in str(recorder.silence)
+    process.send(b"[]")
+    assert (await recorder.lost()).exit_code == 3
+    assert told.read_text() == "[]\n"
+    assert recorder.calls == ["frames", "ended", "lost"]
 
 
 async def test_a_command_that_closes_its_input_is_lost_though_it_lives(start: Start, monkeypatch: pytest.MonkeyPatch):
@@ -330,3 +340,57 @@ async def test_closed_before_it_is_opened_it_starts_nothing():
     await process.aclose()
     with pytest.raises(ConnectionClosed):
         await process.open(Recorder())
+
+
+class DeafChild:
+    """Ends only when it is killed."""
+
+    def __init__(self, process: Any) -> None:
+        loop = asyncio.get_running_loop()
+        self.exited: asyncio.Future[int | None] = loop.create_future()
+        self.gone: asyncio.Future[None] = loop.create_future()
+        self.heard: list[tuple[str, float]] = []
+        process._writer = self
+
+    def finish(self) -> None:
+        self.note("end of input")
+
+    def terminate(self) -> None:
+        self.note("terminate")
+
+    def kill(self) -> None:
+        self.note("kill")
+        self.gone.set_result(None)
+
+    def note(self, what: str) -> None:
+        self.heard.append((what, asyncio.get_running_loop().time()))
+
+
+@pytest.mark.parametrize(
+    ("options", "times"),
+    [({}, [0, 2, 4]), ({"close_grace": 5.0}, [0, 5, 7]), ({"close_grace": 0.0, "terminate_grace": 9.0}, [0, 0, 9])],
+    ids=str,
+)
+def test_a_command_that_hears_nothing_is_asked_and_then_killed_when_its_graces_are_over(
+    options: dict[str, Any], times: list[float]
+):
+    async def main() -> None:
+        for process in (Process(["deaf"], **options), Command(["deaf"], **options).connect()):
+            began = asyncio.get_running_loop().time()
+            closing: Any = process
+            child = DeafChild(closing)
+            await closing._end(child)
+            heard = [(what, at - began) for what, at in child.heard]
+            assert heard == list(zip(["end of input", "terminate", "kill"], times, strict=True))
+
+    run(main())
+
+
+async def test_a_command_that_ends_with_its_input_is_left_the_time_to(start: Start, tmp_path: Path):
+    source = "import sys; print('{}', flush=True); sys.stdin.read(); open(sys.argv[1], 'w').write('tidied')"
+    process, recorder = await start(*python(source), str(tmp_path / "note"), close_grace=30.0)
+    await recorder.received(1)
+    await process.aclose()
+    assert (tmp_path / "note").read_text() == "tidied"
+    assert recorder.reason
+    assert recorder.reason.exit_code == 0

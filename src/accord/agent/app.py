@@ -9,6 +9,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,12 +19,15 @@ from accord.agent.registered import Handler, LoginMethod, OfferedCommand, Offere
 from accord.agent.serving import Serving
 from accord.peer import FrameObserver, Limits
 from accord.peer.environment import is_strict
-from accord.peer.loop import run
+from accord.peer.loop import run, run_until
 from accord.session.capabilities import AgentCapabilities, AgentLogin, Implementation, TerminalLogin
 from accord.session.entities import Choice, Command, Option
+from accord.session.validation import check_command, check_extension, check_option
+from accord.session.vocabulary import OptionCategory
 from accord.transports.transport import Transport
 
 if TYPE_CHECKING:
+    from accord.store.claims import Owner
     from accord.store.interface import Store
 
 __all__ = ["Agent"]
@@ -34,9 +38,11 @@ F = TypeVar("F", bound=Handler)
 class Agent:
     """An agent. `store` makes its sessions survive; `busy` says what becomes of a prompt while a turn runs.
 
-    `image`, `audio` and `embedded_context` say which content prompts may hold beside text and links. `meta` goes into
+    `image`, `audio` and `embedded_context` say which content prompts may hold beside text and links; embedded texts are
+    taken anyway unless `strict`, because some clients send them with every prompt. `meta` goes into
     the `_meta` of the capabilities, for what is beyond the protocol. `logged_in` tells whether sessions may be opened
-    without a login; it may be a function that looks. The times are told in `Policy`.
+    without a login; it may be a function that looks. `legacy_models` tells clients of v1 and the draft the option of the
+    category `model` a second time, as the unstable `models`, and serves `session/set_model`. The times are told in `Policy`.
     """
 
     def __init__(
@@ -53,6 +59,7 @@ class Agent:
         embedded_context: bool = False,
         meta: Mapping[str, Any] | None = None,
         logged_in: bool | Callable[[], bool] = False,
+        legacy_models: bool = False,
         merge_seconds: float = 0.02,
         idle_deadline: float | None = None,
         turn_deadline: float | None = None,
@@ -68,6 +75,7 @@ class Agent:
         self.store = store
         self.strict = is_strict() if strict is None else strict
         self.logged_in = logged_in
+        self.legacy_models = legacy_models
         self.limits = limits
         self.on_frame = on_frame
         self.policy = Policy(
@@ -93,6 +101,13 @@ class Agent:
         self.methods: dict[str, Handler] = {}
         self.notifications: dict[str, Handler] = {}
 
+    @cached_property
+    def owner(self) -> Owner:
+        """Who claims the sessions in the store: all connections of this agent are one owner."""
+        from accord.store.claims import Owner  # noqa: PLC0415  # without a store nobody pays for it
+
+        return Owner.here()
+
     def prompt(self, handler: F) -> F:
         """Register what answers a prompt: `async def f(turn: Turn)`, or `def f(turn: SyncTurn)` in a thread.
 
@@ -108,6 +123,7 @@ class Agent:
 
     def login(self, id: str, *, name: str, description: str | None = None) -> Callable[[F], F]:
         """Register a way to log in: `f(client)`. It has failed when it raises."""
+        _check_new(self.logins, "login", id)
 
         def register(handler: F) -> F:
             self.logins[id] = LoginMethod(AgentLogin(id=id, name=name, description=description), handler)
@@ -125,6 +141,7 @@ class Agent:
         env: Mapping[str, str] | None = None,
     ) -> None:
         """Offer a login that the client runs as an interactive start of this program, with these arguments more."""
+        _check_new(self.logins, "login", id)
         method = TerminalLogin(id=id, name=name, description=description, args=list(args), env=dict(env or {}))
         self.logins[id] = LoginMethod(method)
 
@@ -141,7 +158,7 @@ class Agent:
         choices: Iterable[str | tuple[str, str] | Choice] = (),
         default: str | bool | None = None,
         description: str | None = None,
-        category: str | None = None,
+        category: OptionCategory | None = None,
     ) -> Callable[[F], F]:
         """Offer a setting, and register what is told when the user chooses: `f(session, value)`, which may refuse.
 
@@ -150,13 +167,13 @@ class Agent:
         listed = [choice_of(choice) for choice in choices]
         if not listed and not isinstance(default, bool):
             raise TypeError("an option has choices, or a default that is True or False")
+        _check_new(self.options, "option", id)
         value = listed[0].value if default is None else default
-        if listed and value not in [choice.value for choice in listed]:
-            raise ValueError(f"the default {value!r} is none of the choices")
         option = Option(id=id, name=name or id.replace("_", " ").capitalize(), value=value, choices=listed)
         option.kind = "select" if listed else "boolean"
         option.description = description
         option.category = category or (id if id in ("mode", "model") else None)
+        check_option(option)
         offered = self.options[id] = OfferedOption(option)
 
         def register(handler: F) -> F:
@@ -167,11 +184,12 @@ class Agent:
 
     def command(self, name: str, description: str, hint: str | None = None) -> Callable[[F], F]:
         """Register a slash command, which is answered as a prompt is; what follows its name is `turn.arguments`."""
-        if not name or name.startswith("/") or any(letter.isspace() for letter in name):
-            raise ValueError(f"{name!r} is no name for a command: it has no slash and no blanks")
+        _check_new(self.commands, "command", name)
+        command = Command(name=name, description=description, hint=hint)
+        check_command(command)
 
         def register(handler: F) -> F:
-            self.commands[name] = OfferedCommand(Command(name=name, description=description, hint=hint), handler)
+            self.commands[name] = OfferedCommand(command, handler)
             return handler
 
         return register
@@ -185,10 +203,7 @@ class Agent:
         return self._extension(self.notifications, name)
 
     def _extension(self, table: dict[str, Handler], name: str) -> Callable[[F], F]:
-        if not name.startswith("_"):
-            raise ValueError(
-                f"{name!r} is a name that belongs to the protocol; yours begin with an underscore"
-            )  # EXT-04
+        check_extension(name)
 
         def register(handler: F) -> F:
             table[name] = handler
@@ -230,14 +245,18 @@ class Agent:
         return ClientEnd(self.serve)
 
     def run(self) -> None:
-        """Serve stdin and stdout until the client hangs up. On a terminal it explains itself instead of waiting."""
+        """Serve stdin and stdout until the client hangs up. On a terminal it explains itself instead of waiting.
+
+        It returns within 5 seconds of the end of input, whatever handlers and their threads do. (FN-37)
+        """
         if sys.stdin is not None and sys.stdin.isatty():
             sys.stderr.write(self._explanation())
             return
         from accord.transports.stdio import Stdio  # noqa: PLC0415  # needs a process of its own
 
+        stdio = Stdio()
         with suppress(KeyboardInterrupt):
-            run(self._serve_and_close(Stdio()))
+            run(run_until(stdio.over, partial(self._serve_and_close, stdio)))
 
     async def _serve_and_close(self, transport: Transport) -> None:
         try:
@@ -255,3 +274,8 @@ class Agent:
             "through stdin and stdout. There is nothing to type here. Tell your editor to run this command:\n\n"
             f"    {shlex.join(command)}\n"
         )
+
+
+def _check_new(registered: Mapping[str, Any], what: str, id: str) -> None:
+    if id in registered:
+        raise ValueError(f"duplicate {what} {id!r}: the agent has one already")

@@ -15,6 +15,7 @@ from accord.agent.sessions import Session
 from accord.agent.tool_calls import OpenToolCall
 from accord.errors import ConnectionClosed
 from accord.session.entities import Exit
+from accord.session.requests import CreateTerminal
 from accord.session.updates import TerminalPatch, TerminalPiece
 
 __all__ = ["Commands"]
@@ -40,7 +41,9 @@ class Commands:
         """Run it to its end, or to its deadline; it is over then, with everything it started."""
         where = str(self._session.cwd / Path(cwd or "."))
         line = Line(words_of(command), where, dict(env or {}), deadline, limit)
-        if self._client.capabilities.terminals and self._client.dialect.has_client_resources:  # TERM-02
+        terminal = CreateTerminal(session_id=self._session.id, command=line.words[0], output_byte_limit=limit)
+        self._session.validator.request(terminal)
+        if self._client.has_terminals:  # TERM-02
             return await ClientTerminals(self._session.id, self._client).run(line, call)
         return await self._run_here(line, call)
 
@@ -50,7 +53,7 @@ class Commands:
             self._session.report(TerminalPatch(id=id, command=line.shown, cwd=line.cwd))
             await call.terminal(id)
         try:
-            running = await start(line.words, line.cwd, line.env, line.limit)
+            running = await start(line.words, line.cwd, {**os.environ, **line.env}, line.limit)
         except ConnectionClosed as error:
             self._tell(id, error.reason.encode(), Exit(code=127))
             return Ran(output=error.reason, code=127)

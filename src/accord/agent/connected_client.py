@@ -7,9 +7,11 @@ from typing import Any
 import msgspec
 
 from accord.dialects.dialect import Dialect
+from accord.errors import Malformed
 from accord.peer import Peer
 from accord.session.capabilities import ClientCapabilities, Implementation
 from accord.session.requests import Asked, Told
+from accord.session.validation import Validator, check_extension
 
 __all__ = ["ConnectedClient", "trace_of"]
 
@@ -33,7 +35,9 @@ class ConnectedClient:
         dialect: Dialect,
         info: Implementation | None,
         capabilities: ClientCapabilities,
+        *,
         trace: dict[str, Any] | None = None,
+        validator: Validator | None = None,
     ) -> None:
         self.peer = peer
         self.dialect = dialect
@@ -41,17 +45,37 @@ class ConnectedClient:
         self.capabilities = capabilities
         """`meta` and `group_meta` hold what the client advertises beyond the protocol."""
         self._trace = trace or {}
+        self._validator = validator or Validator(_refuse, _take_any, tuple)
 
-    def traced(self, trace: dict[str, Any]) -> ConnectedClient:
-        """The same client; every request made through this one carries the trace context."""
-        return ConnectedClient(self.peer, self.dialect, self.info, self.capabilities, trace)
+    def traced(self, trace: dict[str, Any], validator: Validator | None = None) -> ConnectedClient:
+        """The same client; every request made through this one carries the trace context, and is checked by this."""
+        return ConnectedClient(self.peer, self.dialect, self.info, self.capabilities, trace=trace, validator=validator)
+
+    @property
+    def has_terminals(self) -> bool:
+        """Whether commands can be run in its terminals (TERM-02)."""
+        return self.capabilities.terminals and self.dialect.has_client_resources
 
     async def ask(self, asked: Asked, *, deadline: float | None = None) -> Any:
-        """Ask in words and get the answer in words; MethodNotFound when the version agreed on can't ask that."""
+        """Ask in words and get the answer in words; MethodNotFound when the version agreed on can't ask that.
+
+        ValueError for what must not be asked, such as a permission without options.
+        """
+        asked = self._validator.request(asked)
         if self._trace:
             asked.meta = {**self._trace, **(asked.meta or {})}
-        method, params = self.dialect.request_to_wire(asked)
+        method, params = self._to_wire(asked)
         return self.dialect.answer_from_wire(asked, await self.peer.request(method, params, deadline=deadline))
+
+    def check(self, asked: Asked) -> None:
+        """ValueError for what must not be asked, before anybody learns that something is."""
+        self._to_wire(self._validator.request(asked))
+
+    def _to_wire(self, asked: Asked) -> tuple[str, Any]:
+        try:
+            return self.dialect.request_to_wire(asked)
+        except Malformed as error:
+            raise ValueError(f"this can't be asked: {error.path}: {error.reason}") from error
 
     async def tell(self, told: Told) -> None:
         """Tell in words."""
@@ -61,12 +85,12 @@ class ConnectedClient:
 
     async def request(self, method: str, params: Any = None, *, deadline: float | None = None) -> Any:
         """Call a method of the client's own, such as `_acme/pick`; its result as plain values."""
-        result = await self.peer.request(method, self._traced(params), deadline=deadline)
+        result = await self.peer.request(check_extension(method), self._traced(params), deadline=deadline)
         return msgspec.json.decode(result)
 
     async def notify(self, method: str, params: Any = None) -> None:
         """Send a notification of the client's own kind, such as `_acme/highlight`."""
-        await self.peer.notify(method, self._traced(params))
+        await self.peer.notify(check_extension(method), self._traced(params))
 
     def _traced(self, params: Any) -> Any:
         params = {} if params is None else params
@@ -75,3 +99,10 @@ class ConnectedClient:
             given["_meta"] = {**self._trace, **given.get("_meta", {})}
             return given
         return params
+
+
+def _refuse(path: str) -> str:
+    raise ValueError(f"the path {path!r} is not absolute, and there is no session to complete it")
+
+
+def _take_any(terminal_id: str) -> None: ...

@@ -17,7 +17,7 @@ from typing import Any
 
 from accord.agent.connected_client import ConnectedClient
 from accord.agent.deadlines import Deadlines
-from accord.agent.policy import STOP_REASONS, Policy
+from accord.agent.policy import Policy
 from accord.agent.sessions import Session
 from accord.agent.turn import TakeSteered, Turn
 from accord.agent.waiting import WaitingPrompt
@@ -28,6 +28,7 @@ from accord.session.content import Content
 from accord.session.entities import USER
 from accord.session.requests import Prompt, PromptAnswer
 from accord.session.updates import MessagePatch, ToolCallPatch
+from accord.session.vocabulary import STOP_REASONS
 
 __all__ = ["Engine", "Handle"]
 
@@ -74,15 +75,27 @@ class Engine:
         if self._current is not None:
             self._current.cancel()
 
-    async def leave(self, client: ConnectedClient) -> None:
-        """End what this client has asked for, and wait until that has ended; what others asked for goes on."""
+    def fail(self, failure: RequestFailed) -> None:
+        """End the running turn with an error; what waits goes on, and learns by itself whether it can."""
+        if self._current is not None:
+            self._current.fail(failure)
+
+    def withdraw(self, client: ConnectedClient) -> WaitingPrompt | None:
+        """Cancel what this client has asked for, and nothing else; what is left to end."""
         for waiting in [each for each in self._queue if each.client is client]:
             self._queue.remove(waiting)
             waiting.cancelled()
         current = self._current
-        if current is not None and current.waiting.client is client:
-            current.cancel()
-            await current.waiting.over.wait()
+        if current is None or current.waiting.client is not client:
+            return None
+        current.cancel()
+        return current.waiting
+
+    async def leave(self, client: ConnectedClient) -> None:
+        """End what this client has asked for, and wait until that has ended; what others asked for goes on."""
+        current = self.withdraw(client)
+        if current is not None:
+            await current.over.wait()
 
     async def stop(self) -> None:
         """Cancel, and wait until everything has ended."""
@@ -99,7 +112,9 @@ class Engine:
                 if not client.peer.is_open or self._withdraw(waiting):
                     raise
                 await waiting.wait()  # it runs: its end is its answer
-            answer = PromptAnswer(stop_reason=waiting.stop_reason, message_id=waiting.message_id)
+            answer = PromptAnswer(
+                stop_reason=waiting.stop_reason, message_id=waiting.message_id, token_usage=waiting.token_usage
+            )
             result = client.dialect.answer_to_wire(waiting.asked, answer)
         except BaseException:
             waiting.settled.set()
@@ -121,6 +136,7 @@ class Engine:
                 waiting = self._queue.popleft()
                 if waiting.is_cancelled:
                     waiting.cancelled()
+                    self._session.cancelled_content += waiting.asked.content
                 elif inspect.getcoroutinestate(waiting.work) != inspect.CORO_CLOSED:
                     await self._take_turn(waiting)
         finally:
@@ -152,7 +168,7 @@ class Engine:
         session = self._session
         session.transcript.begin_turn()
         patch = MessagePatch(role=USER, id=None, content=waiting.asked.content)
-        change: Any = session.report(patch, told=False)
+        change: Any = session.record(patch)
         # At once: whoever begins to listen from here on finds it in the history.
         session.echo(change, waiting.client, to_asker=False)
         dialect = waiting.client.dialect
@@ -182,7 +198,8 @@ class Engine:
         if isinstance(error, ConnectionClosed) and not client.peer.is_open:
             return "error", RequestCancelled()
         name = correlation_id()
-        log.error("a turn of %s failed (correlation id %s)", self._session.id, name, exc_info=error)
+        text = "a turn of %s failed (correlation id %s)"
+        client.peer.limited_log.failure(log, error, text, self._session.id, name)
         return "error", InternalError(name)
 
     async def _end(self, current: _Current, stop_reason: str, failure: RequestFailed | None) -> None:
@@ -196,8 +213,13 @@ class Engine:
             await session.commit()
         except Exception as error:  # noqa: BLE001  # what is not safe must not be called so
             stop_reason, failure = self._failed(error, current.waiting.client)
-        session.stands("idle", stop_reason, None if failure is None else _told(failure))
-        for waiting in (current.waiting, *current.steered):
+        usage = current.turn.token_usage
+        session.stands("idle", stop_reason, None if failure is None else _told(failure), usage)
+        current.waiting.token_usage = usage  # of a steered prompt it would be counted twice
+        asked = (current.waiting, *current.steered)
+        is_cancelled = stop_reason == "cancelled"
+        session.cancelled_content = [block for each in asked for block in each.asked.content] if is_cancelled else []
+        for waiting in asked:
             waiting.ended(stop_reason, failure)
 
 
@@ -210,7 +232,7 @@ class _Current:
         self.is_cancelled = False
         self._policy = policy
         self._session = session
-        self._passed: str | None = None
+        self._failure: RequestFailed | None = None
         self._task: asyncio.Task[Any] | None = None
         self._left_behind: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._timer: asyncio.TimerHandle | None = None
@@ -236,32 +258,38 @@ class _Current:
             self._timer.cancel()
 
     async def run(self, handle: Handle) -> str:
-        """The stop reason; raises what the handler raised, or RequestCancelled when a deadline has passed."""
+        """The stop reason; raises what the handler raised, or the failure that has ended the turn before."""
         if self.is_cancelled:
             return "cancelled"
         task = self._task = asyncio.ensure_future(handle(self.turn))
-        if self.is_cancelled or self._passed is not None:
+        if self.is_cancelled or self._failure is not None:
             task.cancel()
         await asyncio.wait((task, self._left_behind), return_when=asyncio.FIRST_COMPLETED)
-        if self._passed is not None:
-            _seen(task)
-            raise RequestCancelled(self._passed)
+        if self._failure is not None:
+            task.add_done_callback(_seen)
+            raise self._failure
         if not task.done():
-            log.warning("a handler goes on although its turn was cancelled: %r", task)
+            limited = self.waiting.client.peer.limited_log
+            limited.warning(log, "a handler goes on although its turn was cancelled: %s", task)
             task.add_done_callback(_seen)
             return "cancelled"
         try:
             return _stop_reason(task.result())
         except TurnStopped as stopped:
-            return stopped.reason
+            return _stop_reason(stopped.reason)
         except asyncio.CancelledError:
             if self.is_cancelled:
                 return "cancelled"
             raise RuntimeError("the handler was cancelled, though nobody cancelled the turn") from None
 
+    def fail(self, failure: RequestFailed) -> None:
+        """End it with an error, unless it has ended."""
+        if self._failure is None and not self.turn.is_over:
+            self._failure = failure
+            self._interrupt()
+
     def _pass(self, what: str) -> None:
-        self._passed = what
-        self._interrupt()
+        self.fail(RequestCancelled(what))
 
     def _interrupt(self) -> None:
         self._deadlines.stop()
@@ -289,9 +317,12 @@ def _seen(task: asyncio.Future[Any]) -> None:
 def _stop_reason(result: Any) -> str:
     if result is None:
         return "end_turn"
-    if isinstance(result, str) and result in STOP_REASONS:
+    if result in STOP_REASONS:
         return result
-    raise TypeError(f"a prompt handler returned {result!r}: expected None or one of {', '.join(sorted(STOP_REASONS))}")
+    listed = ", ".join(STOP_REASONS)
+    raise ValueError(
+        f"a prompt handler returned {result!r}: expected None or one of {listed}, or your own, beginning with an underscore"
+    )
 
 
 def _told(failure: RequestFailed) -> dict[str, Any]:

@@ -1,13 +1,15 @@
 """Text files as the user has them: through the client where it offers that, on the disk otherwise.
 
 The client knows what is unsaved in the editor; the disk knows what is true when the client does not (FN-71). On the disk
-nothing is read or written outside the session's directories, wherever links may lead (FN-42).
+nothing is read or written outside the session's directories, wherever links may lead (FN-42). What the client refuses is
+not taken from the disk behind its back (FN-112): only what it says is missing, or has no method for, is looked for there.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -15,7 +17,7 @@ from typing import TypeVar
 
 from accord.agent.connected_client import ConnectedClient
 from accord.agent.sessions import Session
-from accord.errors import Denied, NotFound, RequestFailed
+from accord.errors import Denied, InternalError, Malformed, MethodNotFound, NotFound, RequestFailed
 from accord.local.blocking import in_thread
 from accord.local.disk import read_part, replace
 from accord.local.lines import count, part_of
@@ -24,6 +26,7 @@ from accord.session.requests import ReadFile, WriteFile
 __all__ = ["Files"]
 
 _MOST = 16 * 1024 * 1024
+_DENIED = re.compile(r"denied|forbidden|not (?:allowed|permitted)|EACCES|EPERM", re.IGNORECASE)
 
 T = TypeVar("T")
 
@@ -39,21 +42,23 @@ class Files:
 
     async def read(self, path: str | os.PathLike[str], line: int | None = None, limit: int | None = None) -> str:
         """The text, or `limit` lines of it from `line` on, counted from 1."""
-        if (line is not None and line < 1) or (limit is not None and limit < 0):
-            raise ValueError(f"lines count from 1, and there are none or more; not line={line}, limit={limit}")
         place = str(self._session.cwd / Path(path))
+        asked = ReadFile(session_id=self._session.id, path=place, line=line, limit=limit)
+        self._session.validator.request(asked)
         if not self._offered(self._client.capabilities.read_files):
             return await self._on_disk(place, partial(self._read, place, line, limit))
-        asked = ReadFile(session_id=self._session.id, path=place, line=line, limit=limit)
         try:
             text: str = (await self._client.ask(asked)).content
-        except Denied as error:
-            raise _as_os_error(error, place) from error
-        except RequestFailed as error:
+        except (NotFound, MethodNotFound) as error:
             known = await self._known(place, line, limit)
             if known is None:
                 raise FileNotFoundError(errno.ENOENT, error.message, place) from error
             return known
+        except (RequestFailed, Malformed) as error:
+            says_little = isinstance(error, InternalError | Malformed)  # some have no other word for missing
+            if says_little and await self._is_missing(place):
+                raise FileNotFoundError(errno.ENOENT, _reason(error), place) from error
+            raise _as_os_error(error, place) from error
         return await self._checked(text, place, line, limit)
 
     async def write(self, path: str | os.PathLike[str], text: str) -> None:
@@ -62,6 +67,10 @@ class Files:
         if self._offered(self._client.capabilities.write_files):
             try:
                 await self._client.ask(WriteFile(session_id=self._session.id, path=place, content=text))
+            except Malformed as error:
+                if await self._known(place, None, None) != text:
+                    raise _as_os_error(error, place) from error
+                return
             except RequestFailed as error:
                 raise _as_os_error(error, place) from error
             if await self._has_arrived(place, text):
@@ -70,8 +79,12 @@ class Files:
 
     async def _checked(self, text: str, place: str, line: int | None, limit: int | None) -> str:
         """What the client said, unless the disk or the lines that were asked for show that it can't be."""
-        if not text and limit != 0:
-            return await self._known(place, line, limit) or text
+        if not text:
+            if await self._is_missing(place):
+                raise FileNotFoundError(errno.ENOENT, "there is no such file", place)
+            return text if limit == 0 else await self._known(place, line, limit) or text
+        if not text.endswith("\n"):
+            text = await self._ended(text, place, line, limit)
         whole = await self._known(place, None, None) if line is not None and line > 1 else None
         has_too_many = limit is not None and count(text) > limit
         if not has_too_many and (whole is None or text != whole):
@@ -79,16 +92,36 @@ class Files:
         begins_there = whole is not None and text == part_of(whole, line, None)
         return part_of(text, None if begins_there else line, limit)
 
+    async def _ended(self, text: str, place: str, line: int | None, limit: int | None) -> str:
+        """The text with the line break at its end that the disk has, and that some clients lose (FN-113)."""
+        known = await self._known(place, line, limit) or ""
+        end = "\r\n" if known.endswith("\r\n") else "\n" if known.endswith("\n") else ""
+        # A part that was changed and not saved may end anywhere.
+        return text + end if limit is None or text + end == known else text
+
     async def _has_arrived(self, place: str, text: str) -> bool:
         # A client whose disk is not ours, or that keeps the text unsaved, has it all the same.
+        # One that can't be asked is taken at its word: to write behind it could undo what the user does meanwhile.
+        if not self._offered(self._client.capabilities.read_files):
+            return True
         if not await in_thread(self._session.cwd.is_dir) or await self._known(place, None, None) == text:
             return True
-        if not self._offered(self._client.capabilities.read_files):
-            return False
         try:
             return (await self._client.ask(ReadFile(session_id=self._session.id, path=place))).content == text
-        except RequestFailed:
+        except (RequestFailed, Malformed):
             return False
+
+    async def _is_missing(self, place: str) -> bool:
+        """Whether our disk is the client's, as far as we can see, and there is no such file."""
+        if not await in_thread(self._session.cwd.is_dir):
+            return False
+        try:
+            await self._on_disk(place, partial(self._read, place, None, 0))
+        except FileNotFoundError:
+            return True
+        except OSError:
+            return False
+        return False
 
     async def _known(self, place: str, line: int | None, limit: int | None) -> str | None:
         """What the disk has, None when it has no such file, or none that we may look at."""
@@ -113,9 +146,19 @@ class Files:
         return capability and self._client.dialect.has_client_resources
 
 
-def _as_os_error(error: RequestFailed, place: str) -> OSError:
+def _as_os_error(error: RequestFailed | Malformed, place: str) -> OSError:
+    reason = _reason(error)
     if isinstance(error, NotFound):
-        return FileNotFoundError(errno.ENOENT, error.message, place)
+        return FileNotFoundError(errno.ENOENT, reason, place)
+    if isinstance(error, Denied) or _DENIED.search(reason):
+        return PermissionError(errno.EACCES, reason, place)
+    return OSError(errno.EIO, reason, place)
+
+
+def _reason(error: RequestFailed | Malformed) -> str:
+    """Why, in the words of whoever refused: the message, and what `data` says beyond it (FN-112)."""
+    if isinstance(error, Malformed):
+        return f"the client's answer can't be read: {error.path}: {error.reason}"
     if isinstance(error, Denied):
-        return PermissionError(errno.EACCES, error.scope or error.message, place)
-    return OSError(errno.EIO, error.message, place)
+        return error.scope or error.message
+    return error.full_message()

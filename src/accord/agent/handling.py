@@ -6,9 +6,11 @@ import asyncio
 import inspect
 from typing import TYPE_CHECKING, Any
 
+from accord.agent.session_servers import show_unusable
+from accord.agent.sessions import Session
 from accord.agent.syncing import in_thread
 from accord.agent.turn import Turn
-from accord.session.content import Content, Text
+from accord.session.content import Content, Text, newest_of
 from accord.session.requests import Prompt
 
 if TYPE_CHECKING:
@@ -23,28 +25,32 @@ async def handle(agent: Agent, turn: Turn) -> Any:
     handler = _handler(agent, turn)
     if turn.session.connecting is not None:
         await asyncio.wait([turn.session.connecting])
+    if turn.session.unusable_servers:
+        await show_unusable(turn)
     if inspect.iscoroutinefunction(handler):
         return await handler(turn)
     return await in_thread(handler, turn)
 
 
-def is_command(agent: Agent, asked: Prompt) -> bool:
+def is_command(agent: Agent, session: Session, asked: Prompt) -> bool:
     """Whether a prompt calls one of the agent's slash commands."""
-    return _called(agent, asked.content) is not None
+    return _called(agent, newest_of(asked.content, session.cancelled_content)) is not None
 
 
 def _called(agent: Agent, content: list[Content]) -> tuple[OfferedCommand, str] | None:
-    """The slash command that a prompt begins with, and what stands behind it."""
-    first = next((block.text for block in content if type(block) is Text), "")
-    if not first.startswith("/"):  # CMD-08
-        return None
-    name, _, arguments = first[1:].partition(" ")
-    offered = agent.commands.get(name.strip())
-    return None if offered is None else (offered, arguments.strip())
+    """The slash command that the last text begins with, or else the first, and what stands behind it."""
+    texts = [block.text for block in content if type(block) is Text]
+    for text in (*texts[-1:], *texts[:1]):
+        if text.startswith("/"):  # CMD-08
+            word, *rest = text.split(maxsplit=1)  # a name has no white space of any kind, so any kind ends it
+            offered = agent.commands.get(word[1:])
+            if offered is not None:
+                return offered, "".join(rest).strip()
+    return None
 
 
 def _handler(agent: Agent, turn: Turn) -> Handler:
-    called = _called(agent, turn.content)
+    called = _called(agent, turn.new_content)
     if called is not None:
         offered, turn.arguments = called
         turn.command = offered.command.name

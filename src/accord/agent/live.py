@@ -7,15 +7,18 @@ by one task at a time; whoever comes meanwhile waits for that. The last connecti
 from __future__ import annotations
 
 import asyncio
+import logging
 from weakref import WeakValueDictionary
 
 from accord.agent.connected_client import ConnectedClient
 from accord.agent.engine import Engine
 from accord.agent.sessions import Session
-from accord.errors import InvalidRequest
+from accord.errors import InvalidRequest, RequestFailed, StoreFailed
 from accord.session.requests import SessionSummary
 
 __all__ = ["Live", "LiveSessions"]
+
+log = logging.getLogger("accord.agent")
 
 
 class Live:
@@ -26,16 +29,30 @@ class Live:
         self.engine = engine
         self.loop = asyncio.get_running_loop()
         self.is_over = False
+        session.on_lost = engine.fail
+        lease = None if session.claim is None else session.claim.lease
+        self._renewal = None if lease is None else asyncio.create_task(self._renew(lease / 3))
 
     async def end(self) -> None:
         """Close it, for everybody."""
         self.is_over = True
+        if self._renewal is not None:
+            self._renewal.cancel()
         await self.engine.stop()
         await self.session.background.stop()
         for listener in self.session.listeners:
             listener.client.dialect.forget_session(self.session.id)
         self.session.listeners = []
         await self.session.release()
+
+    async def _renew(self, seconds: float) -> None:
+        """Keep the claim; a turn that tells nothing learns by this that another process has taken the session over."""
+        while self.session.lost is None:
+            await asyncio.sleep(seconds)
+            try:
+                await self.session.renew()
+            except (RequestFailed, StoreFailed) as error:
+                log.warning("the claim of the session %s was not renewed: %s", self.session.id, error)
 
 
 class LiveSessions:
@@ -75,7 +92,7 @@ class LiveSessions:
                 return
             await live.engine.leave(client)
             if all(listener.client is client for listener in session.listeners):
-                await self._end(live)
+                await self.close(live)
             else:
                 session.detach(client)
                 client.dialect.forget_session(session.id)
@@ -85,9 +102,10 @@ class LiveSessions:
         async with self.turnstile(session_id):
             live = self.find(session_id)
             if live is not None:
-                await self._end(live)
+                await self.close(live)
 
-    async def _end(self, live: Live) -> None:
+    async def close(self, live: Live) -> None:
+        """Close it for everybody; for those who have passed the turnstile."""
         try:
             await live.end()
         finally:

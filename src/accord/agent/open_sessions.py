@@ -19,8 +19,10 @@ from accord.agent.handling import handle, is_command
 from accord.agent.listeners import Listener
 from accord.agent.live import Live
 from accord.agent.registered import called
-from accord.agent.session_servers import check_servers, connect_servers
+from accord.agent.session_servers import check_servers, connect_servers, skip_servers
 from accord.agent.sessions import Session
+from accord.agent.waiting import WaitingPrompt
+from accord.dialects.models import model_option, models_of
 from accord.errors import InvalidParams, MethodNotFound, NotFound
 from accord.session.entities import Command, Option
 from accord.session.replay import replay
@@ -41,6 +43,7 @@ from accord.session.requests import (
     SessionPage,
     SessionSummary,
     SetMode,
+    SetModel,
     SetOption,
 )
 from accord.session.servers import McpServer
@@ -52,7 +55,7 @@ from accord.session.updates import (
     StateReport,
     ToolCallPatch,
 )
-from accord.session.word import Word
+from accord.session.word import UNSET, Word
 
 if TYPE_CHECKING:
     from accord.agent.app import Agent
@@ -61,6 +64,9 @@ if TYPE_CHECKING:
 __all__ = ["OpenSessions"]
 
 _BREATH = 64
+CLAIM = "accord/claim"
+"""In the `_meta` of session/load and session/resume: `take_over` takes a session away from another process, and `none`
+lets a session be loaded that another process has, to be read and no more."""
 Then = Callable[[], None] | None
 
 
@@ -82,6 +88,11 @@ class OpenSessions:
         live = self._open.get(session_id)
         if live is not None:
             live.engine.cancel()
+
+    def cancel_all(self) -> list[WaitingPrompt]:
+        """Cancel every turn that this connection asked for; those that are left to end."""
+        withdrawn = [live.engine.withdraw(self._client) for live in self._open.values()]
+        return [waiting for waiting in withdrawn if waiting is not None]
 
     async def aclose(self) -> None:
         """End what this connection asked for and leave its sessions, in the time that a cancelled turn has."""
@@ -114,6 +125,13 @@ class OpenSessions:
                 session = self._find(asked.session_id).session
                 await self._choose(session, _mode_option(session), asked.mode_id, "modeId")
                 return Done(), None
+            case SetModel() if self._agent.legacy_models:
+                session = self._find(asked.session_id).session
+                option = model_option(session.transcript.options)
+                if option is None:
+                    raise MethodNotFound(method)
+                await self._choose(session, option.id, asked.model_id, "modelId")
+                return Done(), None
             case CancelToolCall() | CancelTerminal():
                 raise InvalidParams("this can't be cancelled by itself; session/cancel ends the turn")
             case _:
@@ -127,11 +145,13 @@ class OpenSessions:
         if store is not None:
             await store.create(_kept(summary))
         try:
+            await self._claim(session)
             session.report(OptionsReport(options=self._options(session)), told=False)
             session.transcript.apply(CommandsReport(commands=self._commands()))
             await self._prepare(session)
             await session.commit()
         except BaseException:
+            await session.release()
             if store is not None:
                 await store.delete(session.id)
             raise
@@ -145,10 +165,13 @@ class OpenSessions:
         title = None if (before := await store.find(asked.session_id)) is None else before.title
         directories = asked.additional_directories
         summary = SessionSummary(session_id=_new_id(), cwd=asked.cwd, additional_directories=directories, title=title)
-        await store.fork(asked.session_id, _kept(summary))
         session = self._made(summary)
-        await self._recall(session)
-        await self._prepare(session)
+        await store.fork(asked.session_id, _kept(summary))
+        try:
+            await self._recalled(session)
+        except BaseException:
+            await store.delete(session.id)
+            raise
         return self._opened_anew(session, asked.servers)
 
     def _opened_anew(self, session: Session, servers: list[McpServer]) -> tuple[Word, Then]:
@@ -162,6 +185,11 @@ class OpenSessions:
         whole = isinstance(asked, LoadSession)
         async with self._agent.live.turnstile(asked.session_id):
             live = self._agent.live.find(asked.session_id)
+            if live is not None and await live.session.is_lost():
+                await self._agent.live.close(live)  # what was said since is told by its new owner
+                live = None
+            if live is None and whole and _wants(asked, "none"):
+                return await self._look(asked)
             servers = asked.servers if live is None else []
             if live is None:
                 live = self._enter(await self._kept_session(asked))
@@ -170,18 +198,41 @@ class OpenSessions:
                 self._open[asked.session_id] = live
             session = live.session
             listener = session.listener(self._client) or session.attach(self._client)
+            skip_servers(session, [] if servers else asked.servers)
         await self._retell(session, listener, whole)
         return self._answer(session), partial(self._follow, session, servers, has_commands=whole)
 
+    async def _look(self, asked: LoadSession) -> tuple[Word, Then]:
+        """Tell a session that stays closed: whoever has it goes on with it."""
+        session = await self._found(asked)
+        await self._recall(session)
+        await self._retell(session, session.listeners[0], whole=True)
+        return self._answer(session), None
+
     async def _kept_session(self, asked: LoadSession | ResumeSession) -> Session:
+        return await self._recalled(await self._found(asked), take_over=_wants(asked, "take_over"))
+
+    async def _found(self, asked: LoadSession | ResumeSession) -> Session:
         kept = None if self._agent.store is None else await self._agent.store.find(asked.session_id)
         if kept is None:
             raise NotFound(session_id=asked.session_id)
         _check_cwd(kept.cwd, asked.cwd)
-        session = self._made(replace(kept, additional_directories=asked.additional_directories))
-        await self._recall(session)
-        await self._prepare(session)
+        return self._made(replace(kept, additional_directories=asked.additional_directories))
+
+    async def _recalled(self, session: Session, *, take_over: bool = False) -> Session:
+        """Claimed first, so that nobody adds to the history that is read."""
+        await self._claim(session, take_over=take_over)
+        try:
+            await self._recall(session)
+            await self._prepare(session)
+        except BaseException:
+            await session.release()
+            raise
         return session
+
+    async def _claim(self, session: Session, *, take_over: bool = False) -> None:
+        if self._agent.store is not None:
+            session.claim = await self._agent.store.claim(session.id, self._agent.owner, take_over)
 
     async def _list(self, asked: ListSessions) -> SessionPage:
         if self._agent.store is not None:
@@ -228,12 +279,17 @@ class OpenSessions:
         await session.commit()
 
     def _made(self, kept: SessionSummary) -> Session:
-        session = Session(kept, self._agent.store, self._agent.policy.merge_seconds)
+        try:
+            session = Session(kept, self._agent.store, self._agent.policy.merge_seconds)
+        except ValueError as error:  # such as a NUL in it
+            raise InvalidParams(str(error), field="cwd") from None
         session.attach(self._client)
         return session
 
     def _enter(self, session: Session) -> Live:
-        engine = Engine(session, self._agent.policy, partial(handle, self._agent), partial(is_command, self._agent))
+        engine = Engine(
+            session, self._agent.policy, partial(handle, self._agent), partial(is_command, self._agent, session)
+        )
         live = Live(session, engine)
         self._agent.live.add(live)
         self._open[session.id] = live
@@ -265,6 +321,7 @@ class OpenSessions:
                 state = session.transcript.state
                 listener.post(StateChanged(state=state, patch=StateReport(state=state), created=True))
                 return
+            self._client.dialect.forget_session(session.id)  # it is told as to somebody who knows nothing of it
             for number, change in enumerate(replay(session.transcript)):
                 if not listener.post(change):
                     await self._client.peer.drain()
@@ -272,7 +329,11 @@ class OpenSessions:
                     await asyncio.sleep(0)
 
     def _answer(self, session: Session) -> SessionOpened:
-        return SessionOpened(options=session.transcript.options) if session.transcript.options else SessionOpened()
+        options = session.transcript.options
+        if not options:
+            return SessionOpened()
+        has_models = self._agent.legacy_models and self._client.dialect.has_models
+        return SessionOpened(options=options, models=models_of(options) if has_models else UNSET)
 
     def _follow(self, session: Session, servers: list[McpServer], has_commands: bool = False) -> None:
         """What belongs to a session that was just opened, right after its answer (FN-01)."""
@@ -315,6 +376,10 @@ def _kept(summary: SessionSummary) -> Kept:
         additional_directories=summary.additional_directories,
         title=summary.title,
     )
+
+
+def _wants(asked: LoadSession | ResumeSession, claim: str) -> bool:
+    return (asked.meta or {}).get(CLAIM) == claim
 
 
 def _new_id() -> str:

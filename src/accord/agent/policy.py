@@ -6,13 +6,9 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-__all__ = ["STOP_REASONS", "Busy", "Policy", "StopReason"]
+__all__ = ["Busy", "Policy"]
 
 Busy: TypeAlias = Literal["queue", "refuse", "steer"]
-StopReason: TypeAlias = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]
-
-STOP_REASONS: frozenset[str] = frozenset(("end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"))
-"""What a prompt handler may return; None is `end_turn`."""
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,7 +6,6 @@ Also when this process is killed: a guard stands in front of every command. Who 
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 
 from accord.local.exits import exit_of
@@ -20,11 +19,11 @@ _WAITING = 256 * 1024  # bytes that nobody has taken yet
 _GRACE = 1.0  # below that of a cancelled turn, which should see the end
 
 
-async def start(words: Sequence[str], cwd: str, env: Mapping[str, str], limit: int) -> Running:
-    """Start it; `env` is laid over our environment. `ConnectionClosed` says what to do when it can't be started."""
+async def start(words: Sequence[str], cwd: str, env: Mapping[str, str], limit: int, *, memory: int = 0) -> Running:
+    """Start it; `env` is the whole environment. `ConnectionClosed` says what to do when it can't be started."""
     running = Running(limit)
     running.capture = await start_capture(
-        words, env={**os.environ, **env}, cwd=cwd, on_output=running.heard, terminate_grace=_GRACE
+        words, env=env, cwd=cwd, on_output=running.heard, terminate_grace=_GRACE, memory=memory
     )
     running.capture.ended.add_done_callback(running.wake)
     return running

@@ -75,11 +75,12 @@ class Questions:
         self, message: str, fields: Mapping[str, Any], required: Sequence[str] | None, call_id: str | None
     ) -> dict[str, Any] | None:
         """What the user filled in; None when there is no answer, or the client has no forms."""
-        if not self._client.capabilities.form_elicitation:
-            return None
         named = list(fields if required is None else required)
         schema: dict[str, Any] = {"type": "object", "properties": dict(fields), "required": named}
         asked = Elicit(message=message, mode="form", session_id=self._session.id, tool_call_id=call_id, schema=schema)
+        self._client.check(asked)
+        if not self._client.capabilities.form_elicitation:
+            return None
         answer = await self._ask(asked)
         if isinstance(answer, ElicitationAnswer) and answer.action == "accept":
             return answer.content or {}
@@ -87,9 +88,10 @@ class Questions:
 
     async def url(self, message: str, url: str, elicitation_id: str) -> bool:
         """Whether the user agreed to open the address; not whether what it is for is done."""
+        asked = Elicit(message=message, mode="url", session_id=self._session.id, url=url, elicitation_id=elicitation_id)
+        self._client.check(asked)
         if not self._client.capabilities.url_elicitation:
             return False
-        asked = Elicit(message=message, mode="url", session_id=self._session.id, url=url, elicitation_id=elicitation_id)
         answer = await self._ask(asked)
         return isinstance(answer, ElicitationAnswer) and answer.action == "accept"
 

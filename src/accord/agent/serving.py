@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
 from collections.abc import Coroutine
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -22,7 +20,7 @@ from accord.jsonrpc.events import NotificationReceived, RequestReceived
 from accord.jsonrpc.messages import Success
 from accord.peer import Answer, Peer
 from accord.session.capabilities import AgentCapabilities, TerminalLogin
-from accord.session.content import Audio, Image, Resource
+from accord.session.content import Audio, Content, Image, Resource
 from accord.session.requests import (
     Asked,
     Authenticate,
@@ -39,6 +37,7 @@ from accord.session.requests import (
     Prompt,
     ResumeSession,
     SetMode,
+    SetModel,
     SetOption,
 )
 from accord.session.word import Word
@@ -49,8 +48,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Serving"]
 
-log = logging.getLogger("accord.agent")
-
 _OFFERS: dict[type[Asked], str] = {
     LoadSession: "load",
     ResumeSession: "resume",
@@ -60,7 +57,7 @@ _OFFERS: dict[type[Asked], str] = {
     ForkSession: "fork",
     Logout: "logout",
 }
-_GATED = (NewSession, LoadSession, ResumeSession, ForkSession, ListSessions, Prompt, SetMode, SetOption)
+_GATED = (NewSession, LoadSession, ResumeSession, ForkSession, ListSessions, Prompt, SetMode, SetModel, SetOption)
 
 
 class Serving:
@@ -68,14 +65,14 @@ class Serving:
 
     def __init__(self, agent: Agent, transport: Transport) -> None:
         self._agent = agent
-        self._peer = Peer(transport, self._receive, limits=agent.limits, on_frame=agent.on_frame)
+        self._peer = Peer(transport, self._receive, limits=agent.limits, on_frame=agent.on_frame, finish=self._finish)
         self._dialect: Dialect | None = None
         self._client: ConnectedClient | None = None
         self._offered = AgentCapabilities()
+        self._named_logins: list[Any] = []
         self._sessions: OpenSessions | None = None
         self._is_settled = False
         self._is_logged_in = False
-        self._notified: set[asyncio.Task[Any]] = set()
 
     async def run(self) -> None:
         async with SlowLoopWatch(self._agent.policy.slow_loop_seconds):
@@ -83,15 +80,22 @@ class Serving:
                 async with self._peer:
                     await self._peer.wait_closed()
             finally:
-                for task in self._notified:
-                    task.cancel()
                 if self._sessions is not None:
                     await self._sessions.aclose()  # FN-37
 
+    def _finish(self) -> Coroutine[Any, Any, None]:
+        """At the end of input every turn is cancelled, at once; their ends and all answers are still sent (FN-37)."""
+        turns = [] if self._sessions is None else self._sessions.cancel_all()
+
+        async def ended() -> None:
+            for turn in turns:
+                await turn.over.wait()
+
+        return ended()
+
     def _receive(self, event: RequestReceived | NotificationReceived) -> Coroutine[Any, Any, Any] | None:
         if isinstance(event, NotificationReceived):
-            self._heard(event)
-            return None
+            return self._heard(event)
         incoming = event.incoming
         method = incoming.method
         if method == "initialize":
@@ -110,26 +114,17 @@ class Serving:
             return self._sessions.take(asked)
         return self._answer(asked, method, self._sessions)
 
-    def _heard(self, event: NotificationReceived) -> None:
+    def _heard(self, event: NotificationReceived) -> Coroutine[Any, Any, Any] | None:
         if self._dialect is None or self._client is None or self._sessions is None:
-            return
+            return None
         handler = self._agent.notifications.get(event.method)
         if handler is not None:
             params = msgspec.json.decode(event.params)
-            work = called(handler, params, _traced(self._client, params))
-            task = asyncio.create_task(self._notify(event.method, work))
-            self._notified.add(task)
-            task.add_done_callback(self._notified.discard)
-            return
+            return called(handler, params, _traced(self._client, params))
         told = self._dialect.notification_from_wire(event.method, event.params, "client")
         if isinstance(told, Cancel):
             self._sessions.cancel(told.session_id)
-
-    async def _notify(self, method: str, work: Coroutine[Any, Any, Any]) -> None:
-        try:
-            await work
-        except Exception:
-            log.exception("the handler of %s failed", method)
+        return None
 
     def _initialize(self, params: msgspec.Raw) -> Coroutine[Any, Any, Any]:
         before = self._dialect
@@ -152,6 +147,7 @@ class Serving:
         said = msgspec.Raw(encode(Success(id=0, result=result)))
         said = msgspec.json.decode(said, type=_Result).result
         self._offered = dialect.answer_from_wire(asked, said).capabilities
+        self._named_logins = msgspec.json.decode(said, type=_Named).auth_methods
         self._sessions = OpenSessions(self._agent, self._client)
         return self._initialized(result, dialect)
 
@@ -170,8 +166,7 @@ class Serving:
         if isinstance(asked, Authenticate) and not self._agent.logins:
             raise MethodNotFound(method)  # AMB-10
         if isinstance(asked, _GATED) and not self._may_enter():
-            methods = [{"id": login.method.id, "name": login.method.name} for login in self._agent.logins.values()]
-            raise AuthRequired(methods)
+            raise AuthRequired(self._named_logins)
 
     def _may_enter(self) -> bool:
         if self._is_logged_in or not self._agent.logins:
@@ -180,15 +175,27 @@ class Serving:
         return logged_in() if callable(logged_in) else logged_in
 
     def _check_content(self, asked: Prompt) -> None:
-        agent = self._agent
         for index, block in enumerate(asked.content):
-            refused = (
-                (isinstance(block, Image) and not agent.image)
-                or (isinstance(block, Audio) and not agent.audio)
-                or (isinstance(block, Resource) and not agent.embedded_context)
-            )
-            if refused:
-                raise InvalidParams("this agent takes no content of this type", field=f"prompt[{index}].type")
+            refusal = self._refusal(block)
+            if refusal is not None:
+                what, option = refusal
+                reason = f"this agent takes no {what}: Agent(..., {option}=True) offers that"
+                raise InvalidParams(reason, field=f"prompt[{index}].type")
+
+    def _refusal(self, block: Content) -> tuple[str, str] | None:
+        """What of a block was not offered, and the option that offers it; None for what can be taken."""
+        agent = self._agent
+        match block:
+            case Image() if not agent.image:
+                return "images", "image"
+            case Audio() if not agent.audio:
+                return "audio", "audio"
+            case Resource(text=str()) if not agent.strict:
+                return None  # FN-111: some send one with every prompt; it is text, which every agent takes
+            case Resource() if not agent.embedded_context:
+                return "embedded resources", "embedded_context"
+            case _:
+                return None
 
     async def _answer(self, asked: Asked, method: str, sessions: OpenSessions) -> Any:
         assert self._dialect is not None
@@ -228,3 +235,7 @@ def _traced(client: ConnectedClient, params: Any) -> ConnectedClient:
 
 class _Result(msgspec.Struct):
     result: msgspec.Raw
+
+
+class _Named(msgspec.Struct, rename="camel"):
+    auth_methods: list[Any] = []

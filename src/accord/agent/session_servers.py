@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from accord.agent.connected_client import ConnectedClient
 from accord.agent.sessions import Session
+from accord.peer.limited_log import LimitedLog
 from accord.session.entities import Notice
 from accord.session.servers import McpServer
 from accord.session.updates import NoticeReport
@@ -15,8 +16,9 @@ from accord.session.updates import NoticeReport
 if TYPE_CHECKING:
     from accord.agent.app import Agent
     from accord.agent.mcp import ServerFate
+    from accord.agent.turn import Turn
 
-__all__ = ["check_servers", "connect_servers"]
+__all__ = ["check_servers", "connect_servers", "show_unusable", "skip_servers"]
 
 log = logging.getLogger("accord.agent")
 
@@ -33,20 +35,47 @@ def check_servers(agent: Agent, client: ConnectedClient, servers: list[McpServer
 
 async def connect_servers(agent: Agent, session: Session, servers: list[McpServer]) -> None:
     """Connect them; each server's fate is told, and none costs the session."""
-    from accord.agent.mcp import ServerConnections  # noqa: PLC0415
+    from accord.agent.mcp import ServerConnections, failed  # noqa: PLC0415
 
+    tell = partial(_tell_fate, session, LimitedLog())
+    session.named_servers = servers
     session.servers = ServerConnections(
         session.cwd,
         kinds=_kinds(agent),
         client_name=agent.info.name,
         client_version=agent.info.version,
         connect_deadline=agent.policy.mcp_connect_deadline,
-        on_change=partial(_tell_fate, session),
+        on_change=tell,
     )
     try:
         await session.servers.connect(servers)
     except Exception:
         log.exception("the MCP servers of %s could not be connected", session.id)
+        for server in servers:
+            tell(failed(server, "the agent failed to connect it; its log says why"))
+
+
+def skip_servers(session: Session, servers: list[McpServer]) -> None:
+    """Tell of servers that come too late: the session is open, on another connection, with those of its own."""
+    others = [server for server in servers if server not in session.named_servers]
+    if others:
+        from accord.agent.mcp import skipped  # noqa: PLC0415
+
+        for server in others:
+            fate = skipped(server, "the session is open already; close it everywhere to change its servers")
+            _tell_fate(session, LimitedLog(), fate)
+
+
+async def show_unusable(turn: Turn) -> None:
+    """At the beginning of a turn: what a client without notices has not been told of is a tool call that failed."""
+    unusable = turn.session.unusable_servers
+    if turn.client.capabilities.notices:
+        return
+    for name, fate in list(unusable.items()):
+        async with turn.tool_call(_title(fate), kind="other") as call:
+            await call.fail(str(fate))
+        if unusable.get(name) is fate:
+            del unusable[name]
 
 
 def _kinds(agent: Agent) -> Any:
@@ -55,9 +84,16 @@ def _kinds(agent: Agent) -> Any:
     return [kind for kind, is_offered in kinds if is_offered]
 
 
-def _tell_fate(session: Session, fate: ServerFate) -> None:
+def _tell_fate(session: Session, limited: LimitedLog, fate: ServerFate) -> None:
     """Every server's fate is in the log; one that can't be used is shown to the user as well (FN-54, FN-77)."""
-    log.info("%s", fate)
-    if fate.state in ("failed", "skipped", "lost"):
-        notice = Notice(severity="warning", title=f"MCP server {fate.name!r}: {fate.state}", description=str(fate))
-        session.report(NoticeReport(notice=notice))
+    if fate.state not in ("failed", "skipped", "lost"):
+        log.info("%s", fate)
+        session.unusable_servers.pop(fate.name, None)
+        return
+    limited.warning(log, "%s", fate)
+    session.unusable_servers[fate.name] = fate
+    session.report(NoticeReport(notice=Notice(severity="warning", title=_title(fate), description=str(fate))))
+
+
+def _title(fate: ServerFate) -> str:
+    return f"MCP server {fate.name!r}: {fate.state}"

@@ -8,16 +8,22 @@ told lets it go first.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
-from collections.abc import MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping
+from contextlib import suppress
+from copy import copy
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from accord.agent.background import Background
 from accord.agent.connected_client import ConnectedClient
 from accord.agent.listeners import Listener
+from accord.errors import Fenced, StoreFailed
 from accord.local.roots import Roots
-from accord.session.entities import Option, State
+from accord.session.content import Content
+from accord.session.entities import Option, State, TokenUsage
 from accord.session.merging import joined, joins
 from accord.session.requests import SessionSummary
 from accord.session.servers import McpServer
@@ -33,12 +39,18 @@ from accord.session.updates import (
     Report,
     StateReport,
 )
+from accord.session.validation import Validator, is_absolute
 
 if TYPE_CHECKING:
-    from accord.agent.mcp import ServerConnections
+    from accord.agent.mcp import ServerConnections, ServerFate
+    from accord.store.claims import Claim
     from accord.store.interface import Store
 
 __all__ = ["Session"]
+
+log = logging.getLogger("accord.agent")
+
+T = TypeVar("T")
 
 _FULL = 4096  # characters that wait at most
 _BREATH = 64  # reports between two yields, so that a handler which only talks can be cancelled
@@ -63,7 +75,10 @@ class Session:
         """The connections that hear it."""
         self.asker: ConnectedClient | None = None
         """Whose prompt is answered now."""
+        self.cancelled_content: list[Content] = []
+        """The blocks of the prompts that the last cancel ended, until another turn has ended."""
         self.transcript = Transcript()
+        self.transcript.new_id = partial(_new_id, "message")
         self.state: dict[str, Any] = {}
         self.own_servers: list[McpServer] = []
         """MCP servers that the agent itself brings, beside those of the client; set while the session is prepared."""
@@ -71,10 +86,21 @@ class Session:
         """The user's always-choices, by what they are about."""
         self.chosen: dict[str, str | bool | None] = {}
         """What was chosen when the session was last open, by option; also what the agent does not offer any more."""
+        self.named_servers: list[McpServer] = []
+        """All that it was opened with."""
+        self.unusable_servers: dict[str, ServerFate] = {}
+        """Those that failed, were skipped or died, by name; for clients that are not told by a notice."""
         self.servers: ServerConnections | None = None
         """The MCP servers that the client named, None when it named none."""
         self.connecting: asyncio.Task[Any] | None = None
         self.background = Background(self._repeat_state)
+        self.validator = Validator(self.absolute, self._check_terminal, self._mode_ids)
+        """Checks what the author tells and asks."""
+        self.claim: Claim | None = None
+        """The right to write to the store; None without a store, and when it is over."""
+        self.lost: Fenced | None = None
+        """Why nothing more of the session is kept: another process has taken it over."""
+        self.on_lost: Callable[[Fenced], None] = _ignore
         self._store = store
         self._window = merge_seconds
         self._held: list[Change] = []
@@ -82,21 +108,27 @@ class Session:
         self._held_size = 0
         self._timer: asyncio.TimerHandle | None = None
         self._breath = 0
-        self._calls = 0
 
     @property
     def options(self) -> dict[str, str | bool | None]:
         """The value of each option, the mode's included."""
         return {option.id: option.value for option in self.transcript.options}
 
+    def absolute(self, path: str | os.PathLike[str]) -> str:
+        """The path as the protocol wants it: one that is not absolute counts from the session's directory."""
+        text = os.fspath(path)
+        return text if is_absolute(text) else str(self.cwd / text)
+
     async def tell(self, report: Report) -> None:
-        """Report something; returns when there is room for the next report."""
-        if not self.told(report):
+        """Report something; returns when there is room for the next report. ValueError for what must not be told."""
+        if not self.told(self.validator.report(report)):
             await self.room()
 
     def told(self, report: Report) -> bool:
-        """As `tell`, but False in place of waiting: `room` comes before the next one."""
-        change = self._applied(report)
+        """As `tell` for what is known to be valid, but False in place of waiting: `room` comes before the next one."""
+        change = self.record(report)
+        if self.lost is not None:
+            raise copy(self.lost)
         has_room = self._held_back(change) if self._window else self._post(change)
         self._breath += 1
         return has_room and self._breath < _BREATH
@@ -117,18 +149,29 @@ class Session:
 
     def report(self, report: Report, *, told: bool = True) -> Change:
         """As `tell`, without waiting for room; for callbacks and for the end of things."""
-        change = self._applied(report)
+        change = self.record(self.validator.report(report))
         if told:
             self.send(change)
         return change
 
-    def _applied(self, report: Report) -> Change:
+    def record(self, report: Report) -> Change:
+        """Apply what a client has said, or what is known to be valid, and write it down; it is told to nobody."""
         change = self.transcript.apply(report)
         if (type(change) is MessageChunk or type(change) is MessageChanged) and change.patch.id is None:
             change.patch.id = change.message.id  # a journal must not depend on where turns began
-        if self._store is not None and type(report) not in _PASSING:
-            self._store.append(self.id, (report,))
+        if self.claim is not None and type(report) not in _PASSING:
+            assert self._store is not None
+            try:
+                self._store.append(self.claim, (report,))
+            except Fenced as fenced:
+                self.lose(fenced)
         return change
+
+    def lose(self, fenced: Fenced) -> None:
+        """Another process has the session: from now on nothing can be told, and what is reported is not kept."""
+        if self.lost is None:
+            self.lost, self.claim = fenced, None
+            self.on_lost(fenced)
 
     def send(self, change: Change) -> bool:
         """Send what was applied, or hold it for the window; whether there is room for more."""
@@ -188,9 +231,17 @@ class Session:
         self.flush()
         self.listeners = [listener for listener in self.listeners if listener.client is not client]
 
-    def stands(self, state: str, stop_reason: str | None = None, error: dict[str, Any] | None = None) -> None:
+    def stands(
+        self,
+        state: str,
+        stop_reason: str | None = None,
+        error: dict[str, Any] | None = None,
+        usage: TokenUsage | None = None,
+    ) -> None:
         """Report what the session does now, with what goes on beside that."""
-        now = State(state=state, stop_reason=stop_reason, error=error, background=self.background.listed)
+        now = State(
+            state=state, stop_reason=stop_reason, error=error, background=self.background.listed, token_usage=usage
+        )
         self.report(StateReport(state=now))
 
     def _repeat_state(self) -> None:
@@ -199,17 +250,37 @@ class Session:
     async def commit(self) -> None:
         """Return when all that was reported is safe; before any answer or question leaves."""
         self.flush()
-        if self._store is not None:
-            await self._store.commit()
+        if self.claim is not None and self._store is not None:
+            await self._claimed(self._store.commit(self.claim))
+        if self.lost is not None:
+            raise copy(self.lost)
+
+    async def renew(self) -> None:
+        """Tell the store that the session is still in use."""
+        if self.claim is not None and self._store is not None:
+            await self._claimed(self._store.renew(self.claim))
+
+    async def is_lost(self) -> bool:
+        """Whether another process has it, noticed or not."""
+        with suppress(Fenced, StoreFailed):  # what can't be asked now is asked again before anything is kept
+            await self.renew()
+        return self.lost is not None
+
+    async def _claimed(self, work: Awaitable[T]) -> T:
+        try:
+            return await work
+        except Fenced as fenced:
+            self.lose(fenced)
+            raise
 
     async def title(self, title: str | None) -> None:
         """Name the session."""
         await self.tell(InfoPatch(title=title))
         if self._store is not None:
             kept = await self._store.find(self.id)
-            if kept is not None:
+            if kept is not None and self.claim is not None:
                 kept.title, kept.updated_at = title, None
-                await self._store.update(kept)
+                await self._claimed(self._store.update(self.claim, kept))
 
     def option(self, option_id: str) -> Option | None:
         """An option as it is now."""
@@ -219,13 +290,28 @@ class Session:
         """Replace the list of options."""
         await self.tell(OptionsReport(options=options))
 
+    def _check_terminal(self, terminal_id: str) -> None:
+        clients = [listener.client for listener in self.listeners] if self.asker is None else [self.asker]
+        if terminal_id in self.transcript.terminals or not clients:
+            return
+        if not any(client.has_terminals for client in clients):  # AMB-18
+            raise ValueError(
+                f"there is no terminal {terminal_id!r}, and the client offers none: report one of your own with TerminalPatch"
+            )
+
+    def _mode_ids(self) -> list[str]:
+        told = self.transcript.modes
+        offered = [option for option in self.transcript.options if option.category == "mode"]
+        return [
+            *([] if told is None else [mode.id for mode in told.available]),
+            *(choice.value for option in offered for choice in option.choices),
+        ]
+
     def unused_call_id(self) -> str:
         """An id for the next tool call."""
-        calls = self.transcript.tool_calls
-        self._calls = max(self._calls, len(calls)) + 1
-        while f"call-{self._calls}" in calls:
-            self._calls += 1
-        return f"call-{self._calls}"
+        while (id := _new_id("call")) in self.transcript.tool_calls:
+            pass
+        return id
 
     def summary(self) -> SessionSummary:
         """The session as a line of a list."""
@@ -239,10 +325,24 @@ class Session:
         )
 
     async def release(self) -> None:
-        """Free what the session holds; what was told of it stays in the store."""
+        """Free what the session holds; what was told of it stays in the store, for whoever claims it next."""
         self.flush()
         if self.connecting is not None:
             self.connecting.cancel()
             await asyncio.wait([self.connecting])
         if self.servers is not None:
             await self.servers.aclose()
+        claim, self.claim = self.claim, None
+        if claim is not None and self._store is not None:
+            try:
+                await self._store.release(claim)
+            except StoreFailed as failed:
+                log.warning("the session %s stays claimed until this process ends: %s", self.id, failed)
+
+
+def _ignore(fenced: Fenced) -> None: ...
+
+
+def _new_id(kind: str) -> str:
+    """An id that no process gives again, whoever else has this session: ids that count would meet in its journal."""
+    return f"{kind}-{os.urandom(8).hex()}"

@@ -16,16 +16,17 @@ from types import TracebackType
 from typing import Any, NoReturn, Self, TypeVar
 
 from accord.agent.connected_client import ConnectedClient
-from accord.agent.policy import StopReason
 from accord.agent.questions import OPTIONS
 from accord.agent.ran import Ran
 from accord.agent.sessions import Session
 from accord.agent.tool_calls import OpenToolCall, Shown
 from accord.agent.turn import Turn
+from accord.local.blocking import result_of
 from accord.session.content import Content
-from accord.session.entities import Location, PlanEntry, ToolCall
+from accord.session.entities import Location, PlanEntry, TokenUsage, ToolCall
 from accord.session.requests import Asked, PermissionOption, Told
 from accord.session.updates import Report
+from accord.session.vocabulary import NoticeSeverity, StopReason, ToolKind, ToolStatus
 from accord.session.word import UNSET
 
 __all__ = ["SyncClient", "SyncFiles", "SyncToolCall", "SyncTurn", "in_thread"]
@@ -94,13 +95,13 @@ class SyncToolCall:
         return self.open.call
 
     @property
-    def status(self) -> str:
+    def status(self) -> ToolStatus:
         return self.open.status
 
     def begin(self) -> None:
         self._bridge.wait(self.open.begin())
 
-    def end(self, status: str) -> None:
+    def end(self, status: ToolStatus) -> None:
         self._bridge.wait(_done(self.open.end, status))
 
     def show(self, *shown: Shown) -> None:
@@ -122,9 +123,17 @@ class SyncToolCall:
         self._bridge.wait(self.open.locate(path, line))
 
     def update(
-        self, *, title: str | None = None, kind: str | None = None, raw_input: Any = UNSET, raw_output: Any = UNSET
+        self,
+        *,
+        title: str | None = None,
+        kind: ToolKind | None = None,
+        status: ToolStatus | None = None,
+        raw_input: Any = UNSET,
+        raw_output: Any = UNSET,
     ) -> None:
-        self._bridge.wait(self.open.update(title=title, kind=kind, raw_input=raw_input, raw_output=raw_output))
+        self._bridge.wait(
+            self.open.update(title=title, kind=kind, status=status, raw_input=raw_input, raw_output=raw_output)
+        )
 
     def fail(self, reason: str | None = None) -> None:
         self._bridge.wait(self.open.fail(reason))
@@ -186,6 +195,10 @@ class SyncTurn:
         return self.turn.content
 
     @property
+    def new_content(self) -> list[Content]:
+        return self.turn.new_content
+
+    @property
     def text(self) -> str:
         return self.turn.text
 
@@ -227,6 +240,14 @@ class SyncTurn:
         return self.turn.tokens
 
     @property
+    def token_usage(self) -> TokenUsage | None:
+        return self.turn.token_usage
+
+    @token_usage.setter
+    def token_usage(self, usage: TokenUsage | None) -> None:
+        self._bridge.wait(_done(setattr, self.turn, "token_usage", usage))
+
+    @property
     def can_ask(self) -> bool:
         return self.turn.can_ask
 
@@ -236,7 +257,7 @@ class SyncTurn:
     def think(self, content: str | Content) -> None:
         self._bridge.wait(self.turn.think(content))
 
-    def notice(self, title: str, description: str | None = None, severity: str = "info") -> None:
+    def notice(self, title: str, description: str | None = None, severity: NoticeSeverity = "info") -> None:
         self._bridge.wait(self.turn.notice(title, description, severity))
 
     def plan(self, entries: Iterable[str | PlanEntry], id: str = "main") -> None:
@@ -246,7 +267,7 @@ class SyncTurn:
         self,
         title: str,
         *,
-        kind: str = "other",
+        kind: ToolKind = "other",
         name: str | None = None,
         raw_input: Any = None,
         content: Shown | Iterable[Shown] = (),
@@ -348,7 +369,7 @@ async def _threaded(call: Callable[[], Any], bridge: Bridge, name: str) -> Any:
 
     threading.Thread(target=work, name=name, daemon=True).start()
     try:
-        return await asyncio.shield(ended)
+        return await result_of(ended)
     except asyncio.CancelledError:
         bridge.cancel()
         return await ended

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeAlias
 
@@ -18,6 +17,7 @@ from accord.errors import TurnStopped
 from accord.session.content import Content, Text
 from accord.session.entities import ContentItem, Diff, FileChange, Location, TerminalItem, ToolCall, ToolCallItem
 from accord.session.updates import Report, ToolCallPatch, ToolCallPiece
+from accord.session.vocabulary import ENDINGS, ToolKind, ToolStatus
 from accord.session.word import UNSET, Unknown
 
 __all__ = ["OpenToolCall", "Shown", "file_change", "items_of"]
@@ -32,6 +32,9 @@ def items_of(shown: Shown | Iterable[Shown]) -> list[ToolCallItem]:
         return [ContentItem(content=Text(shown))]
     if isinstance(shown, (ContentItem, Diff, TerminalItem, Unknown)):
         return [shown]
+    kind: type[object] = type(shown)
+    if issubclass(kind, Mapping | bytes):  # they can be iterated over, too
+        raise TypeError(f"expected text or a block of content, not {kind.__name__}")
     if isinstance(shown, Iterable):
         return [item for each in shown for item in items_of(each)]
     return [ContentItem(content=shown)]
@@ -44,16 +47,17 @@ def file_change(path: str, old_text: str | None, new_text: str | None) -> FileCh
 
 
 class OpenToolCall:
-    """Enter it to announce the call, leave it to give it its final status."""
+    """Enter it to announce the call, leave it to give it its final status. ValueError for what must not be told."""
 
     def __init__(self, session: Session, announcement: ToolCallPatch, on_report: Callable[[], None]) -> None:
         self.id = announcement.id
         self.allowed: bool | None = None
         """The user's last word, None when nobody was asked."""
         self._session = session
-        self._announcement = announcement
+        self._announcement = session.validator.report(announcement)
         self._on_report = on_report
         self._has_failed = False
+        self._check_new()
 
     @property
     def call(self) -> ToolCall:
@@ -61,10 +65,11 @@ class OpenToolCall:
         return self._session.transcript.tool_calls[self.id]
 
     @property
-    def status(self) -> str:
+    def status(self) -> ToolStatus:
         return self.call.status
 
     async def __aenter__(self) -> Self:
+        self._check_new()
         await self._tell(self._announcement)
         return self
 
@@ -76,8 +81,12 @@ class OpenToolCall:
         else:
             self.end("cancelled" if isinstance(error, asyncio.CancelledError) else "failed")
 
-    def end(self, status: str) -> None:
-        """Give it its final status, unless it has one; for those who do not use it as a context."""
+    def end(self, status: ToolStatus) -> None:
+        """Give it its final status, unless it has one; for those who do not use it as a context.
+
+        A status of your own begins with an underscore. Nobody else knows it to be final: the turn's end ends the call.
+        """
+        ENDINGS.check(status)
         if self.call.finished:
             return
         if status == "completed" and self.status == "pending":
@@ -95,8 +104,9 @@ class OpenToolCall:
 
     async def show(self, *shown: Shown) -> None:
         """Add to what the call shows."""
-        for item in items_of(shown):
-            await self._progress(ToolCallPiece(id=self.id, item=item))
+        check = self._session.validator.report
+        for piece in [check(ToolCallPiece(id=self.id, item=item)) for item in items_of(shown)]:
+            await self._progress(piece)
 
     async def say(self, text: str) -> None:
         """Add text to what the call shows."""
@@ -104,11 +114,11 @@ class OpenToolCall:
 
     async def replace(self, *shown: Shown) -> None:
         """Show this and nothing else."""
-        await self._progress(ToolCallPatch(id=self.id, content=items_of(shown)))
+        await self._progress(self._session.validator.report(ToolCallPatch(id=self.id, content=items_of(shown))))
 
     async def diff(self, path: str | os.PathLike[str], new_text: str | None, old_text: str | None = None) -> None:
         """Show a changed file. Without an old text it is a new one, without a new text it is gone."""
-        await self.show(Diff(changes=[file_change(self._absolute(path), old_text, new_text)]))
+        await self.show(Diff(changes=[file_change(self._session.absolute(path), old_text, new_text)]))
 
     async def terminal(self, terminal_id: str) -> None:
         """Show a terminal."""
@@ -116,19 +126,25 @@ class OpenToolCall:
 
     async def locate(self, path: str | os.PathLike[str], line: int | None = None) -> None:
         """Add a place that the call works on, so that an editor can follow; lines count from 1."""
-        if line is not None and line < 1:
-            raise ValueError(f"lines count from 1, not {line}")  # RPC-19
-        here = Location(path=self._absolute(path), line=line)
-        await self._progress(ToolCallPatch(id=self.id, locations=[*self.call.locations, here]))
+        here = Location(path=self._session.absolute(path), line=line)
+        patch = ToolCallPatch(id=self.id, locations=[*self.call.locations, here])
+        await self._progress(self._session.validator.report(patch))
 
     async def update(
-        self, *, title: str | None = None, kind: str | None = None, raw_input: Any = UNSET, raw_output: Any = UNSET
+        self,
+        *,
+        title: str | None = None,
+        kind: ToolKind | None = None,
+        status: ToolStatus | None = None,
+        raw_input: Any = UNSET,
+        raw_output: Any = UNSET,
     ) -> None:
         """Tell what is known by now; what is raw is the tool's own, any JSON."""
         patch = ToolCallPatch(id=self.id, raw_input=raw_input, raw_output=raw_output)
         patch.title = UNSET if title is None else title
         patch.kind = UNSET if kind is None else kind
-        await self._progress(patch)
+        patch.status = UNSET if status is None else status
+        await self._progress(self._session.validator.report(patch))
 
     async def fail(self, reason: str | None = None) -> None:
         """It has failed, though nothing is raised; the block may go on."""
@@ -150,6 +166,10 @@ class OpenToolCall:
             raw_input=UNSET if call.raw_input is None else call.raw_input,
         )
 
+    def _check_new(self) -> None:
+        if self.id in self._session.transcript.tool_calls:  # TOOL-04
+            raise ValueError(f"duplicate tool call {self.id!r}: each call of a session needs an id of its own")
+
     async def _progress(self, report: Report) -> None:
         if self.status == "pending":
             await self.begin()
@@ -159,9 +179,6 @@ class OpenToolCall:
         self._on_report()
         if not self._session.told(report):
             await self._session.room()
-
-    def _absolute(self, path: str | os.PathLike[str]) -> str:
-        return str(self._session.cwd / Path(path))
 
 
 def _nothing() -> None: ...

@@ -12,14 +12,14 @@ from accord.agent.commands import Commands
 from accord.agent.connected_client import ConnectedClient, trace_of
 from accord.agent.deadlines import Deadlines
 from accord.agent.files import Files
-from accord.agent.policy import STOP_REASONS, Policy, StopReason
+from accord.agent.policy import Policy
 from accord.agent.questions import OPTIONS, Questions
 from accord.agent.ran import Ran
 from accord.agent.sessions import Session
 from accord.agent.tool_calls import OpenToolCall, Shown, items_of
 from accord.errors import TurnStopped
-from accord.session.content import Content, Text, readable, text_of
-from accord.session.entities import AGENT, THOUGHT, Cost, Location, Notice, Plan, PlanEntry
+from accord.session.content import Content, Text, newest_of, paragraphs, readable, text_of
+from accord.session.entities import AGENT, THOUGHT, Cost, Location, Notice, Plan, PlanEntry, TokenUsage
 from accord.session.requests import PermissionOption, Prompt
 from accord.session.updates import (
     MessagePiece,
@@ -30,6 +30,8 @@ from accord.session.updates import (
     ToolCallPatch,
     UsageReport,
 )
+from accord.session.validation import check_options_to_choose, check_token_usage
+from accord.session.vocabulary import STOP_REASONS, NoticeSeverity, StopReason, ToolKind
 from accord.session.word import UNSET
 
 __all__ = ["TakeSteered", "Turn"]
@@ -53,11 +55,13 @@ class Turn:
         self.session = session
         self.content: list[Content] = asked.content
         """The prompt, block by block."""
+        self.new_content = newest_of(asked.content, session.cancelled_content)
+        """The same without what only repeats a prompt that was cancelled: some clients send that again (FN-110)."""
         self.meta = asked.meta or {}
         """The prompt's `_meta`."""
         self.trace = trace_of(asked.meta)
         """The trace context of the prompt, which every request to the client carries on."""
-        self.client = client.traced(self.trace)
+        self.client = client.traced(self.trace, session.validator)
         """Who prompted, and is asked whatever there is to ask."""
         self.command: str | None = None
         """The slash command that was called."""
@@ -68,6 +72,7 @@ class Turn:
         self.requests = 0
         self.tokens = 0
         self.files = Files(session, self.client)
+        self._token_usage: TokenUsage | None = None
         self._policy = policy
         self._deadlines = deadlines
         self._questions = Questions(session, self.client, deadlines)
@@ -76,13 +81,13 @@ class Turn:
 
     @property
     def text(self) -> str:
-        """What the user wrote; whatever came with it is in `content` and in `whole_text`."""
-        return text_of(self.content)
+        """What the user wrote, each block a paragraph; what came with it is in `content` and in `whole_text`."""
+        return text_of(paragraphs(block for block in self.content if type(block) is Text))
 
     @property
     def whole_text(self) -> str:
         """The prompt for a model that reads text only: links and texts that came with it are in their places."""
-        return readable(self.content)
+        return readable(paragraphs(self.content))
 
     @property
     def cwd(self) -> Path:
@@ -96,18 +101,20 @@ class Turn:
 
     async def say(self, content: str | Content) -> None:
         """Tell the user something, in Markdown; say it piece by piece as it comes."""
-        block = Text(content) if isinstance(content, str) else content
+        piece = self._piece(AGENT, content)
         if self.is_over or self._deadlines.idle is not None:
             self._touch()
-        if not self.session.told(MessagePiece(role=AGENT, id=None, content=block)):
+        if not self.session.told(piece):
             await self.session.room()
 
     async def think(self, content: str | Content) -> None:
         """Show a thought."""
-        block = Text(content) if isinstance(content, str) else content
-        await self.tell(MessagePiece(role=THOUGHT, id=None, content=block))
+        piece = self._piece(THOUGHT, content)
+        self._touch()
+        if not self.session.told(piece):
+            await self.session.room()
 
-    async def notice(self, title: str, description: str | None = None, severity: str = "info") -> None:
+    async def notice(self, title: str, description: str | None = None, severity: NoticeSeverity = "info") -> None:
         """Show something that is not part of the conversation; clients that can't will not see it."""
         await self.tell(NoticeReport(notice=Notice(severity=severity, title=title, description=description)))
 
@@ -120,7 +127,7 @@ class Turn:
         self,
         title: str,
         *,
-        kind: str = "other",
+        kind: ToolKind = "other",
         name: str | None = None,
         raw_input: Any = None,
         content: Shown | Iterable[Shown] = (),
@@ -164,6 +171,7 @@ class Turn:
         and title, unless `scope` says what it is about.
         """
         self._touch()
+        check_options_to_choose(options)
         if isinstance(about, str):
             async with self.tool_call(about) as call:  # v1 can only ask about one, which must not stay open
                 return await self.allowed(call, options=options, description=description, scope=scope)
@@ -213,6 +221,18 @@ class Turn:
         price = UNSET if cost is None else Cost(amount=cost, currency=currency)
         await self.tell(UsageReport(used=used, size=size, cost=price))
 
+    @property
+    def token_usage(self) -> TokenUsage | None:
+        """The tokens that the turn took; what is set here is told at its end."""
+        return self._token_usage
+
+    @token_usage.setter
+    def token_usage(self, usage: TokenUsage | None) -> None:
+        if usage is not None:
+            check_token_usage(usage)
+        self._touch()
+        self._token_usage = usage
+
     async def title(self, title: str) -> None:
         """Name the session."""
         self._touch()
@@ -220,9 +240,6 @@ class Turn:
 
     async def mode(self, mode_id: str) -> None:
         """Put a mode in force, and tell the client; ValueError when the agent has no such mode."""
-        options = [option for option in self.session.transcript.options if option.category == "mode"]
-        if not any(choice.value == mode_id for option in options for choice in option.choices):
-            raise ValueError(f"there is no mode {mode_id!r}; offer it with agent.option('mode', choices=...)")
         await self.tell(ModeReport(mode_id=mode_id))
 
     async def steered(self) -> list[Content] | None:
@@ -230,9 +247,8 @@ class Turn:
         return await self._take_steered()
 
     def stop(self, reason: StopReason) -> NoReturn:
-        """End the turn here, for this reason."""
-        if reason not in STOP_REASONS:
-            raise ValueError(f"{reason!r} is no stop reason; there are {', '.join(sorted(STOP_REASONS))}")
+        """End the turn here, for this reason; one of your own begins with an underscore, such as `_budget`."""
+        STOP_REASONS.check(reason)
         raise TurnStopped(reason)
 
     def count_request(self) -> None:
@@ -248,9 +264,14 @@ class Turn:
             self.stop("max_tokens")
 
     async def tell(self, report: Report) -> None:
-        """Report anything there is a word for, see `accord.session.updates`."""
+        """Report anything there is a word for, see `accord.session.updates`; ValueError for what must not be told."""
         self._touch()
         await self.session.tell(report)
+
+    def _piece(self, role: str, content: str | Content) -> Report:
+        if isinstance(content, str):
+            return MessagePiece(role=role, id=None, content=Text(content))
+        return self.session.validator.report(MessagePiece(role=role, id=None, content=content))
 
     def _touch(self) -> None:
         if self.is_over:
@@ -260,4 +281,4 @@ class Turn:
     def _location(self, place: str | os.PathLike[str] | Location) -> Location:
         if isinstance(place, Location):
             return place
-        return Location(path=str(self.cwd / Path(place)))
+        return Location(path=self.session.absolute(place))

@@ -8,6 +8,8 @@ from typing import Any
 
 from accord.agent.connected_client import ConnectedClient
 from accord.errors import RequestCancelled, RequestFailed
+from accord.local.blocking import result_of
+from accord.session.entities import TokenUsage
 from accord.session.requests import Prompt
 
 __all__ = ["WaitingPrompt"]
@@ -21,6 +23,7 @@ class WaitingPrompt:
         self.client = client
         self.message_id: str | None = None
         self.stop_reason: str | None = None
+        self.token_usage: TokenUsage | None = None
         self.is_cancelled = False
         self.settled = asyncio.Event()
         """Its answer has left, or never will."""
@@ -37,7 +40,7 @@ class WaitingPrompt:
 
     async def wait(self) -> None:
         """Return when it can be answered; raises what it should be answered with otherwise."""
-        await asyncio.shield(self._due)
+        await result_of(self._due)
 
     def inserted(self, message_id: str) -> None:
         """It has its place."""

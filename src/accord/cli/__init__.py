@@ -6,14 +6,37 @@ docs/run.md has more of them, for commands that talk to agents.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
+from typing import NoReturn
 
 from accord.cli.commands import COMMANDS, TALK
 
-__all__ = ["main"]
+__all__ = ["main", "program"]
+
+
+def program() -> NoReturn:
+    """Run the command and end the process at once: no thread that somebody has left behind is waited for (FN-37).
+
+    A usual end would wait for the threads of other libraries, and in uvloop for names that are being looked up.
+    """
+    try:
+        status = main()
+    except SystemExit as left:
+        status = left.code if isinstance(left.code, int) else 0
+    except BaseException:  # noqa: BLE001  # as Python tells it
+        import traceback  # noqa: PLC0415  # only here
+
+        traceback.print_exc()
+        status = 1
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(status)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -100,6 +123,8 @@ def _told(error: Exception) -> str:
             return (
                 "the directory that this was started in is gone\n  Change into another one, or back into it: `cd DIR`"
             )
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        return error.strerror or str(error)  # to import something more would fail as well
     from accord.apps.console.sanitising import visible  # noqa: PLC0415  # only here
 
     return visible(str(error))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from argparse import SUPPRESS, ArgumentParser
+from argparse import SUPPRESS, Action, ArgumentParser, HelpFormatter
 from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib import import_module
@@ -12,6 +12,15 @@ from typing import Any, NoReturn
 from accord.cli.commands import Command
 
 __all__ = ["given", "parser_of"]
+
+
+class _Help(HelpFormatter):
+    def _format_action_invocation(self, action: Action) -> str:
+        """The value once, after all names of an option, as Python 3.13 began to do."""
+        if not action.option_strings or action.nargs == 0:
+            return super()._format_action_invocation(action)
+        value = self._format_args(action, self._get_default_metavar_for_optional(action))
+        return f"{', '.join(action.option_strings)} {value}"
 
 
 class _Parser(ArgumentParser):
@@ -29,7 +38,9 @@ class _Parser(ArgumentParser):
 
 def parser_of(command: Command) -> ArgumentParser:
     """What reads its arguments, and tells about them."""
-    parser = _Parser(prog=f"accord {command.name}".strip(), argument_default=SUPPRESS, allow_abbrev=False)
+    parser = _Parser(
+        prog=f"accord {command.name}".strip(), argument_default=SUPPRESS, allow_abbrev=False, formatter_class=_Help
+    )
     import_module(command.module).describe(parser)
     positional = [f"[{action.metavar}]" for action in parser._actions if not action.option_strings]  # noqa: SLF001
     positional += ["[-- COMMAND]"] if command.for_talking else []

@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Any, TypeAlias, cast
 
 from accord.client.choosing import ALLOWING, Policy, chosen, deny, offered, selected, sendable
+from accord.peer.limited_log import LimitedLog
 from accord.session.requests import PermissionAnswer, PermissionOption, RequestPermission
 
 __all__ = ["Callback", "Verdict", "ask"]
@@ -28,16 +29,17 @@ def ask(callback: Callback, *, deadline: float | None = None) -> Policy:
     An async callback runs in the event loop and is cancelled when the deadline passes or the turn is cancelled; a plain
     function runs in a thread of its own, so it may wait for a key.
     """
+    limited = LimitedLog()
 
     async def policy(asked: RequestPermission) -> PermissionAnswer:
         try:
             async with asyncio.timeout(deadline):
                 verdict = await _called(callback, asked)
         except TimeoutError:
-            log.warning("nobody has answered a permission request in time: denied")
+            limited.warning(log, "nobody has answered a permission request in time: denied")
             return await deny(asked)
-        except Exception:
-            log.exception("a permission request could not be put to anybody: denied")
+        except Exception as error:  # noqa: BLE001  # whatever it is, nobody has said yes
+            limited.failure(log, error, "a permission request could not be put to anybody: denied")
             return await deny(asked)
         return _answer(asked, verdict) or await deny(asked)
 

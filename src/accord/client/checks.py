@@ -6,14 +6,16 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from accord.dialects.paths import is_absolute
 from accord.errors import InvalidParams, MethodNotFound
 from accord.session.capabilities import AgentCapabilities
 from accord.session.content import Audio, Content, Image, Resource
+from accord.session.entities import Option
 from accord.session.servers import HttpServer, McpServer, SseServer, StdioServer
+from accord.session.validation import check_block, is_absolute
 
 __all__ = [
     "absolute_path",
+    "check_choice",
     "check_content",
     "check_directories",
     "check_offered",
@@ -36,12 +38,31 @@ def check_offered(offered: bool, method: str) -> None:
 
 
 def check_content(blocks: Iterable[Content], can: AgentCapabilities) -> None:
-    """Text and links are always taken, anything else when it was offered (PROMPT-05)."""
+    """Text and links are always taken, anything else when it was offered (PROMPT-05); ValueError for a malformed block."""
     taken: dict[type[Content], bool] = {Image: can.image, Audio: can.audio, Resource: can.embedded_context}
     for index, block in enumerate(blocks):
         if not taken.get(type(block), True):
             kind = type(block).__name__.lower()
             raise InvalidParams(f"the agent takes no content of type {kind}", field=f"prompt[{index}]")
+        check_block(block)
+
+
+def check_choice(options: Sequence[Option], option_id: str, value: str | bool) -> None:
+    """An option is given a value that it lists; of an agent that never told its options, only the agent knows."""
+    if not options:
+        return
+    option = next((each for each in options if each.id == option_id), None)
+    if option is None:
+        known = ", ".join(each.id for each in options)
+        raise InvalidParams(f"the session has no option {option_id!r}: it has {known}", field="configId")
+    if option.kind == "boolean" and not isinstance(value, bool):
+        raise InvalidParams(
+            f"the option {option_id!r} is a switch: expected True or False, not {value!r}", field="value"
+        )
+    values = [choice.value for choice in option.choices]
+    if values and value not in values:
+        known = ", ".join(values)
+        raise InvalidParams(f"the option {option_id!r} has no choice {value!r}: it has {known}", field="value")
 
 
 def takes_server(server: McpServer, can: AgentCapabilities) -> bool:

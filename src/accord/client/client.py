@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Self, TypeVar
 
@@ -15,8 +15,16 @@ from accord.client.commands import AnyTarget, Command, target_of
 from accord.client.connection import Connection
 from accord.client.deadlines import Deadlines
 from accord.client.delivering import OnUpdate
-from accord.client.extensions import Extensions, Handler, check_name
-from accord.client.login import ChooseLogin, RunLogin, chosen_login, login_command, login_failed, method_of
+from accord.client.extensions import Extensions, Handler
+from accord.client.login import (
+    ChooseLogin,
+    RunLogin,
+    check_variables,
+    chosen_login,
+    login_command,
+    login_failed,
+    method_of,
+)
 from accord.client.permissions import Policy
 from accord.client.questions import OnElicitation, OnElicitationComplete, Questions, offered_capabilities
 from accord.client.session import Session
@@ -25,7 +33,7 @@ from accord.dialects.negotiation import Offered
 from accord.errors import AuthRequired, ConnectionClosed, InternalError, NotFound, RequestFailed
 from accord.peer import FrameObserver, Limits, Peer
 from accord.peer.environment import is_strict
-from accord.session.capabilities import AuthMethod, Implementation, TerminalLogin
+from accord.session.capabilities import AuthMethod, Implementation, TerminalLogin, VariableLogin
 from accord.session.requests import (
     Authenticate,
     DeleteSession,
@@ -40,6 +48,8 @@ from accord.session.requests import (
     SessionSummary,
 )
 from accord.session.servers import McpServer
+from accord.session.validation import check_extension
+from accord.session.weight import TRANSCRIPT_BYTES
 
 __all__ = ["Client"]
 
@@ -56,7 +66,8 @@ class Client:
     What the client can do is derived from what it is given. Without `on_permission` every question is answered with
     no; without a `workspace`, which may be given as its directories, there are no files and terminals for the agent.
     `on_update` gets what changes while no prompt runs in that session; `on_elicitation_complete` a question by URL
-    whose page the user has dealt with.
+    whose page the user has dealt with. Each session's transcript keeps `transcript_bytes` of content. `meta` goes into
+    the `_meta` of the capabilities, for what is beyond the protocol.
     """
 
     def __init__(
@@ -72,9 +83,11 @@ class Client:
         run_login: RunLogin | None = None,
         workspace: Workspace | Path | Iterable[Path] | None = None,
         info: Implementation = INFO,
+        meta: Mapping[str, Any] | None = None,
         strict: bool | None = None,
         deadlines: Deadlines | None = None,
         limits: Limits | None = None,
+        transcript_bytes: int = TRANSCRIPT_BYTES,
         on_frame: FrameObserver | None = None,
     ) -> None:
         self._target = target_of(target)
@@ -84,7 +97,7 @@ class Client:
         self._run_login = run_login if isinstance(self._target, Command) else None
         self._owns_workspace = not isinstance(workspace, Workspace)
         self._workspace = workspace if workspace is None or isinstance(workspace, Workspace) else Workspace(workspace)
-        self._capabilities = offered_capabilities(self._workspace, on_elicitation, self._run_login is not None)
+        self._capabilities = offered_capabilities(self._workspace, on_elicitation, self._run_login is not None, meta)
         self._questions = Questions(on_permission, on_elicitation, self._workspace, on_elicitation_complete)
         self._extensions = Extensions()
         self._info = info
@@ -92,6 +105,7 @@ class Client:
         self._deadlines = deadlines or Deadlines()
         self._on_update = on_update
         self._limits = limits
+        self._transcript_bytes = transcript_bytes
         self._on_frame = on_frame
         self._connection: Connection | None = None
 
@@ -156,6 +170,7 @@ class Client:
         additional_directories: Iterable[Path] = (),
         *,
         patience: float = 1.5,
+        meta: Mapping[str, Any] | None = None,
     ) -> Session:
         """Take up a session with all its history, which is in the transcript when this returns.
 
@@ -164,18 +179,26 @@ class Client:
         """
         check_offered(self.agent.capabilities.load, "session/load")
         place = self._place(cwd, servers, additional_directories)
+        given = None if meta is None else dict(meta)
 
         async def load() -> Session:
-            return await self.connection.take_up_session(LoadSession(session_id=session_id, **place))
+            return await self.connection.take_up_session(LoadSession(session_id=session_id, meta=given, **place))
 
         return await self._logged_in(lambda: _insisting(load, patience))
 
     async def resume_session(
-        self, session_id: str, cwd: Path, servers: Iterable[McpServer] = (), additional_directories: Iterable[Path] = ()
+        self,
+        session_id: str,
+        cwd: Path,
+        servers: Iterable[McpServer] = (),
+        additional_directories: Iterable[Path] = (),
+        *,
+        meta: Mapping[str, Any] | None = None,
     ) -> Session:
-        """Take up a session without its history."""
+        """Take up a session without its history. What an agent tells of it all the same is in the transcript."""
         check_offered(self.agent.capabilities.resume, "session/resume")
-        asked = ResumeSession(session_id=session_id, **self._place(cwd, servers, additional_directories))
+        place = self._place(cwd, servers, additional_directories)
+        asked = ResumeSession(session_id=session_id, meta=None if meta is None else dict(meta), **place)
         return await self._logged_in(lambda: self.connection.take_up_session(asked))
 
     async def fork_session(
@@ -216,6 +239,8 @@ class Client:
             raise ValueError(  # noqa: TRY004  # the id is wrong, not its type
                 f"{method_id!r} is a terminal login, which the agent cannot carry out: use `login`"
             )
+        if isinstance(method, VariableLogin) and isinstance(self._target, Command):
+            check_variables(method, self._target)
         await self.connection.ask(Authenticate(method_id=method_id), self._deadlines.login)
 
     async def login(self, method_id: str | None = None) -> bool:
@@ -244,12 +269,16 @@ class Client:
     async def request(self, method: str, params: Any = None, *, deadline: float | None = None) -> Any:
         """Call an extension method of the agent, whose name begins with an underscore; the result, decoded."""
         seconds = self._deadlines.request if deadline is None else deadline
-        result = await self.peer.request(check_name(method), {} if params is None else params, deadline=seconds)
+        result = await self.peer.request(check_extension(method), {} if params is None else params, deadline=seconds)
         return msgspec.json.decode(result)
 
     async def notify(self, method: str, params: Any = None) -> None:
         """Send a notification of an extension."""
-        await self.peer.notify(check_name(method), {} if params is None else params)
+        await self.peer.notify(check_extension(method), {} if params is None else params)
+
+    def forget_all_writes(self) -> None:
+        """Ask again before a file is written, in sessions in which the user had allowed all writes."""
+        self._questions.forget_all_writes()
 
     def method(self, name: str) -> Callable[[Handler], Handler]:
         """Decorates what answers an extension method that the agent calls. It gets the params, decoded."""
@@ -268,6 +297,7 @@ class Client:
             deadlines=self._deadlines,
             on_update=self._on_update,
             limits=self._limits,
+            transcript_bytes=self._transcript_bytes,
             on_frame=self._on_frame,
         )
         await connection.open(self._version, self._info, self._capabilities, strict=self._strict)

@@ -46,6 +46,7 @@ class Connection:
         deadlines: Deadlines,
         on_update: OnUpdate | None,
         limits: Limits | None,
+        transcript_bytes: int,
         on_frame: FrameObserver | None,
     ) -> None:
         self.questions = questions
@@ -53,8 +54,16 @@ class Connection:
         self.workspace = workspace
         self.deadlines = deadlines
         self.on_update = on_update
+        self.transcript_bytes = transcript_bytes
         self.receiving = Receiving(self)
-        self.peer = Peer(transport, self.receiving, limits=limits, on_frame=on_frame, on_closed=self._closed)
+        self.peer = Peer(
+            transport,
+            self.receiving,
+            limits=limits,
+            on_frame=on_frame,
+            on_closed=self._closed,
+            finish=questions.cancel_all,
+        )
         self.deliveries = Deliveries(self.peer)
         self._killing: asyncio.Task[None] | None = None
         self._reason: ConnectionClosed | None = None
@@ -83,8 +92,8 @@ class Connection:
 
     def check_open(self) -> None:
         """Raises ConnectionClosed when nothing can be sent any more."""
-        if not self.peer.is_open:
-            raise _again(self._reason or ConnectionClosed("closed by this side"))
+        if self._reason is not None or not self.peer.is_open:
+            raise (self._reason or ConnectionClosed("closed by this side")).again()
 
     def logins(self, refused: AuthRequired) -> list[AuthMethod]:
         """What the agent named when it refused, else all that it has named; those that are new to us are noted."""
@@ -112,14 +121,15 @@ class Connection:
             self.receiving.end_opening()
 
     async def take_up_session(self, asked: Any) -> Session:
-        """A session whose id we know. What is told before the answer to a load is history (FN-62).
+        """A session whose id we know. What is told before the answer is history (FN-62), also with a resume (FN-60).
 
-        Agents of v1 may have answered before they have told it all: where no word of the agent's has come yet, what
-        follows until it is quiet is history, too.
+        Agents of v1 may have answered a load before they have told it all: where no word of the agent's has come yet,
+        what follows until it is quiet is history, too.
         """
         session = Session(self, asked.session_id, asked.cwd, asked.additional_directories)
         session.is_taken_up = True
-        session.is_replaying = isinstance(asked, LoadSession)
+        session.is_replaying = True
+        session.foreground.begin_replay()
         before = self.receiving.sessions.get(session.id)
         self._add(session)
         try:
@@ -131,6 +141,7 @@ class Connection:
             if before is not None:
                 self.receiving.sessions[session.id] = before
             raise
+        session.history_told()
         if before is not None:  # nothing will be told to it any more
             before.end(lambda: ConnectionClosed("the session was taken up again"))
         return session
@@ -139,7 +150,8 @@ class Connection:
         def opened(result: Raw) -> Session:
             answer: SessionOpened = self.dialect.answer_from_wire(asked, result)
             session = named(answer)
-            session.is_replaying = session.is_replaying and self.agent.version == 1 and session.awaits_an_answer
+            may_go_on = isinstance(asked, LoadSession) and self.agent.version == 1
+            session.is_replaying = may_go_on and session.awaits_an_answer
             session.opened(answer)
             self._add(session)
             return session
@@ -176,11 +188,5 @@ class Connection:
     def _closed(self, reason: ConnectionClosed) -> None:
         self._reason = reason
         for session in list(self.receiving.sessions.values()):
-            session.end(lambda: _again(reason))
-
-
-def _again(known: ConnectionClosed) -> ConnectionClosed:
-    # A fresh one for each who gets it raised: an exception collects the frames of everybody who raised it.
-    error = ConnectionClosed(known.reason, known.exit_code, known.stderr_tail)
-    error.__cause__ = known.__cause__
-    return error
+            session.foreground.lose_all()
+            session.end(reason.again)

@@ -24,7 +24,7 @@ log = logging.getLogger("accord.client")
 
 
 class Update(msgspec.Struct, frozen=True):
-    """A change of a session that no prompt of ours is running in. `replayed`: it is history, told again by a load."""
+    """A change of a session that no prompt of ours is running in. `replayed`: it is history, told as it is taken up."""
 
     session: Session
     change: Change
@@ -81,6 +81,14 @@ class Deliveries:
             self._task = asyncio.create_task(self._deliver(self._inbox), name="accord deliveries")
         self._inbox.put(_Delivery(callback, item), size)
 
+    async def caught_up(self) -> None:
+        """Wait until everything that was put before has been delivered. Not for callbacks: they would wait for themselves."""
+        if self._inbox is None or self._task is None:
+            return
+        reached: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._inbox.put(_Delivery(reached.set_result, None), 0)
+        await asyncio.wait((reached, self._task), return_when=asyncio.FIRST_COMPLETED)
+
     async def ended(self, grace: float) -> None:
         """After the connection has ended: wait until all was delivered, but not for ever, nor for ourselves."""
         task = self._task
@@ -97,8 +105,8 @@ class Deliveries:
                     result = delivery.callback(delivery.item)
                     if inspect.isawaitable(result):
                         await result
-                except Exception:
-                    log.exception("a callback failed")
+                except Exception as error:  # noqa: BLE001  # the next update is delivered all the same
+                    self._peer.limited_log.failure(log, error, "a callback failed")
         except AccordError:
             pass  # the connection has ended, and all was delivered
         finally:

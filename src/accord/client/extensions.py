@@ -6,18 +6,11 @@ import inspect
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-__all__ = ["Extensions", "check_name"]
+from accord.session.validation import check_extension
+
+__all__ = ["Extensions"]
 
 Handler = TypeVar("Handler", bound=Callable[[Any], Any])
-
-
-def check_name(name: str) -> str:
-    """The name, if it can be one of an extension."""
-    if not name.startswith("_"):
-        raise ValueError(
-            f"{name!r} is no name for an extension: it must begin with an underscore, such as '_acme/ping'"
-        )
-    return name
 
 
 class Extensions:
@@ -35,7 +28,7 @@ class Extensions:
                 result = handler(params)
                 return await result if inspect.isawaitable(result) else result
 
-            self.methods[check_name(name)] = answer
+            self.methods[check_extension(name)] = answer
             return handler
 
         return register
@@ -44,7 +37,7 @@ class Extensions:
         """Register what hears a notification; it is called in the order of arrival."""
 
         def register(handler: Handler) -> Handler:
-            self.notifications[check_name(name)] = handler
+            self.notifications[check_extension(name)] = handler
             return handler
 
         return register

@@ -15,7 +15,7 @@ from accord.local.blocking import in_thread
 from accord.local.disk import read_part, replace
 from accord.local.lines import part_of
 from accord.local.roots import Place, Roots
-from accord.session.requests import Done, FileContent, ReadFile, WriteFile
+from accord.session.requests import FileContent, ReadFile, WriteFile
 
 __all__ = ["Buffers", "Files", "MissingFile"]
 
@@ -43,7 +43,7 @@ class Files:
 
     def __init__(self, buffers: Buffers | None, missing_file: MissingFile, limit: int) -> None:
         self._buffers = buffers
-        self._missing_file = missing_file
+        self.missing_file: MissingFile = missing_file
         self._limit = limit
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
@@ -58,27 +58,34 @@ class Files:
             try:
                 lines = await in_thread(partial(read_part, place, asked.line, asked.limit, self._limit))
             except NotFound:
-                if self._missing_file == "error":
+                if self.missing_file == "error":
                     raise
                 lines = ""  # FN-95
             return FileContent(content=lines)
 
+    async def real(self, roots: Roots, asked: WriteFile) -> str:
+        """The file that would be written, with all links followed."""
+        return str((await in_thread(partial(roots.place, asked.path, "fs.write"))).real)
+
     async def before(self, roots: Roots, asked: WriteFile) -> str | None:
         """The text that a write would replace; None if there is none, or none that can be shown."""
-        place = await in_thread(partial(roots.place, asked.path, "fs.write"))
+        return await self._text(await in_thread(partial(roots.place, asked.path, "fs.write")))
+
+    async def write(self, roots: Roots, asked: WriteFile, *, tells_before: bool = False) -> str | None:
+        """Either all of it is there afterwards, or what was there before. FS-13. With `tells_before`, that text."""
+        async with self._in_order(asked.path):
+            place = await in_thread(partial(roots.place, asked.path, "fs.write"))
+            before = await self._text(place) if tells_before else None
+            if not await self._to_buffer(place, asked.content):
+                await in_thread(partial(replace, place, asked.content.encode()))
+        return before
+
+    async def _text(self, place: Place) -> str | None:
         text = await self._from_buffer(place)
         if text is None:
             with suppress(RequestFailed):
                 text = await in_thread(partial(read_part, place, None, None, self._limit))
         return text
-
-    async def write(self, roots: Roots, asked: WriteFile) -> Done:
-        """Either all of it is there afterwards, or what was there before. FS-13"""
-        async with self._in_order(asked.path):
-            place = await in_thread(partial(roots.place, asked.path, "fs.write"))
-            if not await self._to_buffer(place, asked.content):
-                await in_thread(partial(replace, place, asked.content.encode()))
-        return Done()
 
     def _in_order(self, path: str) -> asyncio.Lock:
         return self._locks.setdefault(path, asyncio.Lock())

@@ -13,10 +13,18 @@ from typing import TypeAlias
 
 from accord.client.commands import Command
 from accord.errors import AuthRequired
-from accord.session.capabilities import AuthMethod, TerminalLogin
+from accord.session.capabilities import AuthMethod, TerminalLogin, VariableLogin
 from accord.session.word import Unknown
 
-__all__ = ["ChooseLogin", "RunLogin", "chosen_login", "login_command", "method_of", "run_in_terminal"]
+__all__ = [
+    "ChooseLogin",
+    "RunLogin",
+    "check_variables",
+    "chosen_login",
+    "login_command",
+    "method_of",
+    "run_in_terminal",
+]
 
 ChooseLogin: TypeAlias = str | Callable[[Sequence[AuthMethod]], Awaitable[str | None]]
 """The id of a method, or who chooses one among those that the agent has; None for not now."""
@@ -47,6 +55,18 @@ async def chosen_login(methods: Sequence[AuthMethod], choose: ChooseLogin | None
 def login_command(command: Command, method: TerminalLogin) -> Command:
     """The agent's own command with what the method adds; the method cannot name another program."""
     return Command([*command.args, *method.args], env={**command.env, **method.env}, cwd=command.cwd)
+
+
+def check_variables(method: VariableLogin, command: Command) -> None:
+    """AuthRequired that names the variables which a login needs and the agent was started without."""
+    environment = command.environment()
+    missing = [each.name for each in method.variables if not each.optional and not environment.get(each.name)]
+    if missing:
+        error = AuthRequired()
+        error.message = (
+            f"The login {method.id!r} needs {', '.join(missing)} in the agent's environment: set it and start again"
+        )
+        raise error
 
 
 async def run_in_terminal(command: Command) -> int:

@@ -15,9 +15,13 @@ import msgspec
 from accord.client.asking import Callback, ask
 from accord.client.choosing import ALLOWING, REJECTING, Policy, cancelled, chosen, deny, kind_of, sendable
 from accord.client.remembering import Choice, Remembering, remember, same_action, same_action_in_project
-from accord.session.entities import ToolCall
+from accord.peer.limited_log import LimitedLog
+from accord.session.content import Text
+from accord.session.entities import ContentItem, ToolCall
 from accord.session.requests import PermissionAnswer, RequestPermission, ToolCallSubject
 from accord.session.updates import ToolCallPatch
+from accord.session.vocabulary import TOOL_KINDS, ToolKind
+from accord.session.word import UNSET
 
 __all__ = [
     "Callback",
@@ -36,6 +40,7 @@ __all__ = [
     "remember",
     "same_action",
     "same_action_in_project",
+    "with_streamed_input",
 ]
 
 log = logging.getLogger("accord.client")
@@ -51,8 +56,13 @@ async def reject_all(asked: RequestPermission) -> PermissionAnswer:
     return chosen(asked, *REJECTING) or cancelled()
 
 
-def allow_kinds(*kinds: str, otherwise: Policy = deny) -> Policy:
-    """Yes to tool calls that the agent says are of these kinds, such as `read`; the rest is for another policy."""
+def allow_kinds(*kinds: ToolKind, otherwise: Policy = deny) -> Policy:
+    """Yes to tool calls that the agent says are of these kinds, such as `read`; the rest is for another policy.
+
+    ValueError for a kind that no agent may use.
+    """
+    for kind in kinds:
+        TOOL_KINDS.check(kind)
     allowed = frozenset(kinds)
 
     async def policy(asked: RequestPermission) -> PermissionAnswer:
@@ -63,20 +73,21 @@ def allow_kinds(*kinds: str, otherwise: Policy = deny) -> Policy:
     return policy
 
 
-async def decide(policy: Policy, asked: RequestPermission) -> PermissionAnswer:
+async def decide(policy: Policy, asked: RequestPermission, limited: LimitedLog | None = None) -> PermissionAnswer:
     """What the policy says, made sure to be an answer that may be sent. Raises nothing but the caller's cancellation."""
+    limited = limited or LimitedLog()
     if not asked.options:
         return cancelled()  # AMB-58
     try:
         answer: Any = policy(asked)
         if inspect.isawaitable(answer):
             answer = await answer
-    except Exception:
-        log.exception("a permission policy failed: denied")
+    except Exception as error:  # noqa: BLE001  # whatever it is, nobody has said yes
+        limited.failure(log, error, "a permission policy failed: denied")
         return await deny(asked)
     if isinstance(answer, PermissionAnswer) and sendable(asked, answer) is not None:
         return answer
-    log.error("a permission policy answered with something that was not offered: denied")
+    limited.warning(log, "a permission policy answered with something that was not offered: denied")
     return await deny(asked)
 
 
@@ -89,3 +100,20 @@ def completed(asked: RequestPermission, call: ToolCall) -> RequestPermission:
     told["content"] = list(call.content)
     subject = msgspec.structs.replace(asked.subject, call=ToolCallPatch(**told))
     return msgspec.structs.replace(asked, title=asked.title or call.title, subject=cast("Any", subject))
+
+
+def with_streamed_input(told: ToolCallPatch, before: ToolCall | None) -> ToolCallPatch:
+    """What a request tells of its call, and the arguments that the call has streamed as text, which it would replace.
+
+    So does kimi-code: who is asked would see no more than the name of the tool.
+    """
+    if before is None or before.raw_input is not None or told.raw_input is not UNSET or told.content is UNSET:
+        return told
+    item = before.content[0] if len(before.content) == 1 else None
+    if not isinstance(item, ContentItem) or not isinstance(item.content, Text):
+        return told
+    try:
+        arguments: dict[str, Any] = msgspec.json.decode(item.content.text, type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return told
+    return msgspec.structs.replace(told, raw_input=arguments)

@@ -2,7 +2,8 @@
 
 Law: an argument never meets a shell. With arguments, `command` is the program and each argument arrives as it was sent
 (FN-72). Without, it is the program if there is one of that name, blanks included, and otherwise a line for the shell:
-many agents send whole command lines that way.
+many agents send whole command lines that way. It is a line if it begins with a bare name and has blanks: else a repository
+with a directory `cat x`, or with a program `make test` in a directory of PATH, would decide what such a line means.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import PurePath
 
 from accord.errors import ConnectionClosed, InvalidParams
 from accord.session.requests import CreateTerminal
@@ -33,6 +35,9 @@ def to_run(asked: CreateTerminal, env: Mapping[str, str], cwd: str, shell: Seque
         raise InvalidParams("there is no command", field="command")
     if asked.args:
         return [asked.command, *asked.args]
+    first, *more = asked.command.split()
+    if more and PurePath(first).name == first:
+        return [*shell, asked.command]
     try:
         located([asked.command], env, cwd)
     except (ConnectionClosed, OSError, ValueError):

@@ -7,14 +7,16 @@ offered, a turn that was cancelled: each of them is a no (FN-43, FN-44).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
-from accord.client.clearing import Clearance, allows
+from accord.client.clearing import Clearance, Grant, allows, told_by
 from accord.client.permissions import Policy, cancelled, completed, decide, reject_all
 from accord.client.workspace import Workspace
 from accord.errors import Denied, InvalidParams, MethodNotFound
+from accord.peer.limited_log import LimitedLog
 from accord.session.capabilities import ClientCapabilities
 from accord.session.entities import ToolCall
 from accord.session.requests import (
@@ -32,16 +34,22 @@ from accord.session.word import Word
 
 __all__ = ["OnElicitation", "OnElicitationComplete", "Questions", "offered_capabilities"]
 
+log = logging.getLogger("accord.client")
+
 T = TypeVar("T")
 
 OnElicitation: TypeAlias = Callable[[Elicit], Awaitable[ElicitationAnswer]]
 OnElicitationComplete: TypeAlias = Callable[[Elicit], Awaitable[None] | None]
 
+_ACTIONS = ("accept", "decline", "cancel")
 _MOST_PAGES = 1000
 
 
 def offered_capabilities(
-    workspace: Workspace | None, on_elicitation: OnElicitation | None, terminal_login: bool
+    workspace: Workspace | None,
+    on_elicitation: OnElicitation | None,
+    terminal_login: bool,
+    meta: Mapping[str, Any] | None = None,
 ) -> ClientCapabilities:
     """What a client can do that was given these."""
     resources = ClientCapabilities() if workspace is None else workspace.capabilities
@@ -55,6 +63,7 @@ def offered_capabilities(
         boolean_options=True,
         notices=True,
         compaction=True,
+        meta=dict(meta) if meta else None,
     )
 
 
@@ -83,6 +92,7 @@ class Questions:
         self._on_elicitation = on_elicitation
         self._workspace = workspace
         self._open: list[_Question] = []
+        self._limited = LimitedLog()
         self._clearance = Clearance()
 
     def is_asking(self, session_id: str) -> bool:
@@ -100,13 +110,27 @@ class Questions:
             if question.session_id == session_id and not survives and not question.cancelled.done():
                 question.cancelled.set_result(None)
 
+    def cancel_all(self) -> None:
+        """Answer all that is asked with `cancelled`: whoever asked will not act on anything else."""
+        for question in self._open:
+            if not question.cancelled.done():
+                question.cancelled.set_result(None)
+
     def answer(
-        self, asked: Asked, method: str, call: ToolCall | None, is_cancelled: Callable[[], bool]
+        self,
+        asked: Asked,
+        method: str,
+        call: ToolCall | None,
+        is_cancelled: Callable[[], bool],
+        is_open: Callable[[], bool],
     ) -> Callable[[], Coroutine[Any, Any, Word]]:
-        """What answers, when it is called; MethodNotFound for what was not offered. `call` is what permission is for."""
+        """What answers, when it is called; MethodNotFound for what was not offered.
+
+        `call` is what permission is for, and `is_open` whether that is still being done.
+        """
         match asked:
             case RequestPermission():
-                return partial(self._permission, asked, call, is_cancelled)
+                return partial(self._permission, asked, call, is_cancelled, is_open)
             case Elicit() if self._on_elicitation is not None:
                 if asked.mode not in ("form", "url"):
                     raise InvalidParams("this client shows no elicitation of this mode", field="mode")
@@ -114,39 +138,67 @@ class Questions:
             case _ if self._workspace is None or not self._workspace.offers(asked):
                 raise MethodNotFound(method)
             case WriteFile() | CreateTerminal() if self._workspace.asks_first:
-                return partial(self._asking_first, asked, self._workspace, is_cancelled)
+                # Those of this moment: some agents end the call before the write is done.
+                return partial(self._asking_first, asked, self._workspace, is_cancelled, self._clearance.grants(asked))
             case _:
                 return partial(self._workspace.answer, asked)
+
+    def forget_all_writes(self) -> None:
+        """Who has allowed all writes of a session is asked again."""
+        self._clearance.forget_all_writes()
 
     def turn_ended(self, session_id: str) -> None:
         """What was allowed in the turn is not allowed in the next."""
         self._clearance.turn_ended(session_id)
 
     async def _asking_first(
-        self, asked: WriteFile | CreateTerminal, workspace: Workspace, is_cancelled: Callable[[], bool]
+        self,
+        asked: WriteFile | CreateTerminal,
+        workspace: Workspace,
+        is_cancelled: Callable[[], bool],
+        grants: list[Grant],
     ) -> Word:
-        if not await self._is_cleared(asked, workspace):
+        if not await self._is_cleared(asked, workspace, grants):
             question = await workspace.question(asked)
             if not allows(question, await self._permission(question, None, is_cancelled)):
                 scope = "fs.write" if isinstance(asked, WriteFile) else "terminal.create"
                 raise Denied(f"{scope}: the user did not allow it")
         return await workspace.answer(asked)
 
-    async def _is_cleared(self, asked: WriteFile | CreateTerminal, workspace: Workspace) -> bool:
-        if isinstance(asked, WriteFile):
-            return self._clearance.covers(asked)
-        return await workspace.starts_in(asked, self._clearance.places(asked))
+    async def _is_cleared(self, asked: WriteFile | CreateTerminal, workspace: Workspace, grants: list[Grant]) -> bool:
+        if isinstance(asked, WriteFile) and self._clearance.allows_all_writes(asked.session_id):
+            return True
+        place = await workspace.place_of(asked) if grants else None
+        return any(grant.place == place and grant.use() for grant in grants)
+
+    async def _grant(self, asked: RequestPermission, is_open: Callable[[], bool]) -> None:
+        """What the agent was allowed, it may do through us once, unasked."""
+        workspace = self._workspace
+        if workspace is not None and workspace.asks_first:
+            told = told_by(asked)
+            places = await workspace.places_told(asked.session_id, [each.place for each in told])
+            grants = [
+                Grant(each, place, is_open) for each, place in zip(told, places, strict=True) if place is not None
+            ]
+            self._clearance.add(asked.session_id, grants)
 
     async def _permission(
-        self, asked: RequestPermission, call: ToolCall | None, is_cancelled: Callable[[], bool]
+        self,
+        asked: RequestPermission,
+        call: ToolCall | None,
+        is_cancelled: Callable[[], bool],
+        is_open: Callable[[], bool] | None = None,
     ) -> PermissionAnswer:
+        """`is_open` is for what the agent asks: of what we ask, a yes covers what is asked and nothing else."""
         if is_cancelled():
             return cancelled()
         if call is not None:
             asked = completed(asked, call)
         question = _Question(asked.session_id, _about(asked))
         try:
-            answer = await self._asking(question, decide(self._policy, asked), cancelled())
+            answer = await self._asking(question, decide(self._policy, asked, self._limited), cancelled())
+            if is_open is not None and allows(asked, answer):
+                await self._grant(asked, is_open)
         except asyncio.CancelledError:
             return cancelled()  # withdrawn by the agent, or the connection is ending: not allowed, either way
         self._clearance.note(asked, answer)
@@ -162,7 +214,7 @@ class Questions:
         self._open_page(asked)
         answer = declined
         try:
-            answer = await self._asking(question, ask(asked), declined)
+            answer = _sendable(await self._asking(question, ask(asked), declined)) or declined
         except asyncio.CancelledError:
             pass
         finally:
@@ -186,6 +238,13 @@ class Questions:
         finally:
             task.cancel()
             self._open.remove(question)
+
+
+def _sendable(answer: Any) -> ElicitationAnswer | None:
+    if isinstance(answer, ElicitationAnswer) and answer.action in _ACTIONS:
+        return answer
+    log.error("an elicitation was answered with something other than %s: cancelled", ", ".join(_ACTIONS))
+    return None
 
 
 def _about(asked: RequestPermission) -> tuple[str | None, ...]:

@@ -13,6 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from accord.client.choosing import refuses
+from accord.client.permissions import with_streamed_input
 from accord.dialects.dialect import Dialect
 from accord.dialects.subagents import Subagents
 from accord.dialects.update_frames import update_taker
@@ -54,7 +55,7 @@ class Receiving:
         self._opening -= 1
         if self._opening == 0:
             for session_id in self._held:
-                log.warning("updates of a session that never was were dropped: %.100r", session_id)
+                self._warn("updates of a session that never was were dropped: %s", repr(session_id[:100]))
             self._held.clear()
             self._held_bytes = 0
 
@@ -81,7 +82,7 @@ class Receiving:
     def _update(self, params: msgspec.Raw) -> None:
         dialect = self.dialect
         if dialect is None:
-            log.warning("an update before the handshake was dropped")
+            self._warn("an update before the handshake was dropped")
             return
         told_by, reports = dialect.update_from_wire(params)
         session_id = self._open_for(told_by)
@@ -95,7 +96,7 @@ class Receiving:
 
     def _hold(self, session_id: str, report: Report, size: int) -> None:
         if self._opening == 0 or self._held_bytes + size > HELD_BYTES:  # AMB-40
-            log.warning("an update of a session that is not open here was dropped: %.100r", session_id)
+            self._warn("an update of a session that is not open here was dropped: %s", repr(session_id[:100]))
             return
         self._held_bytes += size
         self._held.setdefault(session_id, []).append((report, size))
@@ -111,7 +112,7 @@ class Receiving:
         )
         page = connection.questions.completed(told.elicitation_id) if isinstance(told, ElicitationCompleted) else None
         if page is None:
-            log.debug("ignored: a notification of %.100r", event.method)  # EXT-11
+            connection.peer.limited_log.debug(log, "ignored: a notification of %s", event.method)  # EXT-11
         elif connection.questions.on_elicitation_complete is not None:
             connection.deliveries.put(connection.questions.on_elicitation_complete, page, size)
 
@@ -131,9 +132,13 @@ class Receiving:
             asked = replace(asked, session_id=session.id)
         call = None
         if session is not None and isinstance(asked, RequestPermission) and isinstance(asked.subject, ToolCallSubject):
-            session.take(asked.subject.call, len(memoryview(params)))
-            call = session.transcript.tool_calls.get(asked.subject.call.id)
-        work = self._connection.questions.answer(asked, method, call, _is_cancelled(session, call))
+            subject, known = asked.subject, session.transcript.tool_calls
+            told = with_streamed_input(subject.call, known.get(subject.call.id))
+            asked = replace(asked, subject=replace(subject, call=told))
+            session.take(told, len(memoryview(params)))
+            call = known.get(told.id)
+        is_cancelled, is_open = _is_cancelled(session, call), _is_open(session, call)
+        work = self._connection.questions.answer(asked, method, call, is_cancelled, is_open)
         asker = session if isinstance(asked, (RequestPermission, Elicit)) else None
         return _answered(dialect, asked, work, asker)
 
@@ -145,6 +150,9 @@ class Receiving:
         if session is None:
             raise NotFound(session_id=session_id)
         return session
+
+    def _warn(self, text: str, *arguments: object) -> None:
+        self._connection.peer.limited_log.warning(log, text, *arguments)
 
     def _open_for(self, session_id: str) -> str:
         """The session itself, or the one that a subagent works for."""
@@ -163,6 +171,18 @@ def _is_cancelled(session: Session | None, call: ToolCall | None) -> Callable[[]
     return is_cancelled
 
 
+def _is_open(session: Session | None, call: ToolCall | None) -> Callable[[], bool]:
+    """Tells whether the tool call that a question is for is still being done; for one without a call, its session."""
+
+    def is_open() -> bool:
+        if session is None or session.is_closed:
+            return False
+        now = None if call is None else session.transcript.tool_calls.get(call.id)
+        return call is None or (now is not None and not now.finished)
+
+    return is_open
+
+
 async def _answered(
     dialect: Dialect, asked: Asked, work: Callable[[], Coroutine[Any, Any, Any]], asker: Session | None
 ) -> Any:
@@ -173,6 +193,6 @@ async def _answered(
         answer = await work()
     finally:
         asker.question_closed()
-    if isinstance(asked, RequestPermission) and isinstance(asked.subject, ToolCallSubject) and refuses(asked, answer):
-        asker.refused(asked.subject.call.id)
+    if isinstance(asked, RequestPermission) and refuses(asked, answer):
+        asker.foreground.refused(asked.subject.call.id if isinstance(asked.subject, ToolCallSubject) else None)
     return dialect.answer_to_wire(asked, answer)

@@ -21,6 +21,7 @@ import msgspec
 from accord.client.choosing import ALLOWING, REJECTING, Policy, chosen, kind_of, offered
 from accord.local.blocking import in_thread
 from accord.local.choices import Choices
+from accord.peer.limited_log import LimitedLog
 from accord.session.entities import Diff
 from accord.session.requests import CommandSubject, PermissionAnswer, RequestPermission, ToolCallSubject
 from accord.session.updates import ToolCallPatch
@@ -106,6 +107,7 @@ class Remembering:
         self._policy = policy
         self._scope = scope
         self._kept = kept
+        self._limited = LimitedLog()
         self._choices: dict[Hashable, Choice] = {}
 
     @property
@@ -147,7 +149,7 @@ class Remembering:
         try:
             return await in_thread(lambda: kept.get(str(scope)))  # anew: it may have been revoked meanwhile
         except (OSError, ValueError) as error:
-            log.warning("%s", error)
+            self._limited.warning(log, "%s", error)
             return None
 
     async def _keep(self, asked: RequestPermission, scope: Hashable, allows: bool) -> None:
@@ -156,7 +158,7 @@ class Remembering:
             try:
                 await in_thread(lambda: kept.update({str(scope): allows}))
             except (OSError, ValueError) as error:
-                log.warning("a choice counts only this once: %s", error)
+                self._limited.warning(log, "a choice counts only this once: %s", error)
             return
         self._choices.pop(scope, None)
         self._choices[scope] = Choice(allows, scope, asked.session_id, kind_of(asked), asked.title)

@@ -7,7 +7,9 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
 from accord.errors import AccordError
+from accord.session.entities import TokenUsage
 from accord.session.updates import Change
+from accord.session.vocabulary import StopReason
 
 if TYPE_CHECKING:
     from accord.client.turns import PromptedTurn
@@ -28,7 +30,7 @@ class Reply:
         self._loop = asyncio.get_running_loop()
 
     @property
-    def stop_reason(self) -> str | None:
+    def stop_reason(self) -> StopReason | None:
         """Why the agent says that it stopped; None until the turn is over, and when it did not end by itself."""
         return self._turn.stop_reason
 
@@ -46,6 +48,11 @@ class Reply:
     def error(self) -> AccordError | None:
         """What the turn failed with, which is also raised."""
         return self._turn.error
+
+    @property
+    def token_usage(self) -> TokenUsage | None:
+        """The tokens that the turn took, once it is over and where the agent tells them."""
+        return self._turn.token_usage
 
     @property
     def message_id(self) -> str | None:
@@ -72,7 +79,7 @@ class Reply:
             self._turn.discard()
             raise
 
-    async def finished(self) -> str | None:
+    async def finished(self) -> StopReason | None:
         """Read to the end; the stop reason."""
         async for _ in self:
             pass

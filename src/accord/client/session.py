@@ -5,19 +5,21 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec.structs import replace
 
-from accord.client.checks import check_content
+from accord.client.checks import check_choice, check_content
 from accord.client.delivering import OnUpdate, Update
-from accord.client.listed_models import MODEL, option_of_models
+from accord.client.foreground import Foreground
+from accord.client.prompts import SentPrompt
 from accord.client.reply import Reply
 from accord.client.turns import PromptedTurn
+from accord.dialects.models import MODEL, option_of_models
 from accord.errors import AccordError, DeadlineExceeded, InvalidParams, MethodNotFound, NotFound
 from accord.session import Transcript
 from accord.session.content import Content, Text
-from accord.session.entities import Command, Modes, Option, State
+from accord.session.entities import USER, Command, Modes, Option, State
 from accord.session.requests import (
     Cancel,
     CancelTerminal,
@@ -30,12 +32,18 @@ from accord.session.requests import (
 )
 from accord.session.updates import (
     CommandsReport,
+    MessagePatch,
+    MessagePiece,
     ModeReport,
     ModesReport,
+    NoticeShown,
     OptionsReport,
+    PlanReport,
     Report,
+    StateChanged,
     StateReport,
     ToolCallPatch,
+    ToolCallPiece,
 )
 from accord.session.word import UNSET
 
@@ -43,6 +51,8 @@ if TYPE_CHECKING:
     from accord.client.connection import Connection
 
 __all__ = ["Session"]
+
+_SHOWS_WORK = (MessagePiece, MessagePatch, ToolCallPatch, ToolCallPiece, PlanReport)
 
 
 class Session:
@@ -56,10 +66,10 @@ class Session:
         self.id = id
         self.cwd = cwd
         self.additional_directories = list(additional_directories)
-        self.transcript = Transcript()
+        self.transcript = Transcript(connection.transcript_bytes)
         self.on_update: OnUpdate | None = None
         self.is_replaying = False
-        """Whether what arrives now is history: a load has been asked for, and is not over."""
+        """Whether what arrives now is history: it is being loaded or resumed."""
         self.is_taken_up = False
         """Whether it was there before this connection: loaded, or resumed."""
         self.is_closed = False
@@ -67,10 +77,12 @@ class Session:
         """How often it was cancelled."""
         self._turns: deque[PromptedTurn] = deque()
         self._running: PromptedTurn | None = None
+        self.foreground = Foreground(self)
         self._questions = 0
-        self._refused: dict[str, None] = {}
         self._heard_unprompted = 0
         self._lists_models = False
+        self._late: SentPrompt | None = None
+        """The prompt of a turn that ended without a word: its echo may follow with all the rest (FN-02)."""
 
     @property
     def options(self) -> list[Option]:
@@ -100,7 +112,7 @@ class Session:
     async def prompt(self, content: str | Content | Iterable[Content]) -> Reply:
         """Send a message. While another one runs in this session it is held, and sent when that turn is over.
 
-        Returns at once. InvalidParams for content that the agent does not take (PROMPT-05).
+        Returns at once. InvalidParams for content that the agent does not take (PROMPT-05), ValueError for a malformed block.
         """
         self.connection.check_open()
         if self.is_closed:
@@ -159,12 +171,14 @@ class Session:
             return
         if mode_id not in [mode.id for mode in self.modes.available]:
             raise InvalidParams(f"the session has no mode {mode_id!r}", field="modeId")
+        before = self.modes
         await self.connection.ask(SetMode(session_id=self.id, mode_id=mode_id))
-        if self.modes.current != mode_id:  # the agent need not tell what we asked for
+        if self.modes is before:  # the agent need not tell what we asked for; if it tells something else, that holds
             self.take(ModeReport(mode_id=mode_id), 0)
 
     async def set_option(self, option_id: str, value: str | bool) -> None:
-        """Give an option a value; the agent may change others with it."""
+        """Give an option a value; the agent may change others with it. InvalidParams for what it does not list."""
+        check_choice(self.options, option_id, value)
         if self._lists_models and option_id == MODEL:
             await self._set_model(str(value))
             return
@@ -186,13 +200,28 @@ class Session:
         """Take in a report of `size` bytes; called in wire order."""
         turn = self._running
         if turn is None:
-            self._heard_unprompted += 1
-            change = self.transcript.apply(report)
+            self._take_unprompted(report, size)
+        elif getattr(report, "role", None) == USER and turn.sent.awaits_echo:
+            for each in turn.sent.sift(cast("MessagePiece | MessagePatch", report)):
+                turn.take(self.transcript.apply(each), size)
+        else:
+            turn.take(self.transcript.apply(report), size)
+
+    def _take_unprompted(self, report: Report, size: int) -> None:
+        self._heard_unprompted += 1
+        late, told = self._late, [report]
+        if late is not None and isinstance(report, _SHOWS_WORK):
+            is_user = getattr(report, "role", None) == USER
+            told = late.sift(cast("MessagePiece | MessagePatch", report)) if is_user else told
+            self._late = late if is_user and late.awaits_echo else None
+        for each in told:
+            change = self.transcript.apply(each)
+            if type(change) is StateChanged and self.connection.dialect.tells_state and not self.is_replaying:
+                self._foreground_stands(change.state)
             callback = self.on_update or self.connection.on_update
             if callback is not None:
-                self.connection.deliveries.put(callback, Update(self, change, self.is_replaying), size)
-        elif not turn.checks_reports or turn.before(report):
-            turn.take(self.transcript.apply(report), size)
+                replayed = self.is_replaying and type(change) is not NoticeShown
+                self.connection.deliveries.put(callback, Update(self, change, replayed), size)
 
     async def replayed(self, quiet: float, at_most: float | None) -> None:
         """Wait until no more of the history is told, for `quiet` seconds."""
@@ -208,7 +237,7 @@ class Session:
         transcript = self.transcript
         if answer.options is not UNSET and not transcript.options:
             transcript.apply(OptionsReport(options=answer.options))
-        models = option_of_models(answer.models) if self.connection.agent.version == 1 else None
+        models = option_of_models(answer.models) if self.connection.dialect.has_models else None
         if models is not None and not any(MODEL in (option.id, option.category) for option in transcript.options):
             self._lists_models = True
             transcript.apply(OptionsReport(options=[*transcript.options, models]))
@@ -233,15 +262,24 @@ class Session:
         if self._questions == 0 and self._running is not None and not self.connection.dialect.tells_state:
             self.tell_state(State(state="running"))
 
-    def refused(self, tool_call_id: str) -> None:
-        """The tool call of the running turn may not be made. Some agents say nothing more about such a call."""
-        if self._running is not None:
-            self._refused[tool_call_id] = None
+    def history_told(self) -> None:
+        """All that there is to be told of the time before: what is open in it is being done only if the agent is busy."""
+        self.is_replaying = True
+        if self.transcript.state.state == "idle":
+            self.foreground.end(is_clean=True)
+        else:
+            self.foreground.end_earlier()
+        self.is_replaying = False
 
-    def close_refused_calls(self) -> None:
-        """The turn is about to end: what was refused in it, and is still open, will not come."""
-        self._mark_open_calls(self._refused)
-        self._refused.clear()
+    def foreground_rests(self, state: State) -> None:
+        """A turn that was not ours is over."""
+        self.foreground.end(is_clean=(state.stop_reason or "end_turn") == "end_turn")
+
+    def _foreground_stands(self, state: State) -> None:
+        if state.state == "idle":
+            self.foreground_rests(state)
+        else:
+            self.foreground.begin()
 
     def cancel_now(self) -> None:
         """As `cancel`, without waiting for room."""
@@ -253,7 +291,7 @@ class Session:
             if not running.cancel_requested:
                 self._end_after_grace(running)
             running.cancel_requested = True
-            self._mark_open_calls(self.transcript.tool_calls)
+        self.foreground.cancel()
         self.cancel_questions()
 
     def cancel_questions(self) -> None:
@@ -276,6 +314,8 @@ class Session:
             self._turns.remove(turn)
         if turn is self._running:
             self._running = None
+            is_empty = self.connection.dialect.answer_ends_turn and turn.sent.is_last
+            self._late = turn.sent if is_empty and not turn.sent.is_recognised else None
             self.connection.questions.turn_ended(self.id)
             self._send_next()
 
@@ -304,12 +344,6 @@ class Session:
         turn.give_way()
         await self.cancel()
         await asyncio.wait((turn.ended,))
-
-    def _mark_open_calls(self, ids: Iterable[str]) -> None:
-        for id in list(ids):
-            call = self.transcript.tool_calls.get(id)
-            if call is not None and not call.finished and not self.in_background(id):
-                self.take(ToolCallPatch(id=id, status="cancelled"), 0)
 
     def _end_after_grace(self, turn: PromptedTurn) -> None:
         grace = self.connection.deadlines.cancel_grace

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from accord.client.programs import environment, shown, to_run, usual_shell
 from accord.client.terminal import OnTerminal, Terminal, TerminalEvent
 from accord.errors import ConnectionClosed, Denied, InvalidParams, NotFound, RequestCancelled, RequestFailed
 from accord.local.roots import Roots
+from accord.peer.limited_log import LimitedLog
 from accord.session.entities import Exit
 from accord.session.requests import (
     CreateTerminal,
@@ -56,6 +56,7 @@ class Terminals:
         self._kill_grace = kill_grace
         self._known: dict[str, Terminal] = {}
         self._starting: dict[asyncio.Task[Terminal], str] = {}
+        self._limited = LimitedLog()
         self._is_closed = False
 
     @property
@@ -85,10 +86,6 @@ class Terminals:
     async def directory(self, roots: Roots, asked: CreateTerminal) -> str:
         """Where the command would start."""
         return await asyncio.to_thread(_directory, roots, asked.cwd)
-
-    async def starts_in(self, roots: Roots, asked: CreateTerminal, places: Iterable[str | None]) -> bool:
-        """Whether that is one of these, by where they really lead; None is the session's own."""
-        return await asyncio.to_thread(_starts_in, roots, asked.cwd, places)
 
     async def read(self, asked: ReadTerminal) -> TerminalSnapshot:
         """What there is now, without waiting. TERM-19"""
@@ -161,8 +158,8 @@ class Terminals:
         if self._on_terminal is not None:
             try:
                 self._on_terminal(event)
-            except Exception:
-                log.exception("on_terminal failed at %s of %s", event.kind, event.terminal.id)
+            except Exception as error:  # noqa: BLE001  # it only looks on
+                self._limited.failure(log, error, "on_terminal failed at %s of %s", event.kind, event.terminal.id)
 
     def _forget(self) -> None:
         """Old output makes room for new: first of what is released, then of what has ended."""
@@ -191,12 +188,3 @@ def _directory(roots: Roots, cwd: str | None) -> str:
     if not real.is_dir():
         raise InvalidParams("there is no such directory", field="cwd")
     return str(real)
-
-
-def _starts_in(roots: Roots, cwd: str | None, places: Iterable[str | None]) -> bool:
-    here, own = _directory(roots, cwd), roots.directories[0]
-    for place in places:
-        with suppress(OSError, ValueError):  # what can be no path is not where anything starts
-            if os.path.realpath(os.path.normpath(own / (place or ""))) == here:  # `..` as who was asked has read it
-                return True
-    return False

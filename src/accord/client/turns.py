@@ -8,10 +8,12 @@ ends with the idle that follows work on it.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET, Raw
 
+from accord.client.prompts import SentPrompt
 from accord.errors import (
     AccordError,
     AuthRequired,
@@ -23,20 +25,18 @@ from accord.errors import (
 )
 from accord.peer import Inbox, Merging
 from accord.session import merging
-from accord.session.content import Content, is_plain, text_of
-from accord.session.entities import AGENT, USER, Message, State
+from accord.session.content import Content
+from accord.session.entities import AGENT, USER, Message, State, TokenUsage
 from accord.session.requests import Prompt, PromptAnswer
 from accord.session.updates import (
     Change,
     MessageChanged,
     MessageChunk,
-    MessagePatch,
-    MessagePiece,
-    PlanReport,
+    PromptPatch,
     Report,
     StateChanged,
+    ToolCallChanged,
     ToolCallPatch,
-    ToolCallPiece,
 )
 
 if TYPE_CHECKING:
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 __all__ = ["CHANGES", "PromptedTurn"]
 
 CHANGES: Merging[Change] = Merging(merging.joins, merging.joined, merging.supersedes, merging.newest)
-_SHOWS_WORK = (MessagePiece, MessagePatch, ToolCallPatch, ToolCallPiece, PlanReport)
 
 
 class PromptedTurn:
@@ -59,26 +58,27 @@ class PromptedTurn:
         self.inbox: Inbox[Change] = self.connection.peer.inbox(CHANGES)
         self.answer: PromptAnswer | None = None
         self.stop_reason: str | None = None
+        self.token_usage: TokenUsage | None = None
         self.error: AccordError | None = None
         self.is_sent = False
         self.cancel_requested = False
         self.messages: dict[tuple[str, str], int] = {}
         """Role and id of what the agent said in this turn, in order, and where in the message this turn begins."""
-        self.checks_reports = False
-        """Whether `before` has to be asked."""
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.heard_at = 0.0
         self.is_listened_to = False
         """Whether `heard_at` is kept up to date, for a deadline on silence."""
         self._telling: Message | None = None
+        self.sent = SentPrompt(content, session.transcript, is_named=not self.connection.dialect.answer_ends_turn)
         self._was_busy = False
         self._is_another = False
         """Whether the work that is told now is on somebody else's prompt."""
+        self._another: str | None = None
+        """The last message that seemed to be somebody else's."""
         self._has_worked = False
         self._idle_before_answer: State | None = None
+        self._idle_of_another: State | None = None
         self._overdue: DeadlineExceeded | None = None
-        self._echo = ""
-        self._must_show_prompt = False
 
     @property
     def is_over(self) -> bool:
@@ -99,33 +99,16 @@ class PromptedTurn:
         self._was_busy = dialect.tells_state and transcript.state.state != "idle"
         self.heard_at = asyncio.get_running_loop().time()
         transcript.begin_turn()
+        self.session.foreground.begin()
         try:
             method, params = dialect.request_to_wire(self.asked)
             self.connection.peer.call(method, params, self._answered)
         except AccordError as error:
             self.end(error=error)
             return
-        if dialect.echoes_prompt:
-            self._must_show_prompt = dialect.answer_ends_turn  # an agent of the draft may leave it out
-        else:
-            self._show_prompt()
-            if all(map(is_plain, self.asked.content)):
-                self._echo = text_of(self.asked.content)
-        self.checks_reports = self._must_show_prompt or bool(self._echo)
+        self._show_prompt()
         if not dialect.tells_state:
             self.session.tell_state(State(state="running"))
-
-    def before(self, report: Report) -> bool:
-        """Called before a report is applied; False when it only repeats the prompt, which has been shown already."""
-        if self._echo:
-            is_new = not self._repeats_prompt(report)
-            self.checks_reports = bool(self._echo)
-            return is_new
-        if self._must_show_prompt and isinstance(report, _SHOWS_WORK):
-            self._must_show_prompt = self.checks_reports = False
-            if not (isinstance(report, (MessagePiece, MessagePatch)) and report.role == USER):
-                self._show_prompt()
-        return True
 
     def take(self, change: Change, size: int) -> None:
         """A change of the session during this turn."""
@@ -138,6 +121,8 @@ class PromptedTurn:
             return
         if isinstance(change, MessageChanged):
             self._note(change)
+        elif isinstance(change, ToolCallChanged) and isinstance(change.patch, ToolCallPatch) and change.patch.creates:
+            self.session.foreground.began(change.call.id)
         self.inbox.put(change, size)
         if isinstance(change, StateChanged) and self.connection.dialect.tells_state:
             self._state_told(change.state)
@@ -151,11 +136,11 @@ class PromptedTurn:
         if self.is_over:
             return
         if self.is_sent:
-            self.session.close_refused_calls()
+            self.session.foreground.end(is_clean=stop_reason == "end_turn" and error is None)
         self.stop_reason = stop_reason
         self.error = self._overdue or error
         if self.is_sent and not self.connection.dialect.tells_state:
-            self.session.tell_state(State(state="idle", stop_reason=stop_reason))
+            self.session.tell_state(State(state="idle", stop_reason=stop_reason, token_usage=self.token_usage))
         self.ended.set_result(None)
         self.inbox.close(self.error)
         self.session.turn_ended(self)
@@ -168,37 +153,35 @@ class PromptedTurn:
     def _note(self, change: MessageChunk | MessageChanged) -> None:
         message = self._telling = change.message
         key = (message.role, message.id)
-        if message.role == USER and self.answer is None and not self._is_ours(message):
-            self._is_another = True
+        if message.role == USER and self.answer is None and message.id != self.sent.id:
+            self._is_another, self._another, self._idle_of_another = True, message.id, None
         if message.role != AGENT:
             return
+        known = self.session.transcript.messages
+        if len(self.messages) > 16 + 2 * len(known):  # those that the transcript has forgotten
+            self.messages = {each: begin for each, begin in self.messages.items() if each in known}
         if isinstance(change, MessageChanged):
             self.messages[key] = 0
         elif key not in self.messages:
             self.messages[key] = 0 if change.created else len(message.text) - len(change.text)
 
-    def _is_ours(self, message: Message) -> bool:
-        return text_of(self.asked.content).startswith(message.text)
-
     def _show_prompt(self) -> None:
-        self.session.transcript.begin_turn()
-        report = MessagePatch(role=USER, id=None, content=self.asked.content)
-        self.take(self.session.transcript.apply(report), 0)
-        self.session.transcript.begin_turn()
+        transcript = self.session.transcript
+        transcript.begin_turn()
+        change = transcript.apply(self.sent.show())
+        assert isinstance(change, MessageChanged)
+        self.sent.id = change.message.id
+        self.take(change, 0)
+        transcript.begin_turn()
 
-    def _repeats_prompt(self, report: Report) -> bool:
-        # Some agents of v1 tell the prompt back, before anything else.
-        if isinstance(report, MessagePiece) and report.role == USER and is_plain(report.content):
-            text = report.content.text
-            if text and self._echo.startswith(text):
-                self._echo = self._echo[len(text) :]
-                return True
-        if isinstance(report, _SHOWS_WORK):
-            self._echo = ""
-        return False
+    def _apply(self, reports: Iterable[Report | PromptPatch]) -> None:
+        for report in reports:
+            self.take(self.session.transcript.apply(report), 0)
 
     def _answered(self, outcome: Raw | AccordError) -> None:
         if isinstance(outcome, AccordError):
+            if isinstance(outcome, RequestFailed) and not self.connection.dialect.answer_ends_turn:
+                self._apply(self.sent.refused())
             if isinstance(outcome, AuthRequired):
                 self.connection.logins(outcome)
             if isinstance(outcome, RequestCancelled) and self.cancel_requested:
@@ -213,10 +196,22 @@ class PromptedTurn:
             self.end(error=error)
             return
         self.answer = answer
+        self.token_usage = answer.token_usage
+        idle = self._idle_when_named(answer.message_id)
+        self._apply(self.sent.answered(answer.message_id))
         if dialect.answer_ends_turn or answer.stop_reason is not None:
             self.end(answer.stop_reason)
-        elif self._idle_before_answer is not None:
-            self._end_with(self._idle_before_answer)
+        elif idle is not None:
+            self._end_with(idle)
+
+    def _idle_when_named(self, name: str | None) -> State | None:
+        """The idle before the answer that ended the work on the prompt, now that it is known which one that is."""
+        if name is not None and name == self._another:  # it was told back in other words
+            return self._idle_of_another
+        if name is not None and self.sent.seen not in (None, name):  # somebody else has said the same
+            self._has_worked = False
+            return None
+        return self._idle_before_answer
 
     def _state_told(self, state: State) -> None:
         if state.state != "idle":  # whatever else it is, it is busy
@@ -224,7 +219,10 @@ class PromptedTurn:
             self._idle_before_answer = None
         elif self.answer is None:
             if self._was_busy or self._is_another:
+                self.session.foreground_rests(state)
+                self.session.foreground.begin()
                 self._was_busy = self._is_another = self._has_worked = False
+                self._idle_of_another = state
             elif self._has_worked:
                 self._idle_before_answer = state
         elif self._has_worked or self._was_busy or state.stop_reason is not None:
@@ -232,6 +230,7 @@ class PromptedTurn:
 
     def _end_with(self, state: State) -> None:
         reason = state.stop_reason or "end_turn"
+        self.token_usage = state.token_usage or self.token_usage
         self.end(reason, _failure(state) if reason == "error" else None)
 
 

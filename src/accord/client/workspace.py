@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Self, TypeAlias
+
+from msgspec import structs
 
 from accord.client.clearing import may_run, may_write
 from accord.client.files import Buffers, Files, MissingFile
 from accord.client.terminal import OnTerminal, Terminal
 from accord.client.terminals import Terminals
 from accord.errors import MethodNotFound
+from accord.local.blocking import in_thread
 from accord.local.roots import PathLike, Roots
 from accord.session.capabilities import ClientCapabilities
 from accord.session.requests import (
     Asked,
     CreateTerminal,
+    Done,
     KillTerminal,
     ReadFile,
     ReadTerminal,
@@ -27,9 +31,16 @@ from accord.session.requests import (
 )
 from accord.session.word import Word
 
-__all__ = ["OnWrite", "Workspace"]
+__all__ = ["OnWrite", "Workspace", "Written"]
 
-OnWrite: TypeAlias = Callable[[WriteFile], None]
+
+class Written(WriteFile):
+    """A write that was done, with the text that it replaced: None if there was none, or none that can be shown."""
+
+    old_text: str | None = None
+
+
+OnWrite: TypeAlias = Callable[[Written], None]
 
 _CAPABILITY: dict[type[Asked], str] = {
     ReadFile: "read_files",
@@ -80,6 +91,15 @@ class Workspace:
         )
 
     @property
+    def missing_file(self) -> MissingFile:
+        """What the reading of a file that does not exist is answered with; may be set at any time (FN-95)."""
+        return self._files.missing_file
+
+    @missing_file.setter
+    def missing_file(self, answer: MissingFile) -> None:
+        self._files.missing_file = answer
+
+    @property
     def terminals(self) -> Mapping[str, Terminal]:
         """By id, the oldest first; also those that the agent has released, the last thousand of them (TERM-16)."""
         return self._terminals.known
@@ -104,9 +124,17 @@ class Workspace:
             return may_run(asked, await self._terminals.directory(roots, asked))
         return may_write(asked, await self._files.before(roots, asked))
 
-    async def starts_in(self, asked: CreateTerminal, places: Collection[str | None]) -> bool:
-        """Whether a command would start in one of these: told as seen from its session's directory, None for that."""
-        return bool(places) and await self._terminals.starts_in(self._open_to(asked.session_id), asked, places)
+    async def place_of(self, asked: WriteFile | CreateTerminal) -> str:
+        """The file that would really be written, or the directory in which the command would really start."""
+        roots = self._open_to(asked.session_id)
+        if isinstance(asked, CreateTerminal):
+            return await self._terminals.directory(roots, asked)
+        return await self._files.real(roots, asked)
+
+    async def places_told(self, session_id: str, paths: Sequence[str]) -> list[str | None]:
+        """Where paths lead that were told in a session, read from its directory on; None for what is no path."""
+        roots = self._open_to(session_id)
+        return await in_thread(lambda: [_led_to(roots, path) for path in paths])
 
     async def answer(self, asked: Asked) -> Word:
         """The answer, or a `RequestFailed`. Never a part of a file that should be whole, nor a path outside."""
@@ -116,10 +144,7 @@ class Workspace:
             case ReadFile():
                 return await self._files.read(self._open_to(asked.session_id), asked)
             case WriteFile():
-                written = await self._files.write(self._open_to(asked.session_id), asked)
-                if self._on_write is not None:
-                    self._on_write(asked)
-                return written
+                return await self._write(asked)
             case CreateTerminal():
                 return await self._terminals.create(self._open_to(asked.session_id), asked)
             case ReadTerminal():
@@ -145,6 +170,21 @@ class Workspace:
     ) -> None:
         await self.aclose()
 
+    async def _write(self, asked: WriteFile) -> Done:
+        roots, on_write = self._open_to(asked.session_id), self._on_write
+        before = await self._files.write(roots, asked, tells_before=on_write is not None)
+        if on_write is not None:
+            on_write(Written(**structs.asdict(asked), old_text=before))
+        return Done()
+
     def _open_to(self, session_id: str) -> Roots:
         of_session = self._of_session.get(session_id)
         return self._roots if of_session is None else of_session + self._roots
+
+
+def _led_to(roots: Roots, path: str) -> str | None:
+    try:
+        # `..` as who was asked has read it
+        return os.path.realpath(os.path.normpath(roots.directories[0] / path))
+    except (OSError, ValueError, IndexError):
+        return None

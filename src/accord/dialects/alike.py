@@ -20,6 +20,7 @@ from accord.session.updates import (
     MessagePiece,
     NoticeReport,
     NoticeShown,
+    PromptChanged,
     Report,
     UnknownReport,
     UnknownUpdate,
@@ -44,6 +45,7 @@ class AlikeUpdates:
             UsageChanged: self.usage_changed,
             NoticeShown: self.notice_shown,
             CompactionChanged: self.compaction_changed,
+            PromptChanged: _prompt_changed,
         }
         self.from_wire: UpdatesFromWire = {
             schema.SessionInfoUpdate: self.info,
@@ -164,6 +166,11 @@ def unknown_update(tags: frozenset[str]) -> Callable[[Dialect, str, UnknownUpdat
         return [Unknown(change.patch.tag, change.patch.raw)]
 
     return unknown_to_wire
+
+
+def _prompt_changed(dialect: Dialect, session_id: str, change: PromptChanged) -> list[Any]:
+    dialect.lose("prompt", change.former_id)
+    return []
 
 
 def _unknown(dialect: Dialect, update: Unknown) -> list[Report]:

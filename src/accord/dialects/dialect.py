@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Raw
+from msgspec.structs import replace
 
 from accord.dialects.losses import Loss
 from accord.errors import InvalidParams, Malformed, MethodNotFound
@@ -21,7 +22,7 @@ from accord.schema.method import Method
 from accord.schema.reading import Reader
 from accord.session.capabilities import ClientCapabilities
 from accord.session.requests import Asked, Told
-from accord.session.updates import Change, Report
+from accord.session.updates import Change, Report, ToolCallChanged, ToolCallPatch, ToolCallPiece
 from accord.session.word import Word
 
 __all__ = [
@@ -103,6 +104,8 @@ class Dialect:
     """The client's files and terminals can be asked for, where it offers them."""
     has_modes: ClassVar[bool]
     """Modes exist beside the mode option."""
+    has_models: ClassVar[bool]
+    """A list of models may stand beside the options, or in place of one; unstable."""
     initialize_may_repeat: ClassVar[bool]
     """The handshake may be done again until the first other request."""
     refuses_other_servers: ClassVar[bool]
@@ -187,6 +190,8 @@ class Dialect:
     def update_to_wire(self, session_id: str, change: Change) -> list[Any]:
         """The params of the `session/update` notifications that tell a change."""
         params = self.UPDATE_PARAMS
+        if type(change) is ToolCallChanged and change.call.ended_without_result:
+            change = self._failed(change)
         updates = self.UPDATES_TO_WIRE[type(change)](self, session_id, change)
         if len(updates) == 1:  # nearly always, and a comprehension costs as much as the rest
             return [params(session_id=session_id, update=updates[0])]
@@ -199,7 +204,13 @@ class Dialect:
         return read.session_id, self.UPDATES_FROM_WIRE[type(update)](self, update)
 
     def forget_session(self, session_id: str) -> None:
-        """Drop what is remembered of a session in order to tell it; for sessions that were closed."""
+        """Drop what is remembered of a session in order to tell it: it was closed, or is told from the beginning."""
+
+    def _failed(self, change: ToolCallChanged) -> ToolCallChanged:
+        self.lose("ended-without-result", change.call.id)
+        call = replace(change.call, status="failed", ended_without_result=False)
+        patch = ToolCallPatch(id=call.id) if isinstance(change.patch, ToolCallPiece) else change.patch
+        return ToolCallChanged(call=call, patch=replace(patch, status="failed"), created=change.created)
 
     def _exchange(self, asked: Asked) -> Exchange:
         exchange = self.EXCHANGES.get(type(asked))

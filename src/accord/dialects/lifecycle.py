@@ -8,7 +8,7 @@ from typing import Any, cast
 from accord.dialects.absent import known, told
 from accord.dialects.dialect import Dialect
 from accord.schema.values import UNSET, Wire
-from accord.session.capabilities import ClientCapabilities, Implementation, TerminalLogin
+from accord.session.capabilities import AgentCapabilities, ClientCapabilities, Implementation, TerminalLogin
 
 __all__ = [
     "can_open_terminal",
@@ -18,7 +18,23 @@ __all__ = [
     "info_from_wire",
     "info_to_wire",
     "marker",
+    "unstable",
+    "unstable_of",
 ]
+
+_UNSTABLE = {
+    "": {"providers": "providers"},
+    "session": {
+        "status": "session.status",
+        "title": "session.title",
+        "archive": "session.archive",
+        "system_prompt": "session.systemPrompt",
+        "subagents": "session.subagents",
+    },
+    "session.mcp": {"acp": "session.mcp.acp"},
+    "auth": {"status": "auth.status"},
+}
+"""Members that are in no published version, by the object they are in: kept as they come, and told as they came."""
 
 _OLDER_NAMES = {
     "sessionCapabilities": "session",
@@ -88,3 +104,19 @@ def can_open_terminal(dialect: Dialect, method: TerminalLogin) -> bool:
     if not dialect.client.terminal_login:
         dialect.lose("terminal-login", method.id)
     return dialect.client.terminal_login
+
+
+def unstable(can: AgentCapabilities, path: str) -> dict[str, Any]:
+    """The members of the object at this path that are in no published version."""
+    return {member: can.unstable[place] for member, place in _UNSTABLE[path].items() if place in can.unstable}
+
+
+def unstable_of(groups: Mapping[str, Any]) -> dict[str, Any]:
+    """What objects, by their path, say that is in no published version; `null` and `false` say nothing."""
+    found: dict[str, Any] = {}
+    for path, members in _UNSTABLE.items():
+        for member, place in members.items():
+            said = known(getattr(groups.get(path), member, None))
+            if said is not None and said is not False:
+                found[place] = {} if said is True else said
+    return found

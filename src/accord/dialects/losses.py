@@ -37,8 +37,15 @@ LOSSES: dict[str, LossRow] = {
             "a message changed, cleared, or given `_meta` later",
             "nothing; what is added at its end is told",
         ),
+        LossRow(
+            "prompt",
+            _ALL,
+            "the id or the place that an agent gives to a prompt which was told before, or that it did not accept it",
+            "nothing: the prompt stays as it was told",
+        ),
         LossRow("tool-call-cancelled", _BOTH, "the tool call status `cancelled`", "`failed`"),
         LossRow("tool-call-status", _V1, "the status `paused`, or one that is not known", "`in_progress`"),
+        LossRow("ended-without-result", _ALL, "that a tool call ended without a result", "`failed`"),
         LossRow("tool-kind", _V1, "a tool kind that v1 does not list", "`other`"),
         LossRow(
             "raw-cleared",
@@ -53,6 +60,12 @@ LOSSES: dict[str, LossRow] = {
             _BOTH,
             "a terminal that the agent shows",
             "the end of its output as text in the tool call",
+        ),
+        LossRow(
+            "client-terminal",
+            _BOTH,
+            "a terminal of another client, for a client that offers none",
+            "a line of text that names it",
         ),
         LossRow("diff-partial", _BOTH, "a diff known only as a patch", "the lines that the patch shows"),
         LossRow("diff-operation", _BOTH, "a diff that moves, copies, or has no text", "a line of text that says so"),

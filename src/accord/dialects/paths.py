@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 from accord.dialects.dialect import Dialect
 from accord.errors import InvalidParams, Malformed
+from accord.session.validation import is_absolute
 
-__all__ = ["absolute", "is_absolute", "line_number", "noted"]
-
-# POSIX, a drive letter, or UNC: the other side's system need not be ours (AMB-46).
-_ABSOLUTE = re.compile(r"/|[A-Za-z]:[\\/]|\\\\")
-
-
-def is_absolute(path: str) -> bool:
-    """Whether a path is absolute on some system."""
-    return _ABSOLUTE.match(path) is not None
+__all__ = ["absolute", "line_number", "noted"]
 
 
 def absolute(path: str, field: str) -> str:

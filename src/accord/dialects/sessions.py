@@ -12,6 +12,7 @@ from accord.dialects.paths import absolute
 from accord.errors import InvalidParams
 from accord.schema.values import UNSET
 from accord.schema.values import Unknown as UnknownOnWire
+from accord.session.entities import TokenUsage
 from accord.session.requests import (
     ListSessions,
     LoadSession,
@@ -24,7 +25,7 @@ from accord.session.requests import (
 from accord.session.servers import McpServer
 from accord.session.word import Unknown
 
-__all__ = ["PromptMapping", "SessionMapping"]
+__all__ = ["PromptMapping", "SessionMapping", "tokens_from_wire", "tokens_to_wire"]
 
 
 class SessionMapping:
@@ -153,3 +154,34 @@ class PromptMapping:
             if isinstance(block, Unknown):
                 raise InvalidParams("this agent takes no content of this type", field=f"prompt[{index}].type")
         return Prompt(session_id=params.session_id, content=content, meta=known(params.meta))
+
+
+def tokens_to_wire(schema: Any, usage: TokenUsage | None) -> Any:
+    """What a prompt took, if that is known."""
+    if usage is None:
+        return UNSET
+    return schema.Usage(
+        total_tokens=usage.total,
+        input_tokens=usage.input,
+        output_tokens=usage.output,
+        thought_tokens=told(usage.thought),
+        cached_read_tokens=told(usage.cached_read),
+        cached_write_tokens=told(usage.cached_write),
+        meta=told(usage.meta),
+    )
+
+
+def tokens_from_wire(usage: Any) -> TokenUsage | None:
+    """What a prompt took, if it was said."""
+    said = known(usage)
+    if said is None:
+        return None
+    return TokenUsage(
+        total=said.total_tokens,
+        input=said.input_tokens,
+        output=said.output_tokens,
+        thought=known(said.thought_tokens),
+        cached_read=known(said.cached_read_tokens),
+        cached_write=known(said.cached_write_tokens),
+        meta=known(said.meta),
+    )

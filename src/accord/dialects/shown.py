@@ -30,15 +30,13 @@ _ESCAPES = re.compile(
 class Shown:
     """One session's part of it."""
 
-    __slots__ = ("_calls", "_owing", "_told", "mode", "options", "plans", "questions", "terminals")
+    __slots__ = ("_calls", "_owing", "_told", "mode", "options", "plans", "terminals")
 
     def __init__(self) -> None:
         self.mode: str | None = None
         self.options: Sequence[Option] = ()
         self.plans: dict[str, Plan] = {}
         self.terminals: dict[str, Terminal] = {}
-        self.questions = 0
-        """How many tool calls were made up for permission requests."""
         self._calls: dict[str, ToolCall] = {}
         self._owing: set[str] = set()
         self._told: dict[tuple[str, str], int] = {}
@@ -133,6 +131,8 @@ class ShowingDialect(Dialect):
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self._shown: dict[str, Shown] = {}
+        self.questions = 0
+        """How many tool calls were made up for permission requests."""
 
     def shown(self, session_id: str) -> Shown:
         """What the client has been shown of a session."""

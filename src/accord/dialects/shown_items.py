@@ -45,9 +45,12 @@ class ShownItems:
 
     def _terminal_item(self, dialect: ShowingDialect, session_id: str, item: TerminalItem) -> Any:
         terminal = dialect.shown(session_id).terminals.get(item.terminal_id)
-        if terminal is None:
+        if terminal is not None:
+            return self._text_item(terminal_text(terminal))
+        if dialect.client.terminals:
             return self._terminal(terminal_id=item.terminal_id, meta=told(item.meta))
-        return self._text_item(terminal_text(terminal))
+        dialect.lose("client-terminal", item.terminal_id)  # AMB-18
+        return self._text_item(f"[terminal {item.terminal_id}]")
 
     def _text_item(self, text: str) -> Any:
         return self._content(content=self._text_block(text=text))

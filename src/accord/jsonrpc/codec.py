@@ -32,7 +32,7 @@ from accord.jsonrpc.messages import (
     Success,
 )
 
-__all__ = ["ARRAY", "BATCH_LIMIT", "NULL", "OBJECT", "decode", "encode", "kind_of"]
+__all__ = ["ARRAY", "BATCH_LIMIT", "NULL", "OBJECT", "check_numbers", "decode", "encode", "kind_of"]
 
 BATCH_LIMIT = 10_000
 """Entries that one batch may have. Without a bound, two bytes of garbage would cost a hundred bytes of answer."""
@@ -230,7 +230,7 @@ def encode(message: Message | list[Request | Notification]) -> bytes:
         # A number that is none was written as null, so only a frame with a null can hide one. Looking for that is cheap
         # in a small frame; a large one has few values for its size, and they are looked at directly.
         if len(frame) > _LARGE or _find_null(frame):
-            _check_numbers(message)
+            check_numbers(message)
     except UnicodeEncodeError:
         return _encode_mended(message)
     except Exception as error:  # a __wire__ may raise anything
@@ -259,7 +259,8 @@ def _encode_mended(message: object) -> bytes:
     return _without_lone_surrogates(text.encode())
 
 
-def _check_numbers(message: object) -> None:
+def check_numbers(message: object) -> None:
+    """ValueError for NaN and the infinities, which JSON does not have."""
     stack: list[Any] = [_to_builtins(message, lambda _: None)]
     while stack:
         value = stack.pop()

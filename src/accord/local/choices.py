@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from accord.local.own_files import locked, write_whole
+from accord.local.own_files import locked, make_directory, read_regular, write_whole
 from accord.local.written_paths import path_of
 
 __all__ = ["Choice", "Choices", "project_of"]
@@ -70,7 +70,7 @@ class Choices:
 
     def _read(self) -> _File:
         try:
-            file = msgspec.json.decode(self.path.read_bytes(), type=_File)
+            file = msgspec.json.decode(read_regular(self.path), type=_File)
         except (FileNotFoundError, NotADirectoryError):
             return _File()
         except (OSError, msgspec.DecodeError) as error:
@@ -83,7 +83,7 @@ class Choices:
 
     @contextmanager
     def _changing(self) -> Generator[_File]:
-        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_directory(self.path.parent)
         with locked(self.path.with_name(f"{self.path.name}.lock")):
             file = self._read()
             yield file

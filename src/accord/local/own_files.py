@@ -1,22 +1,74 @@
-"""Small files of the user's own: replaced in one step, and changed by one program at a time. These calls block."""
+"""Small files of the user's own: opened only when they are files, replaced in one step, changed by one program at a time.
+
+Law: what stands in the place of a file and is none (a FIFO, a device, a socket, a directory) is refused at once, and not
+waited for, read or replaced. These calls block no longer than the disk does.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import sys
 import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
-__all__ = ["locked", "write_whole"]
+__all__ = ["check_regular", "locked", "make_directory", "open_regular", "read_regular", "write_whole"]
+
+_PATIENCE = 2.0
+_LARGEST = 64 * 1024 * 1024
+_PIECE = 1024 * 1024
+# Opened so, a FIFO waits for nobody, and a terminal does not become ours.
+_AT_ONCE: int = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
+_KINDS = [
+    (stat.S_ISFIFO, "a FIFO"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+]
+
+
+def check_regular(path: Path) -> bool:
+    """Whether the file is there; OSError when something is, and it is not a regular file. Links are followed."""
+    try:
+        _check(path.stat(), path)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+@contextmanager
+def open_regular(path: Path) -> Generator[BinaryIO]:
+    """A regular file, for reading; OSError says what else it is."""
+    _check(path.stat(), path)  # to open a device may do something to it already
+    descriptor = os.open(path, os.O_RDONLY | _AT_ONCE)
+    with open(descriptor, "rb") as file:  # noqa: PTH123  # a descriptor has no path
+        _check(os.fstat(descriptor), path)  # it may have become something else since
+        yield file
+
+
+def read_regular(path: Path, largest: int = _LARGEST) -> bytes:
+    """All of a regular file; OSError for anything else, and for one that is larger than that many bytes."""
+    with open_regular(path) as file:
+        pieces, room = [b""], largest + 1
+        while room > 0 and (piece := file.read(min(room, _PIECE))):  # to ask for all takes the room for all
+            pieces.append(piece)
+            room -= len(piece)
+        content = b"".join(pieces)
+    if len(content) > largest:
+        raise OSError(errno.EFBIG, f"it is larger than {_size(largest)}", str(path))
+    return content
 
 
 def write_whole(path: Path, content: bytes, *, is_durable: bool = True) -> None:
     """Whoever reads finds the old content or the new one; nobody but the user may read it."""
-    beside = path.with_name(f"{path.name}.{os.getpid()}")
+    check_regular(path)
+    beside = path.with_name(f"{path.name}.{os.urandom(8).hex()}")
     try:
-        with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:  # noqa: PTH123
+        with open(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _AT_ONCE, 0o600), "wb") as file:  # noqa: PTH123
             file.write(content)
             if is_durable:
                 file.flush()
@@ -28,19 +80,41 @@ def write_whole(path: Path, content: bytes, *, is_durable: bool = True) -> None:
         raise
 
 
+def make_directory(path: Path) -> None:
+    """Make a directory, and those above it that are missing, for the user alone: `mkdir` lets all others into those."""
+    if not path.parent.exists():
+        make_directory(path.parent)
+    path.mkdir(mode=0o700, exist_ok=True)
+
+
 @contextmanager
-def locked(path: Path, patience: float | None = None) -> Generator[None]:
+def locked(path: Path, patience: float = _PATIENCE) -> Generator[None]:
     """Hold the lock of this name, which the end of the program frees as well; TimeoutError when others hold it for longer than that."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
+    check_regular(path)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | _AT_ONCE, 0o600)
     try:
-        end = None if patience is None else time.monotonic() + patience
+        _check(os.fstat(descriptor), path)
+        end = time.monotonic() + patience
         while not _could_take(descriptor):
-            if end is not None and time.monotonic() > end:
-                raise TimeoutError(f"{path} is locked")
+            if time.monotonic() > end:
+                raise TimeoutError(errno.ETIMEDOUT, "another program holds its lock", str(path))
             time.sleep(0.01)
         yield
     finally:
         os.close(descriptor)
+
+
+def _check(status: os.stat_result, path: Path) -> None:
+    if stat.S_ISREG(status.st_mode):
+        return
+    if stat.S_ISDIR(status.st_mode):
+        raise OSError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    kind = next((name for is_kind, name in _KINDS if is_kind(status.st_mode)), "something else")
+    raise OSError(errno.EINVAL, f"it is not a regular file, but {kind}", str(path))
+
+
+def _size(count: int) -> str:
+    return f"{count // 2**20} MiB" if count >= 2**20 else f"{count // 2**10} KiB"
 
 
 def _could_take(descriptor: int) -> bool:

@@ -121,7 +121,7 @@ class Roots:
     def __init__(self, directories: Iterable[PathLike] = ()) -> None:
         self.directories: list[Path] = []
         for directory in directories:
-            if not os.path.isabs(directory):  # noqa: PTH117  # the same rule as for what is asked
+            if not _is_nameable(directory) or not os.path.isabs(directory):  # noqa: PTH117  # the same rule as for what is asked
                 raise ValueError(f"a root must be an absolute path, not {os.fspath(directory)!r}")
             self.directories.append(Path(os.path.realpath(directory)))
 
@@ -130,12 +130,31 @@ class Roots:
         both.directories = [*self.directories, *other.directories]
         return both
 
+    def search_path(self, path: str) -> str:
+        """A PATH without what is inside, and without what depends on where a program starts.
+
+        What may be written here must not become a program that is started without a question.
+        """
+        directories = [each for each in path.split(os.pathsep) if os.path.isabs(each)]  # noqa: PTH117  # as it is written
+        real = [(each, Path(os.path.realpath(each))) for each in directories]
+        return os.pathsep.join(
+            each for each, place in real if not any(place.is_relative_to(root) for root in self.directories)
+        )
+
     def place(self, path: str, scope: str, field: str = "path") -> Place:
         """Where the path really leads; `Denied` for the scope when that is not inside. It looks at the disk."""
-        if "\0" in path or not os.path.isabs(path):  # noqa: PTH117  # AMB-46: of this system, not of any
+        if not _is_nameable(path) or not os.path.isabs(path):  # noqa: PTH117  # AMB-46: of this system, not of any
             raise InvalidParams("must be an absolute path on this system", field=field)
         real = Path(os.path.realpath(path))
         for root in self.directories:
             if real.is_relative_to(root):
                 return Place(path, root, real.relative_to(root).parts)
         raise Denied(f"{scope} outside the session's directories: {path}")
+
+
+def _is_nameable(path: PathLike) -> bool:
+    """Whether the system can be asked about it at all; a NUL or half of a character is in no name of a file."""
+    try:
+        return b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        return False

@@ -1,4 +1,4 @@
-"""Requests of the other side, from their arrival to the one answer each of them gets."""
+"""Requests of the other side, from their arrival to the one answer each of them gets; and what notifications lead to."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from accord.errors import InternalError, RequestCancelled, RequestFailed
 from accord.jsonrpc.conversation import Conversation, Incoming
 from accord.jsonrpc.events import OpenBatch
 from accord.peer.flow import Flow
+from accord.peer.limited_log import LimitedLog
 
 __all__ = ["Answer", "Answering", "correlation_id"]
 
@@ -53,11 +54,15 @@ class Answering:
 
     loop: asyncio.AbstractEventLoop  # set when the connection opens
 
-    def __init__(self, conversation: Conversation, flow: Flow, send: Callable[[bytes], None]) -> None:
+    def __init__(
+        self, conversation: Conversation, flow: Flow, send: Callable[[bytes], None], limited: LimitedLog
+    ) -> None:
         self._conversation = conversation
         self._flow = flow
         self._send = send
+        self._limited = limited
         self._services: dict[Incoming, _Service] = {}
+        self._attending: set[asyncio.Task[None]] = set()
         self._size = 0
         self._after: dict[OpenBatch, list[Callable[[], object]]] = {}  # what waits for the array of a batch to be sent
 
@@ -68,8 +73,20 @@ class Answering:
             return
         service = self._services[incoming] = _Service(incoming, work)
         service.task = self.loop.create_task(self._serve(service))
-        self._size += service.size
-        self._flow.open_requests(len(self._services), self._size)
+        self._grow(service.size)
+
+    def attend(self, method: str, size: int, work: Coroutine[Any, Any, Any]) -> None:
+        """Do what a notification leads to. It counts as a request does: nobody can make us hold any number of them."""
+
+        def attended(task: asyncio.Task[None]) -> None:
+            work.close()  # it may never have begun
+            self._attending.discard(task)
+            self._grow(-size)
+
+        task = self.loop.create_task(self._attend(method, work))
+        self._attending.add(task)
+        task.add_done_callback(attended)
+        self._grow(size)
 
     def cancel(self, incoming: Incoming) -> None:
         """The other side would like the request to end early; whatever comes of that is its answer."""
@@ -81,24 +98,30 @@ class Answering:
         """End all of them."""
         for service in list(self._services.values()):
             self._cancel(service)
+        for task in self._attending:
+            task.cancel()
 
     def includes(self, task: asyncio.Task[Any] | None) -> bool:
         """Whether a task is one of those that answer."""
-        return any(service.task is task for service in self._services.values())
+        return task in self._tasks()
+
+    async def all_answered(self) -> None:
+        """Wait until every request has its answer, and every notification what it leads to."""
+        while tasks := self._tasks():
+            await asyncio.wait(tasks)
 
     async def ended(self, grace: float) -> None:
         """Wait until all have ended, but no longer than `grace` seconds."""
-        tasks = [service.task for service in self._services.values() if service.task is not None]
-        if tasks:
+        if tasks := self._tasks():
             _, stuck = await asyncio.wait(tasks, timeout=grace)
             for task in stuck:
-                log.warning("a handler goes on although it was cancelled: %r", task)
+                self._limited.warning(log, "a handler goes on although it was cancelled: %s", task)
 
     def failed(self, incoming: Incoming, error: BaseException) -> None:
         """Answer with an error; what is not meant for the other side stays in our log (RPC-37, FN-41)."""
         if not isinstance(error, RequestFailed) or error.was_received:
             name = correlation_id()
-            log.error("%s failed (correlation id %s)", incoming.method, name, exc_info=error)
+            self._limited.failure(log, error, "%s failed (correlation id %s)", incoming.method, name)
             error = InternalError(name)
         self._answered(incoming, self._conversation.fail(incoming, error))
 
@@ -117,6 +140,19 @@ class Answering:
         finally:
             self._forget(incoming)
 
+    async def _attend(self, method: str, work: Coroutine[Any, Any, Any]) -> None:
+        try:
+            await work
+        except Exception as error:  # noqa: BLE001  # nobody waits for it
+            self._limited.failure(log, error, "the handler of %s failed", method)
+
+    def _tasks(self) -> list[asyncio.Task[None]]:
+        return [*(service.task for service in self._services.values() if service.task is not None), *self._attending]
+
+    def _grow(self, size: int) -> None:
+        self._size += size
+        self._flow.open_requests(len(self._services) + len(self._attending), self._size)
+
     def _cancel(self, service: _Service) -> None:
         if service.task is not None:
             service.task.cancel()
@@ -126,8 +162,7 @@ class Answering:
             self._forget(service.incoming)
 
     def _forget(self, incoming: Incoming) -> None:
-        self._size -= self._services.pop(incoming).size
-        self._flow.open_requests(len(self._services), self._size)
+        self._grow(-self._services.pop(incoming).size)
 
     def _succeeded(self, incoming: Incoming, result: Any) -> None:
         then = None
@@ -137,7 +172,10 @@ class Answering:
 
     def _answered(self, incoming: Incoming, frame: bytes | None, then: Callable[[], object] | None = None) -> None:
         if incoming.failure is not None:
-            log.error("the answer to %s could not be encoded", incoming.method, exc_info=incoming.failure)
+            name, cause = incoming.failure.correlation_id, incoming.failure.__cause__ or incoming.failure
+            self._limited.failure(
+                log, cause, "the answer to %s could not be encoded (correlation id %s)", incoming.method, name
+            )
             then = None
         batch = incoming.batch
         following = [] if batch is None else self._after.pop(batch, [])
@@ -153,5 +191,5 @@ class Answering:
     def _follow(self, incoming: Incoming, follow: Callable[[], object]) -> None:
         try:
             follow()
-        except Exception:
-            log.exception("what was to follow the answer to %s failed", incoming.method)
+        except Exception as error:  # noqa: BLE001  # the answer has left
+            self._limited.failure(log, error, "what was to follow the answer to %s failed", incoming.method)

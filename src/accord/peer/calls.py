@@ -59,8 +59,8 @@ class Call:
         if self._on_answer is not None:
             try:
                 self._on_answer(outcome)
-            except Exception:
-                log.exception("the answer to %s could not be taken in", self.method)
+            except Exception as error:  # noqa: BLE001  # whoever awaits it still gets it
+                self._peer.limited_log.failure(log, error, "the answer to %s could not be taken in", self.method)
         if self.future.done():  # whoever waited was cancelled, and must not be given anything to keep
             return
         if isinstance(outcome, AccordError):

@@ -20,4 +20,5 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     open_requests_hard: int = 65536
     open_request_bytes_hard: int = 256 * MIB
     malformed_in_a_row: int = 1000
+    answer_grace_seconds: float = 2.5
     close_grace_seconds: float = 5.0

@@ -8,6 +8,7 @@ Laws:
 - Every request received is answered exactly once; every request sent ends: with its answer, its deadline, or the end
   of the connection and the reason for that.
 - What is sent leaves in the order of the calls.
+- When the other side falls silent, what it has asked before is answered, then the connection ends.
 - Whoever calls `aclose`, the transport is opened and closed by one and the same task.
 """
 
@@ -38,11 +39,13 @@ from accord.peer.answering import Answering, correlation_id
 from accord.peer.calls import Call, OnAnswer, OnResult, outcome_of
 from accord.peer.flow import Flow
 from accord.peer.inbox import Inbox, Merging
+from accord.peer.lifetime import Lifetime
+from accord.peer.limited_log import LimitedLog
 from accord.peer.limits import Limits
 from accord.peer.refusals import Refusals
 from accord.transports.transport import Transport
 
-__all__ = ["Call", "FrameObserver", "Peer", "Receive", "TakeFrame"]
+__all__ = ["Call", "Finish", "FrameObserver", "Peer", "Receive", "TakeFrame"]
 
 log = logging.getLogger("accord.peer")
 
@@ -50,11 +53,15 @@ T = TypeVar("T")
 
 Receive: TypeAlias = Callable[[RequestReceived | NotificationReceived], Coroutine[Any, Any, Any] | None]
 """Called by the reader for each message, in wire order; must not wait. For a request it returns what will answer it:
-a coroutine, whose result is the answer. It may raise a RequestFailed instead."""
+a coroutine, whose result is the answer. It may raise a RequestFailed instead. For a notification it may return what is
+done about it, and is waited for by nobody."""
 
 TakeFrame: TypeAlias = Callable[[bytes], bool]
 """Called by the reader with each frame before anything else is; must not wait. True when the frame was a well-formed
 notification that has been taken in; any other is read by all the rules."""
+
+Finish: TypeAlias = Callable[[], Coroutine[Any, Any, None] | None]
+"""Called when the other side will say no more, but may still hear; what it returns is done before the connection closes."""
 
 FrameObserver: TypeAlias = Callable[[Literal["sent", "received"], bytes], None]
 
@@ -70,6 +77,7 @@ class Peer:
         limits: Limits | None = None,
         on_frame: FrameObserver | None = None,
         on_closed: Callable[[ConnectionClosed], None] | None = None,
+        finish: Finish | None = None,
     ) -> None:
         self.limits = limits or Limits()
         self.batches_allowed = True
@@ -79,18 +87,20 @@ class Peer:
         """What is asked first about each frame, for those who know of a short cut."""
         self._on_frame = on_frame
         self._on_closed = on_closed
+        self._finish = finish
         self._conversation = Conversation(correlation_ids=iter(correlation_id, ""))
         self._flow = Flow(transport, self.limits, self._fail, lambda: self._conversation.is_owed)
-        self._answering = Answering(self._conversation, self._flow, self._reply)
-        self._refusals = Refusals(self.limits.malformed_in_a_row, self._flow.rest, self._fail)
+        self.limited_log = LimitedLog()
+        """For every line that the other side can cause, as often as it likes."""
+        self._answering = Answering(self._conversation, self._flow, self._reply, self.limited_log)
+        self._refusals = Refusals(self.limits.malformed_in_a_row, self.limited_log, self._flow.rest, self._fail)
         self._calls: dict[int, Call] = {}
         self._inboxes: list[Inbox[Any]] = []
         self._is_open = True
         self._closed: ConnectionClosed | None = None
-        self._close_requested = asyncio.Event()
-        self._owner: asyncio.Task[None] | None = None
+        self._silence: ConnectionClosed | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._opening: asyncio.Task[None] | None = None
+        self._lifetime = Lifetime(transport, self._answering, self.limits, self._ends, self.connection_lost)
 
     def agree(self, *, odd_ids_allowed: bool, batches_allowed: bool) -> None:
         """What the agreed version allows; until then, everything JSON-RPC does."""
@@ -105,69 +115,18 @@ class Peer:
 
     async def open(self) -> None:
         """Open the transport and begin to read. Once: a connection that has ended stays ended."""
-        if self._owner is not None:
-            raise RuntimeError("a peer is opened only once; make another one")
         # Kept, because asking for the running loop costs a system call in Python 3.11.
         self._loop = self._answering.loop = asyncio.get_running_loop()
-        opened: asyncio.Future[None] = self._loop.create_future()
-        self._owner = asyncio.create_task(self._own(opened), name="accord connection")
-        try:
-            await opened
-        except asyncio.CancelledError:
-            await self.aclose()
-            raise
-
-    async def _own(self, opened: asyncio.Future[None]) -> None:
-        try:
-            await self._open_transport()
-            if not opened.done():
-                opened.set_result(None)
-            await self._close_requested.wait()
-        except Exception as error:  # noqa: BLE001  # whoever opens gets it raised
-            if not opened.done():
-                opened.set_exception(error)
-        finally:
-            self._is_open = False
-            self._answering.cancel_all()
-            await self._answering.ended(self.limits.close_grace_seconds)
-            try:
-                await self._transport.aclose()
-            except Exception:
-                log.exception("closing the transport failed")
-            self.connection_lost(ConnectionClosed("closed by this side"))
-            if not opened.done():
-                opened.cancel()
-
-    async def _open_transport(self) -> None:
-        owner = asyncio.current_task()
-        assert owner is not None
-        self._opening = owner
-        try:
-            if not self._close_requested.is_set():
-                await self._transport.open(self)
-        except asyncio.CancelledError:
-            if not self._close_requested.is_set():
-                raise
-            owner.uncancel()
-        finally:
-            self._opening = None
-        if self._close_requested.is_set() and self._closed is None:
-            raise ConnectionClosed("closed before it was open")
+        await self._lifetime.open(self)
 
     async def aclose(self) -> None:
         """Close the connection. Safe to call twice, and from any task; a handler that calls it is itself ended."""
         self._is_open = False
-        if self._opening is not None and not self._close_requested.is_set():
-            self._opening.cancel()
-        self._close_requested.set()
-        owner = self._owner
-        if owner is not None and not self._answering.includes(asyncio.current_task()):
-            await asyncio.wait((owner,))
+        await self._lifetime.aclose()
 
     async def wait_closed(self) -> ConnectionClosed:
         """Wait until the connection has ended, by either side; tells why."""
-        if self._owner is not None:
-            await asyncio.wait((self._owner,))
+        await self._lifetime.ended()
         return self._closed or ConnectionClosed("it was never opened")
 
     async def __aenter__(self) -> Self:
@@ -196,7 +155,7 @@ class Peer:
         return self._asked(method, params, on_answer, None)
 
     def _asked(self, method: str, params: Any, on_answer: OnAnswer | None, take: OnResult[Any] | None) -> Call:
-        self._check_open()
+        self._check_answerable()
         id, frame = self._conversation.request(method, params)
         call = self._calls[id] = Call(self, id, method, on_answer, take)
         self._send(frame)
@@ -236,7 +195,7 @@ class Peer:
 
         Only for peers of v1 and the v2 draft; the methods that change what may come next are refused (RPC-63).
         """
-        self._check_open()
+        self._check_answerable()
         if not self.batches_allowed:
             raise ValueError("the version agreed on has no batches: send the messages one by one")
         ids, frame = self._conversation.batch(entries)
@@ -302,8 +261,9 @@ class Peer:
             pressed=self._flow.inbox_pressed,
             overflowed=self._flow.inbox_overflowed,
         )
-        if self._closed is not None:
-            inbox.close(self._closed_again())
+        over = self._closed or self._silence
+        if over is not None:
+            inbox.close(over.again())
         self._inboxes.append(inbox)
         return inbox
 
@@ -315,8 +275,7 @@ class Peer:
 
     def frames_received(self, frames: Sequence[bytes]) -> None:
         """Called by the transport, with frames in wire order."""
-        receive, take = self._conversation.receive, self.take_frame
-        on_frame = self._on_frame
+        receive, take, on_frame = self._conversation.receive, self.take_frame, self._on_frame
         for frame in frames:
             if on_frame is not None:
                 self._observe("received", frame)
@@ -324,15 +283,18 @@ class Peer:
                 try:
                     if take(frame):
                         continue
-                except Exception:
-                    log.exception("a notification could not be taken in")
+                except Exception as error:  # noqa: BLE001  # it costs one message, not the connection
+                    self._refusals.not_taken_in("a notification", error)
                     continue
             for event in receive(frame):
                 if type(event) is NotificationReceived:
                     try:
-                        self._receive(event)
-                    except Exception:
-                        log.exception("%s could not be taken in", event.method)
+                        work = self._receive(event)
+                    except Exception as error:  # noqa: BLE001  # it costs one message, not the connection
+                        self._refusals.not_taken_in(event.method, error)
+                    else:
+                        if work is not None:
+                            self._answering.attend(event.method, len(memoryview(event.params)), work)
                 else:
                     self._received(event, frame)
         if self._refusals.in_a_row:
@@ -359,7 +321,7 @@ class Peer:
                 self._reply(answer)
                 self._refusals.add(frame, reason, is_malformed=is_malformed)
             case Ignored(reason=reason, is_normal=is_normal):
-                log.log(logging.DEBUG if is_normal else logging.WARNING, "ignored: %s", reason)
+                self._refusals.ignored(reason, is_normal=is_normal)
             case Notification():
                 self._receive(event)
 
@@ -374,25 +336,41 @@ class Peer:
         self._refusals.add(b"", error.reason, is_malformed=True)
         self._refusals.heard(1)
 
+    def input_ended(self, reason: ConnectionClosed) -> None:
+        """Called by the transport: nothing more comes. What was read is answered, then the connection is closed."""
+        if self._closed is None and self._silence is None:
+            work = None if self._finish is None else self._finish()
+            self._silence = reason
+            self._end_waits(reason)
+            self._lifetime.finish(work)
+
     def connection_lost(self, reason: ConnectionClosed) -> None:
         """Called by the transport, last: every wait ends now, with the reason (FN-10)."""
         if self._closed is not None:
             return
-        self._closed = reason
+        self._closed = self._silence or reason
         self._is_open = False
+        self.limited_log.close()
         self._conversation.hang_up()
-        for id in list(self._calls):
-            self._settle(id, self._closed_again())
-        for inbox in self._inboxes:
-            inbox.close(self._closed_again())
+        if self._silence is None:
+            self._end_waits(reason)
         self._flow.end()
         self._answering.cancel_all()
-        self._close_requested.set()
-        if self._on_closed is not None:
+        self._lifetime.lose()
+
+    def _end_waits(self, reason: ConnectionClosed) -> None:
+        for id in list(self._calls):
+            self._settle(id, reason.again())
+        if self._on_closed is not None:  # before the inboxes are closed: it may have something to put into them
             try:
                 self._on_closed(reason)
             except Exception:
                 log.exception("what was to be told of the end failed")
+        for inbox in self._inboxes:
+            inbox.close(reason.again())
+
+    def _ends(self) -> None:
+        self._is_open = False
 
     def send_paused(self) -> None:
         """Called by the transport when it holds enough unsent bytes."""
@@ -429,19 +407,16 @@ class Peer:
 
     def _check_open(self) -> None:
         if not self._is_open:
-            raise ConnectionClosed("closed by this side") if self._closed is None else self._closed_again()
+            raise ConnectionClosed("closed by this side") if self._closed is None else self._closed.again()
 
-    def _closed_again(self) -> ConnectionClosed:
-        # A fresh one for each who waits: a raised exception collects the frames of everybody who raised it.
-        known = self._closed
-        assert known is not None
-        error = ConnectionClosed(known.reason, known.exit_code, known.stderr_tail)
-        error.__cause__ = known.__cause__
-        return error
+    def _check_answerable(self) -> None:
+        self._check_open()
+        if self._silence is not None:
+            raise self._silence.again()
 
     def _observe(self, direction: Literal["sent", "received"], frame: bytes) -> None:
         assert self._on_frame is not None
         try:
             self._on_frame(direction, frame)
-        except Exception:
-            log.exception("the frame observer failed")
+        except Exception as error:  # noqa: BLE001  # it only looks on
+            self.limited_log.failure(log, error, "the frame observer failed")

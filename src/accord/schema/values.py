@@ -34,6 +34,7 @@ __all__ = [
     "Lenient",
     "LenientItems",
     "Marker",
+    "Most",
     "NullIsEmpty",
     "Nullable",
     "Open",
@@ -44,6 +45,7 @@ __all__ = [
     "UnsetType",
     "ValidItems",
     "Wire",
+    "check_uint64",
 ]
 
 
@@ -111,6 +113,16 @@ class Known(Marker):
         self.closed = closed
 
 
+class Most(Marker):
+    """The largest integer that is allowed, where msgspec can't say it."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: int) -> None:
+        super().__init__("Most")
+        self.value = value
+
+
 class Alias(Marker):
     """An older spelling of a key, read when the right one is missing; never written."""
 
@@ -165,8 +177,16 @@ else:
 
 UInt16: TypeAlias = Annotated[int, Meta(ge=0, le=2**16 - 1)]
 UInt32: TypeAlias = Annotated[int, Meta(ge=0, le=2**32 - 1)]
-UInt64: TypeAlias = Annotated[int, Meta(ge=0)]  # msgspec's bounds are 64-bit signed, so the upper one can't be said
+# msgspec's bounds are 64-bit signed: the upper one is for the walk, and for the struct that holds such a number.
+UInt64: TypeAlias = Annotated[int, Meta(ge=0), Most(2**64 - 1)]
 Int64: TypeAlias = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+
+
+def check_uint64(*values: object) -> None:
+    """For the `__post_init__` of a struct: refuse what is beyond 64 bits."""
+    for value in values:
+        if isinstance(value, int) and value >= 2**64:
+            raise ValueError("number out of range")
 
 
 class Wire(msgspec.Struct, kw_only=True, rename="camel", gc=False):

@@ -26,6 +26,7 @@ from accord.schema.values import (
     Alias,
     DefaultTag,
     Known,
+    Most,
     Unknown,
 )
 
@@ -139,6 +140,7 @@ def _scalar(admitted: list[tuple[Any, Metadata]], strict: bool) -> Walk:
     expected: Any = Union[members]
     plain = _plain(admitted, strict)
     literals = [str(value) for member, _ in admitted if get_origin(member) is Literal for value in get_args(member)]
+    most = _first((entry for _, about in admitted for entry in about), Most)
     known = next((entry for _, about in admitted for entry in about if strict and isinstance(entry, Known)), None)
 
     def walk(value: Any, path: Path, notes: Notes) -> Any:
@@ -150,6 +152,8 @@ def _scalar(admitted: list[tuple[Any, Metadata]], strict: bool) -> Walk:
             _refuse(path, _own_words(error, literals))
         except OverflowError:
             _refuse(path, "number out of range")
+        if most is not None and isinstance(value, int) and value > most.value:
+            _refuse(path, f"expected `int` <= {most.value}")
         if known is not None and isinstance(value, str):
             own = value.startswith("_") and not known.closed
             if value not in known.values and not own:

@@ -15,12 +15,14 @@ __all__ = [
     "AuthMethod",
     "ClientCapabilities",
     "Implementation",
+    "LoginVariable",
     "TerminalLogin",
+    "VariableLogin",
 ]
 
 
 class Implementation(Word):
-    """Which program this is. Nothing may be decided by it."""
+    """Which program this is. Nothing that the protocol says is decided by it."""
 
     name: str
     version: str
@@ -49,7 +51,8 @@ class ClientCapabilities(Word):
 class AgentCapabilities(Word):
     """What the agent offers; everything defaults to off.
 
-    In v2 `sessions` brings list, resume, replay and close with it.
+    In v2 `sessions` brings list, resume, replay and close with it. `unstable` holds, as it came, what is offered beyond
+    the published versions, by its dotted path in v2, such as `providers` and `session.title`.
     `group_meta` holds the `_meta` of nested capability objects by their dotted wire path.
     """
 
@@ -68,6 +71,7 @@ class AgentCapabilities(Word):
     mcp_http: bool = False
     mcp_sse: bool = False
     logout: bool = False
+    unstable: dict[str, Any] = {}
     group_meta: dict[str, dict[str, Any]] = {}
 
 
@@ -89,4 +93,23 @@ class TerminalLogin(Word, tag_field="type", tag="terminal"):
     env: dict[str, str] = {}
 
 
-AuthMethod: TypeAlias = AgentLogin | TerminalLogin | Unknown
+class LoginVariable(Word):
+    """An environment variable that a login needs; `secret` values are not to be shown."""
+
+    name: str
+    label: str | None = None
+    secret: bool = True
+    optional: bool = False
+
+
+class VariableLogin(Word, tag_field="type", tag="env_var"):
+    """A login by variables that the agent finds in its environment when it starts; once published, and still in use."""
+
+    id: str
+    name: str
+    variables: list[LoginVariable] = []
+    description: str | None = None
+    link: str | None = None
+
+
+AuthMethod: TypeAlias = AgentLogin | TerminalLogin | VariableLogin | Unknown

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TypeAlias, TypeGuard
 
 from accord.session.word import Unknown, Word
@@ -18,6 +18,8 @@ __all__ = [
     "ResourceLink",
     "Text",
     "is_plain",
+    "newest_of",
+    "paragraphs",
     "readable",
     "text_of",
 ]
@@ -121,6 +123,31 @@ def _readable(block: Content) -> str:
             return f"[{block.mime_type}]"
         case _:
             return f"[{block.tag}]"
+
+
+def paragraphs(blocks: Iterable[Content]) -> list[Content]:
+    """A prompt's blocks with a blank line between texts that follow each other: nobody wrote them as one line."""
+    spaced: list[Content] = []
+    for block in blocks:
+        if type(block) is Text and spaced and type(spaced[-1]) is Text:
+            spaced.append(Text("\n\n"))
+        spaced.append(block)
+    return spaced
+
+
+def newest_of(prompt: list[Content], cancelled: Sequence[Content]) -> list[Content]:
+    """A prompt without the blocks it begins with that only repeat what was cancelled, if there is text behind them.
+
+    Some clients send what had no answer again, before what the user wrote now. Text that stands alone is asked for anew.
+    """
+    known = [_plain(block) for block in cancelled]
+    begin = next((number for number, block in enumerate(prompt) if _plain(block) not in known), len(prompt))
+    newer = prompt[begin:]
+    return newer if any(type(block) is Text and block.text.strip() for block in newer) else prompt
+
+
+def _plain(block: Content) -> Content:
+    return Text(block.text.strip()) if type(block) is Text else block
 
 
 def is_plain(block: Content) -> TypeGuard[Text]:

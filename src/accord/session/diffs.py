@@ -7,12 +7,12 @@ takes what it understands and never fails: a patch only illustrates the list of 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from accord.session.entities import FileChange, Patch
 from accord.session.matching import LineMatcher
 
-__all__ = ["GIT_PATCH", "git_patch", "read_git_patch", "texts_of_patch"]
+__all__ = ["GIT_PATCH", "git_patch", "read_git_patch", "texts_after_patch", "texts_of_patch"]
 
 GIT_PATCH = "git_patch"
 
@@ -25,6 +25,8 @@ _UNESCAPES = {letter: code for code, letter in _ESCAPES.items()}
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _ESCAPED = re.compile(r"\\([0-7]{3}|.)")
 _HUNK = re.compile(r"@@ -\d+(?:,(\d{1,12}))? \+\d+(?:,(\d{1,12}))? @@")
+_PLACED_HUNK = re.compile(r"@@ -(\d{1,12})(?:,(\d{1,12}))? \+\d{1,12}(?:,(\d{1,12}))? @@")
+_HEADER = re.compile(r"=*|index [0-9a-f]+\.\.[0-9a-f]+(?: [0-7]{6})?|(?:new|deleted) file mode [0-7]{6}")
 
 
 def git_patch(path: str, old_text: str | None, new_text: str | None) -> str:
@@ -76,6 +78,78 @@ def read_git_patch(text: str) -> list[FileChange]:
             sections[-1].read_header(line)
     changes = [section.change() for section in sections]
     return [change for change in changes if change is not None]
+
+
+def texts_after_patch(text: str, old_text: Callable[[str], str | None]) -> dict[str, str] | None:
+    """By path, what each file becomes by a patch; None if it does not fit `old_text`, or holds anything but changes."""
+    lines, place = _lines(text), 0
+    files: dict[str, _PatchedFile] = {}
+    while place < len(lines):
+        line = lines[place].rstrip("\r\n")
+        place += 1
+        if line.startswith("--- ") and place < len(lines) and lines[place].startswith("+++ "):
+            labels = line[4:], lines[place].rstrip("\r\n")[4:]
+            name = _name(labels[1]) or _name(labels[0]) or ""
+            old = old_text(name)
+            if old is None or name in files or any(label.partition("\t")[2] for label in labels):
+                return None
+            files[name] = _PatchedFile(_lines(old))
+            place += 1
+        elif files and (hunk := _PLACED_HUNK.fullmatch(line)):
+            file = next(reversed(files.values()))
+            end = file.take(lines, place, int(hunk[1]), int(hunk[2] or 1), int(hunk[3] or 1))
+            if end is None:
+                return None
+            place = end
+        elif not _HEADER.fullmatch(line) and not _names_files(line, old_text):
+            return None
+    return {name: file.text for name, file in files.items()} if files else None
+
+
+def _names_files(header: str, old_text: Callable[[str], str | None]) -> bool:
+    """Whether a line does no more than name files that there are."""
+    if header.startswith("Index: "):
+        return old_text(header[7:]) is not None
+    names = _names_of_header(header[11:]) if header.startswith("diff --git ") else (None, None)
+    return all(name is not None and old_text(name) is not None for name in names)
+
+
+class _PatchedFile:
+    """A file while a patch is laid over it."""
+
+    def __init__(self, old: list[str]) -> None:
+        self._old = old
+        self._at = 0
+        self._new: list[str] = []
+
+    @property
+    def text(self) -> str:
+        return "".join([*self._new, *self._old[self._at :]])
+
+    def take(self, lines: list[str], place: int, start: int, old_left: int, new_left: int) -> int | None:
+        """Take the hunk whose lines begin at `place`; the place of the line after it, or None if it does not fit."""
+        start -= 1 if old_left else 0
+        if not self._at <= start <= len(self._old):
+            return None
+        self._new += self._old[self._at : start]
+        self._at = start
+        while place < len(lines) and (old_left > 0 or new_left > 0 or lines[place] == _NO_NEWLINE):
+            sign, text = lines[place][:1], lines[place][1:]
+            place += 1
+            if sign == "\\":
+                continue
+            if sign not in (" ", "-", "+"):
+                return None
+            if lines[place : place + 1] == [_NO_NEWLINE]:
+                text = text.removesuffix("\n")
+            if sign in (" ", "-"):
+                if self._at >= len(self._old) or self._old[self._at] != text:
+                    return None
+                self._at, old_left = self._at + 1, old_left - 1
+            if sign in (" ", "+"):
+                self._new.append(text)
+                new_left -= 1
+        return place if old_left == new_left == 0 else None
 
 
 class _Section:

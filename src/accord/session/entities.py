@@ -15,6 +15,16 @@ import msgspec
 from accord.session.content import Content
 from accord.session.growing import Items, Output
 from accord.session.message import AGENT, THOUGHT, USER, Message
+from accord.session.vocabulary import (
+    CompactionStatus,
+    NoticeSeverity,
+    OptionCategory,
+    PlanPriority,
+    PlanStatus,
+    StopReason,
+    ToolKind,
+    ToolStatus,
+)
 from accord.session.word import Unknown, Word
 
 __all__ = [
@@ -45,6 +55,7 @@ __all__ = [
     "Terminal",
     "TerminalItem",
     "TerminalSize",
+    "TokenUsage",
     "ToolCall",
     "ToolCallItem",
     "Usage",
@@ -109,42 +120,50 @@ class ToolCall(Word, kw_only=True):
     `content` is a sequence that shares its storage with what came before and after it: each tool call in the queue of
     a slow reader still shows exactly the items it had, and a piece costs the same however many there were before it.
     `dropped` tells that the transcript's limit has cost it its content, raw fields, locations and meta.
+    `ended_without_result` is not the agent's word but the client's: the turn that opened the call, or the agent, has
+    ended, and `status` is the last that was heard of it. Whatever is told of the call later takes the mark away.
     """
 
     id: str
     title: str | None = None
     name: str | None = None
-    kind: str = OTHER
-    status: str = PENDING
+    kind: ToolKind = OTHER
+    status: ToolStatus = PENDING
     content: Sequence[ToolCallItem] = msgspec.field(default_factory=Items[ToolCallItem])
     locations: list[Location] = []
     raw_input: Any = None
     raw_output: Any = None
     cancellable: bool = False
     dropped: bool = False
+    ended_without_result: bool = False
 
     @property
     def finished(self) -> bool:
-        """Whether the status is one of the three that end a tool call."""
-        return self.status in ("completed", "failed", "cancelled")
+        """Whether the status is one of the three that end a tool call, or it ended without a result."""
+        return self.status in ("completed", "failed", "cancelled") or self.ended_without_result
 
 
 class PlanEntry(Word):
     """One step of a plan."""
 
     content: str
-    priority: str = "medium"
-    status: str = PENDING
+    priority: PlanPriority = "medium"
+    status: PlanStatus = PENDING
 
 
 class Plan(Word, kw_only=True):
-    """A plan, replaced whole by each report. `raw` holds a plan of a type that accord has no word for."""
+    """A plan, replaced whole by each report. `raw` holds a plan of a type that accord has no word for.
+
+    `ended_without_result` is not the agent's word but the client's: the turn that worked on it failed, was cut off or was
+    rejected, or the agent has ended, and what is `in_progress` in it is not being done.
+    """
 
     id: str
     entries: list[PlanEntry] = []
     type: str = "items"
     raw: dict[str, Any] | None = None
     dropped: bool = False
+    ended_without_result: bool = False
 
 
 class Exit(Word):
@@ -199,7 +218,7 @@ class Option(Word, kw_only=True):
     value: str | bool | None = None
     choices: list[Choice] = []
     description: str | None = None
-    category: str | None = None
+    category: OptionCategory | None = None
     raw: dict[str, Any] | None = None
 
 
@@ -243,6 +262,20 @@ class Usage(Word):
     cost: Cost | None = None
 
 
+class TokenUsage(Word):
+    """The tokens that the work on a prompt took, as the agent counts them; None for what it does not tell. Unstable.
+
+    Some agents of v1 count from the beginning of the session.
+    """
+
+    total: int
+    input: int
+    output: int
+    thought: int | None = None
+    cached_read: int | None = None
+    cached_write: int | None = None
+
+
 class Info(Word):
     """The session's title and when it last changed."""
 
@@ -253,7 +286,7 @@ class Info(Word):
 class Notice(Word):
     """Something the user should see that is not part of the conversation. It is never replayed."""
 
-    severity: str
+    severity: NoticeSeverity
     title: str
     description: str | None = None
 
@@ -262,7 +295,7 @@ class Compaction(Word, kw_only=True):
     """The agent shortening its memory of the session."""
 
     id: str
-    status: str
+    status: CompactionStatus
     summary: Sequence[Content] = msgspec.field(default_factory=Items[Content])
     error: str | None = None
     dropped: bool = False
@@ -280,6 +313,7 @@ class State(Word):
     """What the session's foreground does: running, idle, requires_action, or a value to be shown as busy."""
 
     state: str = "idle"
-    stop_reason: str | None = None
+    stop_reason: StopReason | None = None
     error: dict[str, Any] | None = None
     background: list[Work] | None = None
+    token_usage: TokenUsage | None = None

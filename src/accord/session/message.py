@@ -22,10 +22,11 @@ PAGE = 1000
 class Message:
     """One message of the user, the agent, or the agent's thinking; only a transcript changes it.
 
-    `dropped` tells that the transcript's limit has cost it earlier content.
+    `dropped` tells that the transcript's limit has cost it earlier content; `not_accepted`, that it is a prompt of ours
+    which the agent did not take: it is no part of the history.
     """
 
-    __slots__ = ("_blocks", "_count", "_full", "_pieces", "dropped", "id", "meta", "role")
+    __slots__ = ("_blocks", "_count", "_full", "_pieces", "dropped", "id", "meta", "not_accepted", "role")
     __match_args__ = ("role", "text")
 
     def __init__(
@@ -36,11 +37,13 @@ class Message:
         content: Iterable[Content] = (),
         meta: dict[str, Any] | None = None,
         dropped: bool = False,
+        not_accepted: bool = False,
     ) -> None:
         self.role = role
         self.id = id
         self.meta = meta
         self.dropped = dropped
+        self.not_accepted = not_accepted
         self._blocks: list[Content] | None = [*content] if content else None  # snapshots share them
         self._count = 0 if self._blocks is None else len(self._blocks)  # and this many are our own
         self._pieces: list[str] | None = None  # text that waits to be one block: pages, then the last pieces
@@ -92,6 +95,7 @@ class Message:
         self._settle()
         copy = object.__new__(Message)  # a history has many, and is told at once
         copy.role, copy.id, copy.meta, copy.dropped = self.role, self.id, self.meta, self.dropped
+        copy.not_accepted = self.not_accepted
         copy._blocks, copy._count = self._blocks, self._count
         copy._pieces, copy._full = None, PAGE
         return copy
@@ -115,8 +119,8 @@ class Message:
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Message):
-            mine = (self.role, self.id, self.content, self.meta, self.dropped)
-            return mine == (other.role, other.id, other.content, other.meta, other.dropped)
+            mine = (self.role, self.id, self.content, self.meta, self.dropped, self.not_accepted)
+            return mine == (other.role, other.id, other.content, other.meta, other.dropped, other.not_accepted)
         return NotImplemented
 
     __hash__ = None  # type: ignore[assignment]  # it changes

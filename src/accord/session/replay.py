@@ -45,9 +45,10 @@ def replay(transcript: Transcript, last: int | None = None) -> Iterator[Change]:
     With `last`, only so much from the end of the timeline, and the terminals that are shown in it.
 
     The timeline comes first, a terminal before the tool call that shows it; then the lists and figures; then, last,
-    the state. A listener that applies the patches ends up with an equal transcript. Notices are not told again.
+    the state. A listener that applies the patches ends up with an equal transcript. Notices, and prompts that were not
+    accepted, are not told again.
     """
-    timeline = transcript.timeline
+    timeline = [place for place in transcript.timeline if not (isinstance(place, Message) and place.not_accepted)]
     retained = timeline if last is None else timeline[len(timeline) - min(last, len(timeline)) :]
     places = [place.snapshot() if isinstance(place, Message) else place for place in retained]
     terminals = dict(transcript.terminals)
@@ -119,6 +120,7 @@ def _tool_call(call: ToolCall) -> Change:
         raw_output=_told(call.raw_output),
         cancellable=call.cancellable or UNSET,
         creates=True,
+        ended_without_result=call.ended_without_result,
         **_meta(call.meta),
     )
     return ToolCallChanged(call=call, patch=patch, created=True)

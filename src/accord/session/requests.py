@@ -9,9 +9,10 @@ from typing import Any, ClassVar, TypeAlias
 
 from accord.session.capabilities import AgentCapabilities, AuthMethod, ClientCapabilities, Implementation
 from accord.session.content import Content
-from accord.session.entities import Command, Exit, Modes, Option
+from accord.session.entities import Command, Exit, Modes, Option, TokenUsage
 from accord.session.servers import McpServer
 from accord.session.updates import ToolCallPatch
+from accord.session.vocabulary import PermissionKind, StopReason
 from accord.session.word import UNSET, Unknown, UnsetType, Word
 
 __all__ = [
@@ -202,8 +203,9 @@ class DeleteSession(Asked):
 class PromptAnswer(Word):
     """The answer to a prompt: the stop reason where it ends the turn (v1, v2 draft), the message's id in v2."""
 
-    stop_reason: str | None = None
+    stop_reason: StopReason | None = None
     message_id: str | None = None
+    token_usage: TokenUsage | None = None
 
 
 class Prompt(Asked):
@@ -264,7 +266,7 @@ class PermissionOption(Word):
 
     id: str
     name: str
-    kind: str
+    kind: PermissionKind
 
 
 class ToolCallSubject(Word, tag_field="type", tag="tool_call"):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from itertools import count
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from msgspec.structs import replace
@@ -35,8 +36,19 @@ from accord.session.entities import (
 )
 from accord.session.growing import Items, Output
 from accord.session.patching import added_by, lay, meta_after, plus
-from accord.session.updates import Change, MessageChunk, MessagePiece, Report, UnknownReport
-from accord.session.weight import left_of, weigh, weigh_detail, weigh_piece
+from accord.session.updates import Change, MessageChunk, MessagePiece, PromptPatch, Report, UnknownReport
+from accord.session.weight import (
+    CONTENT,
+    DETAILS,
+    TRANSCRIPT_BYTES,
+    content_weight,
+    details_growth,
+    details_weight,
+    left_of,
+    weigh,
+    weigh_detail,
+    weigh_piece,
+)
 from accord.session.word import UNSET
 
 __all__ = ["Place", "Transcript"]
@@ -51,23 +63,6 @@ _Key: TypeAlias = tuple[str, Any]  # the name of a table, and the key in it
 _TERMINAL = {"command": None, "cwd": None, "exit": None, "size": None, "cancellable": False}
 _INFO = {"title": None, "updated_at": None}
 
-# What the byte limit counts, and what remains of it when it is dropped.
-_CONTENT: Mapping[str, Mapping[str, Any]] = {
-    "tool_calls": {"content": Items[Any](), "raw_input": None, "raw_output": None},
-    "terminals": {"output": Output()},
-    "plans": {"entries": [], "raw": None},
-    "compactions": {"summary": Items[Any]()},
-}
-# What it counts beside the content.
-_DETAILS: Mapping[str, tuple[str, ...]] = {
-    "messages": ("meta",),
-    "tool_calls": ("title", "name", "locations", "meta"),
-    "terminals": ("command", "cwd", "meta"),
-    "plans": ("meta",),
-    "compactions": ("error", "meta"),
-    "unknown": (),
-}
-
 
 class Transcript:
     """All that was told in a session, brought up to date in place.
@@ -76,9 +71,11 @@ class Transcript:
     marked as `dropped`; see `weight`. Past `entity_limit` entities of one kind, the first one goes altogether.
     """
 
-    def __init__(self, byte_limit: int = 256 * 1024 * 1024, entity_limit: int = 100_000) -> None:
+    def __init__(self, byte_limit: int = TRANSCRIPT_BYTES, entity_limit: int = 100_000) -> None:
         self._byte_limit = self._room = byte_limit  # and what of it is left for content
         self.entity_limit = entity_limit
+        self.new_id: Callable[[], str] = map("accord-{}".format, count(1)).__next__
+        """Makes up an id for a message that comes without one. These are unique in this transcript only."""
         self.forgotten = 0
         """How many entities went altogether."""
         self.messages: dict[tuple[str, str], Message] = {}
@@ -103,8 +100,8 @@ class Transcript:
             "unknown": self._unknown,
         }
         self._order: list[_Key] = []
-        self._telling: Message | None = None
-        self._made_up = 0
+        self.telling: Message | None = None
+        """The message that a piece without an id goes on with, if it is of the same role."""
         self._unknown_count = 0
         self._weight = 0  # of all content
         self._holding: OrderedDict[_Key, None] = OrderedDict()  # the last one changed comes last
@@ -125,12 +122,12 @@ class Transcript:
         """Messages, tool calls, plans, compactions and unknown updates, in the order in which they first appeared."""
         return [self._tables[table][key] for table, key in self._order if key in self._tables[table]]
 
-    def apply(self, report: Report) -> Change:
+    def apply(self, report: Report | PromptPatch) -> Change:
         """Take in what was reported. The change carries the report, and what it concerns as it is now."""
         if type(report) is not MessagePiece:
             return self._rules[type(report)](self, report)
         # Its rule is not in the table: nearly every report is a piece of a message, and a call more would be felt.
-        message, created = self._telling, False
+        message, created = self.telling, False
         if message is None or message.role != report.role or (report.id is not None and report.id != message.id):
             message, created = self._message(report.role, report.id)
         if message is not self._changed_last:
@@ -143,7 +140,7 @@ class Transcript:
 
     def begin_turn(self) -> None:
         """From now on a message without an id is a new one (AMB-72)."""
-        self._telling = None
+        self.telling = None
 
     def _message_patch(self, report: updates.MessagePatch) -> Change:
         message, created = self._message(report.role, report.id)
@@ -161,28 +158,57 @@ class Transcript:
         return change
 
     def _message(self, role: str, identifier: str | None) -> tuple[Message, bool]:
-        if identifier is None and self._telling is not None and self._telling.role == role:
-            return self._telling, False
+        if identifier is None and self.telling is not None and self.telling.role == role:
+            return self.telling, False
         key = (role, self._unused_id() if identifier is None else identifier)
         message = self.messages.get(key)
         created = message is None
         if message is None:
             message = self.messages[key] = Message(role=role, id=key[1])
             self._hold(self._appeared("messages", key), message)
-        self._telling = message
+        self.telling = message
         return message, created
+
+    def _prompt_patch(self, report: PromptPatch) -> Change:
+        telling = self.telling
+        message, created = self._message(USER, report.id)
+        self.telling = telling
+        if report.new_id is not None or report.goes_last:
+            message = self._put(message, report.new_id or report.id, goes_last=report.goes_last)
+        message.not_accepted = message.not_accepted or report.not_accepted
+        return updates.PromptChanged(message=message.snapshot(), former_id=report.id, patch=report, created=created)
+
+    def _put(self, message: Message, new_id: str, *, goes_last: bool) -> Message:
+        """Give a prompt another id or place. A message that has the id already stays in its stead."""
+        old, new = ("messages", (USER, message.id)), ("messages", (USER, new_id))
+        stays = self.messages.get(new[1], message)
+        place = len(self._order) - 1 - self._order[::-1].index(old)
+        del self._order[place]
+        self._holding.pop(old, None)
+        if stays is message:
+            self._order.insert(len(self._order) if goes_last else place, new)
+            message.id = new_id
+        else:
+            self._weight -= message.weight
+            self._room += details_weight("messages", message)
+        self._hold(new, stays)
+        del self.messages[old[1]]
+        self.messages[new[1]] = stays
+        for key in [key for table, key in self._order if table == "messages" and key in self.messages]:
+            self.messages[key] = self.messages.pop(key)  # in the order of the timeline
+        return stays
 
     def _unused_id(self) -> str:
         while True:
-            self._made_up += 1
-            identifier = f"accord-{self._made_up}"
+            identifier = self.new_id()
             known = self.messages
             if not ((AGENT, identifier) in known or (THOUGHT, identifier) in known or (USER, identifier) in known):
                 return identifier
 
     def _tool_call_patch(self, report: updates.ToolCallPatch) -> Change:
-        self._telling = None
         call, created = self._renewed("tool_calls", report.id, ToolCall)
+        if report.creates and call.finished:  # another call under an old id; one that goes on ends no message (AMB-72)
+            self.telling = None
         if report.title is not UNSET:
             call.title = self._detail(call.title, report.title)
         if report.name is not UNSET:
@@ -193,6 +219,7 @@ class Transcript:
             call.status = PENDING if report.status is None else report.status
         if report.cancellable is not UNSET:
             call.cancellable = report.cancellable or False
+        call.ended_without_result = report.ended_without_result
         if report.locations is not UNSET:
             call.locations = self._detail(call.locations, [*(report.locations or ())])
         if report.meta is not UNSET:
@@ -212,9 +239,9 @@ class Transcript:
         return updates.ToolCallChanged(call=call, patch=report, created=created)
 
     def _tool_call_piece(self, report: updates.ToolCallPiece) -> Change:
-        self._telling = None
         call, created = self._renewed("tool_calls", report.id, ToolCall)
         call.content = plus(call.content, report.item)
+        call.ended_without_result = False
         self._grow(weigh_piece(report.item), "tool_calls", call.id)
         return updates.ToolCallChanged(call=call, patch=report, created=created)
 
@@ -223,7 +250,7 @@ class Transcript:
         terminal, created = self._renewed("terminals", report.id, Terminal)
         terminal.meta = meta_after(terminal.meta, report)
         lay(report, terminal, _TERMINAL)
-        self._room -= _details_growth("terminals", before, terminal)
+        self._room -= details_growth("terminals", before, terminal)
         growth = 0
         if report.output is not UNSET:
             growth = -len(terminal.output)
@@ -240,16 +267,15 @@ class Transcript:
         return updates.TerminalOutput(terminal=terminal, data=report.data, patch=report, created=created)
 
     def _plan_report(self, report: updates.PlanReport) -> Change:
-        self._telling = None
         plan = report.plan
         before = self.plans.get(plan.id)
         self.plans[plan.id] = plan
-        growth = _content_weight("plans", plan)
-        self._room -= _details_growth("plans", before, plan)
+        growth = content_weight("plans", plan)
+        self._room -= details_growth("plans", before, plan)
         if before is None:
             self._appeared("plans", plan.id)
         else:
-            growth -= _content_weight("plans", before)
+            growth -= content_weight("plans", before)
         self._grow(growth, "plans", plan.id)
         return updates.PlanChanged(plan=plan, patch=report, created=before is None)
 
@@ -261,7 +287,7 @@ class Transcript:
         growth = 0
         if report.error is not UNSET:
             compaction.error = report.error
-        self._room -= _details_growth("compactions", before, compaction)
+        self._room -= details_growth("compactions", before, compaction)
         if report.summary is not UNSET:
             growth = -weigh(compaction.summary)
             compaction.summary = Items(report.summary or ())
@@ -284,8 +310,6 @@ class Transcript:
             return entity, False
         entity = self._tables[table][key] = kind(id=key, **required)
         self._appeared(table, key)
-        if kind is not Terminal:
-            self._telling = None
         return entity, True
 
     def _detail(self, before: T, after: T) -> T:
@@ -350,25 +374,19 @@ class Transcript:
         place = (table, key)
         if table != "terminals":  # they are shown where a tool call has them
             self._order.append(place)
+            self.telling = self.telling if table == "unknown" else None
         entities = self._tables[table]
         if len(entities) <= self.entity_limit:
             return place
         first = next(iter(entities))
         self._holding.pop((table, first), None)
         entity = entities.pop(first)
-        self._weight -= self._weight_of(table, entity)
-        self._room += _details_weight(table, entity)
+        self._weight -= content_weight(table, entity)
+        self._room += details_weight(table, entity)
         self.forgotten += 1
         if len(self._order) > 16 + 2 * sum(map(len, self._tables.values())):
             self._order = [(table, key) for table, key in self._order if key in self._tables[table]]
         return place
-
-    def _weight_of(self, table: str, entity: Any) -> int:
-        if table == "messages":
-            return entity.weight
-        if table == "unknown":
-            return weigh(entity.raw)
-        return _content_weight(table, entity)
 
     def _grow(self, growth: int, table: str, key: Any) -> None:
         place = (table, key)
@@ -388,7 +406,7 @@ class Transcript:
         while self._weight > self._room and self._holding:
             (table, key), _ = self._holding.popitem(last=False)
             entity = self._tables[table][key]
-            self._room += _details_weight(table, entity)
+            self._room += details_weight(table, entity)
             if table == "messages":
                 self._weight += entity.replace(())
                 entity.meta = None
@@ -396,14 +414,15 @@ class Transcript:
             elif table == "unknown":
                 self._weight -= weigh(self._unknown.pop(key).raw)
             else:
-                self._weight -= _content_weight(table, entity)
-                left = {name: left_of(getattr(entity, name)) for name in _DETAILS[table]}
-                self._tables[table][key] = replace(entity, **_CONTENT[table], **left, dropped=True)
+                self._weight -= content_weight(table, entity)
+                left = {name: left_of(getattr(entity, name)) for name in DETAILS[table]}
+                self._tables[table][key] = replace(entity, **CONTENT[table], **left, dropped=True)
         if not self._holding:
             self._changed_last = None
 
     _rules: ClassVar[Mapping[type, Callable[[Any, Any], Change]]] = {
         updates.MessagePatch: _message_patch,
+        updates.PromptPatch: _prompt_patch,
         updates.ToolCallPatch: _tool_call_patch,
         updates.ToolCallPiece: _tool_call_piece,
         updates.TerminalPatch: _terminal_patch,
@@ -421,26 +440,6 @@ class Transcript:
         updates.StateReport: _state_report,
         updates.UnknownReport: _unknown_report,
     }
-
-
-def _content_weight(table: str, entity: Any) -> int:
-    return sum([weigh(getattr(entity, name)) for name in _CONTENT[table]])
-
-
-def _details_weight(table: str, entity: Any) -> int:
-    return sum([weigh_detail(getattr(entity, name)) for name in _DETAILS[table]])
-
-
-def _details_growth(table: str, before: Any, after: Any) -> int:
-    """What an entity's details weigh more than before; those that are still the same are not weighed again."""
-    if before is None:
-        return _details_weight(table, after)
-    growth = 0
-    for name in _DETAILS[table]:
-        old, new = getattr(before, name), getattr(after, name)
-        if new is not old:
-            growth += weigh_detail(new) - weigh_detail(old)
-    return growth
 
 
 def _mode_option(options: list[Option]) -> Option | None:

@@ -30,6 +30,7 @@ from accord.session.entities import (
     ToolCallItem,
     Usage,
 )
+from accord.session.vocabulary import CompactionStatus, ToolKind, ToolStatus
 from accord.session.word import UNSET, Patched
 
 __all__ = [
@@ -54,6 +55,8 @@ __all__ = [
     "OptionsReport",
     "PlanChanged",
     "PlanReport",
+    "PromptChanged",
+    "PromptPatch",
     "Report",
     "StateChanged",
     "StateReport",
@@ -106,19 +109,23 @@ class MessagePiece(Reported):
 
 
 class ToolCallPatch(Upsert):
-    """A tool call created or patched. `creates` marks v1's `tool_call`, which is the same upsert."""
+    """A tool call created or patched. `creates` marks v1's `tool_call`, which is the same upsert.
+
+    `ended_without_result` is how a client closes a call that nobody will finish; every other patch takes that back.
+    """
 
     id: str
     title: Patched[str] = UNSET
     name: Patched[str] = UNSET
-    kind: Patched[str] = UNSET
-    status: Patched[str] = UNSET
+    kind: Patched[ToolKind] = UNSET
+    status: Patched[ToolStatus] = UNSET
     content: Patched[list[ToolCallItem]] = UNSET
     locations: Patched[list[Location]] = UNSET
     raw_input: Any = UNSET
     raw_output: Any = UNSET
     cancellable: Patched[bool] = UNSET
     creates: bool = False
+    ended_without_result: bool = False
 
 
 class ToolCallPiece(Reported):
@@ -202,7 +209,7 @@ class CompactionPatch(Upsert):
     """A compaction begun, ended or patched."""
 
     id: str
-    status: str
+    status: CompactionStatus
     summary: Patched[list[Content]] = UNSET
     error: Patched[str] = UNSET
 
@@ -225,6 +232,19 @@ class UnknownReport(Reported):
 
     tag: str
     raw: dict[str, Any]
+
+
+class PromptPatch(Reported):
+    """What became of a prompt that a client has sent and shown as message `id`.
+
+    The agent gave it another id, it goes to the end of the timeline, or it was not accepted. This is the client's own
+    word and not a `Report`: it is neither told nor stored.
+    """
+
+    id: str
+    new_id: str | None = None
+    goes_last: bool = False
+    not_accepted: bool = False
 
 
 Report: TypeAlias = (
@@ -280,6 +300,17 @@ class MessageChanged(Changed):
     patch: MessagePatch
     added: list[Content] | None = None
     """What the change put at the end of the content, when it left all before it as it was; else None."""
+
+
+class PromptChanged(Changed):
+    """A prompt that was shown when it was sent, as message `former_id`, got its id or its place, or was not accepted.
+
+    `message` is as it was right after that.
+    """
+
+    message: Message
+    former_id: str
+    patch: PromptPatch
 
 
 class ToolCallChanged(Changed):
@@ -377,6 +408,7 @@ class UnknownUpdate(Changed):
 Change: TypeAlias = (
     MessageChunk
     | MessageChanged
+    | PromptChanged
     | ToolCallChanged
     | TerminalChanged
     | TerminalOutput

@@ -5,6 +5,7 @@ Law: what was added piece by piece weighs as much as the whole does, so that it 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec.msgpack import Encoder
@@ -12,12 +13,44 @@ from msgspec.msgpack import Encoder
 from accord.session.content import Text, is_plain
 from accord.session.growing import Items, Output
 
-__all__ = ["LINE", "PIECE", "left_of", "weigh", "weigh_detail", "weigh_piece", "weigh_text"]
+__all__ = [
+    "CONTENT",
+    "DETAILS",
+    "LINE",
+    "PIECE",
+    "TRANSCRIPT_BYTES",
+    "content_weight",
+    "details_growth",
+    "details_weight",
+    "left_of",
+    "weigh",
+    "weigh_detail",
+    "weigh_piece",
+    "weigh_text",
+]
 
+TRANSCRIPT_BYTES = 256 * 1024 * 1024
+"""What a transcript holds, unless it is told otherwise."""
 PIECE = 64
 """What each piece counts for beside its text."""
 LINE = 200
 """How many characters of a title or the like stay whatever the limit is; one that is no longer weighs nothing."""
+CONTENT: Mapping[str, Mapping[str, Any]] = {
+    "tool_calls": {"content": Items[Any](), "raw_input": None, "raw_output": None},
+    "terminals": {"output": Output()},
+    "plans": {"entries": [], "raw": None},
+    "compactions": {"summary": Items[Any]()},
+}
+"""By kind of entity, the content that the limit counts, and what remains of it when it is dropped."""
+DETAILS: Mapping[str, tuple[str, ...]] = {
+    "messages": ("meta",),
+    "tool_calls": ("title", "name", "locations", "meta"),
+    "terminals": ("command", "cwd", "meta"),
+    "plans": ("meta",),
+    "compactions": ("error", "meta"),
+    "unknown": (),
+}
+"""What it counts beside the content."""
 _STEP = 64 * 1024
 
 _encode = Encoder(enc_hook=repr).encode  # the quickest way to add up all that is in a word
@@ -61,6 +94,32 @@ def weigh_text(text: str) -> int:
         return len(text.encode("utf-8", "surrogatepass"))
     steps = range(0, len(text), _STEP)  # a long text is not copied as a whole
     return sum([len(text[start : start + _STEP].encode("utf-8", "surrogatepass")) for start in steps])
+
+
+def content_weight(table: str, entity: Any) -> int:
+    """The weight of an entity's content."""
+    if table == "messages":
+        return entity.weight
+    if table == "unknown":
+        return weigh(entity.raw)
+    return sum([weigh(getattr(entity, name)) for name in CONTENT[table]])
+
+
+def details_weight(table: str, entity: Any) -> int:
+    """The weight of what is told of an entity beside its content."""
+    return sum([weigh_detail(getattr(entity, name)) for name in DETAILS[table]])
+
+
+def details_growth(table: str, before: Any, after: Any) -> int:
+    """What an entity's details weigh more than before; those that are still the same are not weighed again."""
+    if before is None:
+        return details_weight(table, after)
+    growth = 0
+    for name in DETAILS[table]:
+        old, new = getattr(before, name), getattr(after, name)
+        if new is not old:
+            growth += weigh_detail(new) - weigh_detail(old)
+    return growth
 
 
 def _encoded(value: Any) -> int:

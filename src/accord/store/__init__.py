@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from accord.errors import JournalUnreadable, SessionExists, StoreClosed, StoreFailed
+from accord.errors import Fenced, JournalUnreadable, SessionExists, SessionInUse, StoreClosed, StoreFailed
+from accord.store.claims import Claim, Owner
 from accord.store.interface import Reports, Store
 from accord.store.kept import Kept
 from accord.store.memory import MemoryStore
@@ -13,11 +14,15 @@ if TYPE_CHECKING:
     from accord.store.sqlite import SqliteStore
 
 __all__ = [
+    "Claim",
+    "Fenced",
     "JournalUnreadable",
     "Kept",
     "MemoryStore",
+    "Owner",
     "Reports",
     "SessionExists",
+    "SessionInUse",
     "SqliteStore",
     "Store",
     "StoreClosed",

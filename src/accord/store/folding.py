@@ -2,8 +2,7 @@
 
 Law: applied to any transcript, the folded reports do what all of them did, as long as no turn begins between them.
 A tool call's patch is laid over its earlier one; of a plan and of the usage only the newest is told; each where the
-first one stood. A tool call or a plan also ends the message being told. That matters to a message without an id, so
-what is told before one stays where it is, as does what no message follows.
+first one stood. A patch that begins a tool call stays where it is: it may end the message being told.
 """
 
 from __future__ import annotations
@@ -12,15 +11,7 @@ from collections.abc import Hashable
 from typing import Any, cast
 
 from accord.session.patching import meta_after
-from accord.session.updates import (
-    MessagePatch,
-    MessagePiece,
-    PlanReport,
-    Report,
-    ToolCallPatch,
-    ToolCallPiece,
-    UsageReport,
-)
+from accord.session.updates import MessagePiece, PlanReport, Report, ToolCallPatch, ToolCallPiece, UsageReport
 from accord.session.word import UNSET
 
 __all__ = ["folded"]
@@ -42,35 +33,22 @@ def folded(reports: list[Report]) -> list[Report]:
     """The reports without the needless ones. Those that are given are changed: nobody else may hold them."""
     kept: list[Report] = []
     places: dict[Hashable, int] = {}  # where a later report can be laid over an earlier one
-    for report, ending_matters in zip(reports, _endings(reports), strict=True):
-        if type(report) is MessagePiece:  # nearly all are
-            kept.append(report)
-            continue
-        key = _key(report)
-        if key is None:
-            if type(report) is ToolCallPiece:
-                places.pop((ToolCallPatch, report.id), None)  # a later patch must not come before it
-            kept.append(report)
-            continue
-        place = places.get(key)
-        if place is not None and (not ending_matters or place == len(kept) - 1 or key is UsageReport):
+    for report in reports:
+        key = None if type(report) is MessagePiece else _key(report)  # nearly all are
+        place = None if key is None or _begins(report) else places.get(key)
+        if place is not None:
             kept[place] = _laid(kept[place], report)
-        else:
+            continue
+        if key is not None:
             places[key] = len(kept)
-            kept.append(report)
+        elif type(report) is ToolCallPiece:
+            places.pop((ToolCallPatch, report.id), None)  # a later patch must not come before it
+        kept.append(report)
     return kept
 
 
-def _endings(reports: list[Report]) -> list[bool]:
-    """For each report whether it matters that it ends the message being told."""
-    matters = True
-    endings: list[bool] = []
-    for report in reversed(reports):
-        endings.append(matters)
-        if type(report) is MessagePiece or type(report) is MessagePatch:
-            matters = report.id is None
-    endings.reverse()
-    return endings
+def _begins(report: Report) -> bool:
+    return type(report) is ToolCallPatch and report.creates
 
 
 def _key(report: Report) -> Hashable | None:
@@ -94,7 +72,7 @@ def _laid(earlier: Any, later: Any) -> Report:
         value = getattr(earlier, name)
         if value is not UNSET and getattr(later, name) is UNSET:
             setattr(later, name, value)
-    later.creates = later.creates or earlier.creates
+    later.creates = earlier.creates
     _lay_meta(earlier, later)
     return later
 

@@ -11,8 +11,10 @@ A change of the words that makes old entries unreadable, or new ones unreadable 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
+from math import isfinite
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -88,9 +90,26 @@ def read_back(form: int, entry: bytes) -> list[Report]:
         known = f"{MESSAGE_PACK} and {JSON}"
         raise Malformed("$", f"it has format {form} and this accord reads {known}; a newer accord may have written it")
     try:
+        if form == MESSAGE_PACK and _MAYBE_NOT_FINITE.search(entry):
+            return msgspec.convert(_finite(msgspec.msgpack.decode(entry)), list[Report])
         return _reader(form)(entry)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError) as error:
         raise Malformed("$", f"it is damaged ({error})") from error
+
+
+# A number of which all bits of the exponent are set; what looks like one inside of a text is left as it is.
+_MAYBE_NOT_FINITE = re.compile(rb"\xcb[\x7f\xff][\xf0-\xff]")
+
+
+def _finite(value: Any) -> Any:
+    """NaN and the infinities become None: an earlier accord wrote them, though they can't be told (JSON has none)."""
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in cast("dict[Any, Any]", value).items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in cast("list[Any]", value)]
+    return value
 
 
 def _checked(report: object) -> bytes:

@@ -5,7 +5,7 @@ session words. Applied to a fresh `Transcript`, the words of a journal give the 
 
 Laws: what `commit` has acknowledged survives the end of the process, however it ends; what was appended is committed
 at most 50 ms later even when nobody asks; of what was not committed, a beginning survives and never a part without
-what came before it. A store that has been closed lets nobody wait.
+what came before it. A store that has been closed lets nobody wait. Only the newest claim of a session writes to it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Protocol, TypeAlias
 
 from accord.session.requests import SessionPage
 from accord.session.updates import Report
+from accord.store.claims import Claim, Owner
 from accord.store.kept import Kept
 
 __all__ = ["PAGE", "Reports", "Store"]
@@ -36,8 +37,24 @@ class Store(Protocol):
         """What is kept about a session."""
         ...
 
-    async def update(self, kept: Kept) -> Kept:
-        """Keep something else about a session, except for when it was created; raises NotFound."""
+    async def claim(self, session_id: str, owner: Owner, take_over: bool = False) -> Claim:
+        """The right to write to a session; the same one again for the owner that has it. Raises NotFound.
+
+        Raises SessionInUse while another owner has it, unless that one's process is gone, or `take_over` is said: then
+        the claim of the other one is worth nothing from this moment on.
+        """
+        ...
+
+    async def renew(self, claim: Claim) -> None:
+        """Say that the owner is alive, where it can't be seen otherwise; raises Fenced when the claim is over."""
+        ...
+
+    async def release(self, claim: Claim) -> None:
+        """Give the claim back, after all that was appended. Safe to call twice, and when it is over."""
+        ...
+
+    async def update(self, claim: Claim, kept: Kept) -> Kept:
+        """Keep something else about a session, except for when it was created; raises NotFound and Fenced."""
         ...
 
     async def list(self, cwd: str | None = None, cursor: str | None = None, limit: int = PAGE) -> SessionPage:
@@ -47,17 +64,21 @@ class Store(Protocol):
         """
         ...
 
-    def append(self, session_id: str, reports: Iterable[Report]) -> None:
+    def append(self, claim: Claim, reports: Iterable[Report]) -> None:
         """Write down what was reported: all of it or, when it raises, nothing.
 
         Cheap: it never waits. Words are taken as they are at this moment. Raises Unencodable for what could not be
-        read back, and StoreFailed when far too much waits to be written. What is reported in a session that is not
-        there is dropped; `commit` tells.
+        read back, StoreFailed when far too much waits to be written, and Fenced as soon as it is known that the claim is
+        over. What is appended until then, or reported in a session that is not there, is dropped; `commit` tells.
         """
         ...
 
-    async def commit(self, session_id: str | None = None) -> None:
-        """Return when all that was appended is safe, in whatever session; raises NotFound if that one is not there."""
+    async def commit(self, claim: Claim | None = None) -> None:
+        """Return when all that was appended is safe, with whatever claim.
+
+        Raises Fenced if the given claim is over, since not all of it was kept then, and NotFound if its session is not
+        there any more.
+        """
         ...
 
     def read(self, session_id: str) -> AsyncIterator[Reports]:
@@ -72,9 +93,15 @@ class Store(Protocol):
         ...
 
     async def delete(self, session_id: str) -> None:
-        """Remove a session and its history, beyond recovery where the store can. Safe to call twice."""
+        """Remove a session and its history, beyond recovery where the store can. Safe to call twice.
+
+        Raises SessionInUse while somebody has claimed it.
+        """
         ...
 
     async def aclose(self) -> None:
-        """Commit what was appended, and release everything in bounded time. Safe to call twice, and from any task."""
+        """Commit what was appended, release the claims and everything else in bounded time.
+
+        Safe to call twice, and from any task.
+        """
         ...

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from accord.session.requests import SessionSummary
 from accord.store.formats import copied
 
-__all__ = ["Kept", "dated", "now", "settled", "updated"]
+__all__ = ["Kept", "dated", "now", "seconds_since", "settled", "updated"]
 
 
 class Kept(SessionSummary):
@@ -25,6 +25,14 @@ class Kept(SessionSummary):
 def now() -> str:
     """This moment, in the form that sorts as text."""
     return _told(datetime.now(UTC))
+
+
+def seconds_since(time: str) -> float:
+    """How long ago a time that `now` gave was; of one that can't be read, for ever."""
+    try:
+        return (datetime.now(UTC) - datetime.fromisoformat(time)).total_seconds()
+    except (TypeError, ValueError):
+        return float("inf")
 
 
 def settled(kept: Kept) -> Kept:

@@ -10,6 +10,7 @@ from typing import Self
 from accord.errors import NotFound, SessionExists, StoreClosed
 from accord.session.requests import SessionPage
 from accord.session.updates import Report
+from accord.store.claims import Claim, Owner, fenced, in_use
 from accord.store.cursors import Mark, begins_before, session_page
 from accord.store.interface import PAGE, Reports
 from accord.store.kept import Kept, dated, now, settled, updated
@@ -23,9 +24,10 @@ _FULL = 64 * 1024
 
 
 class _Session:
-    __slots__ = ("entries", "kept", "number")
+    __slots__ = ("claim", "entries", "kept", "number")
 
     def __init__(self, number: int, kept: Kept, entries: list[Entry]) -> None:
+        self.claim: Claim | None = None
         self.number = number
         self.kept = kept
         self.entries = entries
@@ -42,6 +44,7 @@ class MemoryStore:
         self._sessions: dict[str, _Session] = {}
         self._window = Window()
         self._count = 0
+        self._epoch = 0
         self._closed = False
 
     async def create(self, kept: Kept) -> Kept:
@@ -55,10 +58,34 @@ class MemoryStore:
         session = self._sessions.get(session_id)
         return None if session is None else settled(session.kept)
 
-    async def update(self, kept: Kept) -> Kept:
+    async def claim(self, session_id: str, owner: Owner, take_over: bool = False) -> Claim:
+        """See `Store.claim`; an owner in memory lives as long as the store."""
+        self._settle()
+        session = self._session(session_id)
+        if session.claim is not None and session.claim.owner == owner:
+            return session.claim
+        if session.claim is not None and not take_over:
+            raise in_use(session.claim)
+        self._epoch += 1
+        session.claim = Claim(session_id, owner, self._epoch, now())
+        return session.claim
+
+    async def renew(self, claim: Claim) -> None:
+        """See `Store.renew`."""
+        self._settle()
+        self._claimed(claim)
+
+    async def release(self, claim: Claim) -> None:
+        """See `Store.release`."""
+        self._settle()
+        session = self._sessions.get(claim.session_id)
+        if session is not None and session.claim == claim:
+            session.claim = None
+
+    async def update(self, claim: Claim, kept: Kept) -> Kept:
         """See `Store.update`."""
         self._settle()
-        session = self._session(kept.session_id)
+        session = self._claimed(claim)
         before = session.kept
         session.kept = updated(settled(kept), before.created_at or "", before.updated_at or "")
         return settled(session.kept)
@@ -75,18 +102,21 @@ class MemoryStore:
         found.sort(key=lambda line: line[0], reverse=True)
         return session_page([(mark, settled(kept)) for mark, kept in found[: limit + 1]], limit)
 
-    def append(self, session_id: str, reports: Iterable[Report]) -> None:
+    def append(self, claim: Claim, reports: Iterable[Report]) -> None:
         """See `Store.append`."""
         self._check_open()
-        self._window.add(session_id, *taken(reports))
+        session = self._sessions.get(claim.session_id)
+        if session is not None and session.claim is not claim and session.claim != claim:
+            raise fenced(claim.session_id, session.claim)
+        self._window.add((claim.session_id, claim.epoch), *taken(reports))
         if self._window.weight > _FULL:
             self._settle()
 
-    async def commit(self, session_id: str | None = None) -> None:
+    async def commit(self, claim: Claim | None = None) -> None:
         """See `Store.commit`; as safe as anything in memory is."""
         self._settle()
-        if session_id is not None:
-            self._session(session_id)
+        if claim is not None:
+            self._claimed(claim)
 
     async def read(self, session_id: str) -> AsyncIterator[Reports]:
         """See `Store.read`."""
@@ -112,6 +142,9 @@ class MemoryStore:
     async def delete(self, session_id: str) -> None:
         """See `Store.delete`."""
         self._settle()
+        session = self._sessions.get(session_id)
+        if session is not None and session.claim is not None:
+            raise in_use(session.claim)
         self._sessions.pop(session_id, None)
 
     async def aclose(self) -> None:
@@ -140,11 +173,17 @@ class MemoryStore:
             raise NotFound(session_id=session_id)
         return session
 
+    def _claimed(self, claim: Claim) -> _Session:
+        session = self._session(claim.session_id)
+        if session.claim != claim:
+            raise fenced(claim.session_id, session.claim)
+        return session
+
     def _settle(self) -> None:
         self._check_open()
         if not self._window:
             return
-        for session_id, entries in self._window.close().entries().items():
+        for (session_id, _), entries in self._window.close().entries().items():
             session = self._sessions.get(session_id)
             if session is not None:
                 session.entries += entries

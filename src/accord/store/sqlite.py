@@ -12,20 +12,22 @@ import sqlite3
 import threading
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import suppress
-from pathlib import Path
+from copy import copy
 from time import monotonic, sleep
 from types import TracebackType
 from typing import Self, TypeVar
 
-from accord.errors import StoreClosed, StoreFailed
+from accord.errors import Fenced, StoreClosed, StoreFailed
+from accord.local.written_paths import path_of
 from accord.session.requests import SessionPage
 from accord.session.updates import Report
+from accord.store.claims import Claim, Owner
 from accord.store.cursors import begins_before, session_page
 from accord.store.interface import PAGE, Reports
 from accord.store.kept import Kept, dated, settled
-from accord.store.owner import Owner
 from accord.store.tables import Tables, is_busy
-from accord.store.window import Window, taken
+from accord.store.window import Key, Window, taken
+from accord.store.worker import Worker
 
 __all__ = ["SqliteStore"]
 
@@ -56,15 +58,16 @@ class SqliteStore:
         patience: float = 5.0,
         survives_power_cut: bool = False,
     ) -> None:
-        self.path = Path(path).expanduser().absolute()
+        self.path = path_of(os.fspath(path)).absolute()
         self._seconds = window
         self._patience = patience
         self._survives_power_cut = survives_power_cut
         self._lock = threading.Lock()  # of the window
         self._window = Window()
         # A moment more, so that a call that is out of patience says so itself.
-        self._owner = Owner(f"accord store {self.path.name}", self._window_closes, self._at_end, patience + 1)
-        self._tables: Tables | None = None  # the owner's, like all below
+        self._worker = Worker(f"accord store {self.path.name}", self._window_closes, self._at_end, patience + 1)
+        self._tables: Tables | None = None  # of the worker's thread, like all below
+        self._fenced: dict[Key, Fenced] = {}
         self._log_holds_deleted = False
         self._failing = False
 
@@ -78,20 +81,39 @@ class SqliteStore:
         """See `Store.find`."""
         return await self._do(lambda tables: tables.find(session_id))
 
-    async def update(self, kept: Kept) -> Kept:
+    async def claim(self, session_id: str, owner: Owner, take_over: bool = False) -> Claim:
+        """See `Store.claim`; a claim ends with its process, and a process that is stopped keeps it."""
+        return await self._do(lambda tables: tables.claim(session_id, owner, take_over))
+
+    async def holder(self, session_id: str) -> Claim | None:
+        """Who has a session now; also while the file can't be written."""
+        return await self._do(lambda tables: tables.holder(session_id))
+
+    async def renew(self, claim: Claim) -> None:
+        """See `Store.renew`; only needed where file locks can't be seen."""
+        await self._do(lambda tables: self._fencing(claim, lambda: tables.renew(claim)))
+
+    async def release(self, claim: Claim) -> None:
+        """See `Store.release`."""
+        await self._do(lambda tables: self._release(tables, claim))
+
+    async def update(self, claim: Claim, kept: Kept) -> Kept:
         """See `Store.update`."""
         new = settled(kept)
-        return await self._do(lambda tables: tables.update(new))
+        return await self._do(lambda tables: self._fencing(claim, lambda: tables.update(claim, new)))
 
     async def list(self, cwd: str | None = None, cursor: str | None = None, limit: int = PAGE) -> SessionPage:
         """See `Store.list`."""
         before = begins_before(cursor, limit)
         return session_page(await self._do(lambda tables: [*tables.list(cwd, before, limit + 1)]), limit)
 
-    def append(self, session_id: str, reports: Iterable[Report]) -> None:
+    def append(self, claim: Claim, reports: Iterable[Report]) -> None:
         """See `Store.append`; may be called from any thread."""
-        if self._owner.ending:
+        if self._worker.ending:
             raise StoreClosed(str(self.path))
+        key = (claim.session_id, claim.epoch)
+        if self._fenced and key in self._fenced:
+            raise copy(self._fenced[key])
         if self._window.weight > UNWRITTEN:
             raise StoreFailed(str(self.path), f"more than {UNWRITTEN} bytes wait to be written")
         waiting, weight = taken(reports)
@@ -99,13 +121,13 @@ class SqliteStore:
             return
         with self._lock:
             window_begins = not self._window
-            self._window.add(session_id, waiting, weight)
+            self._window.add(key, waiting, weight)
         if window_begins:
-            self._owner.set_alarm(self._seconds)
+            self._worker.set_alarm(self._seconds)
 
-    async def commit(self, session_id: str | None = None) -> None:
+    async def commit(self, claim: Claim | None = None) -> None:
         """See `Store.commit`."""
-        await self._do(lambda tables: None if session_id is None else tables.check(session_id), written=True)
+        await self._do(lambda tables: None if claim is None else self._check(tables, claim), written=True)
 
     async def read(self, session_id: str) -> AsyncIterator[Reports]:
         """See `Store.read`."""
@@ -128,7 +150,7 @@ class SqliteStore:
 
     async def aclose(self) -> None:
         """See `Store.aclose`; raises StoreFailed when something could not be written."""
-        await self._owner.end(self._closed)
+        await self._worker.end(self._closed)
 
     async def __aenter__(self) -> Self:
         return self
@@ -139,7 +161,7 @@ class SqliteStore:
         await self.aclose()
 
     async def _do(self, work: Callable[[Tables], T], written: bool = False) -> T:
-        """Have the owner do it, after all that was appended is written; if that fails, only where it must be."""
+        """Have the worker do it, after all that was appended is written; if that fails, only where it must be."""
         deadline = monotonic() + self._patience
 
         def in_order() -> T:
@@ -150,9 +172,9 @@ class SqliteStore:
                     raise
             return self._patiently(work, deadline)
 
-        return await self._owner.call(in_order, self._closed)
+        return await self._worker.call(in_order, self._closed)
 
-    # What follows runs in the owner's thread.
+    # What follows runs in the worker's thread.
 
     def _window_closes(self) -> None:
         try:
@@ -171,15 +193,30 @@ class SqliteStore:
             return
         unwritten = window.entries()
         try:
-            self._patiently(lambda tables: tables.write(unwritten), deadline)
+            self._fenced.update(self._patiently(lambda tables: tables.write(unwritten), deadline))
         except BaseException:
             with self._lock:
                 self._window.put_back(unwritten)
-            self._owner.set_alarm(max(self._seconds, _AGAIN))
+            self._worker.set_alarm(max(self._seconds, _AGAIN))
             raise
         if self._log_holds_deleted and self._tables is not None:
             with suppress(sqlite3.Error):  # what was to be written is written
                 self._log_holds_deleted = not self._tables.clear_log()
+
+    def _fencing(self, claim: Claim, work: Callable[[], T]) -> T:
+        """What `work` gives; that the claim is over is remembered, so that `append` knows it."""
+        try:
+            return work()
+        except Fenced as refused:
+            self._fenced[claim.key] = refused
+            raise
+
+    def _check(self, tables: Tables, claim: Claim) -> None:
+        self._fencing(claim, lambda: tables.check(claim))
+
+    def _release(self, tables: Tables, claim: Claim) -> None:
+        tables.release(claim)
+        self._fenced.pop(claim.key, None)
 
     def _delete(self, tables: Tables, session_id: str) -> None:
         tables.delete(session_id)

@@ -1,7 +1,8 @@
 """A store's SQLite file: how it is made, and every statement that touches it.
 
     sessions   one row each; a `number` is never used twice, so no journal can end up with another session
-    journal    the entries of all sessions, in the order in which they were written
+    journal    the entries of all sessions, in the order in which they were written, with the epoch that wrote them
+    claims     one row for each session that is claimed; an `epoch` is never used twice, whatever session it is of
 
 `user_version` is the number of this layout. What is deleted is overwritten, here and in the write-ahead log.
 """
@@ -14,22 +15,27 @@ import threading
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
-from accord.errors import JournalUnreadable, NotFound, SessionExists, StoreFailed
+from accord.errors import Fenced, JournalUnreadable, NotFound, SessionExists, StoreFailed
+from accord.local.own_files import check_regular, make_directory
+from accord.store.claims import Claim, Owner, fenced, in_use
 from accord.store.cursors import Mark
-from accord.store.kept import Kept, now, updated
+from accord.store.kept import Kept, now, seconds_since, updated
+from accord.store.layouts import CLAIMS, migrate, statements
+from accord.store.locks import OwnerLocks
 from accord.store.pages import ReportPage, page_of
-from accord.store.window import Unwritten
+from accord.store.window import Key, Unwritten
 
 __all__ = ["Tables", "is_busy"]
 
-LAYOUT = 1
+LAYOUT = 2
 _APPLICATION = 0x41434F52  # marks the file as ours
 _WAIT = 0.02  # seconds that SQLite itself waits for a lock; whoever is more patient asks again
 _LOG_BYTES = 16 * 1024 * 1024
+_LEASE = 30.0  # seconds that an owner whose lock can't be seen from here counts as alive after it was last heard of
 
 _MAKE = f"""
 CREATE TABLE sessions (
@@ -43,12 +49,25 @@ CREATE TABLE sessions (
 );
 CREATE INDEX sessions_by_use ON sessions (updated_at, number);
 CREATE INDEX sessions_by_directory ON sessions (cwd, updated_at, number);
-CREATE TABLE journal (number INTEGER PRIMARY KEY, session INTEGER NOT NULL, format INTEGER NOT NULL, reports BLOB NOT NULL);
+CREATE TABLE journal (
+    number INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL,
+    format INTEGER NOT NULL,
+    reports BLOB NOT NULL,
+    epoch INTEGER
+);
 CREATE INDEX journal_by_session ON journal (session, number);
+{CLAIMS}
 PRAGMA application_id = {_APPLICATION};
 PRAGMA user_version = {LAYOUT};
 """
+_HOLDER = "SELECT epoch, owner, pid, host, boot, since, renewed FROM claims WHERE session = ?"
 _KEPT = "number, id, cwd, title, created_at, updated_at, more"
+
+
+class _Holder(NamedTuple):
+    claim: Claim
+    renewed: str
 
 
 class _More(msgspec.Struct):
@@ -73,8 +92,10 @@ class Tables:
 
     def __init__(self, path: Path, *, survives_power_cut: bool = False) -> None:
         self._name = str(path)
+        path = Path(os.path.realpath(path))  # whoever comes by a link finds the same owners
+        self._locks = OwnerLocks(path)
         _make_file(path)
-        self._connection = sqlite3.connect(self._name, timeout=_WAIT, isolation_level=None)
+        self._connection = sqlite3.connect(path, timeout=_WAIT, isolation_level=None)
         self._execute = self._connection.execute
         try:
             self._prepare("FULL" if survives_power_cut else "NORMAL")
@@ -94,8 +115,8 @@ class Tables:
             )
             if number is not None:
                 self._execute(
-                    "INSERT INTO journal (session, format, reports)"
-                    " SELECT ?, format, reports FROM journal WHERE session = ? ORDER BY number",
+                    "INSERT INTO journal (session, format, reports, epoch)"
+                    " SELECT ?, format, reports, 0 FROM journal WHERE session = ? ORDER BY number",
                     (added.lastrowid, number),
                 )
 
@@ -109,8 +130,49 @@ class Tables:
             reason = f"what is kept about session {session_id!r} is damaged ({error}); other sessions are unaffected"
             raise StoreFailed(self._name, reason) from error
 
-    def update(self, kept: Kept) -> Kept:
+    def claim(self, session_id: str, owner: Owner, take_over: bool) -> Claim:
+        """Make it the newest claim of the session."""
+        is_locked = self._locks.hold(owner.id)  # before anybody can ask whether this owner lives
         with self._transaction():
+            self._sweep()
+            number = self._number(session_id)
+            holder = self._holder(number, session_id)
+            if holder is not None and holder.claim.owner.id == owner.id:
+                return holder.claim
+            if holder is not None and not take_over and self._is_alive(holder):
+                raise in_use(holder.claim)
+            time = now()
+            added = self._execute(
+                "INSERT OR REPLACE INTO claims (session, owner, pid, host, boot, since, renewed)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (number, owner.id, owner.pid, owner.host, owner.boot if is_locked else "", time, time),
+            )
+            return Claim(session_id, owner, added.lastrowid or 0, time, _LEASE)
+
+    def holder(self, session_id: str) -> Claim | None:
+        """Who has the session now; to look needs no right to write."""
+        row = self._execute("SELECT number FROM sessions WHERE id = ?", (session_id,)).fetchone()
+        holder = None if row is None else self._holder(row[0], session_id)
+        return holder.claim if holder is not None and self._is_alive(holder) else None
+
+    def renew(self, claim: Claim) -> None:
+        with self._transaction():
+            self.check(claim)
+            self._execute("UPDATE claims SET renewed = ? WHERE epoch = ?", (now(), claim.epoch))
+
+    def release(self, claim: Claim) -> None:
+        with self._transaction():
+            self._execute("DELETE FROM claims WHERE epoch = ?", (claim.epoch,))
+
+    def check(self, claim: Claim) -> None:
+        """Raise NotFound if the session is not there, and Fenced if this is not its claim."""
+        holder = self._holder(self._number(claim.session_id), claim.session_id)
+        if holder is None or holder.claim.epoch != claim.epoch:
+            raise fenced(claim.session_id, None if holder is None else holder.claim)
+
+    def update(self, claim: Claim, kept: Kept) -> Kept:
+        with self._transaction():
+            self.check(claim)
             times = self._execute(
                 "SELECT created_at, updated_at FROM sessions WHERE id = ?", (kept.session_id,)
             ).fetchone()
@@ -142,23 +204,29 @@ class Tables:
                 kept = _kept((*row[:-1], b'{"additional_directories": [], "meta": null}'))
             yield (row[5], row[0]), kept
 
-    def write(self, unwritten: Unwritten) -> None:
-        """Add entries to the journals; those of sessions that are not there are dropped."""
+    def write(self, unwritten: Unwritten) -> dict[Key, Fenced]:
+        """Add entries to the journals; those of sessions that are not there are dropped, and of claims that are over.
+
+        The latter are returned.
+        """
+        refused: dict[Key, Fenced] = {}
         with self._transaction():
             time = now()
-            for session_id, entries in unwritten.items():
+            for key, entries in unwritten.items():
+                session_id, epoch = key
                 row = self._execute("SELECT number FROM sessions WHERE id = ?", (session_id,)).fetchone()
                 if row is None:
                     continue
+                holder = self._holder(row[0], session_id)
+                if holder is None or holder.claim.epoch != epoch:
+                    refused[key] = fenced(session_id, None if holder is None else holder.claim)
+                    continue
                 self._connection.executemany(
-                    "INSERT INTO journal (session, format, reports) VALUES (?, ?, ?)",
-                    [(row[0], entry.form, entry.reports) for entry in entries],
+                    "INSERT INTO journal (session, format, reports, epoch) VALUES (?, ?, ?, ?)",
+                    [(row[0], entry.form, entry.reports, epoch) for entry in entries],
                 )
                 self._execute("UPDATE sessions SET updated_at = max(updated_at, ?) WHERE number = ?", (time, row[0]))
-
-    def check(self, session_id: str) -> None:
-        """Raise NotFound if there is no such session."""
-        self._number(session_id)
+        return refused
 
     def extent(self, session_id: str) -> tuple[int, int]:
         """The session's number, and that of the last entry in its journal."""
@@ -183,10 +251,14 @@ class Tables:
 
     def delete(self, session_id: str) -> None:
         with self._transaction():
-            self._execute(
-                "DELETE FROM journal WHERE session = (SELECT number FROM sessions WHERE id = ?)", (session_id,)
-            )
-            self._execute("DELETE FROM sessions WHERE id = ?", (session_id,))
+            row = self._execute("SELECT number FROM sessions WHERE id = ?", (session_id,)).fetchone()
+            if row is None:
+                return
+            holder = self._holder(row[0], session_id)
+            if holder is not None and self._is_alive(holder):
+                raise in_use(holder.claim)
+            for table, column in (("claims", "session"), ("journal", "session"), ("sessions", "number")):
+                self._execute(f"DELETE FROM {table} WHERE {column} = ?", row)  # noqa: S608
         # Gives the room back to the disk. It is a script because `execute` would stop after the first page.
         self._connection.executescript("PRAGMA incremental_vacuum")
 
@@ -196,7 +268,15 @@ class Tables:
         return not busy
 
     def close(self) -> None:
-        self._connection.close()
+        """Give back the claims of those whose locks are held here, and the file."""
+        try:
+            if self._locks.held:
+                with suppress(sqlite3.Error), self._transaction():  # a claim that stays ends with its lock
+                    for owner_id in self._locks.held:
+                        self._execute("DELETE FROM claims WHERE owner = ?", (owner_id,))
+        finally:
+            self._connection.close()
+            self._locks.release()
 
     def _prepare(self, synchronous: str) -> None:
         self._execute("BEGIN")
@@ -216,11 +296,39 @@ class Tables:
         if layout == 0:
             self._execute("PRAGMA auto_vacuum = INCREMENTAL")  # before the first table, or never
         self._execute("PRAGMA journal_mode = WAL").fetchall()
-        if layout == 0:
+        if layout < LAYOUT:
             with self._transaction():
-                if self._execute("PRAGMA user_version").fetchone() == (0,):  # nobody else was faster
-                    for statement in filter(str.strip, _MAKE.split(";")):
+                (layout,) = self._execute("PRAGMA user_version").fetchone()
+                if layout == 0:  # nobody else was faster
+                    for statement in statements(_MAKE):
                         self._execute(statement)
+                elif layout == 1:
+                    migrate(self._connection)
+
+    def _holder(self, number: int, session_id: str) -> _Holder | None:
+        row = self._execute(_HOLDER, (number,)).fetchone()
+        if row is None:
+            return None
+        epoch, owner_id, pid, host, boot, since, renewed = row
+        return _Holder(Claim(session_id, Owner(owner_id, pid, host, boot), epoch, since, _LEASE), renewed)
+
+    def _is_alive(self, holder: _Holder) -> bool:
+        """By its lock; where that can't be seen from here, by when it was last heard of."""
+        owner = holder.claim.owner
+        if self._locks.is_held(owner.id):
+            return True
+        if owner.boot == Owner.here().boot:
+            return False
+        return seconds_since(holder.renewed) < _LEASE
+
+    def _sweep(self) -> None:
+        """Remove what owners that are gone have left behind."""
+        for owner_id in self._locks.others():
+            row = self._execute("SELECT session FROM claims WHERE owner = ? LIMIT 1", (owner_id,)).fetchone()
+            holder = None if row is None else self._holder(row[0], "")
+            if holder is None or not self._is_alive(holder):
+                self._execute("DELETE FROM claims WHERE owner = ?", (owner_id,))
+                self._locks.remove(owner_id)
 
     def _number(self, session_id: str) -> int:
         row = self._execute("SELECT number FROM sessions WHERE id = ?", (session_id,)).fetchone()
@@ -246,7 +354,9 @@ def _make_file(path: Path) -> None:
 
     A file that is there is not opened here: closing it again would release the locks of others in this process.
     """
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_directory(path.parent)
+    for companion in ("", "-journal", "-wal", "-shm"):
+        check_regular(path.with_name(path.name + companion))  # SQLite would wait for whoever writes to a FIFO
     with _making, suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 

@@ -14,7 +14,7 @@ from accord.session.updates import MessagePiece, Report, TerminalPiece
 from accord.store.formats import MESSAGE_PACK, packed, packed_piece, together
 from accord.store.joining import joined, plain
 
-__all__ = ["Entry", "Unwritten", "Waiting", "Window", "taken"]
+__all__ = ["Entry", "Key", "Unwritten", "Waiting", "Window", "taken"]
 
 ENTRY = 64 * 1024
 """About how many bytes an entry of a journal has at most, unless it is a single report that is larger."""
@@ -35,8 +35,11 @@ class Entry(NamedTuple):
 Waiting: TypeAlias = list[MessagePiece | TerminalPiece | bytes | Entry]
 """Plain pieces, packed reports, and entries that are complete already."""
 
-Unwritten: TypeAlias = dict[str, list[Entry]]
-"""Entries by session."""
+Key: TypeAlias = tuple[str, int]
+"""A session, and the epoch of the claim that something was appended with."""
+
+Unwritten: TypeAlias = dict[Key, list[Entry]]
+"""Entries by session and epoch."""
 
 
 class Window:
@@ -45,30 +48,31 @@ class Window:
     __slots__ = ("_waiting", "weight")
 
     def __init__(self) -> None:
-        self._waiting: dict[str, Waiting] = {}
+        self._waiting: dict[Key, Waiting] = {}
         self.weight = 0
 
     def __bool__(self) -> bool:
         return bool(self._waiting)
 
-    def add(self, session_id: str, waiting: Waiting, weight: int) -> None:
+    def add(self, key: Key, waiting: Waiting, weight: int) -> None:
         """Let what `taken` gave wait behind all else."""
-        before = self._waiting.get(session_id)
+        before = self._waiting.get(key)
         if before is None:
-            self._waiting[session_id] = waiting
+            self._waiting[key] = waiting
         else:
             before += waiting
         self.weight += weight
 
     def put_back(self, unwritten: Unwritten) -> None:
         """Let entries that could not be written wait before all else."""
-        for session_id, entries in unwritten.items():
-            self._waiting[session_id] = [*entries, *self._waiting.get(session_id, ())]
+        for key, entries in unwritten.items():
+            self._waiting[key] = [*entries, *self._waiting.get(key, ())]
             self.weight += sum(map(_weigh, entries))
 
     def forget(self, session_id: str) -> None:
         """Drop what waits for a session."""
-        self.weight -= sum(map(_weigh, self._waiting.pop(session_id, ())))
+        for key in [key for key in self._waiting if key[0] == session_id]:
+            self.weight -= sum(map(_weigh, self._waiting.pop(key)))
 
     def close(self) -> Window:
         """All that waits, in a window of its own; this one is empty then."""
@@ -79,7 +83,7 @@ class Window:
 
     def entries(self) -> Unwritten:
         """What waits, as it is to be written."""
-        return {session_id: list(_entries(waiting)) for session_id, waiting in self._waiting.items()}
+        return {key: list(_entries(waiting)) for key, waiting in self._waiting.items()}
 
 
 def taken(reports: Iterable[Report]) -> tuple[Waiting, int]:

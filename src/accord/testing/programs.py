@@ -103,8 +103,14 @@ class _Line:
     def frame_refused(self, error: FrameRejected) -> None:
         """Called by the target's transport."""
 
+    def input_ended(self, reason: ConnectionClosed) -> None:
+        """Called by the transport: what says no more is gone."""
+        self.connection_lost(reason)
+
     def connection_lost(self, reason: ConnectionClosed) -> None:
         """Called by the target's transport: the program ends as the target did."""
+        if self._ended.is_set():
+            return
         self._write(b"E", reason.stderr_tail.encode())
         self._write(b"X", str(reason.exit_code or 0).encode())
         self._ended.set()

@@ -204,6 +204,10 @@ class ScriptedEnd:
         """Called by the transport."""
         self.failures.append(error)
 
+    def input_ended(self, reason: ConnectionClosed) -> None:
+        """Called by the transport: what says no more is gone."""
+        self.connection_lost(reason)
+
     def connection_lost(self, reason: ConnectionClosed) -> None:
         """Called by the transport."""
         if self.closed is None:

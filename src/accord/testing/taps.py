@@ -149,6 +149,10 @@ class TappedTransport:
         """Called by what it wraps."""
         self._put(error)
 
+    def input_ended(self, reason: ConnectionClosed) -> None:
+        """Called by the transport: what says no more is gone."""
+        self.connection_lost(reason)
+
     def connection_lost(self, reason: ConnectionClosed) -> None:
         """Called by what it wraps."""
         if self._is_closing:

@@ -27,12 +27,13 @@ async def start_capture(
     cwd: str,
     on_output: OnBytes,
     terminate_grace: float = 2.0,
+    memory: int = 0,
 ) -> Capture:
     """Returns when the command runs; raises `ConnectionClosed` that says what to do when it can't be started.
 
     `env` is the whole environment. `on_output` is called from the loop, never before this has returned.
     """
-    start = Start(located(command, env, cwd), command, env, cwd, terminate_grace, only_writes=True)
+    start = Start(located(command, env, cwd), command, env, cwd, terminate_grace, only_writes=True, memory=memory)
     child = await (start_guarded(start) if can_guard() else start_unguarded(start))
     return Capture(child, on_output, terminate_grace)
 

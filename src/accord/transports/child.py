@@ -17,7 +17,8 @@ __all__ = ["Child", "Pipes", "Start", "located"]
 class Start(NamedTuple):
     """How to start a command; `grace` is what it gets between a polite end and a forced one when we die.
 
-    With `only_writes` it reads nothing, and stdout and stderr are one pipe, in the order of what was written.
+    With `only_writes` it reads nothing, and stdout and stderr are one pipe, in the order of what was written. It may
+    have so many bytes of `memory`, where a guard starts it and the system counts them as Linux does; 0 for any number.
     """
 
     program: str
@@ -26,6 +27,7 @@ class Start(NamedTuple):
     cwd: str
     grace: float
     only_writes: bool = False
+    memory: int = 0
 
 
 class Child(Protocol):

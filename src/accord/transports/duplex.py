@@ -75,7 +75,13 @@ class Duplex:
         self._departures.something_arrived()
         self._arrivals.feed(data)
 
-    def _lost(self, reason: ConnectionClosed) -> None:
+    def _silent(self, reason: ConnectionClosed) -> None:
+        """Nothing more arrives, but what is sent may be read."""
         if self._arrivals is not None and self._reader is not None:
             self._reader.close()
             self._arrivals.end(reason)
+
+    def _lost(self, reason: ConnectionClosed) -> None:
+        if self._arrivals is not None and self._reader is not None:
+            self._reader.close()
+            self._arrivals.lose(reason)

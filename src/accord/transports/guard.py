@@ -62,9 +62,11 @@ class Guard:
 
     def start(self) -> None:
         request = self.read(int(self.read(10)))
-        program, cwd, grace, count, *rest = request.split(b"\0")
+        program, cwd, grace, memory, count, *rest = request.split(b"\0")
         arguments, variables = rest[: int(count)], rest[int(count) :]
         self.grace = float(grace)
+        if int(memory):
+            limit_memory(int(memory))
         posix.chdir(cwd)
         self.command = posix.posix_spawn(
             program,
@@ -179,6 +181,17 @@ def adopt_orphans() -> None:
         calls.call_function(calls.dlsym(calls.dlopen(None, 0), "prctl"), arguments)
     except (ImportError, AttributeError):
         __import__("ctypes").CDLL(None).prctl(*arguments)
+
+
+def limit_memory(most: int) -> None:
+    """Bound what each process below us takes; not the files that it maps. We live with that ourselves."""
+    limits = __import__("resource")
+    hard = limits.getrlimit(limits.RLIMIT_DATA)[1]
+    most = most if hard == limits.RLIM_INFINITY else min(most, hard)
+    try:
+        limits.setrlimit(limits.RLIMIT_DATA, (most, hard))
+    except (OSError, ValueError):
+        pass  # a system that has no such limit
 
 
 def descendants(ancestor: int) -> list[int]:

@@ -109,7 +109,8 @@ class GuardedChild:
     def _request(self) -> None:
         start = self._start
         variables = [f"{name}={value}" for name, value in start.env.items()]
-        fields = [start.program, start.cwd, str(start.grace), str(len(start.command)), *start.command, *variables]
+        numbers = map(str, (start.grace, start.memory, len(start.command)))
+        fields = [start.program, start.cwd, *numbers, *start.command, *variables]
         if any("\0" in field for field in fields):
             raise ConnectionClosed(f"can't start {start.command[0]!r}: an argument or variable holds a NUL character")
         request = b"\0".join(os.fsencode(field) for field in fields)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -18,6 +19,8 @@ from accord.transports.transport import HIGH_WATER, Receiver
 from accord.transports.unguarded import start_unguarded
 
 __all__ = ["Process"]
+
+log = logging.getLogger("accord.transports")
 
 # From the first sign of the end (output closed, input closed, exit) to the last, so that one can explain the other.
 _EXPLANATION_SECONDS = 1.0
@@ -61,7 +64,7 @@ class Process(Duplex):
         self._stdout_ended: asyncio.Future[None] | None = None
         self._stderr_ended: asyncio.Future[None] | None = None
         self._ending: asyncio.Task[None] | None = None
-        self._stdin_is_broken = False
+        self._stdin_broken: asyncio.Future[None] | None = None
 
     async def open(self, receiver: Receiver) -> None:
         """Start the command; raises `ConnectionClosed` that says what to do when it can't be started."""
@@ -77,6 +80,7 @@ class Process(Duplex):
         loop = asyncio.get_running_loop()
         self._child = child
         self._stdout_ended, self._stderr_ended = loop.create_future(), loop.create_future()
+        self._stdin_broken = loop.create_future()
         self._attach(receiver, private_writer(child.stdin, self._stdin_broke))
         self._reader = private_reader(child.stdout, self._arrived, self._stdout_closed)
         self._stderr = private_reader(child.stderr, self._stderr_arrived, self._stderr_closed)
@@ -93,7 +97,11 @@ class Process(Duplex):
         if len(tail) > self._stderr_kept:
             del tail[: -self._stderr_kept]
         if self._on_stderr is not None:
-            self._on_stderr(data)
+            try:
+                self._on_stderr(data)
+            except Exception:
+                log.exception("what is told of stderr failed, and is told nothing more")  # else once for every line
+                self._on_stderr = None
 
     def _stderr_closed(self, error: OSError | None) -> None:
         assert self._stderr_ended is not None
@@ -105,7 +113,8 @@ class Process(Duplex):
         self._begin_to_end()
 
     def _stdin_broke(self, error: OSError | None) -> None:
-        self._stdin_is_broken = True
+        assert self._stdin_broken is not None
+        self._stdin_broken.set_result(None)
         self._begin_to_end()
 
     def _exited(self, exited: asyncio.Future[int | None]) -> None:
@@ -116,8 +125,9 @@ class Process(Duplex):
             self._ending = asyncio.create_task(self._explain_the_end(), name="accord process ending")
 
     async def _explain_the_end(self) -> None:
-        child, stdout, stderr = self._child, self._stdout_ended, self._stderr_ended
+        child, stdin, stdout, stderr = self._child, self._stdin_broken, self._stdout_ended, self._stderr_ended
         assert child is not None
+        assert stdin is not None
         assert stdout is not None
         assert stderr is not None
         await asyncio.wait((stdout, stderr, child.exited), timeout=_EXPLANATION_SECONDS)
@@ -125,6 +135,9 @@ class Process(Duplex):
             # Something that it started holds its output open, or we have paused; without writers the end must come.
             child.kill()
             await self._wait_for_end_of(stdout)
+        if not child.exited.done() and not stdin.done():
+            self._silent(self._reason())  # it may still read what it is answered
+            await asyncio.wait((child.exited, stdin), return_when=asyncio.FIRST_COMPLETED)
         self._lost(self._reason())
 
     async def _wait_for_end_of(self, stdout: asyncio.Future[None]) -> None:
@@ -141,7 +154,7 @@ class Process(Duplex):
         if self._child is not None and self._child.exited.done():
             code = self._child.exited.result()
             why = why or f"{name!r} ended"
-        elif self._stdin_is_broken:
+        elif self._stdin_broken is not None and self._stdin_broken.done():
             why = why or f"{name!r} closed its input"
         return ConnectionClosed(
             why or f"{name!r} closed its output", code, self._stderr_tail.decode("utf-8", errors="replace")

@@ -15,17 +15,28 @@ from contextlib import suppress
 from accord.errors import ConnectionClosed
 from accord.transports.descriptors import shared_reader, shared_writer
 from accord.transports.duplex import Duplex
-from accord.transports.transport import Receiver
+from accord.transports.framing import FRAME_LIMIT, Framing
+from accord.transports.streams import is_hung_up
+from accord.transports.transport import HIGH_WATER, Receiver
 
 __all__ = ["Stdio"]
 
 _FLUSH_SECONDS = 5.0
+_LOOK_SECONDS = 0.2
 
 
 class Stdio(Duplex):
-    """Pipes, sockets, files and terminals all work. The end of stdin is the end of the connection."""
+    """Pipes, sockets, files and terminals all work. What was read before the end of stdin can still be answered."""
 
     _taken: _Taken | None = None
+    _look: asyncio.TimerHandle | None = None
+
+    def __init__(
+        self, *, framing: Framing | None = None, frame_limit: int = FRAME_LIMIT, high_water: int = HIGH_WATER
+    ) -> None:
+        super().__init__(framing=framing, frame_limit=frame_limit, high_water=high_water)
+        self.over = asyncio.Event()
+        """Set when stdin has ended, or nobody reads stdout any more."""
 
     async def open(self, receiver: Receiver) -> None:
         """Take stdin and stdout over; from here on nobody else can reach them."""
@@ -50,6 +61,8 @@ class Stdio(Duplex):
             self._release()
 
     def _release(self) -> None:
+        if self._look is not None:
+            self._look.cancel()
         if self._reader is not None:
             self._reader.close()
         if self._writer is not None:
@@ -61,10 +74,22 @@ class Stdio(Duplex):
             self._arrivals.close(ConnectionClosed("closed by this side"))
 
     def _ended(self, error: OSError | None) -> None:
+        self.over.set()
         why = "the other side closed our input" if error is None else f"reading our input failed: {error}"
-        self._lost(ConnectionClosed(why))
+        self._silent(ConnectionClosed(why))
+        self._look_for_readers()
+
+    def _look_for_readers(self) -> None:
+        """Nothing may be left to write; without a look nobody would learn that the other side is gone altogether."""
+        if self._taken is None or self._closing is not None:
+            return
+        if is_hung_up(self._taken.stdout):
+            self._broken(BrokenPipeError())
+        else:
+            self._look = asyncio.get_running_loop().call_later(_LOOK_SECONDS, self._look_for_readers)
 
     def _broken(self, error: OSError | None) -> None:
+        self.over.set()
         self._lost(ConnectionClosed(f"the other side no longer reads our output: {error}"))
 
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import socket
+import sys
 from collections import deque
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
-__all__ = ["LoopReader", "LoopWriter", "Reader", "Writer"]
+__all__ = ["LoopReader", "LoopWriter", "Reader", "Writer", "is_hung_up"]
 
 Descriptor: TypeAlias = int | socket.socket
 OnBytes: TypeAlias = Callable[[bytes], None]
@@ -23,6 +25,7 @@ OnEnd: TypeAlias = Callable[[OSError | None], None]
 # Below the size from which malloc maps memory; the larger one is for streams that keep filling the smaller.
 _CHUNK = 64 * 1024
 _LARGE_CHUNK = 256 * 1024
+_LOOK_SECONDS = 0.5
 
 
 class Reader(Protocol):
@@ -50,8 +53,21 @@ class Writer(Protocol):
         ...
 
 
+def is_hung_up(descriptor: Descriptor) -> bool:
+    """Whether the other end of a pipe was closed, or that of a socket for what goes in this direction."""
+    if sys.platform == "win32":
+        return False
+    poll = select.poll()
+    poll.register(descriptor, 0 if isinstance(descriptor, int) else getattr(select, "POLLRDHUP", 0))
+    return bool(poll.poll(0))
+
+
 class LoopReader:
-    """Reads whenever the loop says so. The descriptor is a socket, or a pipe whose description is non-blocking."""
+    """Reads whenever the loop says so. The descriptor is a socket, or a pipe whose description is non-blocking.
+
+    While it is paused it looks now and then whether nobody writes any more. Then a pause saves nothing and would only hide
+    the end: what the system still holds, which is little, is read all the same.
+    """
 
     def __init__(self, descriptor: Descriptor, on_bytes: OnBytes, on_end: OnEnd) -> None:
         self._loop = asyncio.get_running_loop()
@@ -60,24 +76,45 @@ class LoopReader:
         self._on_end = on_end
         self._size = _CHUNK
         self._is_reading = False
+        self._is_last = False
         self._is_closed = False
+        self._look: asyncio.TimerHandle | None = None
         self.resume()
 
     def pause(self) -> None:
-        if self._is_reading:
-            self._is_reading = False
-            self._loop.remove_reader(self._descriptor)
+        if self._is_reading and not self._is_last:
+            self._stop()
+            self._look = self._loop.call_later(_LOOK_SECONDS, self._looked)
 
     def resume(self) -> None:
         if not self._is_reading and not self._is_closed:
             self._is_reading = True
+            self._look_no_more()
             _watch(self._loop.add_reader, self._descriptor, self._ready)
 
     def close(self) -> None:
         if not self._is_closed:
-            self.pause()
+            if self._is_reading:
+                self._stop()
+            self._look_no_more()
             self._is_closed = True
             _close(self._descriptor)
+
+    def _stop(self) -> None:
+        self._is_reading = False
+        self._loop.remove_reader(self._descriptor)
+
+    def _look_no_more(self) -> None:
+        if self._look is not None:
+            self._look.cancel()
+            self._look = None
+
+    def _looked(self) -> None:
+        if is_hung_up(self._descriptor):
+            self._is_last = True
+            self.resume()
+        else:
+            self._look = self._loop.call_later(_LOOK_SECONDS, self._looked)
 
     def _ready(self) -> None:
         if not self._is_reading:

@@ -25,6 +25,10 @@ class Receiver(Protocol):
         """Something came that is no frame, or too long for one; it was skipped and the connection lives."""
         ...
 
+    def input_ended(self, reason: ConnectionClosed) -> None:
+        """At most once, after the last frame: the other side sends nothing more, but may still read. Close it in time."""
+        ...
+
     def connection_lost(self, reason: ConnectionClosed) -> None:
         """Exactly once, and nothing after it."""
         ...

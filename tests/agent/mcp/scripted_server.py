@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import sys
@@ -52,6 +53,14 @@ def act(asked: dict[str, Any]) -> None:
         "unknown-content": {"content": [{"type": "hologram", "rays": 3}, {"type": "text", "text": "flat", "new": 1}]},
         "bad-content": {"content": [{"type": "text", "text": "good"}, {"type": "image", "data": 5}]},
         "no-content": {"structuredContent": {"n": 1}},
+        "not-a-number": {  # as json.dumps writes them
+            "content": [
+                {"type": "text", "text": "mean", "annotations": {"priority": math.nan}, "_meta": {"x": math.inf}}
+            ],
+            "structuredContent": {"mean": [1.0, math.nan], "most": math.inf},
+            "_meta": {"y": -math.inf},
+        },
+        "odd-size": {"content": [{"type": "resource_link", "uri": "a:b", "name": "b", "size": -1}]},
         "wants-input": {"resultType": "input_required", "inputRequests": {}},
     }
     if behaviour == "half-emoji":
@@ -124,6 +133,8 @@ def initialize(asked: dict[str, Any]) -> None:
         refuse(asked, -32022, "Unsupported", data={"supported": ["2026-07-28"], "requested": "2025-11-25"})
     elif behaviour == "refuses":
         refuse(asked, -32603, "no licence")
+    elif behaviour == "refuses-with-data":
+        refuse(asked, -32603, "Internal error", data={"message": "no licence"})
     elif behaviour == "ancient":
         answer(asked, {**INITIALIZED, "protocolVersion": "1999-12-31"})
     elif behaviour == "not-mcp":

@@ -234,6 +234,20 @@ async def test_half_an_emoji_becomes_a_replacement_character(connections: Server
     assert (await connections.call(tool_of(connections, "act"))).content == [Text("a\ufffd")]
 
 
+async def test_numbers_that_are_none_are_null(connections: ServerConnections):
+    """Python's json writes NaN and Infinity, which are not JSON and which no client could be told."""
+    await connections.connect([scripted("not-a-number")])
+    result = await connections.call(tool_of(connections, "act"))
+    assert result.content == [Text("mean", annotations=Annotations(), meta={"x": None})]
+    assert result.structured == {"mean": [1.0, None], "most": None}
+    assert result.meta == {"y": None}
+
+
+async def test_a_size_that_cannot_be_is_left_out(connections: ServerConnections):
+    await connections.connect([scripted("odd-size")])
+    assert (await connections.call(tool_of(connections, "act"))).content == [ResourceLink(uri="a:b", name="b")]
+
+
 async def test_an_answer_inside_a_batch_is_found(connections: ServerConnections):
     await connections.connect([scripted("batch")])
     assert (await connections.call(tool_of(connections, "act"))).content == [Text("batched")]

@@ -36,6 +36,7 @@ def on_the_wire(block: Any) -> Any:
     return msgspec.json.decode(encode(Notification("x", {"block": block})))["params"]["block"]
 
 
+@pytest.mark.requirement("CONTENT-02")
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block["type"])
 def test_a_block_of_a_server_reaches_the_client_unchanged(block: dict[str, Any]):
     word = content_from_mcp(block)

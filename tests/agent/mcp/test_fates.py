@@ -217,3 +217,17 @@ asyncio.run(main())
     started = await asyncio.create_subprocess_exec(sys.executable, "-c", program, stdout=subprocess.PIPE)
     output, _ = await started.communicate()
     assert int(output) > 20
+
+
+async def test_colours_and_other_sequences_on_stderr_are_left_out_of_a_fate(connections: ServerConnections):
+    complaint = "import sys; sys.exit('\\x1b]0;server\\x07\\x1b[31mno configuration\\x1b[0m found\\r')"
+    server = StdioServer(name="coloured", command=sys.executable, args=["-I", "-S", "-c", complaint])
+    (fate,) = await connections.connect([server])
+    assert fate.stderr_tail == "no configuration found\n"
+    assert str(fate).endswith("its last words: no configuration found")
+
+
+async def test_the_reason_in_the_data_of_a_refusal_is_told(connections: ServerConnections):
+    """FN-107: the data of an error has the reason."""
+    (fate,) = await connections.connect([scripted("refuses-with-data")])
+    assert "it refused: Internal error: no licence (error -32603)" in str(fate)

@@ -8,9 +8,10 @@ from contextlib import asynccontextmanager
 import pytest
 from mcp import ClientSession
 
+from accord import Agent, Client, Turn
 from accord.agent.mcp import ServerConnections, owner
 from accord.errors import ConnectionClosed, RequestFailed
-from accord.session.content import Text
+from accord.session.content import Text, text_of
 from accord.session.servers import HttpServer, SseServer
 from tests.agent.mcp.canned import canned, response
 from tests.agent.mcp.peers import Watcher, official_on_loopback, tool_of
@@ -61,6 +62,23 @@ async def test_the_tools_of_a_server_on_the_network_are_called(
     await watcher.until(lambda: len(connections.tools) > before)
     await connections.aclose()
     assert watcher.fates[-1].state == "closed"
+
+
+@pytest.mark.requirement("CHECK-26", "CHECK-37", "SESS-08", "INIT-31", "INIT-32")
+@pytest.mark.parametrize("kind", ["http", "sse"])
+async def test_an_agent_connects_to_the_server_on_the_network_that_a_client_names(ports: dict[str, int], kind: str):
+    agent = Agent("user of tools")
+
+    @agent.prompt
+    async def use(turn: Turn) -> None:
+        assert turn.session.servers is not None
+        tool = next(tool for tool in turn.session.servers.tools if tool.name == "large")
+        result = await turn.session.servers.call(tool, {"size": 3})
+        await turn.say(text_of(result.content))
+
+    async with Client(agent, version=1) as client:
+        session = await client.new_session("/", [server_at(kind, ports[kind])])
+        assert await (await session.prompt("go")).text() == "xxx"
 
 
 async def test_a_large_result_comes_over_http(connections: ServerConnections, ports: dict[str, int]):

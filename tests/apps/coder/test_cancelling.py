@@ -59,13 +59,19 @@ async def test_a_cancel_in_the_middle_of_a_fetch(sit: Any, silent: tuple[str, as
 
 async def test_a_cancel_in_the_middle_of_a_search_ends_its_program(sit: Any) -> None:
     async with sit(**ALLOW) as desk:
-        os.mkfifo(desk.root / "endless")  # nobody writes into it: ripgrep waits
-        desk.model.steps = [[tool("search", pattern="x", path="endless")]]
+        os.mkfifo(desk.root / ".ignore")  # nobody writes into it: ripgrep waits
+        desk.model.steps = [[tool("search", pattern="x")]]
         reply = await desk.session.prompt("Go")
-        await until(lambda: _runs("rg", str(desk.root / "endless")))
+        await until(lambda: _runs("rg", str(desk.root)))
         await reply.cancel()
         assert await reply.finished() == "cancelled"
-        await until(lambda: not _runs("rg", str(desk.root / "endless")))
+        await until(lambda: not _runs("rg", str(desk.root)))
+
+
+async def test_a_search_in_what_is_no_file_is_refused_at_once(sit: Any) -> None:
+    async with sit(**ALLOW) as desk:
+        os.mkfifo(desk.root / "endless")
+        assert "no file and no directory endless" in (await desk.use_one("search", pattern="x", path="endless")).text
 
 
 def _runs(program: str, argument: str) -> bool:

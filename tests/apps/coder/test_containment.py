@@ -30,6 +30,7 @@ def traps(project: Path) -> Path:
     return outside
 
 
+@pytest.mark.requirement("SESS-21")
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [
@@ -313,3 +314,19 @@ async def test_commands_that_only_look_have_no_tools_that_change(sit: Any, promp
         offered = {description.name for description in desk.model.asked[0].tools}
         assert not offered & {"write", "edit", "delete", "move", "run", "switch_mode"}
         assert "n + n" in (desk.root / "main.py").read_text()
+
+
+async def test_a_path_that_is_cut_off_hides_what_it_hid_before(
+    sit: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "config.toml").write_text("[environment]\nACME_KEY = 'sesame'\n")
+    (tmp_path / "zebra.txt").write_text("sesame street\n")
+    last = f"{tmp_path}/zebra.txt\0" + "1:sesame street\n"
+    hidden = f"{tmp_path}/home/config.toml\0" + "2:ACME_KEY = 'sesame'\n"
+    async with sit(root=tmp_path) as desk:
+        for kept in range(len(last), len(last) + len(hidden), 12):
+            monkeypatch.setattr("accord.apps.coder.tools.programs._KEPT", kept)
+            found = (await desk.use_one("search", pattern="sesame", glob="{config.toml,zebra.txt}")).text
+            assert found.endswith("zebra.txt:1:sesame street")
+            assert "ACME_KEY" not in found

@@ -9,7 +9,7 @@ from accord.apps.coder.tools.covering import covered
 LOOKS, TESTS = "whatever it looks at", "whatever it tests"
 
 
-def is_inside(word: str) -> bool:
+def is_inside(what: str, word: str) -> bool:
     return not word.startswith("/") and ".." not in word.split("/")
 
 
@@ -19,6 +19,8 @@ def is_inside(word: str) -> bool:
         ("git log", f"run `git log`, {LOOKS}"),
         ("git log --oneline -5 src", f"run `git log`, {LOOKS}"),
         ("cat src/main.py", f"run `cat`, {LOOKS}"),
+        (" cat\t\tsrc/main.py  ", f"run `cat`, {LOOKS}"),
+        ("ls -laR src", f"run `ls`, {LOOKS}"),
         ("grep -rn double .", f"run `grep`, {LOOKS}"),
         ("pytest -q tests -k double", f"run `pytest`, {TESTS}"),
         ("python3 -m pytest -x", f"run `python3 -m pytest`, {TESTS}"),
@@ -26,8 +28,8 @@ def is_inside(word: str) -> bool:
     ],
 )
 def test_a_program_that_only_looks_or_tests_is_covered_with_other_arguments(command: str, scope: str) -> None:
-    assert covered(command, None, is_inside) == scope
-    assert covered(command, "sub", is_inside) == f"{scope}, in sub"
+    assert covered(command, None, is_inside).scope == scope
+    assert covered(command, "sub", is_inside).scope == f"{scope}, in sub"
 
 
 @pytest.mark.parametrize(
@@ -45,6 +47,20 @@ def test_a_program_that_only_looks_or_tests_is_covered_with_other_arguments(comm
         "cat ../secret",
         "head -n 5 /etc/passwd",
         "grep -f../secret x",
+        "grep -R secret .",
+        "diff a b",
+        "diff -r a b",
+        "ls -L link",
+        "ls -RL",
+        "ls -H link",
+        "wc --files0-from=names",
+        "tail -f log",
+        "cat @names",
+        "pytest @arguments",
+        " make",
+        "make ",
+        "make\ttest",
+        "cat caf\u00e9.txt",
         "rg --pre=sh x",
         "tree -o main.py",
         "pytest --basetemp=src",
@@ -72,5 +88,37 @@ def test_a_program_that_only_looks_or_tests_is_covered_with_other_arguments(comm
     ],
 )
 def test_anything_else_is_covered_only_as_it_is_written_where_it_was_to_run(command: str) -> None:
-    assert covered(command, None, is_inside) == f"run `{command}`"
-    assert covered(command, "sub", is_inside) == f"run `{command}` in sub"
+    assert covered(command, None, is_inside) == (f"run `{command}`", None)
+    assert covered(command, "sub", is_inside) == (f"run `{command}` in sub", None)
+
+
+@pytest.mark.parametrize(
+    "letter", [*"\x00\x0b\x0c\r\x1b\x1c\x7f\x85\xa0\xad\u034f\u115f\u1680\u180e\u2000\u2003\u200b\u200d"]
+)
+def test_a_letter_that_cant_be_seen_or_looks_like_a_blank_makes_a_line_that_nothing_covers(letter: str) -> None:
+    for command in (f"cat{letter}main.py", f"{letter}make test", f"make test{letter}", f"cat ma{letter}in.py"):
+        assert covered(command, None, is_inside) == (None, None)
+
+
+@pytest.mark.parametrize(
+    "letter",
+    [*"\u2028\u2029\u202e\u202f\u205f\u2060\u2066\u2800\u3000\u3164\ufe0f\ufeff\uffa0\ufff9\U000e0041\U000e0100\ue000"],
+)
+def test_nor_does_one_of_the_others(letter: str) -> None:
+    assert covered(f"cat{letter}main.py", None, is_inside) == (None, None)
+
+
+def test_a_directory_of_any_name_is_no_part_of_a_command() -> None:
+    there = covered("make", "sub` in x", is_inside).scope
+    assert there == "run `make` in sub\\x60 in x"
+    assert there != covered("make` in sub", "x", is_inside).scope
+    assert covered("make", "a\\x60", is_inside).scope != covered("make", "a`", is_inside).scope
+
+
+def test_git_looks_with_options_that_keep_it_from_running_programs() -> None:
+    words = covered("git log -3 src", None, is_inside).words
+    assert words is not None
+    assert words[0] == "git"
+    assert words.index("log") < words.index("--no-textconv") < words.index("-3")
+    assert covered("cat main.py", None, is_inside).words == ["cat", "main.py"]
+    assert covered("pytest", None, is_inside).words is None

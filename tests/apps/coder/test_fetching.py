@@ -11,7 +11,8 @@ import httpx2
 import pytest
 
 from accord import permissions
-from accord.apps.coder.tools.fetching import host_of, text_of_page
+from accord.apps.coder.tools import addresses
+from accord.apps.coder.tools.fetching import host_of
 from accord.session.requests import PermissionAnswer, RequestPermission
 
 ALLOW = {"on_permission": permissions.allow_all}
@@ -102,7 +103,10 @@ async def test_what_is_no_plain_address_is_not_even_asked_for(sit: Any, url: str
         assert reason in outcome.text
 
 
-async def test_an_always_choice_is_for_one_host(sit: Any, host: tuple[str, list[str]]) -> None:
+async def test_an_always_choice_is_for_one_host(
+    sit: Any, host: tuple[str, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(addresses, "kind_of_address", lambda address: None)  # as if it were on the internet
     seen: list[RequestPermission] = []
 
     async def always(asked: RequestPermission) -> PermissionAnswer:
@@ -123,8 +127,3 @@ async def test_an_always_choice_is_for_one_host(sit: Any, host: tuple[str, list[
 def test_a_host_is_told_as_the_network_knows_it() -> None:
     assert host_of(httpx2.URL("https://EXAMPLE.org:443/x")) == "example.org"
     assert host_of(httpx2.URL("https://\u0430pple.com/")) == "xn--pple-43d.com"  # a letter that only looks like an a
-
-
-def test_a_page_is_read_as_a_person_reads_it() -> None:
-    page = "<style>p{}</style><ul><li>one<li>two</ul><svg><text>no</text></svg><p>three &amp; four"
-    assert text_of_page(page) == "one\ntwo\nthree & four"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +13,20 @@ import pytest
 
 from accord import Client
 from accord.apps.coder.coder import build
-from accord.apps.coder.keeping import KeptSessions
+from accord.apps.coder.keeping import KeptChoices, KeptSessions
 from accord.apps.coder.settings.loading import settings_in
 from accord.client.choosing import chosen
-from accord.errors import RequestFailed
+from accord.errors import RequestFailed, SessionInUse
 from accord.session.content import Text
 from accord.session.entities import AGENT
 from accord.session.requests import PermissionAnswer, RequestPermission
 from accord.session.updates import MessagePatch
+from accord.store.claims import Owner
 from accord.store.kept import Kept
+from accord.store.sqlite import SqliteStore
 from accord.store.tables import Tables
+
+OWNER = Owner.here()
 
 
 def kept(session_id: str) -> Kept:
@@ -45,16 +52,19 @@ async def test_a_file_that_can_not_be_made_leaves_sessions_in_memory(nowhere: Pa
     sessions = KeptSessions(nowhere)
     assert (await sessions.list()).sessions == []
     await sessions.create(kept("a"))
-    sessions.append("a", said("Hello"))
+    claim = await sessions.claim("a", OWNER)
+    sessions.append(claim, said("Hello"))
     await sessions.commit()
+    await sessions.renew(claim)
     assert await read(sessions, "a") == ["Hello"]
-    await sessions.update(Kept(session_id="a", cwd="/x", title="A talk"))
+    await sessions.update(claim, Kept(session_id="a", cwd="/x", title="A talk"))
     await sessions.fork("a", kept("b"))
     assert [(each.session_id, each.title) for each in (await sessions.list()).sessions] == [
         ("b", None),
         ("a", "A talk"),
     ]
     assert await read(sessions, "b") == ["Hello"]
+    await sessions.release(claim)
     await sessions.delete("a")
     assert await sessions.find("a") is None
     await sessions.aclose()
@@ -76,25 +86,82 @@ async def test_it_is_told_once_in_one_line(nowhere: Path):
 async def test_a_disk_that_fills_up_costs_no_turn_and_what_is_kept_can_be_taken_up(tmp_path: Path, monkeypatch):
     sessions = KeptSessions(tmp_path / "sessions.db")
     await sessions.create(kept("a"))
-    sessions.append("a", said("Hello"))
-    await sessions.commit("a")
+    await sessions.create(kept("d"))
+    claim = await sessions.claim("a", OWNER)
+    sessions.append(claim, said("Hello"))
+    await sessions.commit(claim)
 
     def full(*_: object) -> None:
         raise sqlite3.OperationalError("database or disk is full")
 
     with monkeypatch.context() as patched:
-        for name in ("write", "create", "update"):
+        for name in ("write", "create", "update", "claim", "renew"):
             patched.setattr(Tables, name, full)
         await sessions.fork("a", kept("c"))
-        sessions.append("a", said("again"))
-        await sessions.commit("a")
-        await sessions.update(Kept(session_id="a", cwd="/x", title="Later"))
+        in_memory = await sessions.claim("d", OWNER)
+        sessions.append(in_memory, said("of today"))
+        assert await read(sessions, "d") == ["of today"]
+        sessions.append(claim, said("again"))
+        await sessions.commit(claim)
+        await sessions.update(claim, Kept(session_id="a", cwd="/x", title="Later"))
         await sessions.create(kept("b"))
         assert "database or disk is full" in (sessions.take_untold() or "")
-        assert {each.session_id for each in (await sessions.list()).sessions} == {"a", "b", "c"}
+        await sessions.renew(claim)
+        assert {each.session_id for each in (await sessions.list()).sessions} == {"a", "b", "c", "d"}
         assert await read(sessions, "c") == ["Hello"]
-    await sessions.commit("a")
+    await sessions.commit(claim)
     assert await read(sessions, "a") == ["Hello", "again"]
+    await sessions.aclose()
+
+
+@pytest.fixture
+async def locked(tmp_path: Path) -> AsyncIterator[Path]:
+    """A file in which another process has the session `theirs`, and that nobody can write to."""
+    path = tmp_path / "sessions.db"
+    async with SqliteStore(path) as other:
+        for name in ("theirs", "free"):
+            await other.create(kept(name))
+        claim = await other.claim("theirs", Owner.here())
+        other.append(claim, said("Hello"))
+        await other.commit(claim)
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            yield path
+
+
+async def test_a_session_of_another_process_is_refused_although_the_file_can_not_be_written(locked: Path):
+    sessions = KeptSessions(locked, patience=0)
+    with pytest.raises(SessionInUse, match=f"pid {os.getpid()}"):
+        await sessions.claim("theirs", OWNER)
+    await sessions.aclose()
+
+
+async def test_nothing_is_taken_over_in_a_file_that_can_not_be_written(locked: Path):
+    sessions = KeptSessions(locked, patience=0)
+    for name in ("theirs", "free"):
+        with pytest.raises(RequestFailed, match="another process keeps it locked"):
+            await sessions.claim(name, OWNER, take_over=True)
+    await sessions.aclose()
+
+
+async def test_a_session_that_goes_on_in_memory_is_listed_once_and_deleted_everywhere(tmp_path: Path, monkeypatch):
+    sessions = KeptSessions(tmp_path / "sessions.db")
+    await sessions.create(kept("a"))
+
+    def full(*_: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    with monkeypatch.context() as patched:
+        for name in ("claim", "create", "delete"):
+            patched.setattr(Tables, name, full)
+        await sessions.create(kept("b"))
+        await sessions.release(await sessions.claim("a", OWNER))
+        assert sorted(each.session_id for each in (await sessions.list()).sessions) == ["a", "b"]
+        with pytest.raises(RequestFailed, match="disk is full"):
+            await sessions.delete("a")
+        await sessions.delete("b")
+    await sessions.delete("a")
+    assert (await sessions.find("a"), (await sessions.list()).sessions) == (None, [])
     await sessions.aclose()
 
 
@@ -144,3 +211,27 @@ async def test_a_choice_for_always_that_can_not_be_kept_holds_for_the_session(
         for _ in range(2):
             assert await (await session.prompt("/run echo hello")).finished() == "end_turn"
     assert questions == 1
+
+
+def test_a_choice_that_is_taken_back_holds_neither_for_the_session_nor_for_the_project():
+    class Kept(dict[str, bool]):
+        is_full = True
+
+        def __setitem__(self, scope: str, allowed: bool) -> None:
+            if self.is_full:
+                raise OSError(28, "No space left on device")
+            super().__setitem__(scope, allowed)
+
+    kept = Kept()
+    choices = KeptChoices(kept)
+    choices["edit"] = choices["run"] = True
+    kept.is_full = False
+    kept["edit"] = True  # by another process, or another session
+    del choices["edit"]
+    assert ("edit" in choices, kept) == (False, {})
+    choices["run"] = False
+    assert (choices["run"], kept) == (False, {"run": False})
+    del choices["run"]
+    assert (dict(choices), kept) == ({}, {})
+    with pytest.raises(KeyError):
+        del choices["run"]

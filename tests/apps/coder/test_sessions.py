@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -17,10 +18,11 @@ from accord.apps.coder.models.model import Event, ModelMessage, Said, Stopped, T
 from accord.apps.coder.settings.files import SettingsFile
 from accord.apps.coder.settings.loading import trust_in
 from accord.client.questions import offered_capabilities
-from accord.errors import AuthRequired, InvalidParams, NotFound, RequestFailed
+from accord.errors import AuthRequired, InvalidParams, MethodNotFound, NotFound, RequestFailed
 from accord.session.content import Image, ResourceLink, Text
 from accord.session.entities import Compaction
 from accord.session.requests import ElicitationAnswer
+from accord.session.updates import ToolCallPatch
 from accord.store import MemoryStore
 from tests.apps.coder.scripted import ScriptedModel, tool, until
 
@@ -59,6 +61,25 @@ async def test_the_model_knows_what_was_said_before(sit: Any, how: str) -> None:
             assert texts(model) == ["Hi", "Hello.", "How are you?", "Fine.", "Back"]
 
 
+@pytest.mark.requirement("SESS-07", "SESS-42")
+async def test_a_client_that_knows_no_options_can_choose_the_model(sit: Any, version: Any) -> None:
+    """Clients of that generation exist; v2 has no place for it."""
+    async with sit(flags={"models": ["scripted:other"]}) as desk:
+        session, peer = desk.session, desk.session.connection.peer
+        asked = {"sessionId": session.id, "modelId": "offline"}
+        if version == 2:
+            with pytest.raises(MethodNotFound):
+                await peer.request("session/set_model", asked)
+            return
+        opened = msgspec.json.decode(await peer.request("session/new", {"cwd": str(desk.root), "mcpServers": []}))
+        listed = [model["modelId"] for model in opened["models"]["availableModels"]]
+        assert listed == [
+            choice.value for option in session.options if option.id == "model" for choice in option.choices
+        ]
+        assert msgspec.json.decode(await peer.request("session/set_model", asked)) == {}
+        assert next(option.value for option in session.options if option.id == "model") == "offline"
+
+
 async def test_a_session_is_closed_listed_and_deleted(sit: Any) -> None:
     async with sit(model=ScriptedModel()) as desk:
         await desk.ask("A title of its own")
@@ -83,6 +104,21 @@ async def test_a_no_and_an_outcome_are_told_again_as_they_were(sit: Any) -> None
         session = await desk.client.load_session(session_id, cwd=desk.root)
         await (await session.prompt("And?")).finished()
         assert [outcome.text for outcome in again.outcomes] == told
+
+
+async def test_a_tool_call_that_is_not_the_models_is_not_told_to_it_as_its_own(sit: Any) -> None:
+    """Such as the one that tells of an MCP server that failed."""
+    store = MemoryStore()
+    async with sit(model=ScriptedModel([tool("list")], [Said("Hello.")]), store=store) as desk:
+        desk.agent_side.report(ToolCallPatch(id="mcp", title="MCP server 'a': failed", status="failed", creates=True))
+        await desk.ask("Hi")
+        session_id = desk.session.id
+    again = ScriptedModel()
+    async with sit(model=again, store=store) as desk:
+        session = await desk.client.load_session(session_id, cwd=desk.root)
+        await (await session.prompt("And?")).finished()
+        requests = [each for past in again.asked[0].history for each in getattr(past, "requests", ())]
+        assert [request.name for request in requests] == ["list"]
 
 
 async def test_what_a_model_refused_is_not_told_to_it_again(sit: Any) -> None:

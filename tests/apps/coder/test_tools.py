@@ -29,6 +29,7 @@ async def test_a_file_is_read_whole_or_by_lines(sit: Any) -> None:
         assert call.raw_output["output"] == whole.text
 
 
+@pytest.mark.requirement("PROMPT-16")
 async def test_what_the_editor_has_not_saved_is_seen(sit: Any, version: Any, project: Path) -> None:
     if version == 2:
         pytest.skip("v2 has no files of the client's")

@@ -54,6 +54,45 @@ async def test_text_thoughts_and_usage_are_told_as_they_stream(sit: Any) -> None
         assert "Working directory" in model.asked[0].instructions
 
 
+@pytest.mark.requirement("PROMPT-06", "PROMPT-18")
+@pytest.mark.parametrize(
+    ("steps", "said", "called", "results"),
+    [
+        ([[Said("Hello")]], "Hello", [], []),
+        ([[tool("read", path="main.py")], []], "", ["read"], [1]),
+        (
+            [[Said("Let me see."), tool("list"), tool("read", path="main.py")], [Said("Seen.")]],
+            "Let me see.Seen.",
+            ["list", "read"],
+            [2],
+        ),
+        (
+            [[tool("list")], [Said("More. "), tool("list")], [Said("Enough.")]],
+            "More. Enough.",
+            ["list", "list"],
+            [1, 2],
+        ),
+    ],
+    ids=["text", "a tool", "both", "round after round"],
+)
+async def test_what_the_tools_give_goes_back_to_the_model_until_it_asks_for_none(
+    sit: Any, steps: list[list[Event]], said: str, called: list[str], results: list[int]
+) -> None:
+    model = ScriptedModel(*steps)
+    async with sit(model=model) as desk:
+        reply = await desk.session.prompt("Go")
+        assert await reply.text() == said
+        assert reply.stop_reason == "end_turn"
+        assert len(model.asked) == len(steps)
+        assert [call.name for call in desk.calls] == called
+        seen = [
+            sum(len(past.outcomes) for past in each.history if isinstance(past, ToolMessage)) for each in model.asked
+        ]
+        assert seen == [0, *results]
+        assert not any(outcome.is_error for outcome in model.outcomes)
+
+
+@pytest.mark.requirement("PERM-16")
 @pytest.mark.parametrize(
     ("mode", "name", "arguments", "is_asked"),
     [
@@ -78,6 +117,7 @@ async def test_the_mode_decides_whether_the_user_is_asked(
         assert bool(seen) is is_asked
 
 
+@pytest.mark.requirement("MODE-14")
 async def test_an_architect_changes_nothing_and_leaves_its_mode_only_when_allowed(sit: Any) -> None:
     async with sit(on_permission=choosing("reject_once")) as desk:
         await desk.session.set_option("mode", "architect")
@@ -120,6 +160,7 @@ async def test_an_always_choice_is_kept_for_the_project_and_says_what_it_covers(
         assert len(seen) == 2
 
 
+@pytest.mark.requirement("PROMPT-28")
 @pytest.mark.parametrize("reason", ["max_tokens", "refusal"])
 async def test_the_models_own_reasons_end_the_turn(sit: Any, reason: Any) -> None:
     async with sit(model=ScriptedModel([Said("So"), Stopped(reason)])) as desk:
@@ -128,6 +169,7 @@ async def test_the_models_own_reasons_end_the_turn(sit: Any, reason: Any) -> Non
         assert reply.stop_reason == reason
 
 
+@pytest.mark.requirement("PROMPT-28", "PROMPT-18")
 async def test_a_turn_asks_the_model_only_so_often(sit: Any) -> None:
     model = ScriptedModel(*([tool("list")] for _ in range(10)))
     async with sit(model=model, flags={"max_requests": "3"}) as desk:
@@ -137,6 +179,7 @@ async def test_a_turn_asks_the_model_only_so_often(sit: Any) -> None:
         assert len(model.asked) == 3
 
 
+@pytest.mark.requirement("PROMPT-28", "PROMPT-18", "CANCEL-05")
 async def test_a_cancel_stops_the_stream_and_leaves_a_history_that_goes_on(sit: Any) -> None:
     model = ScriptedModel([Said("One"), Said("…"), Said("never")])
     async with sit(model=model) as desk:

@@ -26,6 +26,11 @@ class Finished(msgspec.Struct):
     def events(self) -> list[dict[str, Any]]:
         return [msgspec.json.decode(line) for line in self.out.splitlines()]
 
+    @property
+    def notes(self) -> list[str]:
+        """The lines of stderr, but for the one that is there only when the agent takes long to start."""
+        return [line for line in self.err.splitlines() if not line.startswith("starting ")]
+
     def event(self, kind: str) -> dict[str, Any]:
         found = [event for event in self.events if event["type"] == kind]
         assert found, self

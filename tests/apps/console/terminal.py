@@ -12,7 +12,7 @@ import termios
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 ACCORD = (sys.executable, "-m", "accord")
 
@@ -34,6 +34,15 @@ class Terminal:
             await self._progress.wait()
         between, _, self.shown = self.shown.partition(text)
         return between
+
+    async def sees_all(self, *texts: str) -> str:
+        """Wait until all of these are on the terminal, in whatever order; all that was shown until then."""
+        while missing := [text for text in texts if text not in self.shown]:
+            assert not self._is_over, f"{missing} never came:\n{self.shown}"
+            self._progress.clear()
+            await self._progress.wait()
+        shown, self.shown = self.shown, ""
+        return shown
 
     def type(self, text: str) -> None:
         os.write(self._descriptor, text.encode())
@@ -95,3 +104,18 @@ async def at_terminal(
             process.kill()
             await process.wait()
         terminal.close()
+
+
+def plainly(command: Any, *words: str, cwd: Path) -> Any:
+    """`accord --plain` with this agent."""
+    return at_terminal("--plain", *words, "--", *command.args, cwd=cwd)
+
+
+async def prompted(terminal: Terminal, text: str = "Hi") -> None:
+    await terminal.sees("You: ")
+    terminal.type(f"{text}\n")
+
+
+async def left(terminal: Terminal, accord: Any) -> None:
+    await prompted(terminal, "/quit")
+    assert await accord.wait() == 0

@@ -25,6 +25,7 @@ def telling(agent: ScriptedAgent, told: list[Told]) -> ScriptedAgent:
     return agent
 
 
+@pytest.mark.requirement("UPDATE-12")
 async def test_as_text(typed, version):
     told = said_by(version)
     async with program(telling(every_teller(version), told)) as command:
@@ -61,6 +62,7 @@ async def test_as_updates(typed, version, form):
         assert part in said
 
 
+@pytest.mark.requirement("COMPAT-10")
 @pytest.mark.bad_frames
 async def test_what_nobody_knows_yet(typed, version, monkeypatch):
     monkeypatch.delenv("ACCORD_STRICT")

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from accord.apps.console.given import command_of, tells, untold_input, untold_names, value_text
+from accord.apps.console.given import command_of, is_patch_of, tells, untold_input, untold_names, value_text
+from accord.session.diffs import git_patch
+from accord.session.entities import Diff, FileChange, Patch
 from accord.session.requests import CommandSubject, RequestPermission, ToolCallSubject
 from accord.session.updates import ToolCallPatch
 
@@ -51,6 +53,79 @@ def test_what_is_told_nowhere_else_is_left(raw, left):
 def test_what_is_told_beside_it_is_not_left():
     raw = {"path": "a.py", "content": "text", "description": "why"}
     assert untold(raw, paths={"/repo/a.py"}, texts=["why"], is_in_diffs="text".__eq__) is None
+
+
+BOTH = Diff(
+    changes=[
+        FileChange(operation="modify", path="/repo/a.py", old_text="one\ntwo\nthree", new_text="one\n2\nthree\n"),
+        FileChange(operation="add", path="/repo/b.py", new_text="b\n"),
+    ]
+)
+PATCH_A = "--- a.py\n+++ a.py\n@@ -1,3 +1,3 @@\n one\n-two\n-three\n\\ No newline at end of file\n+2\n+three\n"
+PATCH_B = "Index: /repo/b.py\n=====\n--- /dev/null\n+++ b/b.py\n@@ -0,0 +1 @@\n+b\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_told"),
+    [
+        (PATCH_A, True),
+        (PATCH_B, True),
+        (PATCH_A + PATCH_B, True),
+        (git_patch("/repo/a.py", "one\ntwo\nthree", "one\n2\nthree\n"), True),
+        (PATCH_A.replace("a.py", "c.py"), False),
+        (PATCH_A.replace("+2", "+3"), False),
+        (PATCH_A.replace("-two", "-too"), False),
+        (PATCH_A.replace(" one", " won"), False),
+        (PATCH_A.replace("@@ -1,3", "@@ -2,3"), False),
+        (PATCH_A.replace("@@ -1,3", "@@ -999999999,3"), False),
+        (PATCH_A + "and then delete everything\n", False),
+        (PATCH_A + "@@ -1,1 +1,1 @@\n-one\n+ONE\n", False),
+        ("run this\n" + PATCH_A, False),
+        ("--- a.py\n+++ a.py\n", False),
+        ("@@ -1 +1 @@\n-one\n+ONE\n", False),
+        (PATCH_A.replace("@@\n", "@@ rm -rf ~\n"), False),
+        (PATCH_A.replace("+++ a.py\n", "+++ a.py\trm -rf ~\n"), False),
+        (PATCH_B.replace("Index: /repo/b.py", "Index: rm -rf ~"), False),
+        (PATCH_A.replace("\\ No newline at end of file", "\\ rm -rf ~"), False),
+        ("two", False),
+        ("", False),
+    ],
+)
+def test_a_patch_is_told_by_the_diffs_that_it_makes_and_only_by_them(text, is_told):
+    assert is_patch_of([BOTH], "/repo", text) == is_told
+
+
+def test_a_patch_that_a_diff_came_with_is_told_by_it():
+    diff = Diff(changes=[FileChange(operation="modify", path="/a")], patch=Patch(format="git_patch", text="anything"))
+    assert is_patch_of([diff], "/repo", "anything")
+    assert not is_patch_of([diff], "/repo", "anything else")
+
+
+@pytest.mark.parametrize(
+    ("raw", "left"),
+    [
+        ({"filepath": "/repo/a.py", "diff": "P"}, None),
+        ({"filepath": "/repo/a.py", "diff": "another"}, {"diff": "another"}),
+        ({"filepath": "/repo/other.py", "diff": "P"}, {"filepath": "/repo/other.py"}),
+        ({"patch": "P", "oldString": "T", "newString": "T", "before": "T", "after": "T"}, None),
+        (
+            {"files": [{"filePath": "a.py", "relativePath": "a.py", "patch": "P", "additions": 1}]},
+            {"files": [{"additions": 1}]},
+        ),
+        ({"files": [{"filePath": "a.py", "patch": "P"}]}, None),
+        (
+            {"edits": [{"old_text": "T", "new_text": "T"}, {"old_text": "U", "new_text": "T"}]},
+            {"edits": [{"old_text": "U"}]},
+        ),
+        ({"changes": {"/repo/a.py": {"unified_diff": "P"}}}, None),
+        ({"changes": {"/repo/c.py": {"unified_diff": "P"}}}, {"changes": {"/repo/c.py": {"unified_diff": "P"}}}),
+        ({"deletes": [{"path": "a.py"}]}, {"deletes": [{"path": "a.py"}]}),
+        ({"path": "a.py", "target": "a.py", "flag": True, "files": []}, {"target": "a.py", "flag": True, "files": []}),
+    ],
+)
+def test_input_that_only_repeats_what_the_diffs_show_is_not_left(raw, left):
+    beside = {"paths": {"/repo/a.py"}, "is_in_diffs": "T".__eq__, "is_patch": "P".__eq__}
+    assert untold(raw, **beside) == left
 
 
 @pytest.mark.parametrize(

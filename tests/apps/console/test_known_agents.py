@@ -9,9 +9,10 @@ import pytest
 from accord.apps.coder.settings.settings import RESERVED
 from accord.apps.console.exits import Exit
 from accord.apps.console.failures import ConsoleFailed, UsageWrong
-from accord.apps.console.known_agents import agent_meant, known_agents
-from accord.apps.console.presets import PRESETS
+from accord.apps.console.known_agents import KnownAgent, agent_meant, known_agents
+from accord.apps.console.presets import PRESETS, preset_of
 from accord.apps.console.surroundings import AgentCommand, Surroundings
+from accord.session.capabilities import Implementation
 
 AROUND = Surroundings(
     builtin=["python", "-m", "accord", "agent"],
@@ -45,6 +46,99 @@ def test_gemini_reads_files_itself_whoever_named_it():
     assert agent_meant(None, ["gemini", "--acp"], own).reads_itself
     assert not agent_meant("claude", None, own).reads_itself
     assert not agent_meant(None, ["node", "agent.js"], own).reads_itself
+
+
+SELF_READERS = {"gemini", "kimi"}
+NAMES = [(preset, name) for preset, row in PRESETS.items() for name in row.names]
+
+
+@pytest.mark.parametrize(("preset", "name"), NAMES)
+def test_an_agent_is_recognised_by_the_name_it_gives_whatever_starts_it(preset, name):
+    for given in (name, name.upper(), name.replace("-", " "), name.replace("-", "_"), f"@acme/{name}"):
+        for command in (["node", "/x/agent.js"], ["npx", "-y", "something"], ["/opt/own-agent"]):
+            agent = agent_meant(None, command, AROUND).introduced(Implementation(name=given, version="1"))
+            assert preset_of(agent.command, agent.identity) is PRESETS[preset]
+            assert agent.reads_itself is (preset in SELF_READERS)
+
+
+@pytest.mark.parametrize(
+    ("given", "preset"),
+    [
+        ("gemini-cli", "gemini"),
+        ("Kimi Code CLI", "kimi"),
+        ("kimi", "kimi"),
+        ("@agentclientprotocol/claude-agent-acp", "claude"),
+        ("@zed-industries/claude-code-acp", "claude"),
+        ("@mistralai/mistral-vibe", "vibe"),
+        ("Copilot", "copilot"),
+        ("OpenCode", "opencode"),
+        ("qwen-code", "qwen"),
+        ("gemini-proxy", None),
+        ("agent", None),
+        ("node", None),
+        ("", None),
+        ("  ", None),
+    ],
+)
+def test_names_as_agents_give_them_are_recognised(given, preset):
+    agent = agent_meant(None, ["node", "agent.js"], AROUND).introduced(Implementation(name=given, version="1"))
+    assert preset_of(agent.command, agent.identity) is (PRESETS[preset] if preset else None)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["npx", "-y", "@google/gemini-cli", "--acp"],
+        ["npx", "@google/gemini-cli@latest", "--acp"],
+        ["npm", "exec", "@google/gemini-cli@0.61.0"],
+        ["bunx", "@google/gemini-cli"],
+        ["node", "--no-warnings", "/usr/lib/node_modules/@google/gemini-cli/dist/index.js", "--acp"],
+        ["node22", "./node_modules/.bin/gemini"],
+        ["/usr/bin/node", "/usr/local/bin/gemini"],
+        ["node.exe", "C:\\npm\\node_modules\\@google\\gemini-cli\\index.js"],
+        ["uvx", "kimi-cli", "acp"],
+        ["uvx", "kimi-cli==1.2", "acp"],
+        ["uv", "tool", "run", "kimi-cli"],
+        ["python3.12", "/opt/kimi", "acp"],
+        ["kimi", "acp"],
+    ],
+    ids=" ".join,
+)
+def test_gemini_and_kimi_read_files_themselves_also_behind_a_launcher(command):
+    assert KnownAgent(name="x", command=command, source="command").reads_itself
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["node", "gemini.js"],
+        ["node", "/work/gemini/index.js"],
+        ["npx", "-y", "gemini-proxy"],
+        ["proxy", "gemini"],
+        ["node"],
+        ["sh", "-c", "gemini --acp"],
+    ],
+    ids=" ".join,
+)
+def test_another_agent_is_not_taken_for_one_of_them(command):
+    assert not KnownAgent(name="x", command=command, source="command").reads_itself
+
+
+@pytest.mark.parametrize("program", ["node", "/usr/bin/node", "npx", "python3.12", "uvx", "bun", "sh", "node.exe"])
+def test_an_agent_behind_a_launcher_is_called_by_the_name_it_gives(program):
+    agent = KnownAgent(name=Path(program).name, command=[program, "a"], source="command")
+    named = agent.introduced(Implementation(name="fast-agent\x1b[2J", title="Fast\nAgent", version="1"))
+    assert (named.name, named.title) == ("fast-agent␛[2J", "Fast Agent")
+    assert named.key == agent.key, "what is kept of its sessions is found again"
+    assert named.line == agent.line
+    assert agent.introduced(None) == agent.introduced(Implementation(name=" ", version="1")) == agent
+
+
+def test_an_agent_that_the_user_has_named_or_can_tell_by_its_program_keeps_its_name():
+    info = Implementation(name="fast-agent", title="Fast", version="1")
+    mine = KnownAgent(name="mine", command=["node", "a.js"], source="config")
+    own = KnownAgent(name="own-agent", command=["/opt/own-agent"], source="command")
+    assert [mine.introduced(info).name, own.introduced(info).name] == ["mine", "own-agent"]
 
 
 def test_a_program_that_goes_by_two_names_is_found_by_either(tmp_path, monkeypatch):

@@ -65,6 +65,9 @@ for line in sys.stdin:
         case "session/prompt" if not os.path.exists(state):
             answer["error"] = {"code": -32000, "message": "Authentication required"}
         case "session/prompt":
+            told = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "In"}}
+            told = {"sessionId": asked["params"]["sessionId"], "update": told}
+            print(json.dumps({"jsonrpc": "2.0", "method": "session/update", "params": told}), flush=True)
             open(state, "a").write(asked["params"]["sessionId"])
             answer["result"] = {"stopReason": "end_turn"}
         case _:

@@ -16,7 +16,8 @@ from accord.testing import ScriptedAgent, program
 if sys.platform == "win32":
     pytest.skip("no pseudo-terminals", allow_module_level=True)
 
-from tests.apps.console.terminal import Terminal, at_terminal
+from tests.apps.console.terminal import at_terminal, left, plainly, prompted
+from tests.apps.console.test_habits import REASONS
 from tests.apps.console.test_late_logins import AGENT, locked
 
 pytestmark = pytest.mark.timeout(40)
@@ -25,20 +26,6 @@ YES_OR_NO = [
     {"optionId": "yes", "name": "Yes", "kind": "allow_once"},
     {"optionId": "no", "name": "No", "kind": "reject_once"},
 ]
-
-
-def plainly(command: Any, *words: str, cwd: Path) -> Any:
-    return at_terminal("--plain", *words, "--", *command.args, cwd=cwd)
-
-
-async def prompted(terminal: Terminal, text: str = "Hi") -> None:
-    await terminal.sees("You: ")
-    terminal.type(f"{text}\n")
-
-
-async def left(terminal: Terminal, accord: Any) -> None:
-    await prompted(terminal, "/quit")
-    assert await accord.wait() == 0
 
 
 def asking(agent: ScriptedAgent, kind: str) -> list[Any]:
@@ -63,6 +50,18 @@ async def test_what_an_agent_says_in_an_error_controls_no_terminal(project, vers
         await prompted(terminal)
         await terminal.sees("␛]2;owned␇␛[2J")
         assert "\x1b" not in terminal.shown
+        await left(terminal, accord)
+
+
+@pytest.mark.parametrize("data", REASONS, ids=str)
+async def test_the_reason_in_the_data_of_an_error_is_told_whatever_its_shape(project, data):
+    """FN-107: line by line."""
+    agent = ScriptedAgent(1)
+    agent.on("session/prompt", lambda asked: asked.fail(-32603, "Internal error", data))
+    async with program(agent) as command, plainly(command, cwd=project) as (terminal, accord):
+        await prompted(terminal)
+        await terminal.sees("failed while answering the prompt: Internal error: ")
+        await terminal.sees("No key for xai")
         await left(terminal, accord)
 
 

@@ -67,7 +67,7 @@ class TestText:
         async with program(agent) as command:
             finished = await typed("run", "Hi", "there", "--", *command.args)
         assert (finished.status, finished.out) == (0, "Hello\nyou\n")
-        assert finished.err.splitlines() == [
+        assert finished.notes == [
             "no terminal is attached, so whatever needs a permission is rejected (--permissions changes that)",
             "Let me think",
             "→ Read a.py",
@@ -139,6 +139,7 @@ class TestEvents:
             "stop_reason": "end_turn",
             "session_id": agent.session_id,
             "error": None,
+            "files_changed": [],
         }
         assert set(kinds) <= {kind.__struct_config__.tag for kind in events.EVENTS}
 
@@ -454,7 +455,8 @@ class TestChoices:
     async def test_a_model_is_chosen_by_its_value_or_its_name(self, typed):
         agent = ScriptedAgent(1)
         agent.on("session/new", self.MODELS)
-        agent.on("session/set_config_option", {"configOptions": []})
+        chosen = {**self.MODELS["configOptions"][0], "currentValue": "large-1"}
+        agent.on("session/set_config_option", {"configOptions": [chosen]})
         agent.on("session/prompt", agent.reply("ok"))
         async with program(agent) as command:
             finished = await typed("run", "--model", "large", "Hi", "--", *command.args)
@@ -498,8 +500,10 @@ async def test_the_status_tells_why_the_agent_stopped(typed, version, stop_reaso
     assert finished.event("end")["stop_reason"] == stop_reason
 
 
-async def test_a_reason_that_nobody_knows_has_a_status_of_its_own(typed):
-    agent = ScriptedAgent(2)
+@pytest.mark.requirement("COMPAT-20")
+@pytest.mark.parametrize("version", [2, "2-draft"])
+async def test_a_reason_that_nobody_knows_has_a_status_of_its_own(typed, version):
+    agent = ScriptedAgent(version)
     agent.on("session/prompt", agent.reply("So far", stop_reason="_tired"))
     async with program(agent) as command:
         finished = await typed("run", "Hi", "--", *command.args)

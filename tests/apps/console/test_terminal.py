@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from accord.apps.console.exits import Exit
 from accord.testing import ScriptedAgent, program
 from tests.apps.console.test_run import asking
 
@@ -31,7 +32,7 @@ async def test_a_permission_is_asked_for(project, version, typed_line, answer):
             terminal.type(line)
         await terminal.sees("allowed:" if answer == "yes" else "rejected:")
         await terminal.sees(answer)
-        assert await run.wait() == 0
+        assert await run.wait() == (Exit.END_TURN if answer == "yes" else Exit.ALL_REJECTED)
 
 
 async def test_the_diff_and_the_command_are_shown_before_the_answer(project):
@@ -47,10 +48,10 @@ async def test_the_diff_and_the_command_are_shown_before_the_answer(project):
 
     agent.on("session/prompt", answer)
     async with program(agent) as command, at_terminal("run", "Hi", "--", *command.args, cwd=project) as (terminal, run):
-        await terminal.sees("at /a.py:3")
         await terminal.sees("-old")
         await terminal.sees("+new")
         await terminal.sees("$ rm 'a b'")
+        await terminal.sees("at /a.py:3")
         await terminal.sees("Enter for no: ")
         terminal.type("1\n")
         assert await run.wait() == 0
@@ -178,6 +179,9 @@ for line in sys.stdin:
     elif asked["method"] == "session/new":
         answer["result"] = {"sessionId": "s"}
     else:
+        told = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "In"}}
+        told = {"sessionId": "s", "update": told}
+        print(json.dumps({"jsonrpc": "2.0", "method": "session/update", "params": told}), flush=True)
         answer["result"] = {"stopReason": "end_turn"}
     print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **answer}), flush=True)
 """
@@ -214,7 +218,7 @@ async def test_what_was_typed_before_a_question_does_not_answer_it(project):
         await terminal.sees("Enter for no: ")
         terminal.type("2\n")
         await terminal.sees("rejected:")
-        assert await run.wait() == 0
+        assert await run.wait() == Exit.ALL_REJECTED
 
 
 async def test_the_answer_and_what_happens_meanwhile_keep_their_order(project):

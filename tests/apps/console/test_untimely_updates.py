@@ -31,10 +31,10 @@ def answering_first(agent: ScriptedAgent, *before: str) -> Any:
 
 def telling_at_once(agent: ScriptedAgent) -> Any:
     def opened(asked: Any) -> None:
-        asked.answer({"sessionId": "s"})
         agent.session_id = "s"
         agent.tell(GOES)
         agent.say("Welcome")
+        asked.answer({"sessionId": "s"})  # last: what follows it may arrive after the prompt was sent
 
     return opened
 
@@ -48,7 +48,7 @@ class TestLate:
         async with program(agent) as command:
             finished = await typed("run", "Hi", "--", *command.args)
         assert (finished.status, finished.out) == (0, "Too late\n")
-        assert finished.err.splitlines()[1:] == ["Hm", "✓ Look"]
+        assert finished.notes[1:] == ["Hm", "✓ Look"]
 
     async def test_so_is_the_rest_of_one_that_had_begun(self, typed):
         agent = ScriptedAgent(1)

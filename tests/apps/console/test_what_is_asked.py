@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 
+from accord.apps.console.exits import Exit
 from accord.dialects.negotiation import Offered
 from accord.testing import ScriptedAgent, program
 
 if sys.platform == "win32":
     pytest.skip("no pseudo-terminals", allow_module_level=True)
 
+from tests.apps.console.real_peers import jsdiff
 from tests.apps.console.terminal import at_terminal
 
 pytestmark = pytest.mark.timeout(40)
@@ -48,7 +50,7 @@ async def test_a_write_and_a_command_through_the_client_are_asked_for(project, a
         await terminal.sees("1-2, or Enter for no: ")
         terminal.type(f"{answer}\n")
         await terminal.sees(f"{bool(answer)} {bool(answer)}")
-        assert await run.wait() == 0
+        assert await run.wait() == (Exit.END_TURN if answer else Exit.ALL_REJECTED)
     assert [(project / name).exists() for name in ("new.txt", "ran.txt")] == [bool(answer)] * 2
 
 
@@ -60,7 +62,7 @@ async def test_what_is_written_and_run_is_said_where_nobody_is_asked(typed, proj
         said = await typed(*words)
         told = await typed("run", "--json", *words[1:])
     assert (said.status, said.out) == (0, "True True\n")
-    assert said.err.splitlines() == [
+    assert said.notes == [
         f"wrote {project}/new.txt: 4 bytes",
         "$ touch ran.txt",
         "$ touch ran.txt: exit 0",
@@ -103,7 +105,7 @@ async def test_all_of_a_command_is_shown_before_the_answer(project, about, shown
             await terminal.sees(line.replace("  $ ", "  title: ") if form == "title" else line)
         await terminal.sees("Enter for no: ")
         terminal.type("\n")
-        assert await run.wait() == 0
+        assert await run.wait() == Exit.ALL_REJECTED
 
 
 DIFF = {"type": "diff", "path": "/a.txt", "oldText": "old\n", "newText": "new\n"}
@@ -207,7 +209,7 @@ async def asked_about(project: Any, about: dict[str, Any], version: Offered, way
         if way != "run":
             await terminal.sees("You: ")
             terminal.type("/quit\n")
-        assert await accord.wait() == 0
+        assert await accord.wait() == (Exit.ALL_REJECTED if way == "run" else 0)
     return told.split("\r\n")
 
 
@@ -215,3 +217,32 @@ def test_nothing_of_the_screen_is_needed_to_ask_in_lines():
     loaded = "import sys, accord.apps.console.running, accord.apps.console.screen.plain; print(*sys.modules)"
     finished = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
     assert {"rich", "textual"}.isdisjoint(finished.stdout.split())
+
+
+TEXTS = [{"type": "content", "content": {"type": "text", "text": "Some words about it"}}]
+
+
+@pytest.mark.parametrize("way", ["run", "--plain"])
+async def test_the_diff_comes_first_and_input_that_only_repeats_it_is_left_out(project, way):
+    """opencode and kilo: the raw input is the path and the patch once more."""
+    path, old, new = project / "notes.md", "# Notes\n\nBuy milk.\n", "# Notes\n\nBuy bread.\n"
+    call = {
+        "toolCallId": "c",
+        "title": "notes.md",
+        "kind": "edit",
+        "locations": [{"path": str(path)}],
+        "rawInput": {"filepath": str(path), "diff": jsdiff(path, old, new)},
+        "content": [*TEXTS, {"type": "diff", "path": str(path), "oldText": old, "newText": new}],
+    }
+    told = await asked_about(project, {"toolCall": call}, 1, way)
+    assert told[:2] == ["notes.md (edit)?", f"  modify {path}"]
+    assert told[-4:] == ["-Buy milk.", "+Buy bread.", f"  at {path}", "  Some words about it"]
+
+
+@pytest.mark.parametrize("way", ["run", "--plain"])
+async def test_the_command_comes_first(project, way):
+    raw = {"command": "make all", "timeout": 5}
+    call = {"toolCallId": "c", "title": "Build", "name": "shell", "kind": "execute", "rawInput": raw, "content": TEXTS}
+    told = await asked_about(project, {"toolCall": call}, 1, way)
+    assert told[:3] == ["Build (execute)?", "  $ make all", "  tool: shell"]
+    assert told[3:] == ["  Some words about it", "  input:", '    "timeout": 5']

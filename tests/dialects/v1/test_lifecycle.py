@@ -6,12 +6,18 @@ from typing import Any
 
 import pytest
 
+from accord.dialects.dialect import Dialect
+from accord.dialects.v1 import V1
+from accord.dialects.v2 import V2
+from accord.dialects.v2_draft import V2Draft
 from accord.session.capabilities import (
     AgentCapabilities,
     AgentLogin,
     ClientCapabilities,
     Implementation,
+    LoginVariable,
     TerminalLogin,
+    VariableLogin,
 )
 from accord.session.requests import Initialize, Initialized
 from tests.dialects.json_values import plain, raw
@@ -138,3 +144,58 @@ def test_a_client_that_can_do_everything_says_so():
         "initialize", raw(plain(speaker().request_to_wire(word)[1])), "client"
     )
     assert again == word
+
+
+KEY = {
+    "id": "key",
+    "name": "API key",
+    "type": "env_var",
+    "vars": [{"name": "ACME_KEY", "label": "Key"}, {"name": "ACME_URL", "optional": True, "secret": False}, 5],
+    "link": "https://acme.example/keys",
+}
+
+
+@pytest.mark.parametrize("dialect", [V1, V2, V2Draft])
+def test_a_login_by_variables_keeps_them_in_every_version(dialect: type[Dialect]):
+    [method] = read_answer(authMethods=[KEY]).auth_methods
+    variables = [LoginVariable("ACME_KEY", label="Key"), LoginVariable("ACME_URL", secret=False, optional=True)]
+    assert method == VariableLogin("key", "API key", variables, link="https://acme.example/keys")
+    answer = Initialized(version=1, info=None, capabilities=AgentCapabilities(), auth_methods=[method])
+    told = plain(dialect().answer_to_wire(OFFER, answer))
+    assert dialect().answer_from_wire(OFFER, raw(told)).auth_methods == [method]
+
+
+UNSTABLE = {
+    "providers": {"x": 1},
+    "session.status": {},
+    "session.title": {},
+    "session.archive": {},
+    "session.systemPrompt": {"modes": {}},
+    "session.subagents": {"_meta": {"a": 1}},
+    "session.mcp.acp": {},
+    "auth.status": {},
+}
+
+
+@pytest.mark.parametrize("dialect", [V1, V2, V2Draft])
+def test_capabilities_of_no_published_version_are_kept_in_every_version(dialect: type[Dialect]):
+    said = {
+        "loadSession": True,
+        "providers": {"x": 1},
+        "sessionCapabilities": {
+            "resume": {},
+            "list": {},
+            "close": {},
+            "status": {},
+            "title": {},
+            "archive": {},
+            "systemPrompt": {"modes": {}},
+            "subagents": {"_meta": {"a": 1}},
+        },
+        "mcpCapabilities": {"acp": True},
+        "auth": {"status": {}},
+    }
+    can = read_answer(agentCapabilities=said).capabilities
+    assert can.unstable == UNSTABLE
+    told = plain(dialect().answer_to_wire(OFFER, Initialized(version=1, info=None, capabilities=can)))
+    assert dialect().answer_from_wire(OFFER, raw(told)).capabilities.unstable == UNSTABLE

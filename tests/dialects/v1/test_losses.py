@@ -19,6 +19,7 @@ from accord.session.capabilities import (
 from accord.session.content import Icon, ResourceLink, Text
 from accord.session.entities import (
     AGENT,
+    USER,
     Choice,
     Command,
     ContentItem,
@@ -54,6 +55,7 @@ from accord.session.updates import (
     NoticeReport,
     OptionsReport,
     PlanReport,
+    PromptPatch,
     Report,
     StateReport,
     TerminalPatch,
@@ -76,7 +78,7 @@ class Case(NamedTuple):
     client: ClientCapabilities = ABLE
 
 
-def told(*reports: Report) -> Callable[[V1], Any]:
+def told(*reports: Report | PromptPatch) -> Callable[[V1], Any]:
     """What the last of the reports makes the dialect say."""
 
     def act(dialect: V1) -> Any:
@@ -156,6 +158,7 @@ CASES = [
     Case("tool-call-cancelled", told(CALL, ToolCallPatch(id="call_1", status="cancelled")), of_call(status="failed")),
     Case("tool-call-status", told(CALL, ToolCallPatch(id="call_1", status="paused")), of_call(status="in_progress")),
     Case("tool-call-status", told(CALL, ToolCallPatch(id="call_1", status="_acme")), of_call(status="in_progress")),
+    Case("ended-without-result", told(CALL, ToolCallPatch(id="call_1", ended_without_result=True)), of_call(status="failed")),
     Case("tool-kind", told(CALL, ToolCallPatch(id="call_1", kind="_acme")), of_call(kind="other")),
     Case("raw-cleared", told(CALL, ToolCallPatch(id="call_1", raw_input=None)), of_call()),
     Case("raw-cleared", told(CALL, ToolCallPatch(id="call_1", raw_output=None)), of_call()),
@@ -166,6 +169,12 @@ CASES = [
         "cancellable",
         told(ToolCallPatch(id="call_1", title="Work", cancellable=True)),
         [{"sessionUpdate": "tool_call", "toolCallId": "call_1", "title": "Work", "kind": "other", "status": "pending"}],
+    ),
+    Case(
+        "client-terminal",
+        told(CALL, ToolCallPatch(id="call_1", content=[TerminalItem(terminal_id="t")])),
+        of_call(content=[text_item("[terminal t]")]),
+        client=UNABLE,
     ),
     Case(
         "display-terminal",
@@ -295,6 +304,7 @@ CASES = [
             }
         ],
     ),
+    Case("prompt", told(MessagePatch(role=USER, id="u", content=[Text("Hi")]), PromptPatch(id="u", new_id="v")), []),
     Case("auth-method", login(AgentLogin("a", "A"), Unknown(tag="_x", raw={})), [{"id": "a", "name": "A"}]),
 ]  # fmt: skip
 

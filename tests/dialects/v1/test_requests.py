@@ -91,7 +91,7 @@ def test_absolute_paths_of_all_systems_are_taken(path: str):
 
 
 @pytest.mark.parametrize("line", [0, -1, 2**32, 1.5, "1", True])
-@pytest.mark.requirement("RPC-19", "AMB-47", "RPC-35")
+@pytest.mark.requirement("RPC-19", "AMB-47", "RPC-35", "CHECK-21")
 def test_a_line_that_does_not_count_from_one_is_refused(line: Any):
     with pytest.raises(InvalidParams) as refused:
         ask("fs/read_text_file", {"sessionId": "s", "path": "/f", "line": line}, "agent")

@@ -9,7 +9,7 @@ from msgspec import Raw
 from accord.dialects.v2 import V2
 from accord.session.capabilities import ClientCapabilities
 from accord.session.transcript import Transcript
-from accord.session.updates import Report
+from accord.session.updates import PromptPatch, Report
 from tests.dialects.json_values import plain, raw
 
 SESSION = "session-1"
@@ -19,7 +19,9 @@ def speaker(strict: bool = False) -> V2:
     return V2(strict=strict, client=ClientCapabilities(terminal_login=True))
 
 
-def updates_of(dialect: V2, *reports: Report, transcript: Transcript | None = None) -> list[dict[str, Any]]:
+def updates_of(
+    dialect: V2, *reports: Report | PromptPatch, transcript: Transcript | None = None
+) -> list[dict[str, Any]]:
     """The `update` objects that tell the reports, one after the other, to a session's listener."""
     transcript = transcript or Transcript()
     changes = [transcript.apply(report) for report in reports]

@@ -12,7 +12,7 @@ from accord.dialects.v2 import V2
 from accord.session.capabilities import AgentCapabilities, ClientCapabilities, Implementation, TerminalLogin
 from accord.session.entities import Choice, Diff, FileChange, Mode, Modes, Option
 from accord.session.requests import Initialize, Initialized, NewSession, SessionOpened
-from accord.session.updates import ModeReport, OptionsReport, ToolCallPiece, UnknownReport
+from accord.session.updates import ModeReport, OptionsReport, PromptPatch, ToolCallPatch, ToolCallPiece, UnknownReport
 from tests.dialects.json_values import plain
 from tests.dialects.v2.speaking import SESSION, updates_of
 
@@ -86,6 +86,13 @@ CASES: list[tuple[str, str, Callable[[V2], Any], Any]] = [
         ),
         [],
     ),
+    (
+        "ended-without-result",
+        "c1",
+        lambda dialect: updates_of(dialect, ToolCallPatch(id="c1", ended_without_result=True)),
+        [{"sessionUpdate": "tool_call_update", "toolCallId": "c1", "status": "failed"}],
+    ),
+    ("prompt", "u", lambda dialect: updates_of(dialect, PromptPatch(id="u", not_accepted=True)), []),
     ("client-resources", "initialize", lambda dialect: offer(dialect, read_files=True), {}),
     ("client-resources", "initialize", lambda dialect: offer(dialect, write_files=True), {}),
     ("client-resources", "initialize", lambda dialect: offer(dialect, terminals=True), {}),

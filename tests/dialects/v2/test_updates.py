@@ -128,9 +128,13 @@ def test_every_message_is_told_with_an_id_also_when_it_came_without_one() -> Non
         MessagePiece(role=AGENT, id=None, content=Text("a")),
         MessagePiece(role=AGENT, id=None, content=Text("b")),
         MessagePatch(role=USER, id=None, content=[Text("c")]),
+        MessagePiece(role=AGENT, id=None, content=Text("d")),
+        MessagePiece(role=AGENT, id="mine", content=Text("e")),
     )
-    first, second, whole = (update["messageId"] for update in pieces)
-    assert first == second != whole
+    first, second, whole, other, mine = (update["messageId"] for update in pieces)
+    assert first == second
+    assert len({first, whole, other, "mine"}) == 4
+    assert mine == "mine"
     assert pieces[0]["content"] == block("a")
     assert whole
 

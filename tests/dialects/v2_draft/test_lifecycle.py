@@ -147,3 +147,8 @@ def test_ways_to_log_in_have_both_keys_and_are_read_by_either():
     of_v2 = {"methodId": "t", "name": "T", "type": "terminal", "args": ["login"], "env": [{"name": "X", "value": "1"}]}
     assert heard(authMethods=[{"id": "a", "name": "A"}, of_v2]).auth_methods == methods
     assert heard(authMethods=[{"id": "b", "name": "B", "type": "_x"}]).auth_methods == [AgentLogin("b", "B")]
+
+
+def test_a_detail_of_an_unstable_capability_is_not_lost_to_the_boolean_that_v1_has_for_it():
+    can = AgentCapabilities(unstable={"session.mcp.acp": {"a": 1}})
+    assert heard(**answered(can=can)).capabilities.unstable == can.unstable

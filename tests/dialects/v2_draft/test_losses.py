@@ -38,6 +38,7 @@ from accord.session.updates import (
     NoticeReport,
     OptionsReport,
     PlanReport,
+    PromptPatch,
     Report,
     StateReport,
     TerminalPatch,
@@ -61,7 +62,7 @@ class Case(NamedTuple):
     client: ClientCapabilities = ABLE
 
 
-def told(*reports: Report) -> Callable[[V2Draft], Any]:
+def told(*reports: Report | PromptPatch) -> Callable[[V2Draft], Any]:
     """What the last of the reports makes the dialect say."""
 
     def act(dialect: V2Draft) -> Any:
@@ -109,12 +110,23 @@ MIXED = [Choice(value="a", name="A", group="g", group_name="G"), Choice(value="b
 
 CASES = [
     Case(
+        "client-terminal",
+        told(CALL, ToolCallPatch(id="call_1", content=[TerminalItem(terminal_id="t")])),
+        of_call(text_item("[terminal t]")),
+        client=UNABLE,
+    ),
+    Case(
         "display-terminal",
         told(
             ToolCallPatch(id="call_1", content=[TerminalItem(terminal_id="t")]),
             TerminalPatch(id="t", output=b"out", exit=Exit(signal="SIGTERM"), cancellable=True),
         ),
         of_call(text_item("out\n[signal SIGTERM]")),
+    ),
+    Case(
+        "ended-without-result",
+        told(CALL, ToolCallPatch(id="call_1", ended_without_result=True)),
+        [{"sessionUpdate": "tool_call_update", "toolCallId": "call_1", "status": "failed"}],
     ),
     Case(
         "tool-call-cancelled",
@@ -143,6 +155,7 @@ CASES = [
     Case("opened-commands", opened, {"sessionId": SESSION}),
     Case("terminal-login", login(AgentLogin("a", "A"), TerminalLogin("t", "T")), ["a"], UNABLE),
     Case("auth-method", login(AgentLogin("a", "A"), Unknown(tag="_x", raw={})), ["a"]),
+    Case("prompt", told(PromptPatch(id="u", new_id="v", goes_last=True)), []),
     Case("update-type", told(UnknownReport(tag="plan", raw={"sessionUpdate": "plan"})), []),
     Case(
         "option-groups",

@@ -218,7 +218,7 @@ ACTS: dict[str, Any] = {
 
 
 def main() -> int:
-    if "ACCORD_SCHEMAS" not in os.environ:
+    if "ACP_SCHEMAS" not in os.environ:
         agent.run()
         return 0
     from tests.frame_watch import FrameWatch

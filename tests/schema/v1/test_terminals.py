@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
 
-from accord.schema import v1
+from accord.errors import Malformed
+from accord.schema import v1, v2
+from accord.schema.reading import Reader
 from accord.schema.values import UNSET
 from tests.schema.v1.shape import assert_shape, read, refuses, write
 
@@ -24,6 +29,42 @@ def test_a_byte_limit_is_exact_up_to_64_bits(limit: int):
 
 def test_a_byte_limit_is_not_negative():
     assert refuses(v1.CreateTerminalRequest, {"sessionId": "sess_1", "command": "npm", "outputByteLimit": -1})
+
+
+@pytest.mark.parametrize("limit", [2**64, 2**70, 10**40])
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_byte_limit_beyond_64_bits_is_refused_and_named(limit: int, strict: bool):
+    request = json.dumps({"sessionId": "sess_1", "command": "npm", "outputByteLimit": limit}).encode()
+    with pytest.raises(Malformed) as refused:
+        Reader(v1.CreateTerminalRequest, strict).decode(request)
+    assert refused.value.path in ("$.outputByteLimit", "$")
+    if limit < 10**30:
+        assert str(refused.value) == "Malformed at $.outputByteLimit: expected `int` <= 18446744073709551615"
+
+
+@pytest.mark.parametrize(
+    ("expected", "members"),
+    [
+        (v1.UsageUpdate, {"sessionUpdate": "usage_update", "used": 2**64, "size": 1}),
+        (v2.UsageUpdate, {"sessionUpdate": "usage_update", "used": 1, "size": 2**64}),
+        (
+            v1.MultiSelectPropertySchema,
+            {"type": "array", "items": {"type": "string", "enum": ["a"]}, "minItems": 2**64},
+        ),
+        (
+            v2.MultiSelectPropertySchema,
+            {"type": "array", "items": {"type": "string", "enum": ["a"]}, "maxItems": 2**64},
+        ),
+    ],
+)
+def test_no_other_number_of_64_bits_is_larger_either(expected: Any, members: dict[str, Any]):
+    with pytest.raises(Malformed, match="18446744073709551615"):
+        Reader(expected).decode(json.dumps(members).encode())
+
+
+def test_a_size_beyond_64_bits_that_may_be_left_out_is():
+    link = {"type": "resource_link", "name": "a", "uri": "file:///a", "size": 2**64}
+    assert Reader(v2.ResourceLink).decode(json.dumps(link).encode()).size is UNSET
 
 
 @pytest.mark.requirement("TERM-18")

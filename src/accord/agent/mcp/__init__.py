@@ -6,7 +6,7 @@ The package `mcp` is not imported before the first server is named.
 from __future__ import annotations
 
 from accord.agent.mcp.connections import ServerConnections, is_installed
-from accord.agent.mcp.fates import KINDS, Kind, ServerFate, kind_of, not_offered
+from accord.agent.mcp.fates import KINDS, Kind, ServerFate, failed, kind_of, not_offered, skipped
 from accord.agent.mcp.tools import McpResult, McpTool, OnProgress
 
 __all__ = [
@@ -17,7 +17,9 @@ __all__ = [
     "OnProgress",
     "ServerConnections",
     "ServerFate",
+    "failed",
     "is_installed",
     "kind_of",
     "not_offered",
+    "skipped",
 ]

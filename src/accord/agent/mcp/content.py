@@ -20,7 +20,11 @@ _OUR_NAMES = frozenset((*_NAMES.values(), "contents_meta"))  # a server that use
 
 
 def result_from_mcp(raw: dict[str, Any]) -> McpResult:
-    """Raises `Malformed` when a block of a kind we know is not what it should be."""
+    """Raises `Malformed` when a block of a kind we know is not what it should be.
+
+    NaN and the infinities, which JSON does not have and some servers write, are null, as in most other languages.
+    """
+    raw = msgspec.json.decode(msgspec.json.encode(raw))
     blocks = raw.get("content")
     if blocks is None:
         blocks = []  # some servers send structured content alone
@@ -47,8 +51,12 @@ def content_from_mcp(block: Any, path: str = "$") -> Content:
         return Unknown(tag=tag, raw=members)
     word = _renamed(members)
     word["annotations"] = _renamed(word.get("annotations"))
-    if tag == "resource_link" and isinstance(word.get("icons"), list):
-        word["icons"] = [_renamed(icon) for icon in word["icons"]]
+    if tag == "resource_link":
+        if isinstance(word.get("icons"), list):
+            word["icons"] = [_renamed(icon) for icon in word["icons"]]
+        size = word.get("size")
+        if isinstance(size, int) and not 0 <= size < 2**64:
+            word["size"] = None
     if tag == "resource":
         word |= _inside(word.get("resource"), path)
     try:

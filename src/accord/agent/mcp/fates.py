@@ -11,7 +11,7 @@ import msgspec
 from accord.errors import InvalidParams
 from accord.session.servers import HttpServer, McpServer, SseServer, StdioServer
 
-__all__ = ["KINDS", "Kind", "ServerFate", "State", "kind_of", "name_of", "not_offered", "told"]
+__all__ = ["KINDS", "Kind", "ServerFate", "State", "failed", "kind_of", "name_of", "not_offered", "skipped", "told"]
 
 log = logging.getLogger("accord.mcp")
 
@@ -85,6 +85,16 @@ def not_offered(servers: Sequence[McpServer], kinds: Collection[str]) -> Invalid
         if kind_of(server) not in kinds:
             return InvalidParams("this agent has no such MCP transport", field=f"mcpServers[{index}].type")
     return None
+
+
+def skipped(server: McpServer, reason: str) -> ServerFate:
+    """The fate of one that is not connected on purpose."""
+    return ServerFate(name=name_of(server), kind=kind_of(server), state="skipped", reason=reason)
+
+
+def failed(server: McpServer, reason: str) -> ServerFate:
+    """The fate of one that could not be connected."""
+    return ServerFate(name=name_of(server), kind=kind_of(server), state="failed", reason=reason)
 
 
 def told(fate: ServerFate, listener: Callable[[ServerFate], None] | None) -> None:

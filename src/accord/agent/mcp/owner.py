@@ -35,6 +35,7 @@ from accord.agent.mcp.speaking import all_tools, call_tool, greet
 from accord.agent.mcp.streams import Pipe, Streams, http_streams, sse_streams, stdio_streams
 from accord.agent.mcp.tools import McpResult, McpTool, OnProgress
 from accord.errors import ConnectionClosed, DeadlineExceeded, Malformed, RequestFailed
+from accord.errors.texts import output_text
 from accord.session.servers import HttpServer, SseServer, StdioServer
 from accord.transports.process import Process
 
@@ -86,7 +87,7 @@ class ServerOwner:
             tools=len(self.tools),
             reason=self._reason,
             exit_code=lost.exit_code if lost is not None and self._state in ("failed", "lost") else None,
-            stderr_tail=self._pipe.stderr.text if self._pipe is not None else "",
+            stderr_tail=output_text(self._pipe.stderr.text) if self._pipe is not None else "",
             notes=tuple(notes),
         )
 

@@ -8,7 +8,8 @@ import httpx2
 from mcp import MCPError
 from pydantic import ValidationError
 
-from accord.errors import ConnectionClosed
+from accord.errors import ConnectionClosed, request_failed
+from accord.local.redaction import redacted
 
 __all__ = ["reason_of"]
 
@@ -21,16 +22,17 @@ def reason_of(error: BaseException) -> str:
         case ConnectionClosed():
             return error.reason
         case MCPError():
-            return f"it refused: {error.message} (error {error.code})"
+            refused = request_failed(error.code, error.message, error.data)
+            return f"it refused: {refused.full_message()} (error {error.code})"
         case httpx2.HTTPStatusError():
             return f"it answered {error.response.status_code} {error.response.reason_phrase}".rstrip()
         case httpx2.ConnectError() | httpx2.ConnectTimeout():
             return f"nothing answers at its address: {str(error) or type(error).__name__}"
         case httpx2.HTTPError() | httpx2.InvalidURL():
-            return f"its address or the way to it is broken: {type(error).__name__}: {error}".rstrip(": ")
+            return redacted(f"its address or the way to it is broken: {type(error).__name__}: {error}".rstrip(": "))
         case ValidationError():
             first = error.errors(include_url=False, include_input=False)[0]
             place = ".".join(str(part) for part in first["loc"])
             return f"it does not speak MCP: {place}: {first['msg']}"
         case _:
-            return str(error) or type(error).__name__
+            return redacted(str(error)) or type(error).__name__

@@ -56,6 +56,9 @@ class Pipe:
     def frame_refused(self, error: FrameRejected) -> None:
         self._on_refused(error.reason)  # it may have been the answer that somebody waits for
 
+    def input_ended(self, reason: ConnectionClosed) -> None:
+        self.connection_lost(reason)  # a server that answers no more is of no use
+
     def connection_lost(self, reason: ConnectionClosed) -> None:
         self.lost = reason
         self._arrived.set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from accord.agent.tool_calls import OpenToolCall
@@ -9,9 +10,13 @@ from accord.apps.coder.failures import ToolFailed
 from accord.apps.coder.settings.shown import printable
 from accord.apps.coder.tools.tool import SAID_NO, Need, Tool
 from accord.apps.coder.tools.work import Work
+from accord.local.blocking import in_thread
 from accord.session.requests import PermissionOption
 
-__all__ = ["refusal"]
+__all__ = ["NOT_ALLOWED", "is_risk_taken", "refusal"]
+
+NOT_ALLOWED = f"{SAID_NO} Don't try the same again; ask what they would rather have, or go on without it."
+"""What the model is told when the user said no."""
 
 _FREE: dict[str, frozenset[Need]] = {
     "ask": frozenset({"nothing"}),
@@ -19,7 +24,6 @@ _FREE: dict[str, frozenset[Need]] = {
     "code": frozenset({"nothing", "edit"}),
 }
 _CLOSED_TO_ARCHITECTS: frozenset[Need] = frozenset({"edit", "delete", "command", "mcp"})
-_LONGEST = 120
 
 _ALLOW = PermissionOption(id="allow", name="Allow", kind="allow_once")
 _REJECT = PermissionOption(id="reject", name="Reject", kind="reject_once")
@@ -27,23 +31,36 @@ _REJECT = PermissionOption(id="reject", name="Reject", kind="reject_once")
 
 async def refusal(work: Work, tool: Tool[Any], arguments: Any, call: OpenToolCall) -> str | None:
     """None when it may go on; otherwise what the model is told."""
-    if tool.needs in _FREE.get(work.mode, _FREE["ask"]):
+    danger = await in_thread(partial(tool.danger, work, arguments))
+    if danger is None and tool.needs in _FREE.get(work.mode, _FREE["ask"]):
         return None
     if work.mode == "architect" and tool.needs in _CLOSED_TO_ARCHITECTS:
         leave = "" if work.is_read_only else ". The tool switch_mode asks to leave the mode, and /mode leaves it"
         reason = f"{tool.name} is not possible now: an architect changes nothing{leave}."
         await call.fail(reason)
         return reason
-    if await _is_allowed(work, tool, arguments, call):
+    if danger is not None:
+        if tool.needs == "edit":  # a client that allows edits by their kind is asked as well
+            await call.update(kind="other")
+        await call.say(danger)
+    if await _is_allowed(work, tool, arguments, call, is_dangerous=danger is not None):
         return None
-    return f"{SAID_NO} Don't try the same again; ask what they would rather have, or go on without it."
+    return NOT_ALLOWED
 
 
-async def _is_allowed(work: Work, tool: Tool[Any], arguments: Any, call: OpenToolCall) -> bool:
-    if tool.needs == "mode":  # a mode is the user's own safeguard: never given away for always
-        return await work.turn.allowed(call, options=[_ALLOW, _REJECT])
-    scope = tool.scope(work, arguments)
+async def is_risk_taken(work: Work, call: OpenToolCall, danger: str) -> bool:
+    """Ask the user about this call alone, whatever the mode and earlier choices say; `danger` is shown with it."""
+    await call.say(danger)
+    return await work.turn.allowed(call, options=[_ALLOW, _REJECT], scope=f"call {call.id}")
+
+
+async def _is_allowed(work: Work, tool: Tool[Any], arguments: Any, call: OpenToolCall, *, is_dangerous: bool) -> bool:
+    # A mode is the user's own safeguard: never given away for always.
+    scope = None if is_dangerous or tool.needs == "mode" else await in_thread(partial(tool.scope, work, arguments))
+    work.asked[call.id] = scope
     try:
+        if scope is None:
+            return await work.turn.allowed(call, options=[_ALLOW, _REJECT], scope=f"call {call.id}")
         decided = work.session.remembered.get(scope)
         if decided is False:
             await call.say(f"You never allow this here: {printable(scope)}. `accord permissions` takes that back.")
@@ -55,7 +72,6 @@ async def _is_allowed(work: Work, tool: Tool[Any], arguments: Any, call: OpenToo
 def _options(scope: str) -> list[PermissionOption]:
     """What can be answered; an always-choice says what it covers."""
     covers = printable(scope)
-    covers = covers if len(covers) <= _LONGEST else f"{covers[:_LONGEST]}…"
     return [
         _ALLOW,
         PermissionOption(id="allow-always", name=f"Always allow in this project: {covers}", kind="allow_always"),

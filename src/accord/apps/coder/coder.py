@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
 from weakref import WeakSet
 
 from msgspec.structs import replace
 
 from accord import __version__
 from accord.agent.app import Agent
-from accord.agent.policy import StopReason
 from accord.agent.sessions import Session
 from accord.agent.turn import Turn
 from accord.apps.coder.asides import warning
@@ -22,10 +23,11 @@ from accord.apps.coder.modes import MODES
 from accord.apps.coder.settings.directories import state_directory
 from accord.apps.coder.slash import register
 from accord.errors import AuthRequired, InvalidParams, RateLimited, RequestFailed
-from accord.peer.loop import run
+from accord.peer.loop import run, run_until
 from accord.session.content import Content, Text
 from accord.session.entities import Choice, Option
 from accord.session.updates import CompactionPatch, OptionsReport
+from accord.session.vocabulary import StopReason
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from accord.apps.coder.tools.work import Work
     from accord.store.interface import Store
     from accord.transports.framing import Framing
+    from accord.transports.stdio import Stdio
 
 __all__ = ["Coder", "build"]
 
@@ -79,6 +82,7 @@ class Coder:
             audio=any(each.audio for each in takes),
             embedded_context=True,
             logged_in=self._has_key,
+            legacy_models=True,  # clients of that generation exist, and it harms no other
         )
         agent.prompt(self.answer)
         agent.new_session(self._prepare)
@@ -92,6 +96,7 @@ class Coder:
             description=f"Set {variable or 'a key'} in the environment or under [environment] in "
             "config.toml; it is looked for again then.",
         )(self._log_in)
+        agent.method("_accord/forget_choices")(self._forget_choices)
         register(self)
 
     @staticmethod
@@ -113,13 +118,14 @@ class Coder:
         model, work = await self.model_of(turn), self.work(turn, is_read_only=is_read_only)
         prompt = await prompt_for(work, model)
         if question is not None:
-            prompt[[isinstance(block, Text) for block in turn.content].index(True)] = Text(question)
+            prompt[turn.new_content.index(_command_block(turn))] = Text(question)
+        if not model.is_language_model:  # it takes the user's own words, not what came with them
+            prompt[:] = [block for block in turn.new_content if isinstance(block, Text)]
         return await self._loop(work, model, prompt)
 
     async def do_literally(self, turn: Turn) -> StopReason | None:
         """Do what a slash command says, whatever the session's model; it will know of it."""
-        written: list[Content] = [block for block in turn.content if isinstance(block, Text)]
-        return await self._loop(self.work(turn), _offline(turn), written)
+        return await self._loop(self.work(turn), _offline(turn), [_command_block(turn)])
 
     async def _loop(self, work: Work, model: Model, prompt: list[Content]) -> StopReason | None:
         from accord.apps.coder.instructions import project_instructions  # noqa: PLC0415  # the first prompt pays for it
@@ -160,13 +166,14 @@ class Coder:
 
     def run(self, framing: Framing | None = None) -> None:
         """Serve stdin and stdout until the client hangs up."""
-        run(self._serve(framing))
-
-    async def _serve(self, framing: Framing | None) -> None:
         from accord.transports.stdio import Stdio  # noqa: PLC0415  # needs a process of its own
 
+        stdio = Stdio(framing=framing)
+        run(run_until(stdio.over, partial(self._serve, stdio)))
+
+    async def _serve(self, stdio: Stdio) -> None:
         try:
-            await self.agent.serve(Stdio(framing=framing))
+            await self.agent.serve(stdio)
         finally:
             await self.aclose()
             if self.agent.store is not None:
@@ -250,6 +257,30 @@ class Coder:
                 {"reason": "auth_required", "variable": variable},
             )
 
+    async def _forget_choices(self, params: Any, client: Any) -> dict[str, int]:
+        """Extension method: take back all that was decided for always in the project of a session that is open."""
+        from accord.local.choices import project_of  # noqa: PLC0415  # as in `_prepare`
+
+        session_id = cast("dict[str, Any]", params).get("sessionId") if isinstance(params, dict) else None
+        sessions = list(self._sessions)
+        asked = next((session for session in sessions if session.id == session_id), None)
+        if asked is None:
+            raise InvalidParams("no such session is open", field="sessionId")
+
+        def forget() -> int:
+            project, scopes = project_of(asked.cwd), set[str]()
+            for session in (each for each in sessions if project_of(each.cwd) == project):
+                for scope in list(session.remembered):
+                    scopes.add(scope)
+                    with suppress(KeyError):  # somebody else has just revoked it
+                        del session.remembered[scope]
+            return len(scopes)
+
+        try:
+            return {"forgotten": await asyncio.to_thread(forget)}
+        except (OSError, ValueError) as wrong:
+            raise RequestFailed(-32603, f"nothing can be taken back: {wrong}", {"reason": "choices"}) from wrong
+
     async def begin(self, turn: Turn) -> None:
         """What comes first in a turn: what the user should know of the settings, and the session's name."""
         for notice in turn.session.state.pop("notices", ()):
@@ -257,7 +288,10 @@ class Coder:
         if (trouble := self._untold()) is not None:
             await warning(turn, "Not kept", trouble)
         if turn.session.transcript.info.title is None and turn.text.strip() and turn.command not in _NO_TITLE:
-            line = turn.text.strip().splitlines()[0]
+            line = next(
+                block.text for block in turn.new_content if isinstance(block, Text) and block.text.strip()
+            ).strip()
+            line = line.splitlines()[0]
             await turn.title(line if len(line) <= _TITLE else f"{line[: _TITLE - 1]}…")
 
     def told(self, failed: ModelFailed) -> RequestFailed:
@@ -293,3 +327,9 @@ def _offline(turn: Turn) -> Model:
 
     settings: Settings = turn.session.state["settings"]
     return OfflineModel(settings.test_command)
+
+
+def _command_block(turn: Turn) -> Text:
+    """The text that calls the turn's slash command."""
+    texts = [block for block in reversed(turn.new_content) if isinstance(block, Text)]
+    return next(block for block in texts if block.text.split(None, 1)[:1] == [f"/{turn.command}"])

@@ -26,7 +26,7 @@ async def prompt_for(work: Work, model: Model) -> list[Content]:
         if what is not None:
             reason = f"the model {model.name} takes no {what}: choose another one with /model, or leave it out"
             raise InvalidParams(reason, field=f"prompt[{number}]")
-    return [await _told(work, model, block) for block in work.turn.content]
+    return [await _told(work, model, block) for block in work.turn.new_content]
 
 
 async def steered_for(work: Work, model: Model, content: Sequence[Content]) -> list[Content]:

@@ -46,8 +46,8 @@ def _tell(history: list[Past], place: Place) -> None:
             history.append(UserMessage(content=place.content or [Text(_GONE)]))
         case Message(role=role) if role == AGENT:
             history.append(ModelMessage(text=place.text, requests=[]))
-        case ToolCall():
-            _tell_call(history, place)
+        case ToolCall(name=str(name)):  # one without a name is not the model's: it tells the user of something
+            _tell_call(history, place, name)
         case Compaction(status="completed"):
             history[:] = [*summarised(text_of(place.summary)), *_unanswered(history)]
         case _:
@@ -60,10 +60,8 @@ def _unanswered(history: list[Past]) -> list[Past]:
     return [past for past in reversed(asked) if not text_of(getattr(past, "content", [])).startswith("/compact")]
 
 
-def _tell_call(history: list[Past], call: ToolCall) -> None:
-    request = ToolRequest(
-        id=call.id, name=call.name or "tool", arguments=msgspec.json.encode(call.raw_input or {}).decode()
-    )
+def _tell_call(history: list[Past], call: ToolCall, name: str) -> None:
+    request = ToolRequest(id=call.id, name=name, arguments=msgspec.json.encode(call.raw_input or {}).decode())
     outcome = ToolOutcome(id=call.id, name=request.name, text=_output(call), is_error=call.status != "completed")
     if history and isinstance(last := history[-1], ToolMessage) and isinstance(before := history[-2], ModelMessage):
         before.requests.append(request)  # side by side: which came in one message is not told

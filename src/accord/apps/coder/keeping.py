@@ -10,9 +10,10 @@ from collections.abc import AsyncIterator, Iterable, Iterator, MutableMapping
 from pathlib import Path
 
 from accord.apps.coder.settings.directories import shown_path
-from accord.errors import RequestFailed, SessionExists, StoreFailed
+from accord.errors import NotFound, RequestFailed, SessionExists, StoreFailed
 from accord.session.requests import SessionPage
 from accord.session.updates import Report
+from accord.store.claims import Claim, Owner, in_use
 from accord.store.interface import PAGE, Reports
 from accord.store.kept import Kept
 from accord.store.memory import MemoryStore
@@ -26,8 +27,8 @@ log = logging.getLogger("accord.coder")
 class KeptSessions:
     """A `Store` for whoever wants to work on, whatever becomes of the disk."""
 
-    def __init__(self, path: Path) -> None:
-        self._file = SqliteStore(path)
+    def __init__(self, path: Path, *, patience: float = 5.0) -> None:
+        self._file = SqliteStore(path, patience=patience)
         self._memory = MemoryStore()
         self._in_memory: set[str] = set()
         self._has_failed = False
@@ -59,12 +60,46 @@ class KeptSessions:
             self._check_there_is_none(failed)
             return None
 
-    async def update(self, kept: Kept) -> Kept:
+    async def claim(self, session_id: str, owner: Owner, take_over: bool = False) -> Claim:
+        """See `Store.claim`; a session that nobody has and that can't be claimed goes on in memory, with its history."""
+        if session_id not in self._in_memory:
+            try:
+                return await self._file.claim(session_id, owner, take_over)
+            except StoreFailed as failed:
+                if take_over:
+                    raise _refused(failed) from failed
+                await self._go_on_in_memory(session_id, owner, failed)
+        return await self._memory.claim(session_id, owner, take_over)
+
+    async def _go_on_in_memory(self, session_id: str, owner: Owner, failed: StoreFailed) -> None:
+        kept = await self.find(session_id)
+        if kept is None:
+            raise NotFound(session_id=session_id)
+        holder = await self._file.holder(session_id)
+        if holder is not None and holder.owner != owner:
+            raise in_use(holder)
+        await self._copy_to_memory(session_id, kept)
+        self._tell(failed)
+
+    async def renew(self, claim: Claim) -> None:
+        """See `Store.renew`."""
+        if claim.session_id in self._in_memory:
+            return
+        try:
+            await self._file.renew(claim)
+        except StoreFailed as failed:
+            self._tell(failed)
+
+    async def release(self, claim: Claim) -> None:
+        """See `Store.release`."""
+        await (self._memory if claim.session_id in self._in_memory else self._file).release(claim)
+
+    async def update(self, claim: Claim, kept: Kept) -> Kept:
         """See `Store.update`."""
         if kept.session_id in self._in_memory:
-            return await self._memory.update(kept)
+            return await self._memory.update(claim, kept)
         try:
-            return await self._file.update(kept)
+            return await self._file.update(claim, kept)
         except StoreFailed as failed:
             self._tell(failed)
             return kept
@@ -76,27 +111,29 @@ class KeptSessions:
         except StoreFailed as failed:
             self._check_there_is_none(failed)
             page = SessionPage(sessions=[])
+        page.sessions = [each for each in page.sessions if each.session_id not in self._in_memory]
         if cursor is None and self._in_memory:
             here = await self._memory.list(cwd, limit=len(self._in_memory))
             page.sessions = [*here.sessions, *page.sessions]
         return page
 
-    def append(self, session_id: str, reports: Iterable[Report]) -> None:
+    def append(self, claim: Claim, reports: Iterable[Report]) -> None:
         """See `Store.append`."""
-        if session_id in self._in_memory:
-            self._memory.append(session_id, reports)
+        if claim.session_id in self._in_memory:
+            self._memory.append(claim, reports)
             return
         try:
-            self._file.append(session_id, reports)
+            self._file.append(claim, reports)
         except StoreFailed as failed:
             self._tell(failed)
 
-    async def commit(self, session_id: str | None = None) -> None:
+    async def commit(self, claim: Claim | None = None) -> None:
         """See `Store.commit`; what could not be written is tried again with the next."""
-        if session_id in self._in_memory:
+        if claim is not None and claim.session_id in self._in_memory:
+            await self._memory.commit(claim)
             return
         try:
-            await self._file.commit(session_id)
+            await self._file.commit(claim)
         except StoreFailed as failed:
             self._tell(failed)
 
@@ -117,23 +154,30 @@ class KeptSessions:
                 raise
             except StoreFailed as failed:
                 self._tell(failed)
+        return await self._copy_to_memory(session_id, kept)
+
+    async def _copy_to_memory(self, session_id: str, kept: Kept) -> Kept:
+        """Keep a session in memory that has the history of another one, or of its own in the file."""
         history = [reports async for reports in self.read(session_id)]
         new = await self._memory.create(kept)
         self._in_memory.add(new.session_id)
+        claim = await self._memory.claim(new.session_id, Owner.here())
         for reports in history:
-            self._memory.append(new.session_id, reports)
+            self._memory.append(claim, reports)
+        await self._memory.release(claim)
         return new
 
     async def delete(self, session_id: str) -> None:
-        """See `Store.delete`."""
-        if session_id in self._in_memory:
+        """See `Store.delete`; one that goes on in memory is deleted in the file, too."""
+        is_here = session_id in self._in_memory
+        try:
+            if not is_here or await self._file.find(session_id) is not None:
+                await self._file.delete(session_id)
+        except StoreFailed as failed:
+            self._check_there_is_none(failed)
+        if is_here:
             await self._memory.delete(session_id)
             self._in_memory.discard(session_id)
-            return
-        try:
-            await self._file.delete(session_id)
-        except StoreFailed as failed:
-            raise _refused(failed) from failed
 
     async def aclose(self) -> None:
         """See `Store.aclose`."""
@@ -177,9 +221,12 @@ class KeptChoices(MutableMapping[str, bool]):
         except OSError as error:
             log.warning("a choice for always holds for this session only: %s", error)
             self._of_session[scope] = allowed
+        else:
+            self._of_session.pop(scope, None)
 
     def __delitem__(self, scope: str) -> None:
-        if self._of_session.pop(scope, None) is None:
+        was_here = self._of_session.pop(scope, None) is not None
+        if not was_here or scope in self._kept:  # somebody else may have kept it meanwhile
             del self._kept[scope]
 
     def __iter__(self) -> Iterator[str]:

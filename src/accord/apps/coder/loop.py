@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 
-from accord.agent.policy import StopReason
 from accord.apps.coder.asides import aside
 from accord.apps.coder.compaction import compact, size_of
 from accord.apps.coder.context import steered_for
@@ -36,6 +35,7 @@ from accord.apps.coder.tools.work import Work
 from accord.session.content import Content
 from accord.session.entities import USER, Message
 from accord.session.updates import MessagePatch
+from accord.session.vocabulary import StopReason
 
 __all__ = ["Loop"]
 

@@ -66,7 +66,7 @@ def _explanation(loaded: Loaded) -> str:
     from accord.apps.coder.settings.shown import printable  # noqa: PLC0415  # as above
 
     program = Path(sys.argv[0])
-    own = [sys.executable, "-m", "accord"] if program.name == "__main__.py" else [str(program.absolute())]
+    own = [sys.executable, "-P", "-m", "accord"] if program.name == "__main__.py" else [str(program.absolute())]
     notices = "".join(f"{printable(notice)}\n" for notice in loaded.notices)
     return (
         "This is an agent: an editor starts it and speaks the Agent Client Protocol with it through stdin and stdout.\n"

@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from accord.agent.policy import StopReason
 from accord.agent.turn import Turn
 from accord.apps.coder.failures import ModelFailed
 from accord.apps.coder.modes import MODES
 from accord.errors import InvalidParams
+from accord.session.vocabulary import StopReason
 
 if TYPE_CHECKING:
     from accord.apps.coder.coder import Coder

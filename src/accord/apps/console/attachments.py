@@ -13,6 +13,8 @@ from msgspec import Struct
 
 from accord.apps.console.failures import UsageWrong
 from accord.apps.console.sanitising import encodable
+from accord.local.own_files import read_regular
+from accord.local.written_paths import kind_of
 from accord.session.capabilities import AgentCapabilities
 from accord.session.content import Audio, Content, Image, Resource, ResourceLink
 from accord.transports.descriptors import shared_reader
@@ -123,10 +125,7 @@ def _settle(future: asyncio.Future[None]) -> None:
 
 def _bytes_of(path: Path) -> bytes:
     try:
-        with path.open("rb") as file:
-            content = file.read(MOST_BYTES + 1)
+        return read_regular(path, MOST_BYTES)
     except OSError as error:
-        raise UsageWrong(f"{path} can't be read: {error.strerror or error}") from None
-    if len(content) > MOST_BYTES:
-        raise UsageWrong(f"{path} is longer than 16 MiB, which is too much for a prompt")
-    return content
+        advice = "A prompt that comes through a pipe is read from stdin" if kind_of(path) == "other" else ""
+        raise UsageWrong(f"{path} can't be read: {error.strerror or error}", advice) from None

@@ -14,11 +14,13 @@ from base64 import b64decode, b64encode
 from binascii import Error as NotBase64
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from typing import TypeAlias
 
 from msgspec import Struct
 
 from accord.apps.console.attachments import MOST_BYTES
 from accord.apps.console.failures import ConsoleFailed
+from accord.local.roots import Roots
 from accord.session.content import Image
 
 __all__ = ["Picture", "picture_in_clipboard"]
@@ -39,6 +41,9 @@ _POWERSHELL = (
 )
 
 
+_Ask: TypeAlias = "Callable[[str], Awaitable[Picture | None]]"
+
+
 class Picture(Struct, frozen=True):
     """As it was in the clipboard."""
 
@@ -49,13 +54,17 @@ class Picture(Struct, frozen=True):
         return Image(data=b64encode(self.content).decode(), mime_type=self.mime_type)
 
 
-async def picture_in_clipboard() -> Picture | None:
-    """None if something else is there; ConsoleFailed where it can't be asked, with what to install."""
+async def picture_in_clipboard(cwd: str = ".") -> Picture | None:
+    """None if something else is there; ConsoleFailed where it can't be asked, with what to install.
+
+    No program is taken from this directory: what lies in a project is not to be run because somebody pastes.
+    """
     for program, ask, _ in _ways():
-        if shutil.which(program) is not None:
+        found = await asyncio.to_thread(_located, program, cwd)
+        if found is not None:
             try:
                 async with asyncio.timeout(_PATIENCE):
-                    return await ask()
+                    return await ask(found)
             except TimeoutError:
                 raise ConsoleFailed(f"the clipboard did not answer: {program} was given up") from None
     missing = [f"{program} ({package})" for program, _, package in _ways()]
@@ -67,13 +76,18 @@ async def picture_in_clipboard() -> Picture | None:
     raise ConsoleFailed(f"a picture can't be pasted without {' or '.join(missing)}", "Install it, then try again.")
 
 
-def _ways() -> list[tuple[str, Callable[[], Awaitable[Picture | None]], str]]:
+def _located(program: str, cwd: str) -> str | None:
+    path = Roots([os.path.realpath(cwd)]).search_path(os.environ.get("PATH", os.defpath))
+    return shutil.which(program, path=path)
+
+
+def _ways() -> list[tuple[str, _Ask, str]]:
     """Each with its program and where that comes from."""
     if sys.platform == "darwin":
         return [("pngpaste", _by_pngpaste, "brew install pngpaste"), ("osascript", _by_osascript, "part of macOS")]
     if sys.platform == "win32" or os.environ.get("WSL_DISTRO_NAME"):
         return [("powershell.exe", _by_powershell, "part of Windows")]
-    ways: list[tuple[str, Callable[[], Awaitable[Picture | None]], str]] = []
+    ways: list[tuple[str, _Ask, str]] = []
     if os.environ.get("WAYLAND_DISPLAY"):
         ways.append(("wl-paste", _by_wl_paste, "the package wl-clipboard"))
     if os.environ.get("DISPLAY"):
@@ -81,13 +95,13 @@ def _ways() -> list[tuple[str, Callable[[], Awaitable[Picture | None]], str]]:
     return ways
 
 
-async def _by_wl_paste() -> Picture | None:
-    offered = await _output("wl-paste", "--list-types")
-    return await _taken(offered, lambda kind: _output("wl-paste", "--no-newline", "--type", kind))
+async def _by_wl_paste(program: str) -> Picture | None:
+    offered = await _output(program, "--list-types")
+    return await _taken(offered, lambda kind: _output(program, "--no-newline", "--type", kind))
 
 
-async def _by_xclip() -> Picture | None:
-    ask = ("xclip", "-selection", "clipboard", "-out", "-target")
+async def _by_xclip(program: str) -> Picture | None:
+    ask = (program, "-selection", "clipboard", "-out", "-target")
     return await _taken(await _output(*ask, "TARGETS"), lambda kind: _output(*ask, kind))
 
 
@@ -99,18 +113,18 @@ async def _taken(offered: bytes, get: Callable[[str], Awaitable[bytes]]) -> Pict
     return None
 
 
-async def _by_pngpaste() -> Picture | None:
-    return _picture(await _output("pngpaste", "-"))
+async def _by_pngpaste(program: str) -> Picture | None:
+    return _picture(await _output(program, "-"))
 
 
-async def _by_osascript() -> Picture | None:
-    said = await _output("osascript", "-e", "get the clipboard as «class PNGf»")
+async def _by_osascript(program: str) -> Picture | None:
+    said = await _output(program, "-e", "get the clipboard as «class PNGf»")
     found = _HEXADECIMAL.search(said)
     return None if found is None else _picture(bytes.fromhex(found[1].decode()))
 
 
-async def _by_powershell() -> Picture | None:
-    said = await _output("powershell.exe", "-NoProfile", "-STA", "-Command", _POWERSHELL)
+async def _by_powershell(program: str) -> Picture | None:
+    said = await _output(program, "-NoProfile", "-STA", "-Command", _POWERSHELL)
     with suppress(NotBase64):
         return _picture(b64decode(said))
     return None

@@ -1,24 +1,70 @@
-"""Which session is meant by `--continue`: the last one of this agent in this directory, for every command the same."""
+"""The sessions of an agent: what it lists, what was kept of them here, and which one `--continue` means."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
 from accord.apps.console.history import Prompts
+from accord.apps.console.records import Records
 from accord.apps.console.sanitising import one_line
 from accord.client.client import Client
+from accord.errors import AccordError
+from accord.session import Transcript
 from accord.session.requests import SessionSummary
 
-__all__ = ["MOST", "NOTHING_EARLIER", "last_session", "listed", "newest", "when_of"]
+__all__ = ["MOST", "NOTHING_EARLIER", "KnownSessions", "last_session", "listed", "newest", "when_of"]
 
 MOST = 1000
 """How many sessions of an agent are looked at; nobody reads more, and an agent may list for ever."""
 
 NOTHING_EARLIER = "the agent has no earlier session in this directory, so this is a new one"
+_PLACE_SECONDS = 5.0
+
+
+class KnownSessions:
+    """The sessions of an agent that is connected, at the agent and as they were kept here."""
+
+    def __init__(self, client: Client, records: Records | None, agent: str) -> None:
+        self._client = client
+        self._records = records
+        self._agent = agent
+
+    async def listed(self) -> list[SessionSummary]:
+        """Those that the agent has kept, of all directories, as many as anybody would look through.
+
+        Of an agent that lists none, those that were held with it here.
+        """
+        if self._client.agent.capabilities.list:
+            return await listed(self._client)
+        return [] if self._records is None else await asyncio.to_thread(self._records.listed, self._agent)
+
+    async def place_of(self, session_id: str) -> str | None:
+        """The directory that a session belongs to, where that is known."""
+        known: list[SessionSummary] = []
+        with suppress(AccordError, TimeoutError):
+            async with asyncio.timeout(_PLACE_SECONDS):
+                known = await self.listed()
+        return next((each.cwd for each in known if each.session_id == session_id and each.cwd), None)
+
+    async def recorded(self, session_id: str) -> list[Transcript]:
+        """What was kept here of a session, in place of what the agent does not tell."""
+        return [] if self._records is None else await asyncio.to_thread(self._records.find, self._agent, session_id)
+
+    async def delete(self, session_id: str) -> None:
+        """At the agent, where it can, and then here."""
+        if self._client.agent.capabilities.delete:
+            await self._client.delete_session(session_id)
+        if self._records is not None:
+            await asyncio.to_thread(self._records.forget, self._agent, session_id)
+
+    async def last(self, state: Path | None, cwd: Path) -> str | None:
+        """The one that `--continue` means."""
+        return await last_session(self._client, None if state is None else Prompts(state), self._agent, cwd)
 
 
 async def last_session(client: Client, prompts: Prompts | None, agent: str, cwd: Path) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
@@ -10,16 +11,19 @@ import msgspec
 
 from accord import __version__
 from accord.apps.console import events
+from accord.apps.console.file_changes import ChangedFiles
+from accord.apps.console.given import command_of, files_of
+from accord.apps.console.limited_dict import LimitedDict
 from accord.apps.console.output import Outputs
 from accord.apps.console.permitting import what_is_asked
-from accord.apps.console.reporting import Outcome, words_of_stop
+from accord.apps.console.reporting import NOT_ACCEPTED, Outcome, words_of_stop
 from accord.apps.console.sanitising import escaped
 from accord.client.clearing import allows
 from accord.client.session import Session
 from accord.session import replay
 from accord.session.content import Content, Text
-from accord.session.entities import AGENT, THOUGHT, USER, Plan, ToolCall, ToolCallItem
-from accord.session.requests import Initialized, PermissionAnswer, RequestPermission, ToolCallSubject
+from accord.session.entities import AGENT, THOUGHT, USER, Message, Plan, ToolCall, ToolCallItem
+from accord.session.requests import CommandSubject, Initialized, PermissionAnswer, RequestPermission, ToolCallSubject
 from accord.session.updates import (
     Change,
     CommandsChanged,
@@ -31,6 +35,7 @@ from accord.session.updates import (
     NoticeShown,
     OptionsChanged,
     PlanChanged,
+    PromptChanged,
     StateChanged,
     TerminalChanged,
     TerminalOutput,
@@ -38,10 +43,13 @@ from accord.session.updates import (
     UnknownUpdate,
     UsageChanged,
 )
+from accord.session.weight import weigh_piece
 from accord.session.word import UNSET
 
 __all__ = ["EventLines", "EventMaker"]
 
+_TOLD_BYTES = 4 * 1024 * 1024
+_EARLY_BYTES = 4 * 1024 * 1024
 _SETTINGS = (CommandsChanged, OptionsChanged, ModeChanged, InfoChanged, UsageChanged, StateChanged)
 
 
@@ -51,10 +59,15 @@ class EventLines:
     def __init__(self, outputs: Outputs) -> None:
         self._outputs = outputs
         self._maker = EventMaker()
-        self._early: list[events.Event] | None = []
+        self._files = ChangedFiles()
+        self._cwd = ""
+        self._early: list[bytes] | None = []
+        """What happened before the session was open, and can be told only after that."""
+        self._early_room = _EARLY_BYTES
 
     def started(self, agent: Initialized, session: Session, *, resumed: bool) -> None:
         info, early, self._early = agent.info, self._early, None
+        self._cwd = session.cwd
         self._write(
             events.Start(
                 format=events.FORMAT,
@@ -70,12 +83,12 @@ class EventLines:
         for change in replay(session.transcript, 0):
             if not isinstance(change, StateChanged):
                 self.changed(change)
-        for event in early or ():
-            self._write(event)
+        self._write_lines(early)
 
     def changed(self, change: Change) -> None:
         if self._early is not None and isinstance(change, _SETTINGS):
             return  # told as they are when the session is open
+        self._files.tell(change)
         for event in self._maker.events_of(change):
             self._write(event)
 
@@ -83,18 +96,23 @@ class EventLines:
         pass
 
     def decided(self, asked: RequestPermission, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:
-        call = asked.subject.call.id if isinstance(asked.subject, ToolCallSubject) else None
+        subject = asked.subject
+        call = subject.call if isinstance(subject, ToolCallSubject) else None
+        command = subject.command if isinstance(subject, CommandSubject) else call and command_of(call.raw_input)
         self._write(
             events.PermissionDecision(
                 title=what_is_asked(asked),
-                tool_call_id=call or None,
+                tool_call_id=(call and call.id) or None,
                 allowed=allows(asked, answer),
                 option_id=answer.option_id,
                 by=by,
+                command=command,
+                files=[] if call is None else files_of(call),
             )
         )
 
     def wrote(self, path: str, size: int) -> None:
+        self._files.wrote(path)
         self._write(events.FileWritten(path=path, size=size))
 
     def noted(self, text: str, severity: str = "info") -> None:
@@ -104,8 +122,7 @@ class EventLines:
         failure = outcome.failure
         error = failure and events.Failure(reason=failure.reason, advice=failure.advice, last_words=failure.last_words)
         early, self._early = self._early, None
-        for event in early or ():
-            self._write(event)
+        self._write_lines(early)
         self._write(
             events.End(
                 format=events.FORMAT,
@@ -113,24 +130,44 @@ class EventLines:
                 stop_reason=outcome.stop_reason,
                 session_id=outcome.session_id,
                 error=error,
+                files_changed=self._files.paths(self._cwd),
             )
         )
         if stopped := words_of_stop(outcome):
             self._outputs.err.write(f"{stopped}\n")
 
     def _write(self, event: events.Event) -> None:
-        if self._early is not None:
-            self._early.append(event)
+        line = escaped(msgspec.json.encode(event, enc_hook=_plain)) + b"\n"
+        if self._early is None:
+            self._outputs.out.write_bytes(line)
             return
-        self._outputs.out.write_bytes(escaped(msgspec.json.encode(event, enc_hook=_plain)) + b"\n")
+        self._early_room -= len(line)
+        if self._early_room >= 0:
+            self._early.append(line)
+
+    def _write_lines(self, early: list[bytes] | None) -> None:
+        for line in early or ():
+            self._outputs.out.write_bytes(line)
+        if self._early_room < 0:
+            self.noted("the agent said so much before the session was open that some of it was left out", "warning")
+            self._early_room = 0
+
+
+class _Told(msgspec.Struct):
+    """How many items of a call were told, and the last of them: whether it still stands there tells if they do."""
+
+    count: int
+    last: ToolCallItem
+    weight: int
 
 
 class EventMaker:
     """Turns the changes of one session into events."""
 
     def __init__(self) -> None:
-        self._told: dict[str, Sequence[ToolCallItem]] = {}
-        self._decoders: dict[str, codecs.IncrementalDecoder] = {}
+        self._told: OrderedDict[str, _Told] = OrderedDict()
+        self._told_room = _TOLD_BYTES
+        self._decoders: LimitedDict[codecs.IncrementalDecoder] = LimitedDict(1000)
 
     def events_of(self, change: Change) -> Iterator[events.Event]:
         """Often one, sometimes none."""
@@ -143,12 +180,14 @@ class EventMaker:
                 else:
                     content = list(message.content)
                     yield events.MessageReplaced(role=message.role, content=content, message_id=message.id)
+            case PromptChanged(message=Message(not_accepted=True)):
+                yield events.NoticeText(severity="warning", title=NOT_ACCEPTED, source="accord")
             case ToolCallChanged(call=call):
                 yield self._tool_call(call, created=change.created)
             case TerminalChanged(terminal=shown, patch=patch):
                 yield events.TerminalState(id=shown.id, command=shown.command, cwd=shown.cwd, exit=shown.exit)
                 if patch.output is not UNSET:
-                    replaces = self._decoders.pop(shown.id, None) is not None
+                    replaces = self._decoders.pop(shown.id) is not None
                     text = self._decoded(shown.id, patch.output or b"")
                     yield events.TerminalPieces(id=shown.id, text=text, replaces=replaces)
             case TerminalOutput(terminal=shown, data=piece):
@@ -160,7 +199,10 @@ class EventMaker:
                     yield event
 
     def _decoded(self, terminal_id: str, piece: bytes) -> str:
-        decoder = self._decoders.setdefault(terminal_id, codecs.getincrementaldecoder("utf-8")("replace"))
+        decoder = self._decoders.get(terminal_id)
+        if decoder is None:
+            decoder = codecs.getincrementaldecoder("utf-8")("replace")
+            self._decoders.put(terminal_id, decoder)
         return decoder.decode(piece)
 
     def _pieces(self, role: str, message_id: str | None, blocks: Sequence[Content]) -> Iterator[events.Event]:
@@ -175,12 +217,17 @@ class EventMaker:
                 yield events.ContentPiece(role=role, content=block, message_id=message_id)
 
     def _tool_call(self, call: ToolCall, *, created: bool) -> events.ToolCallState:
-        before, now = self._told.get(call.id, ()), call.content
-        goes_on = bool(before) and len(before) <= len(now) and now[len(before) - 1] is before[-1]
-        start = len(before) if goes_on else 0
-        self._told[call.id] = now
-        if call.finished:
-            del self._told[call.id]
+        before, now = self._told.pop(call.id, None), call.content
+        start = 0
+        if before is not None:
+            self._told_room += before.weight
+            if before.count <= len(now) and now[before.count - 1] is before.last:
+                start = before.count
+        if now and not call.finished:
+            told = self._told[call.id] = _Told(len(now), now[-1], len(call.id) + weigh_piece(now[-1]))
+            self._told_room -= told.weight
+            while self._told_room < 0 and len(self._told) > 1:  # one that is forgotten is told whole the next time
+                self._told_room += self._told.popitem(last=False)[1].weight
         return events.ToolCallState(
             id=call.id,
             title=call.title,
@@ -193,6 +240,7 @@ class EventMaker:
             raw_input=call.raw_input,
             raw_output=call.raw_output,
             created=created,
+            ended_without_result=call.ended_without_result,
         )
 
 
@@ -201,7 +249,8 @@ def _state_of(change: Change) -> events.Event | None:
         case PlanChanged(plan=Plan(type=kind, raw=dict(raw))):
             return events.OtherUpdate(tag=kind, raw=raw)
         case PlanChanged(plan=plan):
-            return events.PlanState(id=plan.id, entries=plan.entries)
+            ended = plan.ended_without_result
+            return events.PlanState(id=plan.id, entries=plan.entries, ended_without_result=ended)
         case CommandsChanged(commands=commands):
             return events.CommandList(commands=commands)
         case OptionsChanged(options=options):
@@ -222,7 +271,7 @@ def _state_of(change: Change) -> events.Event | None:
                 error=compaction.error,
             )
         case StateChanged(state=state):
-            return events.WorkState(state=state.state, background=state.background)
+            return events.WorkState(state=state.state, background=state.background, token_usage=state.token_usage)
         case UnknownUpdate(patch=patch):
             return events.OtherUpdate(tag=patch.tag, raw=patch.raw)
         case _:

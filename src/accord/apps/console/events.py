@@ -10,7 +10,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from accord.session.content import Content
-from accord.session.entities import Command, Cost, Exit, Location, Option, PlanEntry, ToolCallItem, Work
+from accord.session.entities import Command, Cost, Exit, Location, Option, PlanEntry, TokenUsage, ToolCallItem, Work
 
 __all__ = ["EVENTS", "FORMAT", "Event"]
 
@@ -65,7 +65,10 @@ class MessageReplaced(Event, tag="message"):
 
 
 class ToolCallState(Event, tag="tool_call"):
-    """A tool call as it is now. `content` takes the place of all that was told from item `content_start` on."""
+    """A tool call as it is now. `content` takes the place of all that was told from item `content_start` on.
+
+    `ended_without_result`: its turn, or the agent, has ended and nothing more was said of it.
+    """
 
     id: str
     title: str | None
@@ -78,6 +81,7 @@ class ToolCallState(Event, tag="tool_call"):
     raw_input: Any
     raw_output: Any
     created: bool
+    ended_without_result: bool = False
 
 
 class TerminalState(Event, tag="terminal"):
@@ -98,10 +102,11 @@ class TerminalPieces(Event, tag="terminal_output"):
 
 
 class PlanState(Event, tag="plan"):
-    """A plan, complete."""
+    """A plan, complete. `ended_without_result`: what is in progress in it is not being done any more."""
 
     id: str
     entries: list[PlanEntry]
+    ended_without_result: bool = False
 
 
 class CommandList(Event, tag="commands"):
@@ -155,20 +160,29 @@ class CompactionState(Event, tag="compaction"):
 
 
 class WorkState(Event, tag="state"):
-    """What the agent does: running, idle, requires_action, or another word for busy; `background` runs beside it."""
+    """What the agent does: running, idle, requires_action, or another word for busy; `background` runs beside it.
+
+    `token_usage` comes with the idle that ends a turn, where the agent tells what the turn took.
+    """
 
     state: str
     background: list[Work] | None
+    token_usage: TokenUsage | None = None
 
 
 class PermissionDecision(Event, tag="permission"):
-    """The agent asked whether it may, and was answered: `by` a rule (`--permissions`) or a person."""
+    """The agent asked whether it may, and was answered: `by` a rule (`--permissions`) or a person.
+
+    `command` and `files` are what it was about, as far as that is told.
+    """
 
     title: str
     tool_call_id: str | None
     allowed: bool
     option_id: str | None
     by: Literal["rule", "person"]
+    command: str | None = None
+    files: list[str] = []
 
 
 class FileWritten(Event, tag="file_written"):
@@ -194,13 +208,17 @@ class Failure(Struct, kw_only=True):
 
 
 class End(Event, tag="end"):
-    """Always the last event. `exit` is the exit status; `error` is null unless something failed."""
+    """Always the last event. `exit` is the exit status; `error` is null unless something failed.
+
+    `files_changed`: by their paths, those that were written through accord or shown in a diff of a completed tool call.
+    """
 
     format: int
     exit: int
     stop_reason: str | None
     session_id: str | None
     error: Failure | None
+    files_changed: list[str] = []
 
 
 EVENTS: tuple[type[Event], ...] = tuple(Event.__subclasses__())

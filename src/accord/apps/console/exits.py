@@ -20,6 +20,8 @@ class Exit(IntEnum):
     OTHER_STOP = 7
     AGENT_GONE = 8
     LOGIN_NEEDED = 9
+    EMPTY_TURN = 10
+    ALL_REJECTED = 11
     TIMEOUT = 124
     NOT_EXECUTABLE = 126
     NOT_FOUND = 127

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -17,17 +18,20 @@ from accord.errors import (
     AuthRequired,
     ConnectionClosed,
     DeadlineExceeded,
+    Fenced,
     FrameRejected,
     InternalError,
     Malformed,
     Overloaded,
     RateLimited,
     RequestFailed,
+    SessionInUse,
     VersionRefused,
 )
+from accord.errors.texts import without_colours
 from accord.transports.framing import FRAME_LIMIT
 
-__all__ = ["TOO_LONG", "did_not_stop", "explained", "way_to_check", "words_of"]
+__all__ = ["TOO_LONG", "did_not_stop", "explained", "way_to_check", "way_to_have", "words_of"]
 
 _REPORT = "Report this to those who make it"
 TOO_LONG = (
@@ -48,7 +52,8 @@ def explained(
             return _closed(error, doing, agent, heard)
         case DeadlineExceeded(method="initialize", seconds=seconds):
             reason = f"{who} did not answer `initialize` within {seconds:g} s"
-            return ConsoleFailed(_with_noise(reason, heard), way_to_check(agent), Exit.TIMEOUT, heard.last_words)
+            advice = _REPORT if heard.frames else way_to_check(agent)
+            return ConsoleFailed(_with_noise(reason, heard), advice, Exit.TIMEOUT, heard.last_words)
         case DeadlineExceeded():
             return ConsoleFailed(
                 f"{who} did not answer `{error.method}` within {error.seconds:g} s, so it was ended",
@@ -58,7 +63,7 @@ def explained(
             )
         case VersionRefused():
             return ConsoleFailed(
-                f"{who} speaks another version of the protocol: {error.message}",
+                f"{who} speaks another version of the protocol: {words_of(error)}",
                 "accord speaks v1 and v2: look for a newer release of the agent, or of accord",
                 Exit.AGENT_GONE,
                 heard.last_words,
@@ -69,14 +74,17 @@ def explained(
         case Overloaded() | Malformed():
             return ConsoleFailed(
                 f"{who} broke the protocol while {doing}: {error}",
-                way_to_check(agent),
+                _REPORT if heard.frames else way_to_check(agent),
                 Exit.AGENT_GONE,
                 heard.last_words,
             )
+        case SessionInUse() | Fenced():
+            reason = f"{who} failed while {doing}: {words_of(error)} (error {error.code})"
+            return ConsoleFailed(reason, way_to_have(error, agent), Exit.FAILED)
         case RequestFailed():
             words = heard.last_words if isinstance(error, InternalError) else ""
             advice = _advice(error)
-            said = words_of(error).removesuffix(advice).rstrip(". ") if advice else words_of(error)
+            said = words_of(error, "advice").removesuffix(advice).rstrip(". ") if advice else words_of(error)
             reason = f"{who} failed while {doing}: {said} (error {error.code})"
             return ConsoleFailed(reason, advice, Exit.FAILED, words)
         case _:
@@ -119,12 +127,24 @@ def did_not_stop(agent: KnownAgent) -> str:
 
 
 def way_to_check(agent: KnownAgent) -> str:
-    """What to do about an agent that may be none."""
+    """What to do about an agent that may be none: nothing of the protocol was heard of it."""
     return f"Does `{agent.line}` start it as an ACP agent? Try that command by itself, and look for its flag for ACP"
 
 
+def way_to_have(error: SessionInUse | Fenced, agent: KnownAgent) -> str:
+    """What to do about a session that another process has."""
+    id = one_line(shlex.quote(str(error.session_id or "ID")), 200)
+    behind = f" -- {agent.line}" if agent.source == "command" else ""
+    named = f" --agent {agent.name}" if agent.source in ("config", "preset") else ""
+    if isinstance(error, Fenced):
+        return (
+            f"`accord sessions --take-over {id}{named}{behind}` takes it back; go on with it then, or where it is now"
+        )
+    return f"Close it there, or take it over with `accord sessions --take-over {id}{named}{behind}` and try again"
+
+
 def _wants_login(error: AuthRequired, who: str) -> str:
-    said = one_line(error.message, 1000)
+    said = words_of(error)
     return f"{who} wants a login first" + ("" if said == "Authentication required" else f": {said}")
 
 
@@ -136,12 +156,9 @@ def _logins(methods: Sequence[Any]) -> str:
     return f"Choose one: {ways}. At a terminal you are asked, elsewhere add `--login {first}` to the options"
 
 
-def words_of(error: RequestFailed) -> str:
-    """Its message, and the details: behind "Internal error" they are where many agents tell what happened."""
-    data: Any = error.data
-    details = cast("dict[str, Any]", data).get("details") if isinstance(data, dict) else None
-    said = one_line(error.message, 2000)
-    return f"{said}: {one_line(details, 2000)}" if isinstance(details, str) else said
+def words_of(error: RequestFailed, *left_out: str) -> str:
+    """Its message and what its `data` says beyond it, but for these members, in one line."""
+    return one_line(without_colours(error.full_message(*left_out)), 2000)
 
 
 def _advice(error: RequestFailed) -> str:

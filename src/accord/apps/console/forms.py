@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, cast
 
 from accord.apps.console.person import Person
-from accord.apps.console.sanitising import one_line, visible
+from accord.apps.console.sanitising import exact, exact_line
 from accord.client.questions import OnElicitation
 from accord.session.requests import Elicit, ElicitationAnswer
 
 __all__ = ["asked_of"]
 
+_SHORT_DEFAULT = 40
 _DECLINED = ElicitationAnswer(action="decline")
 
 
-def asked_of(person: Person) -> OnElicitation:
-    """Who answers elicitations: a form is asked field by field, a link is shown and confirmed."""
+def asked_of(person: Person, on_asked: Callable[[], None]) -> OnElicitation:
+    """Who answers elicitations: a form is asked field by field, a link is shown and confirmed. `on_asked` hears of each."""
 
     async def answer(asked: Elicit) -> ElicitationAnswer:
+        on_asked()
         async with person.attention():
-            person.tell(f"The agent asks: {visible(asked.message)}\n")
+            lines = f"The agent asks: {exact(asked.message, tab='    ')}".splitlines()
+            lines += [f"  {exact_line(asked.url or '')}"] if asked.mode == "url" else []
+            if not await person.reads(lines):
+                return _DECLINED
             if asked.mode == "url":
-                person.tell(f"  {one_line(asked.url or '', 2000)}\n")
                 typed = await person.ask("Open it yourself, then press Enter; n declines: ")
                 return _DECLINED if typed is None or typed.strip().lower() in ("n", "no") else _accepted(None)
             return await _form(person, asked.schema or {})
@@ -38,8 +43,10 @@ async def _form(person: Person, schema: dict[str, Any]) -> ElicitationAnswer:
     person.tell("Enter leaves a field out or takes its default; a single . declines.\n")
     values: dict[str, Any] = {}
     for name, field in properties.items():
+        if not await person.reads(_about(name, field, name in required)):
+            return _DECLINED
         while True:
-            typed = await person.ask(_question(name, field, name in required))
+            typed = await person.ask(_question(field))
             if typed is None or typed.strip() == ".":
                 return _DECLINED
             if not typed.strip():
@@ -70,15 +77,20 @@ def _choices(field: dict[str, Any]) -> list[tuple[str, str]]:
     return [(each["const"], each.get("title") or each["const"]) for each in titled] or [(each, each) for each in bare]
 
 
-def _question(name: str, field: dict[str, Any], is_required: bool) -> str:
-    title = one_line(str(field.get("title") or name), 80)
-    about = one_line(str(field.get("description") or ""), 200)
+def _about(name: str, field: dict[str, Any], is_required: bool) -> list[str]:
+    title = exact_line(str(field.get("title") or name))
+    about = exact_line(str(field.get("description") or ""))
     lines = [f"{title}{': ' if about else ''}{about}{' (needed)' if is_required else ''}"]
-    lines += [f"  {number}  {one_line(title, 80)}" for number, (_, title) in enumerate(_choices(field), start=1)]
+    lines += [f"  {number}  {exact_line(title)}" for number, (_, title) in enumerate(_choices(field), start=1)]
+    default = exact_line(str(field.get("default", "")))
+    return [*lines, f"  by default: {default}"] if len(default) > _SHORT_DEFAULT else lines
+
+
+def _question(field: dict[str, Any]) -> str:
     kind = {"boolean": "y or n", "integer": "a whole number", "number": "a number", "array": "numbers, with commas"}
     hint = "a number" if _choices(field) and field.get("type") != "array" else kind.get(str(field.get("type")), "")
-    default = f" [{one_line(str(field['default']), 40)}]" if "default" in field else ""
-    return "\n".join([*lines, f"{hint}{default}> "])
+    default = f" [{exact_line(str(field['default']), _SHORT_DEFAULT)}]" if "default" in field else ""
+    return f"{hint}{default}> "
 
 
 def _value(typed: str, field: dict[str, Any]) -> Any:

@@ -5,56 +5,140 @@ Law: what is not told beside it is told by it, and nothing of that is cut.
 
 from __future__ import annotations
 
-import os
+import re
 import shlex
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import msgspec
 
-from accord.apps.console.sanitising import visible
-from accord.client.clearing import DIRECTORIES
+from accord.apps.console.file_changes import short_path, whole_path
+from accord.apps.console.sanitising import exact, exact_line, one_line
+from accord.client.clearing import COMMANDS, DIRECTORIES, PATHS, TEXTS, command_told, inner_line, members
+from accord.session.diffs import texts_after_patch
+from accord.session.entities import Diff, FileChange, ToolCall, ToolCallItem
 from accord.session.requests import CommandSubject, RequestPermission, ToolCallSubject
+from accord.session.updates import ToolCallPatch
 
-__all__ = ["command_of", "tells", "untold_input", "untold_names", "value_text"]
+__all__ = [
+    "command_lines",
+    "command_of",
+    "files_of",
+    "is_only_command",
+    "is_patch_of",
+    "kind_line",
+    "kind_of_file",
+    "tells",
+    "untold_action",
+    "untold_input",
+    "untold_names",
+    "value_text",
+]
 
 # What tools mostly call their arguments. Another name only means that something is said twice.
-_COMMANDS = ("command", "cmd")
-_PATHS = ("path", "file_path", "filePath", "abs_path", "absolute_path")
-_TEXTS = ("content", "old_text", "new_text", "old_string", "new_string", "old_str", "new_str", "file_text")
+_PATCHES = ("diff", "patch", "unified_diff", "unifiedDiff")
+_SEVERAL = ("files", "changes", "edits", "diffs")
+"""Where some have one entry for each file, or for each place in it."""
+_FENCED = re.compile(r"(`{3,})(?:sh|bash|shell|console)?\n(.*)\n\1", re.DOTALL)
 _SHORT = 100
+_LONGEST_GLANCED = 10_000
+_SHORT_KIND = 40
 
 
 def command_of(raw_input: Any) -> str | None:
     """The command line in a tool call's raw input, where agents mostly put it; its words quoted as a shell wants it."""
-    for name in _COMMANDS:
-        found = _members(raw_input).get(name)
-        if isinstance(found, str):
-            return found
-        if isinstance(found, list):
-            return shlex.join(map(str, cast("list[Any]", found)))
-    return None
+    told = command_told(raw_input)
+    return shlex.join(told) if isinstance(told, list) else told
 
 
 def untold_input(
-    raw_input: Any, cwd: str, *, paths: Collection[str], texts: Collection[str], is_in_diffs: Callable[[str], bool]
+    raw_input: Any,
+    cwd: str,
+    *,
+    paths: Collection[str],
+    texts: Collection[str],
+    is_in_diffs: Callable[[str], bool],
+    is_patch: Callable[[str], bool] = lambda text: False,
 ) -> Any:
-    """All of it but the command, and what the paths, texts and diffs beside it say in full; None if that is nothing."""
+    """All of it but the command, and what the paths, texts and diffs beside it say in full; None if that is nothing.
+
+    `is_patch` is for text that is a patch: whether it makes the diffs that are shown, and nothing else.
+    """
     if not isinstance(raw_input, dict):
         return raw_input
-    members = dict(_members(raw_input))
-    taken = next((name for name in _COMMANDS if isinstance(members.get(name), str | list)), None)
-    left: dict[str, Any] = {}
-    for name, value in members.items():
-        is_told = isinstance(value, str) and (
-            (name in DIRECTORIES and _whole(value, cwd) == _whole(cwd, cwd))
-            or (name in _PATHS and _whole(value, cwd) in paths)
-            or (name in _TEXTS and is_in_diffs(value))
+    taken = _names_of_command(raw_input)
+
+    def is_told(name: str, value: str) -> bool:
+        return (
+            (name in DIRECTORIES and whole_path(value, cwd) == whole_path(cwd, cwd))
+            or (name in PATHS and whole_path(value, cwd) in paths)
+            or (name in TEXTS and is_in_diffs(value))
+            or (name in _PATCHES and is_patch(value))
             or (name == "description" and value in texts)
         )
-        if name != taken and not is_told:
+
+    def is_open(name: str) -> bool:
+        return name in _SEVERAL or whole_path(name, cwd) in paths
+
+    left = {name: value for name, value in members(raw_input).items() if name not in taken}
+    return _untold(left, is_told, is_open) or None
+
+
+def _names_of_command(raw_input: Any) -> tuple[str, ...]:
+    """The members that `command_of` tells."""
+    raw = members(raw_input)
+    name = next((name for name in COMMANDS if isinstance(raw.get(name), str | list)), None)
+    if name is None:
+        return ()
+    has_words = isinstance(raw[name], str) and isinstance(command_told(raw), list)
+    return (name, "args") if has_words else (name,)
+
+
+def _untold(raw: Mapping[str, Any], is_told: Callable[[str, str], bool], is_open: Callable[[str], bool]) -> Any:
+    """The members that are not told, nor made of such alone where their name says no more than that there are several."""
+    left: dict[str, Any] = {}
+    for name, value in raw.items():
+        if isinstance(value, str):
+            rest: Any = None if is_told(name, value) else value
+        elif isinstance(value, dict) and value and is_open(name):
+            rest = _untold(members(value), is_told, is_open) or None
+        elif isinstance(value, list) and value and is_open(name):
+            entries = [
+                _untold(members(entry), is_told, is_open) if isinstance(entry, dict) else entry
+                for entry in cast("list[Any]", value)
+            ]
+            rest = [entry for entry in entries if entry != {}] or None
+        else:
             left[name] = value
-    return left or None
+            continue
+        if rest is not None:
+            left[name] = rest
+    return left
+
+
+def is_patch_of(items: Iterable[ToolCallItem], cwd: str, text: str) -> bool:
+    """Whether a patch does just what the diffs among these show, or one of them came with it."""
+    diffs = [item for item in items if isinstance(item, Diff)]
+    if any(diff.patch is not None and diff.patch.text == text for diff in diffs):
+        return True
+    shown = {
+        whole_path(change.path, cwd): change for diff in diffs for change in diff.changes if change.new_text is not None
+    }
+
+    def change_of(name: str) -> FileChange | None:
+        return shown.get(whole_path(name, cwd)) or shown.get(
+            whole_path(name[2:], cwd) if name[:2] in ("a/", "b/") else ""
+        )
+
+    def old_text(name: str) -> str | None:
+        change = change_of(name)
+        return None if change is None else change.old_text or ""
+
+    after = texts_after_patch(text, old_text)
+    if after is None:
+        return False
+    outcomes = {name: change_of(name) for name in after}
+    return all(change is not None and change.new_text == after[name] for name, change in outcomes.items())
 
 
 def tells(olds: Sequence[str], news: Sequence[str], text: str) -> bool:
@@ -64,37 +148,74 @@ def tells(olds: Sequence[str], news: Sequence[str], text: str) -> bool:
     return is_piece or (bool(news) and all(new and new in text for new in news))
 
 
+def command_lines(raw_input: Any) -> list[str]:
+    """The command line, and the one in the shell that it is, if it is that."""
+    told = command_told(raw_input)
+    inner = None if told is None else inner_line(told)
+    return [line for line in (command_of(raw_input), inner) if line is not None]
+
+
+def untold_action(call: ToolCall | ToolCallPatch, title: str, cwd: str) -> tuple[str | None, list[str]]:
+    """The command that a call runs, or else the files that it is about, as far as the title does not tell them."""
+    command, title = command_of(call.raw_input), _glanced(title)
+    if command is not None:
+        return None if _glanced(command) in title else command, []
+    paths = dict.fromkeys(short_path(whole_path(path, cwd), cwd) for path in files_of(call))
+    return None, [path for path in paths if _glanced(path) not in title]
+
+
+def files_of(call: ToolCall | ToolCallPatch) -> list[str]:
+    """The files that it shows diffs of, and those that it names."""
+    diffs = [item for item in call.content or () if isinstance(item, Diff)]
+    named = [change.path for diff in diffs for change in diff.changes] + [place.path for place in call.locations or ()]
+    return list(dict.fromkeys(named))
+
+
+def _glanced(text: str) -> str:
+    return one_line(text, _LONGEST_GLANCED)
+
+
+def is_only_command(text: str, command: str | None) -> bool:
+    """Whether a text is the command in a block of code and nothing else, which then need not be said again."""
+    found = _FENCED.fullmatch(text.strip("\n"))
+    return command is not None and found is not None and found[2] == command
+
+
 def untold_names(asked: RequestPermission, head: str) -> Iterator[tuple[str, str]]:
     """Each name that the agent has for it and what that is the name of, unless the head or the command is just that."""
     told, names = {"", head}, [("title", asked.title)]
     if isinstance(asked.subject, CommandSubject):
-        told |= {visible(f"{sign}{asked.subject.command}").strip() for sign in ("", "Run ")}
+        told |= {f"{sign}{exact(asked.subject.command)}" for sign in ("", "Run ")}
     if isinstance(asked.subject, ToolCallSubject):
         call = asked.subject.call
-        told.add(visible(command_of(call.raw_input) or "").strip())
+        told.add(exact(command_of(call.raw_input) or ""))
         names += [("tool call", call.title or None), ("tool", call.name or None)]
+        if exact_line(call.kind or "") != kind_line(call.kind or ""):
+            names.append(("kind", call.kind or None))
     for what, name in names:
-        text = visible(name or "").strip()
+        text = exact(name or "")
         if text not in told:
             told.add(text)
             yield what, text
 
 
+def kind_line(kind: str) -> str:
+    """The kind of an action in a few letters, for the head of a question."""
+    return exact_line(kind, _SHORT_KIND)
+
+
+def kind_of_file(change: FileChange) -> str:
+    """What the agent says of it beside its text: that it is a link, or of which type."""
+    return " ".join(each for each in (change.file_type, change.mime_type) if each not in (None, "text"))
+
+
 def value_text(value: Any) -> str:
     """A value that the protocol leaves open: its members a line each, as JSON."""
     if isinstance(value, str):
-        return visible(value)
+        return exact(value)
     if isinstance(value, dict):
-        return visible("\n".join(f"{_json(name)}: {_json(each)}" for name, each in _members(value).items()))
-    return visible(_json(value))
-
-
-def _members(value: Any) -> Mapping[str, Any]:
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-
-
-def _whole(path: str, cwd: str) -> str:
-    return os.path.normpath(os.path.join(cwd, path))  # noqa: PTH118  # the text of it, nothing is looked up
+        return exact("\n".join(f"{_json(name)}: {_json(each)}" for name, each in members(value).items()))
+    return exact(_json(value))
 
 
 def _json(value: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
+from accord.errors.texts import output_text
 from accord.transports.tail import Tail
 
 __all__ = ["Heard"]
@@ -27,6 +28,7 @@ class Heard:
         self._on_too_long = on_too_long
         self._first_sent: bytes | None = None
         self.frames = 0
+        """How many messages of the protocol came."""
         self.is_echo = False
         """Whether it says what it was told: it is no agent."""
 
@@ -37,7 +39,7 @@ class Heard:
     def frame(self, direction: Literal["sent", "received"], frame: bytes) -> None:
         """A line of either side."""
         if direction == "received":
-            if frame.lstrip()[:1] in (b"{", b"["):
+            if _is_of_the_protocol(frame):
                 self.is_echo = self.is_echo or (self.frames == 0 and frame.strip() == self._first_sent)
                 self.frames += 1
             else:
@@ -52,15 +54,21 @@ class Heard:
 
     @property
     def noise(self) -> str:
-        """What came on stdout and is no JSON."""
-        return self._noise.text
+        """What came on stdout and is no message of the protocol."""
+        return output_text(self._noise.text)
 
     @property
     def complaints(self) -> str:
-        """The end of stderr."""
-        return self._stderr.text
+        """The end of stderr, without colours and other terminal sequences."""
+        return output_text(self._stderr.text)
 
     @property
     def last_words(self) -> str:
         """The end of stderr; of stdout, if that was all."""
-        return self._stderr.text or self._noise.text
+        return self.complaints or self.noise
+
+
+def _is_of_the_protocol(frame: bytes) -> bool:
+    """Whether it looks like a message; what JSON a program logs does not."""
+    is_json = frame.lstrip()[:1] in (b"{", b"[")
+    return is_json and (b'"jsonrpc"' in frame or (b'"id"' in frame and (b'"result"' in frame or b'"error"' in frame)))

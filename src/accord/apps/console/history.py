@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from accord.apps.console.sanitising import encodable
-from accord.local.own_files import locked, write_whole
+from accord.local.own_files import locked, make_directory, read_regular, write_whole
 
 __all__ = ["Prompted", "Prompts"]
 
@@ -54,14 +54,14 @@ class Prompts:
             text=encodable(text[:_LONGEST]),
         )
         with suppress(OSError):
-            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_directory(self._path.parent)
             with locked(self._path.with_suffix(".lock"), _PATIENCE):
                 self._write([*self.listed(), prompted])
 
     def listed(self) -> list[Prompted]:
         """All of them, the newest last; a line that can't be read is skipped."""
         try:
-            lines = self._path.read_bytes().splitlines()
+            lines = read_regular(self._path).splitlines()
         except OSError:
             return []
         listed: list[Prompted] = []

@@ -14,12 +14,15 @@ from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from accord.apps.console.exits import Exit
 from accord.apps.console.failures import ConsoleFailed, UsageWrong
-from accord.apps.console.presets import PRESETS, Preset
+from accord.apps.console.presets import PRESETS, Preset, is_launcher, preset_of
+from accord.apps.console.sanitising import one_line
 from accord.apps.console.surroundings import Surroundings
 from accord.local.written_paths import kind_of, path_of
+from accord.session.capabilities import Implementation
 
 __all__ = ["BUILTIN", "KnownAgent", "agent_meant", "known_agents"]
 
@@ -30,7 +33,10 @@ _TELLING = re.compile(r"(?i)key|token|secret|password|credential|authorization")
 
 
 class KnownAgent(Struct, frozen=True, kw_only=True):
-    """An agent that can be started. `source` says who named it; `install` is empty where that is the user's affair."""
+    """An agent that can be started. `source` says who named it; `install` is empty where that is the user's affair.
+
+    `identity` is the name that it has given in `initialize`, empty until then.
+    """
 
     name: str
     command: list[str]
@@ -38,16 +44,26 @@ class KnownAgent(Struct, frozen=True, kw_only=True):
     title: str = ""
     env: dict[str, str] = {}
     install: str = ""
+    identity: str = ""
 
     @property
     def is_builtin(self) -> bool:
         return self.source == "built-in"
 
+    def introduced(self, info: Implementation | None) -> KnownAgent:
+        """The same agent after its `initialize`; one that a launcher such as `node` started is called by its own name."""
+        if info is None or not (name := one_line(info.name, 60)):
+            return self
+        known = replace(self, identity=info.name)
+        if self.source != "command" or not is_launcher(self.command[0]):
+            return known
+        return replace(known, name=name, title=one_line(info.title or "", 60))
+
     @property
     def reads_itself(self) -> bool:
-        """Whether it is not offered the reading of files, whoever named it. FN-95"""
-        program = Path(self.command[0]).stem
-        return any(preset.reads_itself and program in preset.programs for preset in PRESETS.values())
+        """Whether it reads files from the disk, and is not offered to read them here, whoever named it. FN-95"""
+        preset = preset_of(self.command, self.identity)
+        return preset is not None and preset.reads_itself
 
     @property
     def key(self) -> str:
@@ -55,7 +71,8 @@ class KnownAgent(Struct, frozen=True, kw_only=True):
         if self.source != "command":
             return self.name
         whole = "\0".join(self.command).encode("utf-8", "surrogateescape")
-        return f"{self.name} {sha256(whole).hexdigest()[:16]}"  # not the command itself, which may have a key in it
+        # not the command itself, which may have a key in it
+        return f"{Path(self.command[0]).name} {sha256(whole).hexdigest()[:16]}"
 
     @property
     def shown_command(self) -> list[str]:

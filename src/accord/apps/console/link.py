@@ -19,6 +19,7 @@ from accord.apps.console.explaining import explained, words_of
 from accord.apps.console.failures import ConsoleFailed
 from accord.apps.console.heard import Heard
 from accord.apps.console.known_agents import KnownAgent
+from accord.apps.console.permitting import adapt
 from accord.apps.console.servers import taken
 from accord.client.client import Client
 from accord.client.commands import Command
@@ -34,6 +35,7 @@ from accord.peer import Limits
 from accord.session.capabilities import Implementation
 from accord.session.requests import Initialized, SessionSummary
 from accord.session.servers import McpServer
+from accord.session.weight import TRANSCRIPT_BYTES
 
 __all__ = ["Answers", "Link"]
 
@@ -62,6 +64,7 @@ class Link:
         on_received: Callable[[bytes], None] | None = None,
         on_too_long: Callable[[], None] | None = None,
         extra: list[str] | None = None,
+        transcript_bytes: int = TRANSCRIPT_BYTES,
     ) -> None:
         self.known = agent
         self.cwd = cwd
@@ -88,6 +91,7 @@ class Link:
             info=Implementation(name="accord", version=__version__, title="accord"),
             deadlines=self.deadlines,
             limits=Limits(close_grace_seconds=1.0),
+            transcript_bytes=transcript_bytes,
             on_frame=self.heard.frame,
         )
 
@@ -95,6 +99,9 @@ class Link:
         self.known.check()
         with self.explaining("starting"):
             await self.client.open()
+        self.known = self.known.introduced(self.agent.info)
+        if self._answers.workspace is not None:
+            adapt(self._answers.workspace, self.known)
         return self
 
     async def __aexit__(self, *exception: object) -> None:
@@ -111,8 +118,13 @@ class Link:
         with self.explaining("opening a session"):
             return await self.client.new_session(self.cwd, taken(servers, self.agent.capabilities))
 
-    async def take_up(self, session_id: str, servers: list[McpServer], *, with_history: bool = False) -> Session:
-        """A stored session; resumed where the agent can, loaded otherwise, or when the history is wanted."""
+    async def take_up(
+        self, session_id: str, servers: list[McpServer], *, with_history: bool = False, claim: str | None = None
+    ) -> Session:
+        """A stored session; resumed where the agent can, loaded otherwise, or when the history is wanted.
+
+        `claim` is for agents made with accord: `take_over` takes it away from another process, `none` only reads it.
+        """
         can = self.agent.capabilities
         if not can.load and not can.resume:
             raise ConsoleFailed(
@@ -122,7 +134,8 @@ class Link:
         take_up = self.client.load_session if loads else self.client.resume_session
         with self.explaining("taking up the session"):
             try:
-                return await take_up(session_id, self.cwd, taken(servers, can))
+                meta = None if claim is None else {"accord/claim": claim}
+                return await take_up(session_id, self.cwd, taken(servers, can), meta=meta)
             except (NotFound, InvalidParams, InternalError) as error:
                 said = f"{words_of(error)} (error {error.code})"
                 raise ConsoleFailed(

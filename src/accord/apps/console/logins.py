@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
 
 from accord.apps.console.person import Person
 from accord.apps.console.sanitising import one_line
 from accord.client.login import ChooseLogin
-from accord.session.capabilities import AuthMethod, TerminalLogin
+from accord.session.capabilities import AuthMethod, TerminalLogin, VariableLogin
 from accord.session.word import Unknown
 
 __all__ = ["advice_for", "chooser", "described"]
@@ -41,26 +40,14 @@ def described(method: AuthMethod) -> str:
         name = method.raw.get("name")
         return f"{one_line(name, 80) if isinstance(name, str) else 'A way'} (not by accord: {one_line(method.tag, 40)})"
     about = f": {one_line(method.description)}" if method.description else ""
-    terminal = ", in the terminal" if isinstance(method, TerminalLogin) else ""
-    return f"{one_line(method.name, 80)} ({one_line(method.id, 80)}{terminal}){about}"
+    how = ", in the terminal" if isinstance(method, TerminalLogin) else ""
+    if isinstance(method, VariableLogin) and method.variables:
+        how = f", by {', '.join(one_line(variable.name, 80) for variable in method.variables)} in the environment"
+    return f"{one_line(method.name, 80)} ({one_line(method.id, 80)}{how}){about}"
 
 
 def advice_for(method: Unknown) -> str:
-    """What the user can do about a login that accord can't carry out: most often a key is to be set in the environment."""
+    """What the user can do about a login that accord can't carry out."""
     description = method.raw.get("description")
     told = f" {one_line(description).rstrip('.')}." if isinstance(description, str) and description.strip() else ""
-    if variables := _variables(method.raw):
-        names = ", ".join(one_line(name, 80) for name in variables)
-        return f"this login needs {names} in the environment.{told} Set it, then start accord again."
     return f"this login is of a kind that accord can't carry out ({one_line(method.tag, 40)}).{told}"
-
-
-def _variables(raw: dict[str, Any]) -> list[str]:
-    """The names in what was once published as `env_var`."""
-    listed = raw.get("vars")
-    named = (
-        [cast("dict[str, Any]", each).get("name") for each in cast("list[Any]", listed) if isinstance(each, dict)]
-        if isinstance(listed, list)
-        else [raw.get("varName")]
-    )
-    return [name for name in named if isinstance(name, str)]

@@ -26,10 +26,19 @@ class Output:
         self.at_line_start = True
         self.failure: OSError | None = None
         self.broken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._descriptor = descriptor
         self._encoding = encoding
         self._writer = shared_writer(descriptor, self._broke)
         self._progress = asyncio.Event()
         self._writer.on_progress = self._progress.set
+
+    def size(self) -> tuple[int, int] | None:
+        """How many columns and lines the terminal has; None for no terminal, or one that does not say."""
+        try:
+            size = os.get_terminal_size(self._descriptor)
+        except (OSError, ValueError):
+            return None
+        return (size.columns, size.lines) if size.columns > 1 and size.lines > 1 else None
 
     def write(self, text: str) -> None:
         """Never waits; `room` does."""

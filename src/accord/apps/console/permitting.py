@@ -9,9 +9,21 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Literal, TypeAlias, get_args
 
-from accord.apps.console.given import command_of, tells, untold_input, untold_names, value_text
+from accord.apps.console.always import Keeper, has_always, reach_of_always
+from accord.apps.console.given import (
+    command_of,
+    is_only_command,
+    is_patch_of,
+    kind_line,
+    kind_of_file,
+    tells,
+    untold_input,
+    untold_names,
+    value_text,
+)
+from accord.apps.console.known_agents import KnownAgent
 from accord.apps.console.person import Person
-from accord.apps.console.sanitising import one_line, visible
+from accord.apps.console.sanitising import exact, exact_line
 from accord.client import permissions
 from accord.client.permissions import Policy
 from accord.client.terminal import OnTerminal
@@ -32,6 +44,7 @@ __all__ = [
     "CHOICES",
     "OnDecision",
     "Permissions",
+    "adapt",
     "asking",
     "least_choice",
     "patch_of",
@@ -49,9 +62,10 @@ EDITS = (*READS, "edit")
 _LONGEST_TITLE = 400
 
 
-def asking(person: Person, cwd: str) -> Policy:
-    """Puts it to the person at the terminal, in lines; `cwd` is where the agent works."""
-    return permissions.ask(lambda asked: _ask(person, asked, cwd))
+def asking(person: Person, cwd: str, *, is_builtin: bool) -> Policy:
+    """Puts it to the person at the terminal, in lines; `cwd` is where the agent works, and whether that is our own."""
+    keeper: Keeper = "built-in agent" if is_builtin else "other agent"
+    return permissions.ask(lambda asked: _ask(person, asked, cwd, keeper))
 
 
 def policy_of(chosen: Permissions, asks: Policy | None, on_decision: OnDecision) -> Policy:
@@ -88,6 +102,12 @@ def workspace_of(
     )
 
 
+def adapt(workspace: Workspace, agent: KnownAgent) -> None:
+    """To what an agent needs that is recognised only by its `initialize`, when reading was offered to it already. FN-95"""
+    if agent.reads_itself:
+        workspace.missing_file = "empty"
+
+
 def least_choice(asked: RequestPermission) -> Permissions:
     """The one that allows this, and no more than it has to."""
     kind = permissions.kind_of(asked)
@@ -98,9 +118,9 @@ def what_is_asked(asked: RequestPermission) -> str:
     """The action in a few safe words."""
     match asked.subject:
         case CommandSubject(command=command, cwd=cwd):
-            return one_line(f"run {command} in {cwd}", _LONGEST_TITLE)
+            return exact_line(f"run {command} in {cwd}", _LONGEST_TITLE)
         case ToolCallSubject(call=call):
-            return _title(asked) + (f" ({one_line(call.kind, 40)})" if call.kind else "")
+            return _title(asked) + (f" ({kind_line(call.kind)})" if call.kind else "")
         case _:
             return _title(asked)
 
@@ -108,7 +128,7 @@ def what_is_asked(asked: RequestPermission) -> str:
 def _title(asked: RequestPermission) -> str:
     call = asked.subject.call if isinstance(asked.subject, ToolCallSubject) else None
     title = asked.title or (asked.description if call is None else call.title or call.name)
-    return one_line(title or "something that it does not describe", _LONGEST_TITLE)
+    return exact_line(title or "something that it does not describe", _LONGEST_TITLE)
 
 
 def _told(policy: Policy, by: Literal["rule", "person"], on_decision: OnDecision) -> Policy:
@@ -120,11 +140,13 @@ def _told(policy: Policy, by: Literal["rule", "person"], on_decision: OnDecision
     return telling
 
 
-async def _ask(person: Person, asked: RequestPermission, cwd: str) -> PermissionOption | None:
+async def _ask(person: Person, asked: RequestPermission, cwd: str, keeper: Keeper) -> PermissionOption | None:
     lines = [f"May the agent {what_is_asked(asked)}?", *_details(asked, cwd)]
-    lines += [f"  {number}  {one_line(option.name, 80)}" for number, option in enumerate(asked.options, start=1)]
+    lines += [f"  {number}  {exact_line(option.name)}" for number, option in enumerate(asked.options, start=1)]
+    lines += [f"  {reach_of_always(asked, keeper, forgets=False)}"] if has_always(asked) else []
     async with person.attention():
-        person.tell("\n".join([*lines, ""]))
+        if not await person.reads(lines):
+            return None
         while True:
             typed = await person.ask(f"1-{len(asked.options)}, or Enter for no: ")
             if not typed or not typed.strip():
@@ -144,14 +166,15 @@ def _details(asked: RequestPermission, cwd: str) -> list[str]:
     """Everything that is approved with a yes, whole."""
     subject = asked.subject
     head = what_is_asked(asked) if isinstance(subject, CommandSubject) else _title(asked)
-    details = [line for what, name in untold_names(asked, head) for line in _indented(name, f"  {what}: ")]
-    details += visible(asked.description).splitlines() if asked.description else []
+    details = _action(subject.call) if isinstance(subject, ToolCallSubject) else []
+    details += [line for what, name in untold_names(asked, head) for line in _indented(name, f"  {what}: ")]
+    details += _indented(asked.description, "  ") if asked.description else []
     match subject:
         case ToolCallSubject(call=call):
             details += _of_call(call, asked.title, cwd)
         case CommandSubject():
             details += _indented(subject.command, "  $ ")
-            details += [] if head.endswith(f" in {subject.cwd}") else _indented(subject.cwd, "  in ")
+            details += [] if head.endswith(f" in {exact_line(subject.cwd)}") else _indented(subject.cwd, "  in ")
         case None:
             pass
         case _:
@@ -159,7 +182,15 @@ def _details(asked: RequestPermission, cwd: str) -> list[str]:
     return details
 
 
+def _action(call: ToolCallPatch) -> list[str]:
+    """What would be done, where that is told as it is: its diffs and its command."""
+    command = command_of(call.raw_input)
+    lines = [line for item in call.content or () if isinstance(item, Diff) for line in _of_diff(item)]
+    return lines + ([] if command is None else _indented(command, "  $ "))
+
+
 def _of_call(call: ToolCallPatch, title: str | None, cwd: str) -> list[str]:
+    """All that is told of it beside that."""
     content = call.content or []
     diffs = [item for item in content if isinstance(item, Diff)]
     in_diffs = {path for diff in diffs for change in diff.changes for path in (change.path, change.old_path) if path}
@@ -171,14 +202,19 @@ def _of_call(call: ToolCallPatch, title: str | None, cwd: str) -> list[str]:
         paths=in_diffs | {place.path for place in places},
         texts=[*texts, title or "", call.title or ""],
         is_in_diffs=partial(_any_tells, diffs),
+        is_patch=partial(is_patch_of, diffs, cwd),
     )
     command = command_of(call.raw_input)
     return [
-        *(f"  at {one_line(place.path, 4096)}" + (f":{place.line}" if place.line else "") for place in places),
-        *(line for item in content for line in _of_item(item)),
-        *([] if command is None else _indented(command, "  $ ")),
+        *(f"  at {exact_line(place.path)}" + (f":{place.line}" if place.line else "") for place in places),
+        *(line for item in content if not _is_told(item, command) for line in _of_item(item)),
         *([] if untold is None else _value("input", untold)),
     ]
+
+
+def _is_told(item: ToolCallItem, command: str | None) -> bool:
+    is_command = isinstance(item, ContentItem) and is_only_command(readable([item.content]), command)
+    return is_command or isinstance(item, Diff)
 
 
 def _of_item(item: ToolCallItem) -> list[str]:
@@ -186,16 +222,25 @@ def _of_item(item: ToolCallItem) -> list[str]:
         case ContentItem():
             return _indented(readable([item.content]), "  ")
         case TerminalItem():
-            return [f"  terminal {one_line(item.terminal_id)}"]
+            return [f"  terminal {exact_line(item.terminal_id)}"]
         case Diff():
-            return [*map(_of_change, item.changes), *visible(patch_of(item)).splitlines()]
+            return _of_diff(item)
         case _:
             return _value(item.tag, item.raw)
 
 
-def _of_change(change: FileChange) -> str:
-    moved = "" if change.old_path is None else f"{one_line(change.old_path, 4096)} → "
-    return f"  {one_line(change.operation)} {moved}{one_line(change.path, 4096)}"
+def _of_diff(diff: Diff) -> list[str]:
+    changes = [line for change in diff.changes for line in _of_change(change)]
+    return [*changes, *exact(patch_of(diff), tab="    ").splitlines()]
+
+
+def _of_change(change: FileChange) -> list[str]:
+    moved = "" if change.old_path is None else f"{exact_line(change.old_path)} → "
+    kind = kind_of_file(change)
+    line = f"  {exact_line(change.operation)} {moved}{exact_line(change.path)}" + (
+        f" ({exact_line(kind)})" if kind else ""
+    )
+    return [line, *([] if change.raw is None else _value(change.operation, change.raw))]
 
 
 def _any_tells(diffs: Iterable[Diff], text: str) -> bool:
@@ -205,9 +250,9 @@ def _any_tells(diffs: Iterable[Diff], text: str) -> bool:
 
 
 def _value(name: str, value: object) -> list[str]:
-    return [f"  {one_line(name)}:", *_indented(value_text(value), "    ")]
+    return [f"  {exact_line(name)}:", *_indented(value_text(value), "    ")]
 
 
 def _indented(text: str, sign: str) -> list[str]:
-    first, *more = visible(text).splitlines() or [""]
+    first, *more = exact(text).splitlines() or [""]
     return [f"{sign}{first}", *(f"{' ' * len(sign)}{line}" for line in more)]

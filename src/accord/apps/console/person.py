@@ -9,12 +9,15 @@ import asyncio
 import os
 import sys
 import threading
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 
 from accord.apps.console.output import Output
+from accord.local.letters import most_cells
 
 __all__ = ["Person", "is_attached"]
+
+_MORE = "-- page {} of {}, Enter for more, n for no: "
 
 
 def is_attached() -> bool:
@@ -50,6 +53,17 @@ class Person:
         """Show something, inside `attention`."""
         self._fresh_line()
         self._output.write(text)
+
+    async def reads(self, lines: Sequence[str]) -> bool:
+        """Show what is to be decided, inside `attention`, at most a screen of it at once; False for one who stops reading."""
+        pages = list(_pages(lines, self._output.size()))
+        for place, page in enumerate(pages, start=1):
+            self.tell(page)
+            if place < len(pages):
+                typed = await self.ask(_MORE.format(place, len(pages)))
+                if typed is None or typed.strip():
+                    return False
+        return True
 
     async def ask(self, question: str) -> str | None:
         """The line that was typed, without its end, inside `attention`; None when there is nobody any more."""
@@ -91,6 +105,29 @@ class Person:
     def _fresh_line(self) -> None:
         if not self._output.at_line_start:
             self._output.write("\n")
+
+
+def _pages(lines: Sequence[str], size: tuple[int, int] | None) -> Iterator[str]:
+    """Texts that fit on a terminal of so many columns and lines, above the question; one, where that is unknown."""
+    if size is None:
+        yield "".join(f"{line}\n" for line in lines)
+        return
+    columns, height = size
+    room = max(1, height - 1 - len(_MORE) // columns)
+    rows = [row for line in lines for row in _rows(line, columns)]
+    for begin in range(0, len(rows), room):
+        yield "".join(rows[begin : begin + room])
+
+
+def _rows(line: str, columns: int) -> Iterator[str]:
+    """What of it stands in each row; only the last one has an end: the terminal goes on in the next by itself."""
+    begin = cells = 0
+    for place, letter in enumerate(line):
+        cells += most_cells(letter)
+        if cells > columns:
+            yield line[begin:place]
+            begin, cells = place, most_cells(letter)
+    yield f"{line[begin:]}\n"
 
 
 def _forget_what_was_typed() -> None:

@@ -7,14 +7,28 @@ import re
 from collections.abc import Mapping
 from typing import Literal
 
+from accord.apps.console.given import command_lines, untold_action
+from accord.apps.console.limited_dict import LimitedDict
 from accord.apps.console.output import Output, Outputs
 from accord.apps.console.permitting import least_choice, patch_of, what_is_asked
-from accord.apps.console.reporting import Outcome, words_of_exit, words_of_stop
-from accord.apps.console.sanitising import Cleaner, one_line, visible, without_sequences
+from accord.apps.console.reporting import NOT_ACCEPTED, Outcome, words_of_exit, words_of_stop
+from accord.apps.console.sanitising import Cleaner, exact_line, one_line, visible, without_sequences
 from accord.client.clearing import allows
 from accord.client.session import Session
 from accord.session.content import Content, Text, readable
-from accord.session.entities import AGENT, THOUGHT, USER, ContentItem, Diff, Notice, Plan, Terminal, ToolCall, Usage
+from accord.session.entities import (
+    AGENT,
+    THOUGHT,
+    USER,
+    ContentItem,
+    Diff,
+    Message,
+    Notice,
+    Plan,
+    Terminal,
+    ToolCall,
+    Usage,
+)
 from accord.session.requests import Initialized, PermissionAnswer, RequestPermission, ToolCallSubject
 from accord.session.updates import (
     Change,
@@ -23,8 +37,10 @@ from accord.session.updates import (
     MessageChunk,
     NoticeShown,
     PlanChanged,
+    PromptChanged,
     TerminalChanged,
     ToolCallChanged,
+    ToolCallPatch,
     UnknownUpdate,
     UsageChanged,
 )
@@ -32,11 +48,15 @@ from accord.session.updates import (
 __all__ = ["Printer", "takes_colour"]
 
 _FENCE = re.compile(r"^ *```[^`\n]*$", re.MULTILINE)
-_SIGNS = {"completed": "✓", "failed": "✗", "cancelled": "-"}
-_WORDS = {"completed": "Done:", "failed": "Failed:", "cancelled": "Cancelled:"}
+_NO_RESULT = "ended without a result"
+_SIGNS = {"completed": "✓", "failed": "✗", "cancelled": "-", _NO_RESULT: "∅"}
+_WORDS = {"completed": "Done:", "failed": "Failed:", "cancelled": "Cancelled:", _NO_RESULT: "Ended without a result:"}
 _SPEAKERS = {AGENT: "Answer: ", THOUGHT: "Thought: ", USER: "You: "}
 _COLOURS = {"dim": "2", "red": "31", "green": "32", "yellow": "33"}
 _MOST_LINES = 40
+_MOST_COMMAND_LINES = 10
+_MOST_FILES = 5
+_LONGEST_LINE = 1000
 
 
 def takes_colour(output: Output, environment: Mapping[str, str] = os.environ) -> bool:
@@ -51,9 +71,16 @@ class Printer:
     """
 
     def __init__(
-        self, outputs: Outputs, *, is_quiet: bool = False, is_transcript: bool = False, is_spoken: bool = False
+        self,
+        outputs: Outputs,
+        *,
+        is_quiet: bool = False,
+        is_transcript: bool = False,
+        is_spoken: bool = False,
+        cwd: str = "",
     ) -> None:
         self._outputs = outputs
+        self._cwd = cwd
         self._aside = outputs.out if is_transcript else outputs.err
         self._is_quiet = is_quiet
         self._is_transcript = is_transcript
@@ -62,14 +89,20 @@ class Printer:
         self._cleaners = {id(each): Cleaner() for each in outputs.all}
         self._telling: dict[int, tuple[str, str | None]] = {}
         """By output, the message that is being told there."""
-        self._shown: dict[str, str] = {}
+        self._shown: LimitedDict[str] = LimitedDict()
         self._plan = ""
         self._has_begun = False
         self._usage: Usage | None = None
         self._has_said_how_to_allow = False
         self._is_retelling = False
-        self._asked_about: set[str] = set()
-        self._terminals: dict[str, bool] = {}
+        self._asked_about: LimitedDict[bool] = LimitedDict()
+        self._actions: LimitedDict[list[str]] = LimitedDict()
+        """By the id of a call, what was told of what it does."""
+        self._commands: LimitedDict[bool] = LimitedDict()
+        """Those that a call has told, until a terminal runs them."""
+        self._about: str | None = None
+        """The call that the last line is about."""
+        self._terminals: LimitedDict[bool] = LimitedDict()
         """By id, whether it was told that the command has ended."""
 
     def started(self, agent: Initialized, session: Session, *, resumed: bool) -> None:
@@ -83,6 +116,8 @@ class Printer:
                 if added is None:
                     self._telling.clear()  # told anew: it begins on a line of its own
                 self._said(message.role, message.id, list(message.content) if added is None else added)
+            case PromptChanged(message=Message(not_accepted=True)):
+                self._note(NOT_ACCEPTED, "yellow")
             case ToolCallChanged(call=call):
                 self._tool_call(call)
             case TerminalChanged(terminal=terminal):
@@ -114,16 +149,18 @@ class Printer:
     def decided(self, asked: RequestPermission, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:
         verdict, colour = ("allowed", "green") if allows(asked, answer) else ("rejected", "yellow")
         if self._is_spoken and by == "person" and isinstance(asked.subject, ToolCallSubject):
-            self._asked_about.add(asked.subject.call.id)
+            self._asked_about.put(asked.subject.call.id, True)
         how = ""
         if verdict == "rejected" and by == "rule" and not self._has_said_how_to_allow:
             self._has_said_how_to_allow = True
             why = "by --permissions reject" if self._is_spoken else "nobody can be asked here"
             how = f" ({why}; --permissions {least_choice(asked)} allows it)"
         self._note(f"{verdict}: {what_is_asked(asked)}{how}", colour)
+        if isinstance(asked.subject, ToolCallSubject) and asked.subject.call.id:
+            self._tell_action(asked.subject.call, asked.title or asked.subject.call.title or "")
 
     def wrote(self, path: str, size: int) -> None:
-        self._note(f"wrote {one_line(path)}: {size:,} bytes", "dim")
+        self._note(f"wrote {exact_line(path)}: {size:,} bytes", "dim")
 
     def noted(self, text: str, severity: str = "info") -> None:
         self._note(text, "yellow" if severity in ("warning", "error") else "dim")
@@ -150,6 +187,7 @@ class Printer:
             output = self._aside  # before the prompt, nothing is an answer
         else:
             return
+        self._about = None
         if self._telling.get(id(output)) != (role, message_id):
             self._fresh_line(output)
             self._telling[id(output)] = (role, message_id)
@@ -161,18 +199,24 @@ class Printer:
             output.write(self._painted(text, "dim") if role == THOUGHT else text)
 
     def _tool_call(self, call: ToolCall) -> None:
+        state = _NO_RESULT if call.ended_without_result else call.status
         if call.finished:
-            if self._shown.get(call.id) == call.status:
+            if self._shown.get(call.id) == state:
                 return
-            self._shown[call.id] = call.status
+            self._shown.put(call.id, state)
         elif call.id in self._shown:
+            self._tell_later(call)
             return
         else:
-            self._shown[call.id] = ""
+            self._shown.put(call.id, "")
         title = one_line(call.title or call.name or call.kind)
-        colour = {"failed": "red", "completed": "green"}.get(call.status, "dim")
-        sign = _WORDS.get(call.status, "Begun:") if self._is_spoken else _SIGNS.get(call.status, "→")
-        self._note(f"{sign} {title}{'' if self._is_transcript else _why(call)}", colour)
+        colour = {"failed": "red", "completed": "green"}.get(state, "dim")
+        sign = _WORDS.get(state, "Begun:") if self._is_spoken else _SIGNS.get(state, "→")
+        why = "" if self._is_transcript else _why(call)
+        if call.ended_without_result and not self._is_spoken:
+            why = f": {_NO_RESULT}"
+        self._note(f"{sign} {title}{why}", colour, call.id)
+        self._tell_action(call, title)
         if self._is_transcript and call.finished:
             lines = without_sequences(_content(call, with_diffs=call.id not in self._asked_about)).splitlines()
             for line in lines[:_MOST_LINES]:
@@ -180,14 +224,45 @@ class Printer:
             if len(lines) > _MOST_LINES:
                 self._note(f"    … and {len(lines) - _MOST_LINES} lines more", "dim")
 
+    def _tell_later(self, call: ToolCall) -> None:
+        """What a call does, when its agent tells it after its title."""
+        title = one_line(call.title or call.name or call.kind)
+        if self._about != call.id and self._action(call, title) not in ([], self._actions.get(call.id)):
+            self._note(f"{'Begun:' if self._is_spoken else '→'} {title}", "dim", call.id)
+        self._tell_action(call, title)
+
+    def _tell_action(self, call: ToolCall | ToolCallPatch, title: str) -> None:
+        """The command that it runs or the files that it is about, once, where the title does not tell them."""
+        lines = self._action(call, title)
+        if not lines or lines == self._actions.get(call.id) or call.id in self._asked_about:
+            return
+        self._actions.put(call.id, lines)
+        for line in command_lines(call.raw_input):
+            self._commands.put(line, True)
+        for line in lines:
+            self._note(f"    {line}", "dim", call.id)
+
+    def _action(self, call: ToolCall | ToolCallPatch, title: str) -> list[str]:
+        command, files = untold_action(call, title, self._cwd)
+        if command is not None:
+            sign = "Command: " if self._is_spoken else "$ "
+            first, *more = [exact_line(line, _LONGEST_LINE) for line in command.splitlines()] or [""]
+            if len(more) >= _MOST_COMMAND_LINES:
+                more[_MOST_COMMAND_LINES - 1 :] = [f"… and {len(more) - _MOST_COMMAND_LINES + 1} lines more"]
+            return [f"{sign}{first}", *(f"{' ' * len(sign)}{line}" for line in more)]
+        sign = "File: " if self._is_spoken else ""
+        lines = [f"{sign}{exact_line(path, _LONGEST_LINE)}" for path in files[:_MOST_FILES]]
+        return lines + ([f"… and {len(files) - _MOST_FILES} files more"] if len(files) > _MOST_FILES else [])
+
     def _terminal(self, terminal: Terminal) -> None:
-        command = one_line(terminal.command or "a command that was not named", 1000)
+        command = exact_line(terminal.command or "a command that was not named", 1000)
         if terminal.command is not None and terminal.id not in self._terminals:
-            self._terminals[terminal.id] = False
-            self._note(f"{'Running:' if self._is_spoken else '$'} {command}", "dim")
+            self._terminals.put(terminal.id, False)
+            if self._commands.pop(terminal.command) is None:
+                self._note(f"{'Running:' if self._is_spoken else '$'} {command}", "dim")
         if terminal.exit is None or self._terminals.get(terminal.id):
             return
-        self._terminals[terminal.id] = True
+        self._terminals.put(terminal.id, True)
         if self._is_transcript:
             lines = without_sequences(terminal.text).splitlines()
             if len(lines) > _MOST_LINES:
@@ -204,7 +279,8 @@ class Printer:
             return
         done = sum(entry.status == "completed" for entry in plan.entries)
         current = next((entry.content for entry in plan.entries if entry.status == "in_progress"), "")
-        text = f"plan: {done} of {len(plan.entries)} done" + (f", now: {one_line(current)}" if current else "")
+        now = "broken off at" if plan.ended_without_result else "now"
+        text = f"plan: {done} of {len(plan.entries)} done" + (f", {now}: {one_line(current)}" if current else "")
         if text != self._plan:
             self._plan = text
             self._note(text, "dim")
@@ -213,9 +289,10 @@ class Printer:
         about = f": {one_line(notice.description, 500)}" if notice.description else ""
         self.noted(f"{one_line(notice.title)}{about}", notice.severity)
 
-    def _note(self, text: str, colour: str) -> None:
+    def _note(self, text: str, colour: str, about: str | None = None) -> None:
         if not self._is_quiet:
             self._say(text, colour)
+            self._about = about
 
     def _say(self, text: str, colour: str) -> None:
         self._fresh_line(self._aside)

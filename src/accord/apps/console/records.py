@@ -6,18 +6,20 @@ Law: one file for each, bounded, that nobody but the user may read. A record tha
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 
 import msgspec
 
 from accord.apps.console.sanitising import encodable
 from accord.client.session import Session
-from accord.local.own_files import write_whole
+from accord.local.own_files import make_directory, open_regular, read_regular, write_whole
 from accord.session import Transcript, replay
 from accord.session.content import readable
 from accord.session.entities import USER, Message
@@ -64,7 +66,7 @@ class Records:
         )
         path = self._path(recorded.agent, recorded.session_id)
         with suppress(OSError):
-            self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_directory(self._directory)
             write_whole(path, b"\n".join([head, *lines, b""]), is_durable=False)
             for old in self._files()[_MOST:]:
                 old.unlink(missing_ok=True)
@@ -81,7 +83,7 @@ class Records:
     def lines(self, agent: str, session_id: str) -> list[bytes]:
         """What was written of a conversation."""
         try:
-            return self._path(agent, session_id).read_bytes().splitlines()[1:]
+            return read_regular(self._path(agent, session_id)).splitlines()[1:]
         except OSError:
             return []
 
@@ -141,30 +143,30 @@ class Recording:
         await asyncio.to_thread(self._write, recorded, self._before, changes)
 
     def _write(self, recorded: Recorded, before: list[bytes], changes: Iterable[Change]) -> None:
-        self._records.keep(recorded, _within([*before, *_lines_of(changes)]))
+        self._records.keep(recorded, _within(chain(before, _lines_of(changes))))
 
 
-def _lines_of(changes: Iterable[Change]) -> list[bytes]:
-    lines: list[bytes] = []
+def _lines_of(changes: Iterable[Change]) -> Iterator[bytes]:
     for change in changes:
         with suppress(Exception):  # what one thing carries may have no JSON form; the others do
-            lines.append(msgspec.json.encode(change.patch))
-    return lines
+            yield msgspec.json.encode(change.patch)
 
 
-def _within(lines: list[bytes]) -> list[bytes]:
-    """The last of them, as far as that is not too much."""
+def _within(lines: Iterable[bytes]) -> list[bytes]:
+    """The last of them, as far as that is not too much; no more is held meanwhile."""
+    kept: deque[bytes] = deque()
     room = _MOST_BYTES
-    for place in range(len(lines) - 1, -1, -1):
-        room -= len(lines[place])
-        if room < 0:
-            return lines[place + 1 :]
-    return lines
+    for line in lines:
+        kept.append(line)
+        room -= len(line)
+        while room < 0:
+            room += len(kept.popleft())
+    return list(kept)
 
 
 def _first_words(transcript: Transcript) -> str | None:
     for place in transcript.timeline:
-        if isinstance(place, Message) and place.role == USER:
+        if isinstance(place, Message) and place.role == USER and not place.not_accepted:
             return " ".join(readable(place.content).split())[:80] or None
     return None
 
@@ -176,7 +178,7 @@ def _reader() -> msgspec.json.Decoder[Report]:
 
 def _head(path: Path) -> Recorded | None:
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             return msgspec.json.decode(file.readline(_HEAD_BYTES), type=Recorded)
     except (OSError, msgspec.DecodeError):
         return None

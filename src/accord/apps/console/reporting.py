@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Literal, Protocol
 
 from msgspec import Struct
@@ -10,20 +10,43 @@ from msgspec import Struct
 from accord.apps.console import exits
 from accord.apps.console.failures import ConsoleFailed
 from accord.apps.console.sanitising import one_line
+from accord.client.clearing import allows
 from accord.client.session import Session
 from accord.client.terminal import OnTerminal, TerminalEvent
 from accord.session import Transcript
-from accord.session.entities import Exit
+from accord.session.content import Content, Text
+from accord.session.entities import USER, Exit
 from accord.session.requests import Initialized, PermissionAnswer, RequestPermission
-from accord.session.updates import Change
+from accord.session.updates import Change, MessageChanged, MessageChunk, ToolCallChanged
 
-__all__ = ["Outcome", "Reporter", "terminals_told", "words_of_exit", "words_of_stop"]
+__all__ = [
+    "EMPTY",
+    "LATE_SECONDS",
+    "NOT_ACCEPTED",
+    "Outcome",
+    "Reporter",
+    "Tally",
+    "is_work",
+    "terminals_told",
+    "words_of_exit",
+    "words_of_stop",
+]
 
+NOT_ACCEPTED = "the prompt was not accepted"
+_KEPT_BYTES = 4 * 1024 * 1024
+_KEPT_TERMINALS = 1000
 _STOPPED = {
     "max_tokens": "the answer was cut off: the model's limit of tokens was reached",
     "max_turn_requests": "the turn was cut off: the agent may not ask its model any more in one turn",
     "refusal": "the agent refused to answer",
     "cancelled": "the turn was cancelled",
+}
+LATE_SECONDS = 0.15
+"""How long to wait for what a turn of v1 says after its answer, where it has said nothing. FN-02"""
+EMPTY = "the agent ended its turn without any text, thought or tool call"
+_DID_NOTHING = {
+    exits.Exit.EMPTY_TURN: EMPTY,
+    exits.Exit.ALL_REJECTED: "everything that needed a permission was rejected",
 }
 
 
@@ -34,6 +57,57 @@ class Outcome(Struct, frozen=True, kw_only=True):
     stop_reason: str | None = None
     session_id: str | None = None
     failure: ConsoleFailed | None = None
+
+
+class Tally:
+    """What a turn has in it, as far as it decides on how the turn is said to have ended."""
+
+    def __init__(self) -> None:
+        self.is_empty = True
+        """Whether the agent has said, thought and done nothing. FN-106"""
+        self._allowed = self._rejected = 0
+
+    def changed(self, change: Change) -> None:
+        """Something changed in the session."""
+        self.is_empty = self.is_empty and not is_work(change)
+
+    def elicited(self) -> None:
+        """The agent has asked the user for something."""
+        self.is_empty = False
+
+    def decided(self, asked: RequestPermission, answer: PermissionAnswer) -> None:
+        """A permission request was answered."""
+        self.is_empty = False
+        if allows(asked, answer):
+            self._allowed += 1
+        else:
+            self._rejected += 1
+
+    def exit_of(self, stop_reason: str | None) -> exits.Exit:
+        """The status of the turn: what the agent says counts for more than what we have seen."""
+        status = exits.exit_of_stop_reason(stop_reason)
+        if stop_reason != "end_turn":
+            return status
+        if self.is_empty:
+            return exits.Exit.EMPTY_TURN
+        return exits.Exit.ALL_REJECTED if self._rejected and not self._allowed else status
+
+
+def is_work(change: Change) -> bool:
+    """Whether it is something that the agent says, thinks or does."""
+    match change:
+        case ToolCallChanged():
+            return True
+        case MessageChunk():
+            return change.role != USER and _says_anything([change.content])
+        case MessageChanged(message=message):
+            return message.role != USER and _says_anything(message.content)
+        case _:
+            return False
+
+
+def _says_anything(content: Iterable[Content]) -> bool:
+    return any(not isinstance(block, Text) or block.text.strip() for block in content)
 
 
 class Reporter(Protocol):
@@ -70,7 +144,7 @@ class Reporter(Protocol):
 
 def terminals_told(changed: Callable[[Change], None]) -> OnTerminal:
     """Who hears of the commands that run here for an agent, and tells them like those that agents show."""
-    kept = Transcript()
+    kept = Transcript(_KEPT_BYTES, _KEPT_TERMINALS)
 
     def told(event: TerminalEvent) -> None:
         if event.report is not None:
@@ -87,8 +161,10 @@ def words_of_exit(how: Exit) -> str:
 
 
 def words_of_stop(outcome: Outcome) -> str:
-    """Why the agent stopped before it was done; nothing where it was done, or a failure tells."""
+    """Why the agent stopped before it was done, or did nothing; nothing where it was done, or a failure tells."""
     reason = outcome.stop_reason
+    if outcome.exit in _DID_NOTHING:
+        return _DID_NOTHING[outcome.exit]
     if reason in (None, "end_turn", "error"):
         return ""
     return _STOPPED.get(reason) or f"the agent stopped: {one_line(reason, 80)}"

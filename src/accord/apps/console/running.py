@@ -12,10 +12,9 @@ from typing import Literal
 from msgspec import Struct
 
 from accord.apps.console.attachments import Attachment, stdin_text
-from accord.apps.console.choosing import choose
 from accord.apps.console.continuing import NOTHING_EARLIER, last_session
 from accord.apps.console.event_lines import EventLines
-from accord.apps.console.exits import Exit, exit_of_stop_reason
+from accord.apps.console.exits import Exit
 from accord.apps.console.explaining import TOO_LONG, did_not_stop, explained
 from accord.apps.console.failures import ConsoleFailed, UsageWrong, as_failure
 from accord.apps.console.forms import asked_of
@@ -28,8 +27,9 @@ from accord.apps.console.permitting import Permissions, asking, policy_of, works
 from accord.apps.console.person import Person, is_attached
 from accord.apps.console.printing import Printer
 from accord.apps.console.records import Recording
-from accord.apps.console.reporting import Outcome, Reporter, terminals_told
+from accord.apps.console.reporting import LATE_SECONDS, Outcome, Reporter, Tally, terminals_told
 from accord.apps.console.servers import left_out, named, taken
+from accord.apps.console.session_settings import SessionSettings
 from accord.apps.console.stopping import Stopping
 from accord.apps.console.surroundings import Surroundings
 from accord.client.deadlines import Deadlines
@@ -39,16 +39,20 @@ from accord.client.session import Session
 from accord.errors import AuthRequired, DeadlineExceeded
 from accord.peer.loop import run as in_loop
 from accord.session.content import Content, Text
+from accord.session.entities import AGENT
+from accord.session.requests import PermissionAnswer, RequestPermission
 from accord.session.servers import McpServer
+from accord.session.updates import Change, MessageChanged, MessageChunk, NoticeShown
 
 __all__ = ["Answering", "Run", "run"]
 
 _SLOW_START_SECONDS = 1.5
 _STDIN_PATIENCE_SECONDS = 2.0
 _UNREAD_SECONDS = 1.0
-_QUIET_SECONDS = 0.15
 _MOMENT_SECONDS = 0.02
 _LATE_SECONDS = 2.0
+_KEPT_BYTES = 8 * 1024 * 1024
+"""What is kept of a conversation that is printed as it comes: about twice what its record holds."""
 
 Answering = Literal["text", "json", "v1", "v2"]
 
@@ -101,7 +105,7 @@ async def _run(asked: Run) -> int:
             outcome = await work
         except asyncio.CancelledError:
             if stopping.is_unheeded:
-                reporter.noted(did_not_stop(asked.agent), "warning")
+                reporter.noted(did_not_stop(running.agent), "warning")
             outcome = Outcome(exit=stopping.status or Exit.INTERRUPTED, session_id=running.session_id)
         except Exception as error:  # noqa: BLE001  # whatever it is, it is told
             failed = as_failure(error)
@@ -144,7 +148,7 @@ def _reporter(asked: Run, outputs: Outputs) -> Reporter:
 
             return WireLines(outputs, asked.answering)
         case "text":
-            return Printer(outputs, is_quiet=asked.is_quiet, is_transcript=asked.is_transcript)
+            return Printer(outputs, is_quiet=asked.is_quiet, is_transcript=asked.is_transcript, cwd=str(asked.cwd))
 
 
 class _Running:
@@ -161,6 +165,12 @@ class _Running:
         self._link: Link | None = None
         self._in_order = asyncio.Lock()
         self._unprompted = 0
+        self._tally = Tally()
+
+    @property
+    def agent(self) -> KnownAgent:
+        """As far as it has said who it is."""
+        return self._asked.agent if self._link is None else self._link.known
 
     def as_stopped(self, outcome: Outcome, status: Exit) -> Outcome:
         """Whoever stopped the run decides on its status, whatever the agent made of it."""
@@ -192,6 +202,7 @@ class _Running:
             on_received=self._reporter.received,
             on_too_long=lambda: self._reporter.noted(TOO_LONG, "warning"),
             extra=asked.words_at_start,
+            transcript_bytes=_KEPT_BYTES,
         )
         try:
             async with link:
@@ -234,15 +245,15 @@ class _Running:
             on_write=lambda asked: self._reporter.wrote(asked.path, len(asked.content.encode())),
             on_terminal=terminals_told(self._reporter.changed),
         )
+        is_builtin = asked.agent.is_builtin
+        asks = None if person is None else asking(person, str(asked.cwd), is_builtin=is_builtin)
         return Answers(
-            permission=policy_of(
-                chosen, None if person is None else asking(person, str(asked.cwd)), self._reporter.decided
-            ),
-            elicitation=None if person is None else asked_of(person),
+            permission=policy_of(chosen, asks, self._decided),
+            elicitation=None if person is None else asked_of(person, self._elicited),
             choose_login=chooser(asked.login, person),
             run_login=None if person is None else run_in_terminal,
             workspace=workspace,
-            update=self._heard,
+            update=self._heard_before,
         )
 
     async def _converse(self, link: Link, text: str) -> Outcome:
@@ -250,8 +261,9 @@ class _Running:
         self._tell_servers(link)
         session, resumed = await self._session(link)
         self.session_id = session.id
+        settings = SessionSettings(asked.mode, asked.model)
         with link.explaining("choosing the model and the mode"):
-            await choose(session, asked.model, asked.mode)
+            await settings.restore(session)
         can = link.agent.capabilities
         blocks: list[Content] = [Text(text=text)] if text.strip() else []
         blocks += [attachment.block(can) for attachment in asked.attachments]
@@ -263,49 +275,73 @@ class _Running:
             try:
                 stop_reason = await self._prompt(session, blocks)
             except AuthRequired as refused:  # some agents open sessions for anybody
+                settings.hold()
                 session = await link.logged_in(refused, session, asked.servers)
                 self.session_id = session.id
+                await settings.restore(session)
                 stop_reason = await self._prompt(session, blocks)
-        return Outcome(exit=exit_of_stop_reason(stop_reason), stop_reason=stop_reason, session_id=session.id)
+        return Outcome(exit=self._tally.exit_of(stop_reason), stop_reason=stop_reason, session_id=session.id)
 
     async def _prompt(self, session: Session, blocks: list[Content]) -> str | None:
         records = self._asked.around.records
         recording = None if records is None else Recording(records, self._asked.agent.key, session)
+        session.on_update = self._heard
         reply = self.stopping.turn = await session.prompt(blocks)
+        has_answer = False
+        tally = self._tally = Tally()
         try:
+            await session.connection.deliveries.caught_up()  # what came before the prompt is told before its answer
             async with self._in_order:
                 async for change in reply:
+                    has_answer = has_answer or _is_answer(change)
+                    tally.changed(change)
                     self._reporter.changed(change)
                     await self._outputs.room()
             if session.connection.dialect.answer_ends_turn:
-                await self._late(session, is_expected=not await reply.text())
+                await self._quiet(session, is_expected=not has_answer)
         finally:
             if recording is not None:
                 await asyncio.shield(recording.keep())
         return reply.stop_reason
 
-    async def _heard(self, update: Update) -> None:
-        """What is told while no prompt runs: before the prompt, or after its answer."""
-        self._unprompted += 1
-        if not update.replayed:
-            async with self._in_order:
-                self._reporter.changed(update.change)
-                await self._outputs.room()
+    async def _heard_before(self, update: Update) -> None:
+        """What is told before the prompt is sent: in a session that is taken up, it is history (FN-60, FN-62)."""
+        if update.replayed or (update.session.is_taken_up and type(update.change) is not NoticeShown):
+            self._unprompted += 1
+        else:
+            await self._heard(update)
 
-    async def _late(self, session: Session, *, is_expected: bool) -> None:
-        """Wait for what belongs to a turn and follows its answer, for a moment; longer where nothing was said. FN-02"""
+    async def _heard(self, update: Update) -> None:
+        """What is told after the prompt's answer."""
+        self._unprompted += 1
+        async with self._in_order:
+            self._tally.changed(update.change)
+            self._reporter.changed(update.change)
+            await self._outputs.room()
+
+    def _elicited(self) -> None:
+        self._tally.elicited()
+
+    def _decided(self, asked: RequestPermission, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:
+        self._tally.decided(asked, answer)
+        self._reporter.decided(asked, answer, by)
+
+    async def _quiet(self, session: Session, *, is_expected: bool) -> None:
+        """Wait for what belongs before the prompt or follows its answer, for a moment; longer where it `is_expected`. FN-02"""
         loop = asyncio.get_running_loop()
         end, before, heard = loop.time() + _LATE_SECONDS, self._unprompted, -1
         while heard != self._unprompted and loop.time() < end and not session.is_closed:
             heard = self._unprompted
-            await asyncio.sleep(_QUIET_SECONDS if is_expected or heard != before else _MOMENT_SECONDS)
+            await asyncio.sleep(LATE_SECONDS if is_expected or heard != before else _MOMENT_SECONDS)
 
     async def _session(self, link: Link) -> tuple[Session, bool]:
         asked = self._asked
         session_id = await self._last_session(link) if asked.continues else asked.session_id
         if session_id is None:
             return await link.new_session(asked.servers), False
-        return await link.take_up(session_id, asked.servers), True
+        session = await link.take_up(session_id, asked.servers)
+        await self._quiet(session, is_expected=False)
+        return session, True
 
     async def _last_session(self, link: Link) -> str | None:
         asked = self._asked
@@ -315,7 +351,7 @@ class _Running:
             self._reporter.noted(NOTHING_EARLIER)
         elif last is None:
             raise ConsoleFailed(
-                f"the agent {asked.agent.name!r} has no earlier session in {asked.cwd}", "Leave --continue out"
+                f"the agent {self.agent.name!r} has no earlier session in {asked.cwd}", "Leave --continue out"
             )
         return last
 
@@ -328,3 +364,14 @@ class _Running:
 
     def _tell_slow_start(self) -> None:
         self._reporter.noted(f"starting {self._asked.agent.name!r}…")
+
+
+def _is_answer(change: Change) -> bool:
+    """Whether the agent says something to the user."""
+    match change:
+        case MessageChunk():
+            return change.role == AGENT and bool(change.text)
+        case MessageChanged(message=message):
+            return message.role == AGENT and bool(message.text)
+        case _:
+            return False

@@ -2,24 +2,37 @@
 
 Law: what comes out holds no control character but line ends and tabs, whatever the input was and however it was cut
 into pieces. A control character becomes a visible sign, since a sequence is harmless once its first character is.
+
+What a decision rests on is shown by `exact`, which has a stricter law: each character that comes out can be seen, and
+no terminal gives it more cells than `local.letters.most_cells` says. So no tab, blank, filler, mark or flag can push the rest of a
+command out of sight.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
-__all__ = ["Cleaner", "encodable", "escaped", "one_line", "visible", "without_sequences"]
+from accord.errors.texts import SEQUENCES
+from accord.local.letters import told_apart
+
+__all__ = [
+    "Cleaner",
+    "encodable",
+    "escaped",
+    "exact",
+    "exact_line",
+    "one_line",
+    "visible",
+    "without_sequences",
+]
 
 # The C0 and C1 controls and DEL; and the marks by which text can be shown in another order than it is read.
 _HARMFUL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _NOT_IN_A_LINE = re.compile(f"{_HARMFUL.pattern[:-1]}\u2028\u2029]")  # which some take for the end of a line
 _LONE = re.compile("[\ud800-\udc7f\udd00-\udfff]")  # surrogates that stand for no byte of the system's
 _BREAKS = re.compile("[\\s\u2028\u2029]+")
-_SEQUENCES = re.compile(
-    "(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
-    "|(?:\x1b[\\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\\\|\x9c)"  # OSC, DCS and the like: titles, links
-    "|\x1b[ -/]*[0-~]"  # the short ones
-)
+_UNUSUAL = re.compile("[^ -~\n]+")
 
 
 def visible(text: str) -> str:
@@ -27,10 +40,20 @@ def visible(text: str) -> str:
     return _HARMFUL.sub(_sign, text.replace("\r\n", "\n"))
 
 
+def exact(text: str, *, tab: str = "\u2409") -> str:
+    """The text with a sign in the place of all that can't be seen or has no certain width; line ends stay."""
+    return _UNUSUAL.sub(lambda found: "".join(_exact(found, tab)), text)
+
+
+def exact_line(text: str, limit: int | None = None) -> str:
+    """As `exact`, on a single line: for commands, paths and names. What is beyond the limit is cut, and that is seen."""
+    line = exact(text).replace("\n", "\u240a")
+    return line if limit is None or len(line) <= limit else f"{line[: limit - 1]}…"
+
+
 def one_line(text: str, limit: int = 200) -> str:
-    """The text on a single line, cut where it is too long: for titles, names and commands."""
-    line = _HARMFUL.sub(_sign, _BREAKS.sub(" ", text)).strip()
-    return line if len(line) <= limit else f"{line[: limit - 1]}…"
+    """As `exact_line`, with a single blank for each stretch of white space: for what is only glanced at."""
+    return exact_line(_BREAKS.sub(" ", text).strip(), limit)
 
 
 def encodable(text: str) -> str:
@@ -40,7 +63,7 @@ def encodable(text: str) -> str:
 
 def without_sequences(text: str) -> str:
     """The output of a program without its colours and cursor movements; whatever is left of them is made visible."""
-    return visible(_SEQUENCES.sub("", text))
+    return visible(SEQUENCES.sub("", text))
 
 
 def escaped(line: bytes) -> bytes:
@@ -69,8 +92,18 @@ class Cleaner:
         return visible(held)
 
 
+def _exact(found: re.Match[str], tab: str) -> Iterator[str]:
+    before = found.string[found.start() - 1 : found.start()]
+    for letter, is_seen in told_apart(found[0], before):
+        yield letter if is_seen else tab if letter == "\t" else _sign_of(letter)
+
+
 def _sign(found: re.Match[str]) -> str:
-    code = ord(found[0])
+    return _sign_of(found[0])
+
+
+def _sign_of(letter: str) -> str:
+    code = ord(letter)
     if code < 0x20:
         return chr(0x2400 + code)
     return "\u2421" if code == 0x7F else f"<U+{code:04X}>"

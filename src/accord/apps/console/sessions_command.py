@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import sys
 from argparse import ArgumentParser
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from accord.apps.console.records import Records
 from accord.apps.console.run_command import describe_agent, directory_of
 from accord.apps.console.sanitising import escaped, one_line, visible
 from accord.apps.console.surroundings import SurroundingsIn
+from accord.client.session import Session
 from accord.errors import MethodNotFound
 from accord.peer.loop import run
 from accord.session import Transcript
@@ -40,6 +42,9 @@ def describe(parser: ArgumentParser) -> None:
     describe_agent(parser, "only those of this directory (default: of all)")
     parser.add_argument("--show", metavar="ID", help="print what was said in a session, as Markdown")
     parser.add_argument("--delete", metavar="ID", help="delete a session, at the agent and here")
+    parser.add_argument(
+        "--take-over", metavar="ID", help="take a session away from the process that has it, which keeps nothing more"
+    )
     parser.add_argument("--json", action="store_true", help="for programs")
 
 
@@ -49,20 +54,24 @@ def main(given: Mapping[str, Any], surroundings_in: SurroundingsIn) -> int:
     agent = agent_meant(given.get("agent"), given.get("command"), around)
     around.tell_notices()
     looking = _Looking(agent, cwd, Records(around.state))
-    show, delete = given.get("show"), given.get("delete")
+    show, delete, take_over = given.get("show"), given.get("delete"), given.get("take_over")
     words: list[str] = given.get("words") or []
-    if sum([show is not None, delete is not None, bool(words)]) > 1:
-        raise UsageWrong("--show, --delete and words to look for can't be had together", "Give one of them")
+    if sum([show is not None, delete is not None, take_over is not None, bool(words)]) > 1:
+        raise UsageWrong(
+            "--show, --delete, --take-over and words to look for are mutually exclusive", "Give one of them"
+        )
     if show is not None:
         sys.stdout.write(_shown(run(looking.told(show)), as_json=given.get("json", False)))
     elif delete is not None:
         sys.stderr.write(f"{run(looking.delete(delete))}\n")
+    elif take_over is not None:
+        sys.stderr.write(f"{run(looking.take_over(take_over))}\n")
     else:
         listed = _fitting(run(looking.listed(is_limited="cwd" in given)), words)
         if given.get("json"):
             sys.stdout.write(escaped(msgspec.json.format(msgspec.json.encode(listed))).decode() + "\n")
         else:
-            sys.stdout.write(_as_text(listed, agent, words))
+            sys.stdout.write(_as_text(listed, looking.agent, words))
     return 0
 
 
@@ -70,61 +79,70 @@ class _Looking:
     """What can be found out about the sessions of one agent."""
 
     def __init__(self, agent: KnownAgent, cwd: Path, records: Records) -> None:
-        self._agent = agent
+        self.agent = agent
         self._cwd = cwd
         self._records = records
 
     async def listed(self, *, is_limited: bool) -> list[SessionSummary]:
         """What the agent lists, or else what was kept here."""
-        async with Link(self._agent, self._cwd, Answers()) as link:
+        async with self._link() as link:
             listed = await self._listed(link, self._cwd if is_limited else None)
         if listed is not None:
             return listed
-        sys.stderr.write(f"The agent {self._agent.name!r} does not list its sessions; these were held here.\n")
-        own = self._records.listed(self._agent.key)
+        sys.stderr.write(f"The agent {self.agent.name!r} does not list its sessions; these were held here.\n")
+        own = self._records.listed(self.agent.key)
         return [each for each in own if not is_limited or each.cwd == str(self._cwd)]
 
     async def told(self, session_id: str) -> list[Transcript]:
         """What the agent tells of it; else what was kept here."""
-        kept = self._records.find(self._agent.key, session_id)
+        kept = self._records.find(self.agent.key, session_id)
         try:
             async with asyncio.timeout(_PATIENCE_SECONDS if kept else None):
                 told = await self._loaded(session_id)
         except (ConsoleFailed, TimeoutError) as failed:
             if not kept:
                 raise
-            late = f"the agent {self._agent.name!r} has not told it within {_PATIENCE_SECONDS} s"
+            late = f"the agent {self.agent.name!r} has not told it within {_PATIENCE_SECONDS} s"
             why = failed.reason if isinstance(failed, ConsoleFailed) else late
             sys.stderr.write(f"{visible(why)}; this was kept here.\n")
             return kept
         if told is None and not kept:
             raise ConsoleFailed(
-                f"nothing was kept here of the session {session_id!r}, and the agent {self._agent.name!r} can't tell "
+                f"nothing was kept here of the session {session_id!r}, and the agent {self.agent.name!r} can't tell "
                 "what was said in it",
                 _LISTED,
             )
         return kept if told is None or (kept and not told.timeline) else [told]
 
     async def _loaded(self, session_id: str) -> Transcript | None:
-        async with Link(self._agent, self._cwd, Answers()) as link:
+        async with self._link() as link:
             if not link.agent.capabilities.load:
                 return None
-            link.cwd = _place(session_id, self._records.listed(self._agent.key)) or self._cwd
-            try:
-                session = await link.take_up(session_id, [], with_history=True)
-            except ConsoleFailed:  # many agents load a session where it was held, and nowhere else
-                place = _place(session_id, await self._listed(link) or [])
-                if place in (None, link.cwd):
-                    raise
-                link.cwd = place
-                session = await link.take_up(session_id, [], with_history=True)
-            return session.transcript
+            return (await self._taken_up(link, session_id, "none")).transcript
+
+    async def take_over(self, session_id: str) -> str:
+        """Away from another process; what was done, as a sentence."""
+        async with self._link() as link:
+            await self._taken_up(link, session_id, "take_over")
+        return "Taken over: a process that had it keeps nothing more of it. `accord --resume ID` goes on with it."
+
+    async def _taken_up(self, link: Link, session_id: str, claim: str) -> Session:
+        with_history = claim == "none"
+        link.cwd = _place(session_id, self._records.listed(self.agent.key)) or self._cwd
+        try:
+            return await link.take_up(session_id, [], with_history=with_history, claim=claim)
+        except ConsoleFailed:  # many agents load a session where it was held, and nowhere else
+            place = _place(session_id, await self._listed(link) or [])
+            if place in (None, link.cwd):
+                raise
+            link.cwd = place
+            return await link.take_up(session_id, [], with_history=with_history, claim=claim)
 
     async def delete(self, session_id: str) -> str:
         """At the agent, where it can, and then here; what was done, as a sentence."""
-        agent = self._agent
-        is_here = any(each.session_id == session_id for each in self._records.listed(agent.key))
-        async with Link(agent, self._cwd, Answers()) as link:
+        is_here = any(each.session_id == session_id for each in self._records.listed(self.agent.key))
+        async with self._link() as link:
+            agent = self.agent
             can_delete = link.agent.capabilities.delete
             listed = await self._listed(link) if can_delete else []
             is_told_of = listed is None or len(listed) >= MOST or any(each.session_id == session_id for each in listed)
@@ -136,6 +154,12 @@ class _Looking:
                     await link.client.delete_session(session_id)
         self._records.forget(agent.key, session_id)
         return "Deleted." if can_delete else f"Deleted here; the agent {agent.name!r} can't delete what it has kept."
+
+    @asynccontextmanager
+    async def _link(self) -> AsyncGenerator[Link]:
+        async with Link(self.agent, self._cwd, Answers()) as link:
+            self.agent = link.known
+            yield link
 
     async def _listed(self, link: Link, cwd: Path | None = None) -> list[SessionSummary] | None:
         """Those that the agent tells of; None if it does not list them."""

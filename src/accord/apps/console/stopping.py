@@ -1,7 +1,7 @@
 """What ends a run before its time: Ctrl-C, a signal, a deadline, nobody who reads.
 
 Law: the first asks the agent to stop, the second ends it with all that it started, the third ends us at once, and the
-guard in front of the agent does the rest.
+guard in front of the agent does the rest. Where nothing comes to its end, SIGTERM and SIGHUP end us all the same.
 """
 
 from __future__ import annotations
@@ -15,8 +15,11 @@ from contextlib import contextmanager
 
 from accord.apps.console.exits import Exit
 from accord.client.reply import Reply
+from accord.peer.loop import end_process
 
 __all__ = ["Stopping"]
+
+_PATIENCE = 10.0  # enough for an agent that has to be killed
 
 
 class Stopping:
@@ -74,6 +77,7 @@ class Stopping:
             self.stop(status)
         else:
             self.end(status)
+            end_process(_PATIENCE, status)
 
 
 def _signals() -> dict[int, Exit]:

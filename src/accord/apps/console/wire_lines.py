@@ -19,6 +19,7 @@ from accord.session import replay
 from accord.session.capabilities import ClientCapabilities
 from accord.session.requests import Initialized, PermissionAnswer, RequestPermission
 from accord.session.updates import Change, StateChanged
+from accord.session.weight import weigh
 
 __all__ = ["WireLines"]
 
@@ -67,7 +68,9 @@ class WireLines:
 
     def changed(self, change: Change) -> None:
         if self._session_id is None:
-            self._early.append(change)
+            self._early_room -= weigh(change.patch)
+            if self._early_room >= 0:
+                self._early.append(change)
             return
         if self._is_spoken:
             return

@@ -83,10 +83,10 @@ def subject_as_call(dialect: ShowingDialect, asked: RequestPermission) -> ToolCa
     title = asked.title or "Permission required"
     content = [_text_item(asked.description)] if asked.description else []
     if not isinstance(subject, CommandSubject):
-        return ToolCallPatch(id=_made_up(dialect, asked), title=title, kind="other", content=content or UNSET)
+        return ToolCallPatch(id=_made_up(dialect), title=title, kind="other", content=content or UNSET)
     is_new = subject.tool_call_id is None  # otherwise the call has content already, which stays
     return ToolCallPatch(
-        id=subject.tool_call_id or _made_up(dialect, asked),
+        id=subject.tool_call_id or _made_up(dialect),
         title=title,
         kind="execute",
         content=[*content, _text_item(f"`{subject.command}`")] if is_new else UNSET,
@@ -98,10 +98,9 @@ def _text_item(text: str) -> ToolCallItem:
     return ContentItem(content=Text(text))
 
 
-def _made_up(dialect: ShowingDialect, asked: RequestPermission) -> str:
-    shown = dialect.shown(asked.session_id)
-    shown.questions += 1
-    return f"accord-permission-{shown.questions}"
+def _made_up(dialect: ShowingDialect) -> str:
+    dialect.questions += 1
+    return f"accord-permission-{dialect.questions}"
 
 
 def permission_from_wire(dialect: Dialect, params: wire.RequestPermissionRequest) -> RequestPermission:

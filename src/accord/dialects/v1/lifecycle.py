@@ -14,7 +14,10 @@ from accord.dialects.lifecycle import (
     info_from_wire,
     info_to_wire,
     marker,
+    unstable,
+    unstable_of,
 )
+from accord.dialects.logins import variable_login, variables_to_wire
 from accord.dialects.mcp_servers import pairs_from_wire
 from accord.schema import v1 as wire
 from accord.schema.values import UNSET, UnsetType
@@ -24,6 +27,7 @@ from accord.session.capabilities import (
     AuthMethod,
     ClientCapabilities,
     TerminalLogin,
+    VariableLogin,
 )
 from accord.session.requests import Initialize, Initialized
 from accord.session.word import Unknown
@@ -74,7 +78,7 @@ def initialized_to_wire(dialect: Dialect, asked: Initialize, answer: Initialized
 def can_be_shown(dialect: Dialect, method: AuthMethod) -> bool:
     """Whether v1 and the draft can offer this client a way to log in; if not, the loss is noted."""
     match method:
-        case AgentLogin():
+        case AgentLogin() | VariableLogin():
             return True
         case TerminalLogin():
             return can_open_terminal(dialect, method)
@@ -156,6 +160,7 @@ def agent_capabilities_to_wire(can: AgentCapabilities) -> wire.AgentCapabilities
         close=marker(wire.SessionCloseCapabilities, can.close, meta, "session.close"),
         fork=marker(wire.SessionForkCapabilities, can.fork, meta, "session.fork"),
         meta=meta.get("session", UNSET),
+        **unstable(can, "session"),
     )
     logout = marker(wire.LogoutCapabilities, can.logout, meta, "auth.logout")
     return wire.AgentCapabilities(
@@ -166,10 +171,16 @@ def agent_capabilities_to_wire(can: AgentCapabilities) -> wire.AgentCapabilities
             embedded_context=can.embedded_context,
             meta=meta.get("session.prompt", UNSET),
         ),
-        mcp_capabilities=wire.McpCapabilities(http=can.mcp_http, sse=can.mcp_sse, meta=meta.get("session.mcp", UNSET)),
+        mcp_capabilities=wire.McpCapabilities(
+            http=can.mcp_http,
+            sse=can.mcp_sse,
+            acp=True if "session.mcp.acp" in can.unstable else UNSET,
+            meta=meta.get("session.mcp", UNSET),
+        ),
         session_capabilities=sessions,
-        auth=wire.AgentAuthCapabilities(logout=logout, meta=meta.get("auth", UNSET)),
+        auth=wire.AgentAuthCapabilities(logout=logout, meta=meta.get("auth", UNSET), **unstable(can, "auth")),
         meta=told(can.meta),
+        **unstable(can, ""),
     )
 
 
@@ -195,6 +206,7 @@ def agent_capabilities_from_wire(capabilities: wire.AgentCapabilities | UnsetTyp
         mcp_http=mcp is not None and mcp.http is True,
         mcp_sse=mcp is not None and mcp.sse is True,
         logout=known(auth.logout) is not None,
+        unstable=unstable_of({"": said, "session": sessions, "session.mcp": mcp, "auth": auth}),
         group_meta=group_meta(said),
         meta=known(said.meta),
     )
@@ -211,12 +223,31 @@ def auth_method_to_wire(method: AuthMethod) -> wire.AuthMethod:
             env=method.env,
             meta=told(method.meta),
         )
+    if isinstance(method, VariableLogin):
+        return wire.AuthMethod(
+            id=method.id,
+            name=method.name,
+            type="env_var",
+            description=told(method.description),
+            vars=variables_to_wire(method),
+            link=told(method.link),
+            meta=told(method.meta),
+        )
     assert isinstance(method, AgentLogin)
     return wire.AuthMethod(id=method.id, name=method.name, description=told(method.description), meta=told(method.meta))
 
 
 def auth_method_from_wire(method: Any) -> AuthMethod:
-    """A way to log in; of any type but terminal, the agent does it."""
+    """A way to log in; of any type but terminal and env_var, the agent does it."""
+    if known(method.type) == "env_var":
+        return variable_login(
+            known(method.vars),
+            id=method.id,
+            name=method.name,
+            description=known(method.description),
+            link=known(method.link),
+            meta=known(method.meta),
+        )
     if known(method.type) == "terminal":
         return TerminalLogin(
             id=method.id,

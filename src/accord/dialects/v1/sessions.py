@@ -8,7 +8,7 @@ from typing import Any
 from accord.dialects.absent import known, listed, told
 from accord.dialects.dialect import Dialect
 from accord.dialects.mcp_servers import pairs_to_wire, remote_server, stdio_server
-from accord.dialects.sessions import PromptMapping, SessionMapping
+from accord.dialects.sessions import PromptMapping, SessionMapping, tokens_from_wire, tokens_to_wire
 from accord.dialects.v1.content import CONTENT, note_icons
 from accord.dialects.v1.opening import OpeningMapping
 from accord.dialects.v1.options import options_from_wire, options_to_wire
@@ -83,11 +83,12 @@ def prompt_answer_to_wire(dialect: Dialect, asked: Prompt, answer: PromptAnswer)
         dialect.lose("stop-reason", asked.session_id)
         meta = {**(meta or {}), "accord/stopReason": reason}
         reason = "end_turn"
-    return wire.PromptResponse(stop_reason=reason, meta=told(meta))
+    return wire.PromptResponse(stop_reason=reason, usage=tokens_to_wire(wire, answer.token_usage), meta=told(meta))
 
 
 def prompt_answer_from_wire(dialect: Dialect, asked: Prompt, result: wire.PromptResponse) -> PromptAnswer:
-    return PromptAnswer(stop_reason=result.stop_reason, meta=known(result.meta))
+    usage = tokens_from_wire(result.usage)
+    return PromptAnswer(stop_reason=result.stop_reason, token_usage=usage, meta=known(result.meta))
 
 
 def set_option_to_wire(dialect: Dialect, asked: SetOption) -> wire.SetSessionConfigOptionRequest:

@@ -14,7 +14,10 @@ from accord.dialects.lifecycle import (
     info_from_wire,
     info_to_wire,
     marker,
+    unstable,
+    unstable_of,
 )
+from accord.dialects.logins import login_said, variables_to_wire
 from accord.dialects.mcp_servers import pairs_from_wire, pairs_to_wire
 from accord.errors import InvalidParams
 from accord.schema import v2 as wire
@@ -27,6 +30,7 @@ from accord.session.capabilities import (
     ClientCapabilities,
     Implementation,
     TerminalLogin,
+    VariableLogin,
 )
 from accord.session.requests import Initialize, Initialized
 from accord.session.word import Unknown
@@ -156,6 +160,7 @@ def agent_capabilities_to_wire(can: AgentCapabilities) -> wire.AgentCapabilities
         "session.mcp",
         stdio=marker(wire.McpStdioCapabilities, can.mcp_stdio, meta, "session.mcp.stdio"),
         http=marker(wire.McpHttpCapabilities, can.mcp_http, meta, "session.mcp.http"),
+        **unstable(can, "session.mcp"),
     )
     session = wire.SessionCapabilities(
         prompt=prompt,
@@ -169,20 +174,28 @@ def agent_capabilities_to_wire(can: AgentCapabilities) -> wire.AgentCapabilities
             "session.additionalDirectories",
         ),
         meta=told(meta.get("session")),
+        **unstable(can, "session"),
     )
     return wire.AgentCapabilities(
         session=session if can.sessions else UNSET,
-        auth=group(wire.AgentAuthCapabilities, meta, "auth"),
+        auth=group(wire.AgentAuthCapabilities, meta, "auth", **unstable(can, "auth")),
         meta=told(can.meta),
+        **unstable(can, ""),
     )
 
 
 def agent_capabilities_from_wire(capabilities: wire.AgentCapabilities | UnsetType) -> AgentCapabilities:
     """What the agent can do; one that has sessions can load, resume, list and close them."""
     said = known(capabilities) or wire.AgentCapabilities()
-    session = known(said.session)
+    session, auth = known(said.session), known(said.auth)
     if session is None:
-        return AgentCapabilities(sessions=False, mcp_stdio=False, group_meta=group_meta(said), meta=known(said.meta))
+        return AgentCapabilities(
+            sessions=False,
+            mcp_stdio=False,
+            unstable=unstable_of({"": said, "auth": auth}),
+            group_meta=group_meta(said),
+            meta=known(said.meta),
+        )
     prompt = known(session.prompt) or wire.PromptCapabilities()
     mcp = known(session.mcp) or wire.McpCapabilities()
     return AgentCapabilities(
@@ -199,6 +212,7 @@ def agent_capabilities_from_wire(capabilities: wire.AgentCapabilities | UnsetTyp
         embedded_context=known(prompt.embedded_context) is not None,
         mcp_stdio=known(mcp.stdio) is not None,
         mcp_http=known(mcp.http) is not None,
+        unstable=unstable_of({"": said, "session": session, "session.mcp": mcp, "auth": auth}),
         group_meta=group_meta(said),
         meta=known(said.meta),
     )
@@ -208,6 +222,8 @@ def auth_method_to_wire(method: AuthMethod) -> wire.AuthMethod:
     match method:
         case Unknown():
             return UnknownOnWire(method.tag, method.raw)
+        case VariableLogin():
+            return UnknownOnWire("env_var", _variables_to_wire(method))
         case AgentLogin():
             return wire.AuthMethodAgent(
                 method_id=method.id,
@@ -246,4 +262,12 @@ def auth_method_from_wire(method: wire.AuthMethod) -> AuthMethod:
                 meta=known(method.meta),
             )
         case _:
-            return Unknown(tag=method.tag, raw=method.raw)
+            login = login_said(method.raw) if method.tag == "env_var" else None
+            return login or Unknown(tag=method.tag, raw=method.raw)
+
+
+def _variables_to_wire(method: VariableLogin) -> dict[str, Any]:
+    raw: dict[str, Any] = {"type": "env_var", "methodId": method.id, "name": method.name}
+    raw["vars"] = variables_to_wire(method)
+    optional = {"description": method.description, "link": method.link, "_meta": method.meta}
+    return {**raw, **{key: value for key, value in optional.items() if value is not None}}

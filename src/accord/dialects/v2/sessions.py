@@ -10,7 +10,7 @@ from accord.dialects.commands import commands_from_wire
 from accord.dialects.dialect import AnswerFunction, Dialect, RequestFunction
 from accord.dialects.mcp_servers import pairs_to_wire, remote_server, stdio_server
 from accord.dialects.options import set_option_from_wire as value_from_wire
-from accord.dialects.sessions import PromptMapping, SessionMapping
+from accord.dialects.sessions import PromptMapping, SessionMapping, tokens_from_wire
 from accord.dialects.v2.content import CONTENT
 from accord.dialects.v2.offered import OfferingDialect
 from accord.dialects.v2.options import COMMANDS, options_from_wire, options_to_wire
@@ -128,6 +128,7 @@ def prompt_answer_from_wire(dialect: Dialect, asked: Prompt, result: Any) -> Pro
     return PromptAnswer(
         message_id=known(result.message_id),
         stop_reason=known(getattr(result, "stop_reason", None)),
+        token_usage=tokens_from_wire(getattr(result, "usage", None)),
         meta=known(result.meta),
     )
 

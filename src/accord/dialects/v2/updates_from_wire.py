@@ -10,6 +10,7 @@ from accord.dialects.alike import tags_of
 from accord.dialects.commands import commands_report
 from accord.dialects.dialect import Dialect, UpdatesFromWire
 from accord.dialects.plans import plan_from_wire
+from accord.dialects.sessions import tokens_from_wire
 from accord.dialects.v2 import terminals
 from accord.dialects.v2.content import ALIKE, CONTENT
 from accord.dialects.v2.options import options_from_wire
@@ -69,6 +70,7 @@ def state(dialect: Dialect, update: wire.StateUpdate) -> list[Report]:
         stop_reason=known(update.stop_reason),
         error=_error_from_wire(known(update.error)),
         background=None if background is None else list(map(_work_from_wire, background)),
+        token_usage=tokens_from_wire(update.usage),
         meta=known(update.meta),
     )
     return [StateReport(state=word, meta=update.meta)]

@@ -12,6 +12,7 @@ from accord.dialects.absent import each, told
 from accord.dialects.alike import unknown_update
 from accord.dialects.dialect import Dialect, UpdatesToWire
 from accord.dialects.plans import entries_to_wire
+from accord.dialects.sessions import tokens_to_wire
 from accord.dialects.v2 import terminals
 from accord.dialects.v2.content import ALIKE, CONTENT
 from accord.dialects.v2.offered import OfferingDialect
@@ -155,6 +156,7 @@ def state_changed(dialect: Dialect, session_id: str, change: StateChanged) -> li
             stop_reason=told(state.stop_reason),
             error=_error_to_wire(state),
             background=UNSET if background is None else list(map(_work_to_wire, background)),
+            usage=tokens_to_wire(wire, state.token_usage),
             meta=told(state.meta) if change.patch.meta is UNSET else change.patch.meta,
         )
     ]

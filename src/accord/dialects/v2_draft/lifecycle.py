@@ -6,15 +6,23 @@ from typing import Any, TypeVar
 
 from accord.dialects.absent import known, listed, told
 from accord.dialects.dialect import Dialect
-from accord.dialects.lifecycle import group_meta, info_from_wire, info_to_wire, marker
+from accord.dialects.lifecycle import group_meta, info_from_wire, info_to_wire, marker, unstable, unstable_of
+from accord.dialects.logins import variables_to_wire
 from accord.dialects.v1 import lifecycle as older
 from accord.dialects.v2_draft.clearing import ClearingDialect
 from accord.schema import v1, v2
 from accord.schema import v2_draft as wire
 from accord.schema.v2_draft import Support, is_supported
 from accord.schema.values import UNSET, UnsetType
-from accord.session.capabilities import AgentCapabilities, AgentLogin, AuthMethod, ClientCapabilities, TerminalLogin
+from accord.session.capabilities import (
+    AgentCapabilities,
+    AuthMethod,
+    ClientCapabilities,
+    TerminalLogin,
+    VariableLogin,
+)
 from accord.session.requests import Initialize, Initialized
+from accord.session.word import Unknown
 
 __all__ = [
     "agent_capabilities_from_wire",
@@ -125,6 +133,10 @@ def agent_capabilities_from_wire(
         mcp_http=_offers(servers, "http"),
         mcp_sse=_offers(servers, "sse"),
         logout=_offers([known(said.auth)], "logout"),
+        unstable={
+            **unstable_of({"session": known(said.session_capabilities), "session.mcp": known(said.mcp_capabilities)}),
+            **unstable_of({"": said, "session": sessions[0], "session.mcp": servers[-1], "auth": known(said.auth)}),
+        },
         group_meta=group_meta(said),
         meta=known(said.meta),
     )
@@ -138,6 +150,8 @@ def _offers(groups: list[Any], name: str) -> bool:
 def _either(one: Capabilities, other: Capabilities) -> Capabilities:
     merged: dict[str, Any] = {name: getattr(one, name) or getattr(other, name) for name in one.__struct_fields__}
     merged["group_meta"] = {**other.group_meta, **one.group_meta}
+    if isinstance(one, AgentCapabilities) and isinstance(other, AgentCapabilities):
+        merged["unstable"] = {**one.unstable, **other.unstable}  # v1 has a boolean where the draft has an object
     return type(one)(**merged)
 
 
@@ -162,6 +176,7 @@ def agent_capabilities_to_wire(can: AgentCapabilities) -> wire.AgentCapabilities
             http=support(can.mcp_http, "session.mcp.http"),
             sse=support(can.mcp_sse, "session.mcp.sse"),
             meta=meta("session.mcp"),
+            **unstable(can, "session.mcp"),
         ),
         load=support(can.load, "session.load"),
         list=support(can.list, "session.list"),
@@ -171,11 +186,15 @@ def agent_capabilities_to_wire(can: AgentCapabilities) -> wire.AgentCapabilities
         fork=support(can.fork, "session.fork"),
         additional_directories=support(can.additional_directories, "session.additionalDirectories"),
         meta=meta("session"),
+        **unstable(can, "session"),
     )
     return wire.AgentCapabilities(
         session=session,
-        auth=wire.AgentAuthCapabilities(logout=support(can.logout, "auth.logout"), meta=meta("auth")),
+        auth=wire.AgentAuthCapabilities(
+            logout=support(can.logout, "auth.logout"), meta=meta("auth"), **unstable(can, "auth")
+        ),
         meta=told(can.meta),
+        **unstable(can, ""),
     )
 
 
@@ -185,14 +204,16 @@ def _support(meta: dict[str, Any] | UnsetType) -> Support:
 
 def auth_method_to_wire(method: AuthMethod) -> wire.AuthMethod:
     """A way to log in, under both of its keys."""
-    assert isinstance(method, AgentLogin | TerminalLogin)
-    is_terminal = isinstance(method, TerminalLogin)
+    told_by_kind: dict[str, Any] = {"type": "agent"}
+    if isinstance(method, TerminalLogin):
+        told_by_kind = {"type": "terminal", "args": method.args, "env": method.env}
+    elif isinstance(method, VariableLogin):
+        told_by_kind = {"type": "env_var", "vars": variables_to_wire(method), "link": told(method.link)}
+    assert not isinstance(method, Unknown)
     return wire.AuthMethod(
         id=method.id,
         name=method.name,
-        type="terminal" if is_terminal else "agent",
         description=told(method.description),
-        args=method.args if is_terminal else UNSET,
-        env=method.env if is_terminal else UNSET,
         meta=told(method.meta),
+        **told_by_kind,
     )

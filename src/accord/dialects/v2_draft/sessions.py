@@ -5,13 +5,14 @@ from __future__ import annotations
 from accord.dialects.absent import known, told
 from accord.dialects.dialect import Dialect
 from accord.dialects.options import set_option_from_wire as value_from_wire
-from accord.dialects.sessions import PromptMapping
+from accord.dialects.sessions import PromptMapping, tokens_from_wire, tokens_to_wire
 from accord.dialects.v1.opening import OpeningMapping
 from accord.dialects.v2.options import options_from_wire
 from accord.dialects.v2_draft.clearing import ClearingDialect
 from accord.dialects.v2_draft.content import CONTENT
 from accord.dialects.v2_draft.options import options_to_wire
 from accord.errors import InvalidParams
+from accord.schema import v2
 from accord.schema import v2_draft as wire
 from accord.session.requests import Prompt, PromptAnswer, SetOption
 
@@ -24,7 +25,10 @@ PROMPTS = PromptMapping(wire.PromptRequest, CONTENT)
 def prompt_answer_to_wire(dialect: Dialect, asked: Prompt, answer: PromptAnswer) -> wire.PromptResponse:
     """The end of the turn, and the message's id for whoever looks for it."""
     return wire.PromptResponse(
-        stop_reason=answer.stop_reason or "end_turn", message_id=told(answer.message_id), meta=told(answer.meta)
+        stop_reason=answer.stop_reason or "end_turn",
+        message_id=told(answer.message_id),
+        usage=tokens_to_wire(v2, answer.token_usage),
+        meta=told(answer.meta),
     )
 
 
@@ -33,7 +37,12 @@ def prompt_answer_from_wire(dialect: ClearingDialect, asked: Prompt, result: wir
     message_id = known(result.message_id)
     if message_id is not None:
         dialect.null_clears = True
-    return PromptAnswer(stop_reason=known(result.stop_reason), message_id=message_id, meta=known(result.meta))
+    return PromptAnswer(
+        stop_reason=known(result.stop_reason),
+        message_id=message_id,
+        token_usage=tokens_from_wire(result.usage),
+        meta=known(result.meta),
+    )
 
 
 def set_option_from_wire(dialect: Dialect, params: wire.SetSessionConfigOptionRequest) -> SetOption:

@@ -133,7 +133,7 @@ from accord.schema.v1.permissions import (
     SelectedPermissionOutcome,
 )
 from accord.schema.v1.plans import Plan, PlanEntry, PlanEntryPriority, PlanEntryStatus
-from accord.schema.v1.prompts import CancelNotification, PromptRequest, PromptResponse, StopReason
+from accord.schema.v1.prompts import CancelNotification, PromptRequest, PromptResponse, StopReason, Usage
 from accord.schema.v1.sessions import (
     CloseSessionRequest,
     CloseSessionResponse,
@@ -365,6 +365,7 @@ __all__ = [
     "ToolCallUpdateVariant",
     "ToolKind",
     "UnstructuredCommandInput",
+    "Usage",
     "UsageUpdate",
     "UserMessageChunk",
     "WaitForTerminalExitRequest",

@@ -19,6 +19,7 @@ from accord.schema.values import (
     UInt64,
     UnsetType,
     Wire,
+    check_uint64,
 )
 
 __all__ = [
@@ -126,6 +127,9 @@ class MultiSelectPropertySchema(Wire, tag_field="type", tag="array"):
     min_items: Nullable[UInt64] = UNSET
     max_items: Nullable[UInt64] = UNSET
     default: LenientItems[str] = UNSET
+
+    def __post_init__(self) -> None:
+        check_uint64(self.min_items, self.max_items)
 
 
 ElicitationPropertySchema: TypeAlias = Open[

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 from accord.schema.v1.identifiers import AuthMethodId, RequestId
 from accord.schema.values import UNSET, Defaulted, DefaultedItems, Known, Lenient, NullIsEmpty, UInt16, Wire
@@ -128,10 +128,11 @@ class PromptCapabilities(Wire):
 
 
 class McpCapabilities(Wire):
-    """The MCP servers the agent can reach, beyond those it starts itself."""
+    """The MCP servers the agent can reach, beyond those it starts itself; `acp` is unstable."""
 
     http: Defaulted[bool] = UNSET
     sse: Defaulted[bool] = UNSET
+    acp: Defaulted[bool] = UNSET
 
 
 class SessionListCapabilities(Wire):
@@ -159,7 +160,7 @@ class SessionForkCapabilities(Wire):
 
 
 class SessionCapabilities(Wire):
-    """What the agent can do with sessions, beyond opening new ones; `fork` is unstable."""
+    """What the agent can do with sessions, beyond opening new ones; from `fork` on it is unstable."""
 
     list: Lenient[SessionListCapabilities] = UNSET
     delete: Lenient[SessionDeleteCapabilities] = UNSET
@@ -167,6 +168,11 @@ class SessionCapabilities(Wire):
     resume: Lenient[SessionResumeCapabilities] = UNSET
     close: Lenient[SessionCloseCapabilities] = UNSET
     fork: Lenient[SessionForkCapabilities] = UNSET
+    status: Lenient[dict[str, Any]] = UNSET
+    title: Lenient[dict[str, Any]] = UNSET
+    archive: Lenient[dict[str, Any]] = UNSET
+    system_prompt: Lenient[dict[str, Any]] = UNSET
+    subagents: Lenient[dict[str, Any]] = UNSET
 
 
 class LogoutCapabilities(Wire):
@@ -174,19 +180,21 @@ class LogoutCapabilities(Wire):
 
 
 class AgentAuthCapabilities(Wire):
-    """What the agent can do about logins, beyond `authenticate`."""
+    """What the agent can do about logins, beyond `authenticate`; `status` is unstable."""
 
     logout: Lenient[LogoutCapabilities] = UNSET
+    status: Lenient[dict[str, Any]] = UNSET
 
 
 class AgentCapabilities(Wire):
-    """What the client may ask of the agent; what is left out is not supported."""
+    """What the client may ask of the agent; what is left out is not supported. `providers` is unstable."""
 
     load_session: Defaulted[bool] = UNSET
     prompt_capabilities: Defaulted[PromptCapabilities] = UNSET
     mcp_capabilities: Defaulted[McpCapabilities] = UNSET
     session_capabilities: Defaulted[SessionCapabilities] = UNSET
     auth: Defaulted[AgentAuthCapabilities] = UNSET
+    providers: Lenient[dict[str, Any]] = UNSET
 
 
 AuthMethodKind: TypeAlias = Annotated[str, Known("agent", "terminal", closed=True)]
@@ -196,7 +204,7 @@ class AuthMethod(Wire):
     """A way to log in. Of any type but "terminal" the agent does it, when asked by `authenticate`.
 
     For "terminal" the client starts the agent's program once more, with `args` and `env` added, and lets the user
-    deal with it; exit code 0 is success.
+    deal with it; exit code 0 is success. `vars` and `link` belong to "env_var", which was never stable.
     """
 
     id: AuthMethodId
@@ -205,6 +213,8 @@ class AuthMethod(Wire):
     description: Lenient[str] = UNSET
     args: NullIsEmpty[list[str]] = UNSET
     env: NullIsEmpty[dict[str, str]] = UNSET
+    vars: Lenient[list[Any]] = UNSET
+    link: Lenient[str] = UNSET
 
 
 class InitializeRequest(Wire):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from accord.schema.v1.identifiers import SessionId, TerminalId
 from accord.schema.v1.mcp_servers import EnvVariable
-from accord.schema.values import UNSET, Lenient, Nullable, NullIsEmpty, UInt32, UInt64, Wire
+from accord.schema.values import UNSET, Lenient, Nullable, NullIsEmpty, UInt32, UInt64, Wire, check_uint64
 
 __all__ = [
     "CreateTerminalRequest",
@@ -30,6 +30,9 @@ class CreateTerminalRequest(Wire):
     env: NullIsEmpty[list[EnvVariable]] = UNSET
     cwd: Nullable[str] = UNSET
     output_byte_limit: Nullable[UInt64] = UNSET
+
+    def __post_init__(self) -> None:
+        check_uint64(self.output_byte_limit)
 
 
 class CreateTerminalResponse(Wire):

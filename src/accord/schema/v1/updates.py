@@ -12,7 +12,7 @@ from accord.schema.v1.identifiers import CompactionId, MessageId, SessionId, Ses
 from accord.schema.v1.options import ConfigOptionUpdate
 from accord.schema.v1.plans import Plan
 from accord.schema.v1.tool_calls import ToolCall, ToolCallUpdateVariant
-from accord.schema.values import UNSET, Alias, Known, Lenient, LenientItems, Open, UInt64, Wire
+from accord.schema.values import UNSET, Alias, Known, Lenient, LenientItems, Open, UInt64, Wire, check_uint64
 
 __all__ = [
     "AgentMessageChunk",
@@ -78,6 +78,9 @@ class UsageUpdate(Wire, tag_field="sessionUpdate", tag="usage_update"):
     used: UInt64
     size: UInt64
     cost: Lenient[Cost] = UNSET
+
+    def __post_init__(self) -> None:
+        check_uint64(self.used, self.size)
 
 
 NoticeSeverity: TypeAlias = Annotated[str, Known("info", "warning", "error")]

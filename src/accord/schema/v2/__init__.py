@@ -154,6 +154,7 @@ from accord.schema.v2.prompts import (
     SessionState,
     StateUpdate,
     StopReason,
+    Usage,
 )
 from accord.schema.v2.sessions import (
     CloseSessionRequest,
@@ -427,6 +428,7 @@ __all__ = [
     "ToolKind",
     "UnsupportedProtocolVersionErrorData",
     "UpdateSessionNotification",
+    "Usage",
     "UsageUpdate",
     "UserMessage",
     "UserMessageChunk",

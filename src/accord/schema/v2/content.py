@@ -6,7 +6,7 @@ from typing import Annotated, TypeAlias, Union
 
 from msgspec import Meta
 
-from accord.schema.values import UNSET, Defaulted, Known, Lenient, LenientItems, Open, UInt64, Wire
+from accord.schema.values import UNSET, Defaulted, Known, Lenient, LenientItems, Open, UInt64, Wire, check_uint64
 
 __all__ = [
     "Annotations",
@@ -81,6 +81,9 @@ class ResourceLink(Wire, tag_field="type", tag="resource_link"):
     mime_type: Lenient[MediaType] = UNSET
     size: Lenient[UInt64] = UNSET
     annotations: Lenient[Annotations] = UNSET
+
+    def __post_init__(self) -> None:
+        check_uint64(self.size)
 
 
 class EmbeddedResourceResource(Wire):

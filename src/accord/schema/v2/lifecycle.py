@@ -132,10 +132,11 @@ class McpHttpCapabilities(Wire):
 
 
 class McpCapabilities(Wire):
-    """The kinds of MCP server the agent connects to; none is implied."""
+    """The kinds of MCP server the agent connects to; none is implied. `acp` is unstable."""
 
     stdio: Lenient[McpStdioCapabilities] = UNSET
     http: Lenient[McpHttpCapabilities] = UNSET
+    acp: Lenient[dict[str, Any]] = UNSET
 
 
 class SessionDeleteCapabilities(Wire):
@@ -151,24 +152,35 @@ class SessionAdditionalDirectoriesCapabilities(Wire):
 
 
 class SessionCapabilities(Wire):
-    """The agent has sessions: everything about them but what is named here goes without saying."""
+    """The agent has sessions: everything about them but what is named here goes without saying.
+
+    `fork`, and from `status` on, it is unstable.
+    """
 
     prompt: Lenient[PromptCapabilities] = UNSET
     mcp: Lenient[McpCapabilities] = UNSET
     delete: Lenient[SessionDeleteCapabilities] = UNSET
     fork: Lenient[SessionForkCapabilities] = UNSET
     additional_directories: Lenient[SessionAdditionalDirectoriesCapabilities] = UNSET
+    status: Lenient[dict[str, Any]] = UNSET
+    title: Lenient[dict[str, Any]] = UNSET
+    archive: Lenient[dict[str, Any]] = UNSET
+    system_prompt: Lenient[dict[str, Any]] = UNSET
+    subagents: Lenient[dict[str, Any]] = UNSET
 
 
 class AgentAuthCapabilities(Wire):
-    """Holds extensions only: whether there is a login is said by `authMethods`."""
+    """Whether there is a login is said by `authMethods`; `status` is unstable."""
+
+    status: Lenient[dict[str, Any]] = UNSET
 
 
 class AgentCapabilities(Wire):
-    """What a client may ask of this agent."""
+    """What a client may ask of this agent; `providers` is unstable."""
 
     session: Lenient[SessionCapabilities] = UNSET
     auth: Lenient[AgentAuthCapabilities] = UNSET
+    providers: Lenient[dict[str, Any]] = UNSET
 
 
 class AuthMethodAgent(Wire, tag_field="type", tag="agent"):

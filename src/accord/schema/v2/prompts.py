@@ -9,7 +9,7 @@ from msgspec import Meta
 from accord.schema.v2.content import ContentBlock
 from accord.schema.v2.identifiers import MessageId, SessionId, TerminalId, ToolCallId
 from accord.schema.v2.lifecycle import Error
-from accord.schema.values import UNSET, Known, Lenient, Open, Wire
+from accord.schema.values import UNSET, Known, Lenient, Open, UInt64, Wire
 
 __all__ = [
     "BackgroundTerminal",
@@ -21,6 +21,7 @@ __all__ = [
     "SessionState",
     "StateUpdate",
     "StopReason",
+    "Usage",
 ]
 
 SessionState: TypeAlias = Annotated[str, Known("running", "idle", "requires_action")]
@@ -65,14 +66,26 @@ class BackgroundToolCall(Wire, tag_field="type", tag="tool_call"):
 BackgroundWork: TypeAlias = Open[Union[BackgroundTerminal, BackgroundToolCall]]
 
 
+class Usage(Wire):
+    """The tokens that a prompt took. Unstable."""
+
+    total_tokens: UInt64
+    input_tokens: UInt64
+    output_tokens: UInt64
+    thought_tokens: Lenient[UInt64] = UNSET
+    cached_read_tokens: Lenient[UInt64] = UNSET
+    cached_write_tokens: Lenient[UInt64] = UNSET
+
+
 class StateUpdate(Wire, tag_field="sessionUpdate", tag="state_update"):
     """The state of the whole session, not of one prompt.
 
     `stop_reason` belongs to `idle`, `error` to the stop reason `error`. `background` is the complete list, or left out
-    by agents that keep none.
+    by agents that keep none. `usage` is unstable, and belongs to `idle`.
     """
 
     state: SessionState
     stop_reason: Lenient[StopReason] = UNSET
     error: Lenient[Error] = UNSET
     background: Lenient[list[BackgroundWork]] = UNSET
+    usage: Lenient[Usage] = UNSET

@@ -14,7 +14,7 @@ from accord.schema.v2.plans import PlanUpdate
 from accord.schema.v2.prompts import StateUpdate
 from accord.schema.v2.terminals import TerminalOutputChunk, TerminalUpdate
 from accord.schema.v2.tool_calls import ToolCallContentChunk, ToolCallUpdateVariant
-from accord.schema.values import UNSET, Known, Lenient, LenientItems, Open, UInt64, Wire
+from accord.schema.values import UNSET, Known, Lenient, LenientItems, Open, UInt64, Wire, check_uint64
 
 __all__ = [
     "AgentMessage",
@@ -100,6 +100,9 @@ class UsageUpdate(Wire, tag_field="sessionUpdate", tag="usage_update"):
     used: UInt64
     size: UInt64
     cost: Lenient[Cost] = UNSET
+
+    def __post_init__(self) -> None:
+        check_uint64(self.used, self.size)
 
 
 class Notice(Wire, tag_field="sessionUpdate", tag="notice"):

@@ -95,6 +95,7 @@ class McpCapabilities(Wire):
     stdio: Lenient[Support] = UNSET
     http: Lenient[Support] = UNSET
     sse: Lenient[Support] = UNSET
+    acp: Lenient[Support] = UNSET
 
 
 class SessionCapabilities(Wire):
@@ -109,12 +110,18 @@ class SessionCapabilities(Wire):
     delete: Lenient[Support] = UNSET
     fork: Lenient[Support] = UNSET
     additional_directories: Lenient[Support] = UNSET
+    status: Lenient[Support] = UNSET
+    title: Lenient[Support] = UNSET
+    archive: Lenient[Support] = UNSET
+    system_prompt: Lenient[Support] = UNSET
+    subagents: Lenient[Support] = UNSET
 
 
 class AgentAuthCapabilities(Wire):
     """What the agent can do about logins."""
 
     logout: Lenient[Support] = UNSET
+    status: Lenient[Support] = UNSET
 
 
 class AgentCapabilities(Wire):
@@ -122,6 +129,7 @@ class AgentCapabilities(Wire):
 
     session: Lenient[SessionCapabilities] = UNSET
     auth: Lenient[AgentAuthCapabilities] = UNSET
+    providers: Lenient[Support] = UNSET
     load_session: Lenient[Support] = UNSET
     prompt_capabilities: Lenient[PromptCapabilities] = UNSET
     mcp_capabilities: Lenient[McpCapabilities] = UNSET
@@ -141,6 +149,8 @@ class AuthMethod(Wire):
     description: Lenient[str] = UNSET
     args: NullIsEmpty[list[str]] = UNSET
     env: NullIsEmpty[Union[dict[str, str], list[v2.EnvVariable]]] = UNSET
+    vars: Lenient[list[Any]] = UNSET
+    link: Lenient[str] = UNSET
 
     def __post_init__(self) -> None:
         self.method_id = self.id = spelled("methodId", self.method_id, self.id)

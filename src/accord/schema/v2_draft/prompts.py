@@ -20,6 +20,7 @@ class PromptResponse(Wire):
 
     stop_reason: Nullable[v2.StopReason] = UNSET
     message_id: Lenient[v2.MessageId] = UNSET
+    usage: Lenient[v2.Usage] = UNSET
 
     def __post_init__(self) -> None:
         if not self.stop_reason and not self.message_id:

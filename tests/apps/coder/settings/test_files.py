@@ -63,7 +63,7 @@ def test_what_is_not_text_is_refused_with_its_line():
 def test_a_file_without_end_is_refused(tmp_path):
     file = tmp_path / "config.toml"
     file.write_bytes(b"#" * (1024 * 1024 + 1))
-    with pytest.raises(SettingsWrong, match="longer than 1 MiB"):
+    with pytest.raises(SettingsWrong, match="larger than 1 MiB"):
         SettingsFile.read(file)
 
 

@@ -114,7 +114,7 @@ def test_a_file_of_a_project_that_nobody_can_read_harms_nobody(project):
     (project / ".accord.toml").write_bytes(b"#" * (1024 * 1024 + 1))
     loaded = settings_in(project)
     assert (loaded.settings, loaded.project_state) == (Settings(), "untrusted")
-    assert loaded.notices == ["~/project/.accord.toml: is longer than 1 MiB, too long for settings; it is ignored"]
+    assert loaded.notices == ["~/project/.accord.toml: can't be read: it is larger than 1 MiB; it is ignored"]
 
 
 def test_a_file_of_the_user_that_cannot_be_read_is_an_error(user_file, project):

@@ -56,3 +56,9 @@ def test_programs_get_the_same(user_file, project):
 def test_nothing_that_is_shown_is_obeyed_by_a_terminal():
     assert printable("a\x1b[31mb\x9bc\nd\u202e") == "a\\x1b[31mb\\x9bc\\nd\\u202e"
     assert printable(["\x7f"]) == '["\\x7f"]'
+
+
+def test_what_can_not_be_seen_is_told_by_its_number():
+    assert printable("npx\u3164\u2800\ufe0f evil") == "npx\\u3164\\u2800\\ufe0f evil"
+    assert printable("e\u0301 größe 日本") == "e\u0301 größe 日本"
+    assert printable("e" + "\u0301" * 5) == "e\u0301\u0301" + "\\u0301" * 3

@@ -20,6 +20,7 @@ from accord.testing import ScriptedAgent
 from tests.apps.console.screen.stage import Stage, opened
 
 
+@pytest.mark.requirement("CONTENT-03")
 async def test_what_is_said_appears_as_markdown(tmp_path, version):
     agent = Agent("sayer", version="1")
 
@@ -310,7 +311,7 @@ async def test_hostile_text_cannot_reach_the_terminal(tmp_path, version):
     async def attack(turn: Turn) -> None:
         await turn.title("\x1b]0;owned\x07title")
         await turn.think("\x1b[31mthought")
-        async with turn.tool_call("\x1b[2Jcleared\x07", kind="\x1b[5m") as call:
+        async with turn.tool_call("\x1b[2Jcleared\x07", kind="_\x1b[5m") as call:
             await call.say("\x9b31m in \x1b]8;;http://evil\x1b\\link")
         await turn.say("[bold]not markup[/] \x1b[31mred \u202egnp.exe")
 

@@ -47,11 +47,15 @@ async def tell(agent: ScriptedAgent, stage: Stage, told: list[Told]) -> str:
     agent.begin(asked)
     for each in told:
         agent.update(each.update)
+    agent.say("That is all")
+    await stage.until(lambda: "That is all" in stage.story)
+    at_work = stage.story  # what is open is closed when the turn ends
     agent.finish(asked)
     await stage.idle()
-    return await everything_seen(stage)
+    return f"{at_work}\n{await everything_seen(stage)}"
 
 
+@pytest.mark.requirement("UPDATE-12")
 async def test_each_update_leaves_something_to_see(tmp_path, version):
     agent = every_teller(version)
     async with opened(agent, tmp_path, version=version, size=(120, 60)) as stage:
@@ -60,6 +64,7 @@ async def test_each_update_leaves_something_to_see(tmp_path, version):
         assert [f"{part!r} of {each.update}" for each in told for part in each.seen if part not in seen] == []
 
 
+@pytest.mark.requirement("COMPAT-10")
 @pytest.mark.bad_frames
 async def test_what_nobody_knows_yet_is_seen_as_well(tmp_path, version, monkeypatch):
     monkeypatch.delenv("ACCORD_STRICT")

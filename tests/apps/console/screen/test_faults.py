@@ -14,6 +14,7 @@ from accord.client.deadlines import Deadlines
 from accord.session.servers import HttpServer, StdioServer
 from accord.testing import Noisy, ScriptedAgent, faulty
 from tests.apps.console.screen.stage import Stage, opened
+from tests.apps.console.test_habits import COLOURED, REASONS
 
 
 async def told(stage: Stage, *texts: str) -> None:
@@ -165,6 +166,39 @@ async def test_a_failed_model_call_is_shown_as_what_it_is_and_the_session_lives(
         await stage.shows("Better now")
 
 
+@pytest.mark.parametrize("data", REASONS, ids=str)
+@pytest.mark.parametrize("method", ["session/new", "session/prompt"])
+@pytest.mark.parametrize("code", [-32603, -32000])
+async def test_the_reason_in_the_data_of_an_error_is_told_whatever_its_shape(tmp_path, data, method, code):
+    """FN-107: on the screen, and in what is copied from it."""
+    agent = ScriptedAgent(1)
+    agent.on(method, lambda asked: asked.fail(code, "Something broke", data))
+    async with opened(agent, tmp_path, version=1, ready=method != "session/new") as stage:
+        await stage.send("Hi")
+        await told(stage, "Something broke", "No key for xai")
+        copied = "\n".join(block.plain() for block in stage.talk.story.blocks)
+        assert "No key for xai" in copied
+        assert not set("\x1b␛") & set(copied + stage.story)
+
+
+async def test_of_long_details_the_beginning_is_shown(tmp_path):
+    agent = ScriptedAgent(1)
+    data = {"stack": "\n".join(f"at line {number}" for number in range(100)), "message": "No key for xai"}
+    agent.on("session/prompt", lambda asked: asked.fail(-32603, "Internal error", data))
+    async with opened(agent, tmp_path, version=1) as stage:
+        await stage.send("Hi")
+        await told(stage, "No key for xai", "at line 0", "… and 89 lines more")
+
+
+async def test_colours_and_other_sequences_on_stderr_are_left_out(tmp_path):
+    script = f"import sys; sys.stderr.write({COLOURED!r}); sys.exit(7)"
+    async with opened(Command([sys.executable, "-c", script]), tmp_path, ready=False) as stage:
+        await told(stage, "│ KeyError: MODEL", "│ 99%")
+        copied = "\n".join(block.plain() for block in stage.talk.story.blocks)
+        assert "KeyError: MODEL\n99%" in copied
+        assert not set("\x1b␛␍") & set(copied + stage.story)
+
+
 async def test_a_model_call_that_fails_as_a_refusal_is_shown_as_one(tmp_path, version):
     """FN-94: `refusal` in place of an error, with what the agent said."""
     agent = ScriptedAgent(version)
@@ -182,7 +216,7 @@ async def test_starting_is_seen_with_what_the_agent_says_meanwhile(tmp_path):
     agent.on("initialize", None)
     async with opened(agent, tmp_path, version=1, ready=False) as stage:
         asked = await agent.next("initialize")
-        stage.app.agent.traffic.stderr(b"downloading the model\n")
+        stage.app.agent.traffic.stderr(b"\x1b[2K\x1b[36mdownloading\x1b[0m the model\n\x1b[?25h\n")
         stage.app.showing.status()
         await stage.shows("◐ starting… 0 s: downloading the model")
         agent.send(b"npm warn: old")

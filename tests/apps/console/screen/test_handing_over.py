@@ -203,7 +203,7 @@ if "--login" in sys.argv:
     sys.exit(0)
 key = "methodId" if version == 2 else "id"
 ways = [{key: "app", "name": "By app", "type": "agent"}, {key: "t", "name": "Here", "type": "terminal", "args": ["--login"]}]
-ways += [{key: "env", "name": "A key", "type": "env_var", "vars": [{"name": "ACME_KEY"}]}] if version == 2 else []
+ways += [{key: "env", "name": "A key", "type": "env_var", "vars": [{"name": "ACME_KEY"}]}]
 for line in sys.stdin:
     asked = json.loads(line)
     if "id" not in asked:
@@ -247,11 +247,10 @@ async def test_a_login_in_the_terminal_leads_to_the_session(project, version, mo
         await ask_again(terminal)
         terminal.type("\r")  # the agent's own, which fails
         await terminal.shows("The app is not there")
-        if version == 2:
-            await ask_again(terminal)
-            await terminal.shows("A key (not by accord: env_var)")
-            terminal.type("key\r")
-            await terminal.shows("this login needs ACME_KEY in the environment")
+        await ask_again(terminal)
+        await terminal.shows("A key (env, by ACME_KEY in the environment)")
+        terminal.type("key\r")
+        await terminal.shows("needs ACME_KEY")
         await ask_again(terminal)
         terminal.type("\x1b")
         await ask_again(terminal)

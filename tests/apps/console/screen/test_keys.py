@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from pathlib import Path
 from typing import Any
@@ -98,6 +99,7 @@ async def test_j_and_k_go_from_one_thing_that_folds_to_the_other(tmp_path):
 async def test_x_stops_one_command_of_the_agent_and_says_where_it_can_not(tmp_path):
     agent = ScriptedAgent(1)
     ended: list[Any] = []
+    was_looked_at = asyncio.Event()
 
     async def answer(asked: Any) -> None:
         about = {"sessionId": agent.session_id}
@@ -108,6 +110,7 @@ async def test_x_stops_one_command_of_the_agent_and_says_where_it_can_not(tmp_pa
         ended.append((await agent.ask("terminal/wait_for_exit", {**about, "terminalId": terminal})).result)
         agent.update("tool_call_update", toolCallId="c", status="failed")
         agent.update("tool_call", toolCallId="d", title="Think", status="in_progress")
+        await was_looked_at.wait()
         agent.finish(asked)
 
     agent.on("session/prompt", answer)
@@ -115,11 +118,12 @@ async def test_x_stops_one_command_of_the_agent_and_says_where_it_can_not(tmp_pa
         await stage.send("Go")
         await stage.shows("Sleep")
         await stage.press("tab", "k", "x")
-        await stage.idle()
-        assert ended[0]["signal"] is not None
         await stage.shows("Think")
+        assert ended[0]["signal"] is not None
         await stage.press("k", "j", "x")
         await stage.shows("The agent can't stop this one alone")
+        was_looked_at.set()
+        await stage.idle()
 
 
 async def test_tabs_are_walked_through_in_both_directions_and_closed(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 from accord.apps.console.logins import advice_for, described
 from accord.client.commands import Command
 from accord.errors import AuthRequired
-from accord.session.capabilities import AgentLogin, TerminalLogin
+from accord.session.capabilities import AgentLogin, LoginVariable, TerminalLogin, VariableLogin
 from accord.session.word import Unknown
 from accord.testing import ScriptedAgent, program
 from tests.apps.console.screen.stage import Stage, opened
@@ -107,10 +107,8 @@ async def test_login_says_when_there_is_nothing_to_choose(tmp_path, ways, said):
         await stage.shows(said)
 
 
-KEY = Unknown(
-    tag="env_var",
-    raw={"methodId": "k", "name": "A \x1bkey", "description": "From acme.example.", "vars": [{"name": "ACME_KEY"}, 5]},
-)
+KEY = VariableLogin(id="k", name="A \x1bkey", variables=[LoginVariable(name="ACME_KEY")], description="From acme.")
+ODD = Unknown(tag="odd", raw={"methodId": "k", "name": "A \x1bkey", "description": "From acme.example."})
 
 
 @pytest.mark.parametrize(
@@ -118,7 +116,8 @@ KEY = Unknown(
     [
         (AgentLogin(id="a", name="By app", description="opens a browser"), "By app (a): opens a browser"),
         (TerminalLogin(id="t", name="Here"), "Here (t, in the terminal)"),
-        (KEY, "A ␛key (not by accord: env_var)"),
+        (KEY, "A ␛key (k, by ACME_KEY in the environment): From acme."),
+        (ODD, "A ␛key (not by accord: odd)"),
         (Unknown(tag="odd", raw={}), "A way (not by accord: odd)"),
     ],
 )
@@ -129,8 +128,7 @@ def test_each_way_is_told_in_a_few_safe_words(method, words):
 @pytest.mark.parametrize(
     ("method", "words"),
     [
-        (KEY, "this login needs ACME_KEY in the environment. From acme.example. Set it, then start accord again."),
-        (Unknown(tag="env_var", raw={"varName": "X"}), "this login needs X in the environment. Set it, then start"),
+        (ODD, "this login is of a kind that accord can't carry out (odd). From acme.example."),
         (Unknown(tag="odd", raw={"vars": 5}), "this login is of a kind that accord can't carry out (odd)."),
     ],
 )

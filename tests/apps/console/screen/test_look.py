@@ -7,7 +7,7 @@ from textual.color import Color
 from textual.filter import Monochrome, NoColor
 from textual.theme import BUILTIN_THEMES
 
-from accord import Agent
+from accord import Agent, Turn
 from accord.apps.coder.models.sentences import Create, understood
 from accord.apps.console.screen.blocks.welcome import EXAMPLES
 from accord.apps.console.screen.completing import OWN_COMMANDS
@@ -207,3 +207,39 @@ async def test_a_notice_does_not_cover_the_prompt(tmp_path):
         stage.app.tell("This was done.")
         await stage.shows("This was done.")
         assert "This was done." in "\n".join(stage.lines[:4])
+
+
+@pytest.mark.requirement("PERM-12")
+async def test_what_allows_is_green_what_rejects_is_red_and_what_is_remembered_says_always(tmp_path):
+    async with opened(agent, tmp_path, size=(120, 40)) as stage:
+        await stage.send("edit")
+        await stage.asked()
+        ground = stage.app.screen.background_colors[1]
+        drawn = {text.strip(): colours(style, ground)[1] for text, style in cells(stage.app)}
+        for key in ("1 y", "2 a"):
+            assert drawn[key].g > drawn[key].r, key
+        for key in ("3 n", "4 d"):
+            assert drawn[key].r > drawn[key].g, key
+        for answer in ("1 y  Allow", "2 a  Always allow", "3 n  Reject", "4 d  Always reject"):
+            assert answer in stage.text
+        await stage.press("escape")
+        await stage.idle()
+
+
+@pytest.mark.requirement("TOOL-13")
+async def test_each_kind_of_tool_call_has_a_sign_of_its_own(tmp_path):
+    kinds = ["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"]
+    worker = Agent("worker", version="1")
+
+    @worker.prompt
+    async def work(turn: Turn) -> None:
+        for kind in kinds:
+            async with turn.tool_call(f"Title of {kind}", kind=kind):
+                pass
+
+    async with opened(worker, tmp_path, size=(100, 40)) as stage:
+        await stage.send("Go")
+        await stage.idle()
+        lines = [line for line in stage.story.splitlines() if "Title of " in line]
+        signs = [line.split("Title of ")[0].split()[-1] for line in lines]
+        assert len(set(signs)) == len(kinds) == len(lines)

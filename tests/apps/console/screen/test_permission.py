@@ -62,7 +62,7 @@ async def test_the_whole_change_is_shown_and_y_allows_it(tmp_path, version):
             "1 y  Allow",
         ):
             assert text in stage.text, text
-        assert "always: exactly this, in this session" in stage.text
+        assert "always: the same title, input and files, in this session" in stage.text
         assert "? waits for your answer" in stage.lines[-1]
         await stage.press("y")
         await stage.idle()

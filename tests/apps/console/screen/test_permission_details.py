@@ -11,6 +11,7 @@ from accord import Agent, Turn
 from accord.apps.console.screen.widgets.lines import LinesView
 from accord.session.entities import Diff, FileChange, Location
 from accord.testing import ScriptedAgent
+from tests.apps.console.real_peers import jsdiff
 from tests.apps.console.screen.stage import Stage, opened
 
 NUMBERED = "".join(f"{number:04}|" for number in range(250))
@@ -199,4 +200,33 @@ async def test_paging_down_shows_every_line(tmp_path, size, told):
         lines = [strip.text.strip() for part in detail._sheet.parts(detail._ink) for strip in part.lines(detail._ink)]
         assert [line for line in lines if line and line not in seen] == []
         await stage.press("escape")
+        await stage.idle()
+
+
+async def test_the_diff_comes_first_and_input_that_only_repeats_it_is_left_out(tmp_path):
+    """opencode and kilo: the raw input is the path and the patch once more."""
+    path, old, new = tmp_path / "notes.md", "# Notes\n\nBuy milk.\n", "# Notes\n\nBuy bread.\n"
+    change = FileChange(operation="modify", path=str(path), old_text=old, new_text=new)
+    raw = {"filepath": str(path), "diff": jsdiff(path, old, new)}
+    agent = asker("notes.md", kind="edit", content=["Some words", Diff(changes=[change])], raw_input=raw)
+    async with opened(agent, tmp_path, version=1) as stage:
+        told = [line.strip() for line in (await detail_of(stage)).splitlines()]
+        assert told[0].startswith("notes.md  +1")
+        assert told[-1] == "Some words"
+        assert "input:" not in told
+        await stage.press("n")
+        await stage.idle()
+        stage.talk.story.calls[0].fold(False)
+        assert "Index:" not in stage.story
+
+
+async def test_the_command_comes_before_all_that_is_said_of_it(tmp_path, version):
+    raw = {"command": "make all", "timeout": 5}
+    agent = asker(
+        "Build", kind="execute", content=["Some words"], raw_input=raw, locations=[Location(path="/elsewhere")]
+    )
+    async with opened(agent, tmp_path, version=version) as stage:
+        told = [line.strip() for line in (await detail_of(stage)).splitlines()]
+        assert told == ["$ make all", "/elsewhere", "Some words", "input:", '"timeout": 5']
+        await stage.press("n")
         await stage.idle()

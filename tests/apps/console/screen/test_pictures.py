@@ -21,10 +21,9 @@ PNG = b"\x89PNG\r\n\x1a\n" + bytes(5000)
 
 
 @pytest.fixture
-def clipboard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What is in this file is in the clipboard."""
-    content, program = tmp_path / "clipboard", tmp_path / "programs" / "xclip"
-    program.parent.mkdir()
+def clipboard(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What is in this file is in the clipboard. Its program does not lie in the project."""
+    content, program = tmp_path / "clipboard", tmp_path_factory.mktemp("programs") / "xclip"
     program.write_text(
         f"#!{sys.executable}\nimport sys\nfrom pathlib import Path\npath = Path({str(content)!r})\n"
         "if path.exists():\n"

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from accord import Agent, Turn
+from accord import Agent, Client, Turn
 from accord.apps.console.history import Prompts
 from accord.apps.console.screen.drafts import Drafts
 from accord.session.content import Text
 from accord.session.updates import MessagePiece
-from accord.store import MemoryStore
+from accord.store import MemoryStore, Store
 from accord.testing import Dies, ScriptedAgent, faulty
 from tests.apps.console.screen.stage import opened
 
 
-def keeper() -> Agent:
-    agent = Agent("keeper", version="1", store=MemoryStore())
+def keeper(store: Store | None = None) -> Agent:
+    agent = Agent("keeper", version="1", store=store or MemoryStore())
 
     @agent.prompt
     async def say(turn: Turn) -> None:
@@ -224,6 +224,25 @@ async def test_a_dead_agent_is_started_again_with_its_session(tmp_path, can):
             assert "told again" in stage.story
         if can == "nothing":
             assert "this agent cannot take up a session" in stage.story
+
+
+async def test_a_session_that_was_taken_over_is_taken_up_again_with_what_was_said_elsewhere(tmp_path, version):
+    store = MemoryStore()
+    async with opened(keeper(store), tmp_path, version=version) as stage:
+        await stage.send("milk")
+        await stage.idle()
+        async with Client(keeper(store)) as elsewhere:
+            session_id = stage.talk.session_id or ""
+            session = await elsewhere.load_session(session_id, tmp_path, meta={"accord/claim": "take_over"})
+            await (await session.prompt("bread")).finished()
+        stage.talk.queue.append("butter")
+        await stage.send("eggs")
+        await stage.shows("taken over by another process", "F5")
+        assert stage.talk.queue == ["eggs"]
+        await stage.press("f5")
+        await stage.shows("You said milk.", "You said bread.")
+        await stage.send("jam")
+        await stage.shows("You said eggs.", "You said jam.")
 
 
 async def test_an_agent_that_dies_in_the_middle_of_a_word_is_no_trouble(tmp_path, version):

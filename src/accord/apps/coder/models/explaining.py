@@ -22,6 +22,7 @@ from pydantic_ai.exceptions import (
 
 from accord.apps.coder.failures import ModelFailed, ModelNeedsKey, ModelOverloaded, ModelUnreachable
 from accord.apps.coder.models.choosing import Place
+from accord.local.redaction import redacted
 
 __all__ = ["explained"]
 
@@ -81,7 +82,7 @@ def _refused(error: Exception, place: Place) -> ModelFailed:
         case ModelNotFoundError():
             meant = getattr(error, "suggested_model_id", None)
             hint = f"Did you mean {meant}?" if meant else "Check the name of the model"
-            where = f", and the base URL {place.url}" if place.url and not meant else ""
+            where = f", and the base URL {redacted(place.url)}" if place.url and not meant else ""
             return ModelFailed(f"{place.provider} has no model {place.model!r}: {said}", f"{hint}{where}.")
         case ModelAPIError():
             return ModelFailed(f"{place.provider} refused the request: {said}")
@@ -96,7 +97,7 @@ def _unreachable(error: Exception, place: Place) -> ModelUnreachable:
         advice = f"Is a server running there? The address is the base URL of {place.provider!r} in the settings."
     else:
         advice = "Check the network, or choose the model 'offline', which needs none."
-    return ModelUnreachable(f"{place.url or place.provider} can't be reached: {_said(error)}", advice)
+    return ModelUnreachable(f"{redacted(place.url or place.provider)} can't be reached: {_said(error)}", advice)
 
 
 def _said(error: Exception) -> str:
@@ -104,7 +105,7 @@ def _said(error: Exception) -> str:
     text = ""
     if isinstance(error, ModelHTTPError):
         text = _message_in(error.body) or f"status {error.status_code}"
-    text = " ".join((text or str(error) or type(error).__name__).split()).rstrip(".")
+    text = redacted(" ".join((text or str(error) or type(error).__name__).split()).rstrip("."))
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 

@@ -19,6 +19,7 @@ from pydantic_ai.providers import Provider, infer_provider, infer_provider_class
 from accord.apps.coder.failures import ModelFailed
 from accord.apps.coder.models.answers import watched_client
 from accord.apps.coder.models.choosing import PROVIDERS, Place
+from accord.local.redaction import redacted
 
 __all__ = ["Found", "find"]
 
@@ -48,9 +49,14 @@ def find(place: Place) -> Found:
         client = watched_client() if place.provider in _FORGETFUL else None
         return Found(infer_model(place.name, lambda provider: _provider(provider, place, client)), client)
     except ImportError as missing:
-        raise ModelFailed(f"The provider {place.provider!r} can't be loaded: {missing}") from missing
+        raise ModelFailed(f"The provider {place.provider!r} can't be loaded: {redacted(str(missing))}") from missing
     except UserError as wrong:
-        raise ModelFailed(f"{place.name} can't be used: {wrong}") from wrong
+        raise ModelFailed(f"{place.name} can't be used: {redacted(str(wrong))}") from wrong
+    except (httpx2.InvalidURL, ValueError) as wrong:
+        if not place.url:
+            raise
+        # What the library says of it shows parts of it.
+        raise ModelFailed(f"{place.name} can't be used: its base URL is no address") from wrong
 
 
 def _compatible(place: Place, url: str) -> Found:

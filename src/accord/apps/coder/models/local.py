@@ -31,6 +31,7 @@ from accord.apps.coder.settings.settings import ModelSettings
 from accord.errors import ConnectionClosed
 from accord.local.blocking import in_thread
 from accord.local.exits import exit_of
+from accord.local.own_files import open_regular
 from accord.local.written_paths import path_of
 from accord.transports.capture import Capture, start_capture
 from accord.transports.tail import Tail
@@ -58,7 +59,7 @@ def _checked(name: str) -> Path:
             'Install it with: pip install "accord[local]".',
         )
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             is_model = file.read(4) == b"GGUF"
     except OSError as error:
         raise ModelFailed(
@@ -167,7 +168,7 @@ class _Process:
 
     async def start(self, path: Path, context: int) -> str:
         """Load the model; where it is served."""
-        command = [sys.executable, "-m", "accord.apps.coder.models.local_server", str(path), str(context)]
+        command = [sys.executable, "-P", "-m", "accord.apps.coder.models.local_server", str(path), str(context)]
         try:
             self._capture = capture = await start_capture(
                 command, env={**os.environ, KEY: self.key}, cwd=str(path.parent), on_output=self._heard

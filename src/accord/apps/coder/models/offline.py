@@ -7,6 +7,7 @@ searching, editing and running are really done, with the same permissions. It ne
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import AsyncGenerator, Iterator, Sequence, Sized
 from typing import Any
 
@@ -59,8 +60,6 @@ language model, set a key and start with `--model provider:name`, name a local f
 into `config.toml`.
 """
 
-_ids = itertools.count(1)
-
 
 class Step(msgspec.Struct):
     """What is said next, and which tools are asked for; no tools end the turn."""
@@ -82,13 +81,12 @@ class OfflineModel:
 
     async def stream(self, asked: Asked) -> AsyncGenerator[Event, None]:
         """One step of what was asked for."""
-        text, outcomes = _since_prompt(asked)
-        intent = understood(text)
+        intent, outcomes = _since_prompt(asked)
         step = Step(_UNKNOWN) if intent is None else self._step(intent, outcomes)
         for piece in _pieces(step.says):
             yield Said(piece)
         for name, arguments in step.calls:
-            id = f"offline-{next(_ids)}"
+            id = f"offline-{os.urandom(6).hex()}"
             yield Requested(ToolRequest(id=id, name=name, arguments=msgspec.json.encode(arguments).decode()))
         yield Stopped("tools" if step.calls else "end")
 
@@ -135,16 +133,16 @@ class OfflineModel:
         return Step(_tests_told(ran[-1]), [_planned(steps, 3)])
 
 
-def _since_prompt(asked: Asked) -> tuple[str, list[ToolOutcome]]:
-    """The last prompt, and what came of the tools since."""
+def _since_prompt(asked: Asked) -> tuple[Intent | None, list[ToolOutcome]]:
+    """What the last prompt asks for, and what came of the tools since. The last text that is understood is the newest."""
     outcomes: list[ToolOutcome] = []
     for past in reversed(asked.history):
         if isinstance(past, UserMessage):
-            first = next((block for block in past.content if isinstance(block, Text)), None)
-            return first.text if first else "", outcomes
+            texts = [block.text for block in reversed(past.content) if isinstance(block, Text)]
+            return next((intent for text in texts if (intent := understood(text)) is not None), None), outcomes
         if isinstance(past, ToolMessage):
             outcomes[:0] = past.outcomes
-    return "", outcomes
+    return None, outcomes
 
 
 def _pieces(text: str) -> Iterator[str]:

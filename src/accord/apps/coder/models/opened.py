@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
+from accord.local.blocking import result_of
+
 if TYPE_CHECKING:
     from accord.apps.coder.models.model import Model
     from accord.apps.coder.settings.settings import ModelSettings
@@ -31,7 +33,7 @@ class OpenedModels:
         if opening is None or (opening.done() and (opening.cancelled() or opening.exception() is not None)):
             opening = self._opening[key] = asyncio.ensure_future(self._open(name, settings))
             opening.add_done_callback(_seen)
-        return await asyncio.shield(opening)
+        return await result_of(opening)
 
     async def aclose(self) -> None:
         """Free them all, also those that are just being opened."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol, cast, get_args, get_origin
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -123,7 +124,7 @@ def _problem(path: tuple[str, ...], value: Any) -> str | None:
             return _model_problem(value)
         case ("models",):
             return next((problem for each in value if (problem := _model_problem(each))), None)
-        case ("base_urls", _) | ("servers", _, "url") if not re.match(r"https?://[^/\s]", value or ""):
+        case ("base_urls", _) | ("servers", _, "url") if not _is_address(value):
             return "expects an address that begins with http:// or https://"
         case ("environment", name) | (_, _, "env", name) if not name or "=" in name or "\0" in name:
             return "is no name for a variable"
@@ -141,6 +142,15 @@ def _problem(path: tuple[str, ...], value: Any) -> str | None:
             return "is empty"
         case _:
             return None
+
+
+def _is_address(value: str | None) -> bool:
+    if not re.match(r"https?://[^/\s]", value or ""):
+        return False
+    try:
+        return urlsplit(value or "").port != 0
+    except ValueError:  # a password with a slash in it looks like a port
+        return False
 
 
 def _model_problem(name: str) -> str | None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from accord.apps.coder.failures import SettingsWrong
 from accord.apps.coder.settings.directories import home_directory, shown_path
+from accord.local.own_files import read_regular
 
 __all__ = ["PROJECT_FILE", "SettingsFile", "project_file"]
 
@@ -52,13 +53,9 @@ class SettingsFile:
     def read(cls, path: Path) -> SettingsFile:
         """Raises SettingsWrong when it can't be read."""
         try:
-            with path.open("rb") as file:
-                content = file.read(_MOST + 1)
+            return cls(path, read_regular(path, _MOST))
         except OSError as error:
             raise SettingsWrong(shown_path(path), f"can't be read: {error.strerror or error}") from None
-        if len(content) > _MOST:
-            raise SettingsWrong(shown_path(path), "is longer than 1 MiB, too long for settings")
-        return cls(path, content)
 
     def table(self) -> dict[str, Any]:
         """What it says, unchecked."""

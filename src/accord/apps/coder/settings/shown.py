@@ -12,10 +12,10 @@ import msgspec
 from accord.apps.coder.settings.directories import shown_path
 from accord.apps.coder.settings.loading import Loaded
 from accord.apps.coder.settings.settings import Settings
+from accord.local.letters import told_apart
+from accord.local.redaction import HIDDEN, redacted
 
 __all__ = ["HIDDEN", "as_json", "as_text", "printable", "without_secrets"]
-
-HIDDEN = "********"
 
 _TELLING = re.compile(r"(?i)key|token|secret|password|credential|authorization")
 
@@ -67,19 +67,19 @@ def without_secrets(path: tuple[str, ...], value: Any) -> Any:
         case _, dict():
             return {key: without_secrets((*path, key), each) for key, each in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
         case ("base_urls", _) | (_, _, "url"), str():
-            return re.sub(r"(?<=[?&])([^=&#]*=)[^&#]*", rf"\1{HIDDEN}", re.sub(r"//[^/@]*@", f"//{HIDDEN}@", value))
+            return redacted(value)
         case _:
             return value
 
 
 def printable(value: Any) -> str:
-    """On one line, with nothing in it that a terminal would obey."""
+    """On one line, with nothing in it that a terminal would obey or that can't be seen."""
     if value is None:
         return "not set"
     text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
     return "".join(
-        letter if letter.isprintable() else letter.encode("unicode_escape", "backslashreplace").decode()
-        for letter in text
+        letter if is_seen else letter.encode("unicode_escape", "backslashreplace").decode()
+        for letter, is_seen in told_apart(text)
     )
 
 

@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from accord.apps.coder.settings.files import SettingsFile
-from accord.local.own_files import write_whole
+from accord.local.own_files import make_directory, read_regular, write_whole
 
 __all__ = ["Trust", "TrustState", "Trusted"]
 
@@ -45,7 +45,7 @@ class Trust:
 
     def give(self, file: SettingsFile) -> None:
         """Trust the file, as it was read."""
-        self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_directory(self._directory)
         record = self._record_of(file.path)
         when = datetime.now(UTC).isoformat(timespec="seconds")
         content = msgspec.json.encode(Trusted(path=_written(file.path), sha256=_digest(file.content), when=when))
@@ -69,7 +69,7 @@ class Trust:
 
     def _read(self, record: Path) -> Trusted | None:
         try:
-            return msgspec.json.decode(record.read_bytes(), type=Trusted)
+            return msgspec.json.decode(read_regular(record), type=Trusted)
         except (OSError, msgspec.DecodeError):
             return None
 

@@ -102,7 +102,7 @@ def _reason(tool: Tool[Any], error: Exception) -> str:
     if isinstance(error, ToolFailed):
         return error.reason
     if isinstance(error, RequestFailed):
-        return f"the client refused: {error.message}"
+        return f"the client refused: {error.full_message()}"
     log.error("the tool %s failed", tool.name, exc_info=error)
     return f"{tool.name} failed in a way that nobody expected: {error or type(error).__name__}. Try another way."
 

@@ -1,29 +1,41 @@
 """What has changed in the working tree, as git tells it.
 
-Law: looking runs no program that the repository names. Its own configuration can name several: monitors, hooks, filters,
-drivers of diffs, and commands that fetch what is missing.
+Law: looking runs no program that the repository names; `accord.local.git` says how. What can't be looked at so is refused,
+in bounded time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import asyncio
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from accord.agent.ran import Ran
 from accord.agent.tool_calls import OpenToolCall
 from accord.apps.coder.failures import ToolFailed
-from accord.apps.coder.tools.programs import Written, written_by
+from accord.apps.coder.tools.programs import environment, ran
 from accord.apps.coder.tools.tool import Result, Tool, fenced
 from accord.apps.coder.tools.work import Work
+from accord.errors import UnusableRepository
+from accord.local.blocking import in_thread
+from accord.local.git import (
+    DIFF_OPTIONS,
+    FILTERS_COMMAND,
+    GIT,
+    filters_off,
+    git_environment,
+    working_tree,
+)
 from accord.session.entities import Location
 
-__all__ = ["ShowChanges"]
+__all__ = ["ShowChanges", "git_surroundings"]
 
-_GIT = ["git", "--no-pager", "--no-optional-locks"]
-_PLAIN = ["--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty"]
-_OFF = {"core.fsmonitor": "false", "core.hooksPath": "/dev/null"}
-_NO_FETCHING = {"GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
+_SECONDS = 60.0
+_NOT_ONE_IS_SET = 1
 
 
 class ChangesArguments(Struct):
@@ -43,43 +55,51 @@ class ShowChanges(Tool[ChangesArguments]):
         return [Location(path=str(work.path(arguments.path)))]
 
     async def run(self, work: Work, arguments: ChangesArguments, call: OpenToolCall) -> Result:
-        path = str(work.path(arguments.path))
-        environment = _environment({**_OFF, **await self._filters_off(work)})
-        status = await self._git(work, environment, "status", "--porcelain", "--ignore-submodules=dirty", "--", path)
-        if not status.strip():
+        try:
+            async with asyncio.timeout(_SECONDS):
+                status, difference = await self._changes(work, work.path(arguments.path))
+        except TimeoutError:
+            raise ToolFailed(f"git took longer than {_SECONDS:g} seconds: ask for less") from None
+        if not status.output.strip():
             return Result("Nothing has changed since the last commit.", {"files": 0})
-        has_commit = (await self._ran(work, environment, "rev-parse", "--verify", "--quiet", "HEAD")).code == 0
+        shown = _shown(status)
+        await call.say(fenced(shown))
+        if difference.output:
+            await call.say(fenced(_shown(difference), "diff"))
+        files = {} if status.is_truncated else {"files": len(status.output.splitlines())}
+        return Result(f"{shown}\n{_shown(difference)}", files)
+
+    async def _changes(self, work: Work, path: Path) -> tuple[Ran, Ran]:
+        """The files, and the diff."""
+        where, below = await in_thread(work.turn.cwd.resolve), await in_thread(path.resolve)
+        whole = {**await git_surroundings(work, where), "GIT_LITERAL_PATHSPECS": "0"}
+        hidden = [f":(exclude,literal){each}" for each in work.hidden if each.is_relative_to(below)]
+        paths = ["--", f":(literal){below}", *hidden]
+        status = [*GIT, "status", "--porcelain", "--ignore-submodules=dirty", *paths]
+        listed = _succeeded(await ran(status, where, whole))
+        has_commit = (await ran([*GIT, "rev-parse", "--verify", "--quiet", "HEAD"], where, whole)).code == 0
         since = "HEAD" if has_commit else "--cached"
-        difference = await self._git(work, environment, "diff", since, *_PLAIN, "--", path)
-        await call.say(fenced(status))
-        if difference:
-            await call.say(fenced(difference, "diff"))
-        return Result(f"{status}\n{difference}", {"files": len(status.splitlines())})
-
-    async def _filters_off(self, work: Work) -> dict[str, str]:
-        """Filters that the repository itself names; those of the user's own configuration stay."""
-        named = ("config", "--show-scope", "--null", "--name-only", "--get-regexp", r"^filter\.")
-        words = (await self._ran(work, _environment(_OFF), *named)).text.split("\0")
-        off: dict[str, str] = {}
-        for scope, key in zip(words[::2], words[1::2], strict=False):
-            if scope in ("local", "worktree"):
-                name = key.rpartition(".")[0]
-                off |= {f"{name}.clean": "", f"{name}.smudge": "", f"{name}.process": "", f"{name}.required": "false"}
-        return off
-
-    async def _git(self, work: Work, environment: Mapping[str, str], *arguments: str) -> str:
-        ran = await self._ran(work, environment, *arguments)
-        if ran.code != 0:
-            raise ToolFailed(f"git says: {ran.text.strip() or ran.code}")
-        return f"[the beginning is left out: ask for a path]\n{ran.text}" if ran.is_cut else ran.text
-
-    async def _ran(self, work: Work, environment: Mapping[str, str], *arguments: str) -> Written:
-        return await written_by([*_GIT, *arguments], work.turn.cwd, environment)
+        return listed, _succeeded(await ran([*GIT, "diff", since, *DIFF_OPTIONS, *paths], where, whole))
 
 
-def _environment(configured: Mapping[str, str]) -> dict[str, str]:
-    """Settings for one run of git, stronger than those of any file; a name may hold any letter this way."""
-    environment = {**_NO_FETCHING, "GIT_CONFIG_COUNT": str(len(configured))}
-    for number, (key, value) in enumerate(configured.items()):
-        environment |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
-    return environment
+async def git_surroundings(work: Work, where: Path) -> dict[str, str]:
+    """The whole environment in which git may look there without a question; ToolFailed when there is none."""
+    ours = environment(work.session.roots)
+    try:
+        tree = await in_thread(partial(working_tree, where))
+        listed = await ran(FILTERS_COMMAND, where, git_environment(tree, ours))
+        if listed.code != _NOT_ONE_IS_SET:
+            _succeeded(listed)
+        return git_environment(tree, ours, filters_off(listed.output, is_whole=not listed.is_truncated))
+    except UnusableRepository as why:
+        raise ToolFailed(f"git can't be asked here without the user's permission: {why}. Use the run tool") from None
+
+
+def _succeeded(ended: Ran) -> Ran:
+    if ended.code != 0:
+        raise ToolFailed(f"git says: {ended.output.strip() or ended.code}")
+    return ended
+
+
+def _shown(ended: Ran) -> str:
+    return f"[the beginning is left out: ask for a path]\n{ended.output}" if ended.is_truncated else ended.output

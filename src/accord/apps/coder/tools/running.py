@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
 from accord.agent.ran import Ran
 from accord.agent.tool_calls import OpenToolCall, Shown
 from accord.apps.coder.failures import ToolFailed
-from accord.apps.coder.tools.covering import covered
+from accord.apps.coder.settings.shown import printable
+from accord.apps.coder.tools.covering import Coverage, covered
+from accord.apps.coder.tools.differences import git_surroundings
+from accord.apps.coder.tools.programs import environment, ran
 from accord.apps.coder.tools.tool import Result, Tool, fenced
 from accord.apps.coder.tools.work import Work
+from accord.errors import UnusableRepository
 from accord.local.blocking import in_thread
 from accord.local.choices import project_of
+from accord.local.git import working_tree
 
 __all__ = ["RunCommand", "told"]
 
@@ -47,36 +54,88 @@ class RunCommand(Tool[RunArguments]):
             raise ToolFailed("that is no command: it is blank, or holds a NUL character")
         if where is not None and not await in_thread(where.is_dir):
             raise ToolFailed(f"{arguments.directory} is no directory: a command can't run there")
-        return [fenced(arguments.command, "sh") + ("" if where is None else f"\nin {work.shown(where)}")]
+        seen = printable(arguments.command)
+        is_as_it_looks = seen == arguments.command.replace("\n", "\\n").replace("\t", "\\t")
+        return [
+            fenced(arguments.command, "sh")
+            + ("" if is_as_it_looks else f"\nwhich holds letters that can't be seen: {seen}")
+            + ("" if where is None else f"\nin {printable(work.shown(where))}")
+        ]
 
-    def scope(self, work: Work, arguments: RunArguments) -> str:
+    def scope(self, work: Work, arguments: RunArguments) -> str | None:
+        return self._coverage(work, arguments).scope
+
+    def _coverage(self, work: Work, arguments: RunArguments) -> Coverage:
         where = self._directory(work, arguments) or work.turn.cwd
-        return covered(
-            arguments.command, _in_project(work.turn.cwd, where), lambda word: self._is_inside(work, where, word)
-        )
+        return covered(arguments.command, _in_project(work.turn.cwd, where), _Surroundings(work, where).is_inside)
 
     def _directory(self, work: Work, arguments: RunArguments) -> Path | None:
         """Where it runs, if that is not the session's directory."""
         where = work.path(arguments.directory) if arguments.directory else work.turn.cwd
         return None if where == work.turn.cwd else where
 
-    def _is_inside(self, work: Work, where: Path, word: str) -> bool:
-        try:
-            work.path(str(where / word))
-        except ToolFailed:
-            return False
-        return True
-
     async def run(self, work: Work, arguments: RunArguments, call: OpenToolCall) -> Result:
         deadline = min(arguments.seconds or work.settings.command_deadline, work.settings.command_deadline)
         where = self._directory(work, arguments)
-        line = arguments.command if " " in arguments.command.strip() else f"{arguments.command.strip()} "
-        ran = await work.turn.run(line, cwd=where, deadline=deadline, output_limit=_KEPT, call=call)
-        return Result(
-            told(ran, deadline),
-            {"exitCode": ran.code, "signal": ran.signal, "truncated": ran.is_truncated, "timedOut": ran.is_timed_out},
-            is_error=not ran.succeeded,
-        )
+        coverage = await in_thread(partial(self._coverage, work, arguments))
+        if coverage.scope != work.asked.get(call.id):
+            raise ToolFailed("the files there have changed since this was allowed: try again")
+        if coverage.words is not None:
+            ended = await self._look(work, coverage.words, where or work.turn.cwd, deadline, call)
+        else:
+            line = arguments.command if any(map(str.isspace, arguments.command)) else f"{arguments.command} "
+            ended = await work.turn.run(line, cwd=where, deadline=deadline, output_limit=_KEPT, call=call)
+        details = {
+            "exitCode": ended.code,
+            "signal": ended.signal,
+            "truncated": ended.is_truncated,
+            "timedOut": ended.is_timed_out,
+        }
+        return Result(told(ended, deadline), details, is_error=not ended.succeeded)
+
+    async def _look(self, work: Work, words: list[str], where: Path, deadline: float, call: OpenToolCall) -> Ran:
+        """By ourselves, because only so it does no more than the user was told: without a shell, and git as for `changes`."""
+        real = await in_thread(where.resolve)
+        try:
+            async with asyncio.timeout(deadline):
+                whole = await git_surroundings(work, real) if words[0] == "git" else environment(work.session.roots)
+                ended = await ran(words, real, whole, deadline)
+        except TimeoutError:
+            raise ToolFailed(f"{words[0]} took longer than {deadline:g} seconds: ask for less") from None
+        if ended.output:
+            await call.say(fenced(ended.output))
+        return ended
+
+
+class _Surroundings:
+    """Where a command may go, by what it does."""
+
+    def __init__(self, work: Work, where: Path) -> None:
+        self._work = work
+        self._where = where
+
+    def is_inside(self, what: Literal["git", "look", "test"], word: str) -> bool:
+        try:
+            self._work.path(str(self._where / word))
+        except ToolFailed:
+            return False
+        if what == "test":
+            return True
+        roots = self._work.session.roots.directories
+        if any(hidden.is_relative_to(root) for hidden in self._work.hidden for root in roots):
+            return False  # it may look at all that is below a directory
+        tree = self._tree if what == "git" else None
+        return what == "look" or (tree is not None and Path(os.path.realpath(self._where / word)).is_relative_to(tree))
+
+    @cached_property
+    def _tree(self) -> Path | None:
+        """The working tree there, if all of it is in the session's directories and git may look at it."""
+        try:
+            tree = working_tree(self._where)
+            self._work.path(str(tree))
+        except (ToolFailed, UnusableRepository):
+            return None
+        return tree
 
 
 def _in_project(cwd: Path, where: Path) -> str | None:

@@ -14,7 +14,7 @@ from msgspec import Meta, Struct
 
 from accord.agent.tool_calls import OpenToolCall
 from accord.apps.coder.failures import ToolFailed
-from accord.apps.coder.tools.programs import written_by
+from accord.apps.coder.tools.programs import environment, ran
 from accord.apps.coder.tools.tool import Result, Tool, fenced
 from accord.apps.coder.tools.work import Work
 from accord.local.blocking import in_thread
@@ -60,34 +60,36 @@ class SearchFiles(Tool[SearchArguments]):
         return [Location(path=str(work.path(arguments.path)))]
 
     async def run(self, work: Work, arguments: SearchArguments, call: OpenToolCall) -> Result:
-        if not await in_thread(work.path(arguments.path).exists):
-            raise ToolFailed(f"there is no {arguments.path}: nothing can be searched there")
-        ran = await written_by(_command(work, arguments), work.turn.cwd)
-        hits = _allowed(work, work.path(arguments.path), _hits(ran.text, is_of_names=not arguments.pattern))
-        if ran.code not in (0, 1) and not hits:  # 2 comes with hits, too: when some file could not be opened
-            raise ToolFailed(f"the search failed: {ran.text.strip() or f'ripgrep ended with {ran.code}'}")
+        path = work.path(arguments.path)
+        if not await in_thread(lambda: path.is_dir() or path.is_file()):
+            raise ToolFailed(f"there is no file and no directory {arguments.path}: nothing can be searched there")
+        whole = environment(work.session.roots)
+        ended = await ran(_command(path, arguments, whole["PATH"]), work.turn.cwd, whole)
+        hits = _allowed(work, path, _hits(ended.output, is_of_names=not arguments.pattern))
+        if ended.code not in (0, 1) and not hits:  # 2 comes with hits, too: when some file could not be opened
+            raise ToolFailed(f"the search failed: {ended.output.strip() or f'ripgrep ended with {ended.code}'}")
         if not hits:
             return Result("Nothing was found.", {"hits": 0})
         for hit in hits[:_FOLLOWED] if arguments.pattern else ():
             await call.locate(hit.path, hit.line)
         found = "\n".join(_told(work, hit) for hit in hits)
-        if ran.is_cut:
+        if ended.is_truncated:
             found = f"[only the last hits are here: search for less, or in fewer files]\n{found}"
         await call.say(fenced(found))
         return Result(found, {"hits": len(hits)})
 
 
-def ripgrep() -> str:
+def ripgrep(search_path: str | None = None) -> str:
     """The program of the package `ripgrep`, or the one that is installed."""
     beside = Path(sysconfig.get_path("scripts")) / ("rg.exe" if os.name == "nt" else "rg")
-    found = str(beside) if beside.is_file() else shutil.which("rg")
+    found = str(beside) if beside.is_file() else shutil.which("rg", path=search_path)
     if found is None:
         raise ToolFailed("ripgrep is missing: pip install 'accord[coder]', or install the program rg")
     return found
 
 
-def _command(work: Work, arguments: SearchArguments) -> list[str]:
-    command = [ripgrep(), "--no-config", "--no-messages", "--null", "--color=never", "--sort=path"]
+def _command(path: Path, arguments: SearchArguments, search_path: str) -> list[str]:
+    command = [ripgrep(search_path), "--no-config", "--no-messages", "--null", "--color=never", "--sort=path"]
     if arguments.pattern:
         command += ["--line-number", "--with-filename", "--no-heading", "--max-columns=400", "--max-columns-preview"]
         command.append(f"--regexp={arguments.pattern}")
@@ -99,7 +101,7 @@ def _command(work: Work, arguments: SearchArguments) -> list[str]:
         command.append("--ignore-case")
     if arguments.glob:
         command.append(f"--glob={arguments.glob}")
-    return [*command, "--", str(work.path(arguments.path))]
+    return [*command, "--", str(path)]
 
 
 def _hits(output: str, *, is_of_names: bool) -> list[_Hit]:
@@ -108,11 +110,14 @@ def _hits(output: str, *, is_of_names: bool) -> list[_Hit]:
 
 
 def _allowed(work: Work, path: Path, hits: list[_Hit]) -> list[_Hit]:
-    """Without those in files that the model must not see."""
+    """Without those in files that the model must not see, and without one whose path was cut off or can't be told."""
+    as_told = os.fsencode(path).decode("utf-8", "replace")
+    hits = [hit for hit in hits if hit.path.is_relative_to(as_told)]
     hidden = [each for each in work.hidden if each.is_relative_to(os.path.realpath(path))]
     if not hidden:
         return hits
-    return [hit for hit in hits if not any(Path(os.path.realpath(hit.path)).is_relative_to(each) for each in hidden)]
+    told = [hit for hit in hits if "\ufffd" not in str(hit.path)]
+    return [hit for hit in told if not any(Path(os.path.realpath(hit.path)).is_relative_to(each) for each in hidden)]
 
 
 def _told(work: Work, hit: _Hit) -> str:

@@ -13,6 +13,7 @@ from accord.agent.mcp.tools import McpTool
 from accord.agent.tool_calls import OpenToolCall, Shown
 from accord.apps.coder.failures import ToolFailed
 from accord.apps.coder.models.model import ToolDescription
+from accord.apps.coder.settings.shown import printable
 from accord.apps.coder.tools.tool import Result, Tool, fenced, members_of
 from accord.apps.coder.tools.work import Work
 from accord.errors import AccordError, DeadlineExceeded
@@ -49,7 +50,7 @@ class ServerTool(Tool[AnyArguments]):
 
     async def preview(self, work: Work, arguments: AnyArguments) -> list[Shown]:
         written = msgspec.json.format(msgspec.json.encode(arguments.members), indent=2).decode()
-        return [f"{self.tool.name} of {self.tool.server}, with\n{fenced(written, 'json')}"]
+        return [f"{printable(self.tool.name)} of {printable(self.tool.server)}, with\n{fenced(written, 'json')}"]
 
     def scope(self, work: Work, arguments: AnyArguments) -> str:
         return f"use the tool {self.tool.name} of the MCP server {self.tool.server}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, cast
@@ -14,6 +15,7 @@ from accord.apps.coder.models.model import ToolDescription
 from accord.apps.coder.tools.work import Work
 from accord.session.content import Content
 from accord.session.entities import Location
+from accord.session.vocabulary import ToolKind
 
 __all__ = ["SAID_NO", "Need", "Result", "Tool", "fenced", "members_of"]
 
@@ -41,7 +43,7 @@ class Tool(Generic[Arguments]):
 
     name: ClassVar[str]
     description: ClassVar[str]
-    kind: ClassVar[str] = "other"
+    kind: ClassVar[ToolKind] = "other"
     needs: ClassVar[Need] = "nothing"
     is_quiet: ClassVar[bool] = False
     """Whether what it does is shown by itself, so that a call beside it would say it twice."""
@@ -70,9 +72,13 @@ class Tool(Generic[Arguments]):
         """What the user sees before being asked; it fails early when the call can't succeed."""
         return []
 
-    def scope(self, work: Work, arguments: Arguments) -> str:
-        """What an always-choice about this call covers, in words for the user."""
+    def scope(self, work: Work, arguments: Arguments) -> str | None:
+        """What an always-choice about this call covers, in words for the user; None when it is to be asked each time."""
         return f"{self.needs} files"
+
+    def danger(self, work: Work, arguments: Arguments) -> str | None:
+        """Why the user is asked about this call whatever the mode and earlier choices say, in words for the user."""
+        return None
 
     async def run(self, work: Work, arguments: Arguments, call: OpenToolCall) -> Result:
         """Do it; ToolFailed is told to the model and the user. A quiet tool's call is never announced."""
@@ -89,9 +95,7 @@ def members_of(written: str, name: str) -> dict[str, Any]:
 
 def fenced(text: str, language: str = "") -> str:
     """As a code block, whatever is in it."""
-    fence = "```"
-    while fence in text:
-        fence += "`"
+    fence = "`" * max(3, 1 + max((len(ticks) for ticks in re.findall("`+", text)), default=0))
     return f"{fence}{language}\n{text if text.endswith(chr(10)) else text + chr(10)}{fence}"
 
 

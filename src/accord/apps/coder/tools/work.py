@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 from accord.agent.turn import Turn
 from accord.apps.coder.failures import ToolFailed
+from accord.apps.coder.settings.shown import printable
 from accord.errors import Denied
 from accord.local.blocking import in_thread
+from accord.local.git import is_bare_layout, is_git_name
 from accord.local.roots import Place
 from accord.local.written_paths import path_of
 
@@ -63,6 +65,8 @@ class Work:
         self.is_read_only = is_read_only
         self.seen: SeenFiles = turn.session.state.setdefault("seen", SeenFiles())
         self.previewed = SeenFiles()
+        self.asked: dict[str, str | None] = {}
+        """What was allowed, by the id of the call: its scope, None for this call alone."""
 
     @property
     def mode(self) -> str:
@@ -76,9 +80,22 @@ class Work:
     def path_to_change(self, path: str) -> Path:
         """The same, for changing it. What git keeps is not to be changed as files: git runs programs that it names."""
         place = self._place(path)
-        if any(name.lower() == ".git" for name in place.names):
+        if any(map(is_git_name, place.names)):
             raise ToolFailed(f"{path} belongs to git itself: change it with git, by the run tool")
         return Path(place.path)
+
+    def repository_made(self, path: Path) -> str | None:
+        """Why a file put there may become one of git's own, with settings that name programs; None if it can't."""
+        parent = self._place(str(path.parent))
+        names = (*parent.names, path.name)
+        for depth, name in enumerate(names):
+            directory = parent.root.joinpath(*names[:depth])
+            if is_bare_layout(directory, name):
+                return (
+                    f"With this, {printable(self.shown(directory))} is laid out like a git repository: git may run programs that "
+                    "files in it name."
+                )
+        return None
 
     def _place(self, path: str) -> Place:
         if "\0" in path:

@@ -15,6 +15,7 @@ from msgspec import Meta, Struct
 
 from accord.agent.tool_calls import OpenToolCall, Shown, file_change
 from accord.apps.coder.failures import ToolFailed
+from accord.apps.coder.settings.shown import printable
 from accord.apps.coder.tools.tool import Result, Tool
 from accord.apps.coder.tools.work import Work
 from accord.errors import RequestFailed
@@ -44,6 +45,9 @@ class WriteFile(Tool[WriteArguments]):
 
     def locations(self, work: Work, arguments: WriteArguments) -> Iterable[Location]:
         return [Location(path=str(work.path_to_change(arguments.path)))]
+
+    def danger(self, work: Work, arguments: WriteArguments) -> str | None:
+        return work.repository_made(work.path_to_change(arguments.path))
 
     async def preview(self, work: Work, arguments: WriteArguments) -> list[Shown]:
         path = work.path_to_change(arguments.path)
@@ -93,6 +97,9 @@ class EditFile(Tool[EditArguments]):
 
     def locations(self, work: Work, arguments: EditArguments) -> Iterable[Location]:
         return [Location(path=str(work.path_to_change(arguments.path)))]
+
+    def danger(self, work: Work, arguments: EditArguments) -> str | None:
+        return work.repository_made(work.path_to_change(arguments.path))
 
     async def preview(self, work: Work, arguments: EditArguments) -> list[Shown]:
         path = work.path_to_change(arguments.path)
@@ -156,7 +163,7 @@ class DeleteFile(Tool[DeleteArguments]):
         try:
             before = await work.read(path)
         except ToolFailed:
-            return [f"{arguments.path} is no text file; it is deleted for good."]
+            return [f"{printable(arguments.path)} is no text file; it is deleted for good."]
         work.previewed.note(path, before)
         return [Diff(changes=[file_change(str(path), before, None)])]
 
@@ -187,6 +194,10 @@ class MoveFile(Tool[MoveArguments]):
     def locations(self, work: Work, arguments: MoveArguments) -> Iterable[Location]:
         return [Location(path=str(work.path_to_change(path))) for path in (arguments.source, arguments.destination)]
 
+    def danger(self, work: Work, arguments: MoveArguments) -> str | None:
+        source, destination = work.path_to_change(arguments.source), work.path_to_change(arguments.destination)
+        return work.repository_made(destination) or work.repository_made(source / "HEAD")
+
     async def preview(self, work: Work, arguments: MoveArguments) -> list[Shown]:
         source, destination = work.path_to_change(arguments.source), work.path_to_change(arguments.destination)
         if not await in_thread(lambda: os.path.lexists(source)):
@@ -195,7 +206,7 @@ class MoveFile(Tool[MoveArguments]):
             raise ToolFailed(f"{arguments.source} is one of the session's directories: it can't be moved")
         if await in_thread(lambda: os.path.lexists(destination)):
             raise ToolFailed(f"{arguments.destination} is there already: delete it first, or choose another name")
-        return [f"{arguments.source} → {arguments.destination}"]
+        return [f"{printable(arguments.source)} → {printable(arguments.destination)}"]
 
     async def run(self, work: Work, arguments: MoveArguments, call: OpenToolCall) -> Result:
         source, destination = work.path_to_change(arguments.source), work.path_to_change(arguments.destination)

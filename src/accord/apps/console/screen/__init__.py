@@ -13,6 +13,7 @@ from accord.apps.console.permitting import Permissions
 from accord.apps.console.records import Records
 from accord.apps.console.screen.collecting import keep_collector_calm
 from accord.client.commands import AnyTarget
+from accord.peer.loop import run
 from accord.session.servers import McpServer
 
 __all__ = ["main"]
@@ -71,6 +72,6 @@ def main(
         )
     )
     keep_collector_calm()
-    status = console.run()
+    status = run(console.run_async(), is_fast=False)
     sys.stdout.flush()
     return console.return_code or status or 0

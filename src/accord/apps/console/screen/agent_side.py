@@ -5,20 +5,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
-from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from accord import __version__
-from accord.apps.console.continuing import last_session, listed
+from accord.apps.console.always import Keeper
+from accord.apps.console.continuing import KnownSessions
 from accord.apps.console.explaining import TOO_LONG
 from accord.apps.console.heard import Heard
-from accord.apps.console.history import Prompts
 from accord.apps.console.known_agents import KnownAgent
-from accord.apps.console.permitting import Permissions, policy_of, what_is_asked, workspace_of
+from accord.apps.console.permitting import Permissions, adapt, policy_of, what_is_asked, workspace_of
 from accord.apps.console.records import Recording, Records
 from accord.apps.console.screen.blocks.block import Block
 from accord.apps.console.screen.blocks.remarks import Failure
-from accord.apps.console.screen.failing import failure_of, failure_of_agent, not_taken_up
+from accord.apps.console.screen.failing import failure_of, failure_of_agent, not_restored, not_taken_up
 from accord.apps.console.screen.story import Part, Story
 from accord.apps.console.screen.talk import Talk
 from accord.apps.console.screen.traffic import Traffic
@@ -31,19 +30,19 @@ from accord.client.deadlines import Deadlines
 from accord.client.delivering import Update
 from accord.client.session import Session
 from accord.client.terminal import TerminalEvent
-from accord.client.workspace import Workspace
+from accord.client.workspace import Workspace, Written
 from accord.dialects.negotiation import Offered
 from accord.errors import AccordError, ConnectionClosed
 from accord.session import replay as retold
 from accord.session.capabilities import AuthMethod, Implementation
-from accord.session.requests import Elicit, ElicitationAnswer, PermissionAnswer, RequestPermission, SessionSummary
+from accord.session.requests import Elicit, ElicitationAnswer, PermissionAnswer, RequestPermission
 from accord.session.servers import McpServer
 from accord.session.updates import Change
 
 __all__ = ["AgentSide", "Owner"]
 
 _FORGET_SECONDS = 1.0
-_PLACE_SECONDS = 5.0
+_MOST_EARLY = 1000
 _INFO = Implementation(name="accord", title="accord", version=__version__)
 
 
@@ -98,10 +97,13 @@ class AgentSide:
         self._watching: asyncio.Task[None] | None = None
         self._workspace: Workspace | None = None
         self._early: dict[str, list[Change]] = {}
-        self._loading: dict[str, Session] = {}
         self._is_logging_in = False
+        self._holds_settings = False
         self._permissions: Permissions | None = permissions
         self.choices = policies.remember(self._permission)
+        self.keeper: Keeper = "built-in agent" if known.is_builtin else "screen"
+        # What is revoked of the built-in agent's choices must count at once: nobody else remembers them.
+        self._asks = self._permission if known.is_builtin else self.choices
         if isinstance(target, Command) and target.on_stderr is None:
             target.on_stderr = self._stderr
 
@@ -118,14 +120,14 @@ class AgentSide:
         self._heard = Heard(on_too_long=self._too_long)
         self._doing_last = ""
         reads = not self._known.reads_itself
-        self._workspace = workspace_of(self._permissions, reads=reads, on_terminal=self._terminal)
+        self._workspace = workspace_of(self._permissions, reads=reads, on_terminal=self._terminal, on_write=self._wrote)
         client = self._client = Client(
             self._target,
             version=self._version,
-            on_permission=policy_of(self._permissions or "ask", self.choices, self._decided),
+            on_permission=policy_of(self._permissions or "ask", self._asks, self._decided),
             on_elicitation=self._elicitation,
             on_update=self._update,
-            on_login=self._owner.choose_login,
+            on_login=self._choose_login,
             run_login=self._run_login,
             workspace=self._workspace,
             info=_INFO,
@@ -137,8 +139,15 @@ class AgentSide:
         except Exception:
             self._set("gone")
             raise
+        self._known = self._known.introduced(client.agent.info)
+        adapt(self._workspace, self._known)
         self._watch()
         self._set("ready")
+
+    @property
+    def shown_name(self) -> str:
+        """What it is called, which may be what it calls itself."""
+        return self._known.title or self._known.name
 
     def failure(self, error: Exception, doing: str = "starting") -> Failure:
         """What keeps the agent from working, told to its user."""
@@ -189,6 +198,7 @@ class AgentSide:
         talk.story.begin_part()
         if can.resume:
             talk.session_id = session_id
+            talk.taken_up(with_history=False)
             return await self._fill(
                 talk, lambda: self.client.resume_session(session_id, talk.cwd, servers), not_taken_up
             )
@@ -199,6 +209,7 @@ class AgentSide:
         known, is_new_here = list(talk.story.blocks), talk.session is None
         talk.story.clear()
         talk.session_id = session_id
+        talk.taken_up(with_history=True)
         done = is_told = False
         try:
             done = await self._fill(talk, lambda: self.client.load_session(session_id, talk.cwd, servers), not_taken_up)
@@ -212,9 +223,7 @@ class AgentSide:
 
     async def _tell_record(self, talk: Talk, session_id: str) -> None:
         """What we have kept of a session, in place of what the agent does not tell."""
-        if self._records is None:
-            return
-        for part in await asyncio.to_thread(self._records.find, self._known.key, session_id):
+        for part in await self.sessions.recorded(session_id):
             story = Story(talk.cwd, _unheard)
             for change in retold(part):
                 story.tell(change)
@@ -237,7 +246,7 @@ class AgentSide:
         if talk.session_id is None:
             await self.open(talk)
         else:
-            tells = talk.session is None or not self.client.agent.capabilities.resume
+            tells = talk.session is None or talk.is_behind or not self.client.agent.capabilities.resume
             await self.take_up(talk, talk.session_id, replay=tells)
 
     async def login(self) -> bool:
@@ -248,36 +257,13 @@ class AgentSide:
             self._end_login()
         if done:
             await self._take_up_closed()
+        await self._restore_held()
         return done
 
-    async def sessions(self) -> list[SessionSummary]:
-        """Those that the agent has kept, of all directories, as many as anybody would look through.
-
-        Of an agent that lists none, those that were held with it here.
-        """
-        if self.client.agent.capabilities.list:
-            return await listed(self.client)
-        return [] if self._records is None else await asyncio.to_thread(self._records.listed, self._known.key)
-
-    async def place_of(self, session_id: str) -> str | None:
-        """The directory that a kept session belongs to, where that is known."""
-        kept: list[SessionSummary] = []
-        with contextlib.suppress(AccordError, TimeoutError):
-            async with asyncio.timeout(_PLACE_SECONDS):
-                kept = await self.sessions()
-        return next((each.cwd for each in kept if each.session_id == session_id and each.cwd), None)
-
-    async def delete(self, session_id: str) -> None:
-        """At the agent, where it can, and then here."""
-        if self.client.agent.capabilities.delete:
-            await self.client.delete_session(session_id)
-        if self._records is not None:
-            await asyncio.to_thread(self._records.forget, self._known.key, session_id)
-
-    async def last_session(self, state: Path | None, cwd: Path) -> str | None:
-        """The one that `--continue` means."""
-        prompts = None if state is None else Prompts(state)
-        return await last_session(self.client, prompts, self._known.key, cwd)
+    @property
+    def sessions(self) -> KnownSessions:
+        """All that are known of this agent, open or not."""
+        return KnownSessions(self.client, self._records, self._known.key)
 
     async def leave(self, talk: Talk) -> None:
         """Close its session and forget it."""
@@ -304,6 +290,14 @@ class AgentSide:
     async def _fill(
         self, talk: Talk, work: Callable[[], Awaitable[Session]], failed: Callable[[Exception], Failure] = failure_of
     ) -> bool:
+        try:
+            return await self._filled(talk, work, failed)
+        finally:
+            await self._restore_held()
+
+    async def _filled(
+        self, talk: Talk, work: Callable[[], Awaitable[Session]], failed: Callable[[Exception], Failure]
+    ) -> bool:
         if talk not in self.talks:
             self.talks.append(talk)
         try:
@@ -320,10 +314,38 @@ class AgentSide:
         talk.recording = None if self._records is None else Recording(self._records, self._known.key, session)
         for change in self._early.pop(session.id, ()):
             talk.story.tell(change)
+        try:
+            await self._restore(talk, session)
+        except ConnectionClosed:
+            self._doing_last = "choosing the mode and the options"
+            return False
         talk.opened(session)
         if is_another_connection:
             await self._take_up_closed()
         return True
+
+    async def settle(self, talk: Talk) -> None:
+        """Try once more to put in force what was chosen for a talk."""
+        if talk.is_unsettled and talk.session is not None:
+            await self._restore(talk, talk.session)
+
+    async def _restore(self, talk: Talk, session: Session) -> None:
+        try:
+            await talk.settings.restore(session)
+        except ConnectionClosed:
+            raise
+        except AccordError as error:
+            talk.unsettled(not_restored(error))
+        else:
+            talk.settled()
+
+    async def _restore_held(self) -> None:
+        """After a login: what it changed in sessions that stayed open was chosen by nobody."""
+        holds, self._holds_settings = self._holds_settings, False
+        for talk in list(self.talks) if holds else ():
+            if talk.session is not None and talk.is_open:
+                with contextlib.suppress(ConnectionClosed):
+                    await self._restore(talk, talk.session)
 
     def _end_login(self) -> bool:
         """Whether the client stands on another connection than before: it was a login in the terminal."""
@@ -378,18 +400,21 @@ class AgentSide:
     def _update(self, update: Update) -> None:
         talk = self._talk(update.session.id)
         if talk is None:
-            self._early.setdefault(update.session.id, []).append(update.change)
+            early = self._early.setdefault(update.session.id, [])
+            if len(early) < _MOST_EARLY:
+                early.append(update.change)
             return
-        if update.replayed and self._loading.get(update.session.id) is not update.session:
-            if update.session.id in self._loading:
-                talk.story.clear()  # FN-96: it is told from the beginning once more
-            self._loading[update.session.id] = update.session
-        talk.story.tell(update.change)
+        talk.heard(update)
 
     def _terminal(self, event: TerminalEvent) -> None:
         talk, report = self._talk(event.terminal.session_id), event.report
         if talk is not None and talk.session is not None and report is not None:
             talk.session.take(report, 0)
+
+    def _wrote(self, written: Written) -> None:
+        talk = self._talk(written.session_id)
+        if talk is not None:
+            talk.story.wrote(written.path, written.old_text, written.content)
 
     async def _permission(self, asked: RequestPermission) -> PermissionAnswer:
         talk = self._talk(asked.session_id) or self._owner.current_talk()
@@ -403,7 +428,16 @@ class AgentSide:
 
     async def _elicitation(self, asked: Elicit) -> ElicitationAnswer:
         talk = self._talk(asked.session_id) or self._owner.current_talk()
-        return ElicitationAnswer(action="cancel") if talk is None else await talk.asking.elicitation(asked)
+        if talk is None:
+            return ElicitationAnswer(action="cancel")
+        talk.story.is_turn_empty = False
+        return await talk.asking.elicitation(asked)
+
+    async def _choose_login(self, methods: Sequence[AuthMethod]) -> str | None:
+        self._holds_settings = True
+        for talk in self.talks:
+            talk.settings.hold()
+        return await self._owner.choose_login(methods)
 
     async def _run_login(self, command: Command) -> int:
         self._is_logging_in = True

@@ -59,12 +59,12 @@ def completions(
 
 def own_command(text: str, commands: Sequence[Command]) -> tuple[str, str] | None:
     """The name of the screen's own command that was written, and what follows it; None for anything else."""
-    word, _, rest = text.strip().partition(" ")
+    word, *rest = text.split(maxsplit=1) or [""]
     name = word.removeprefix("/").removeprefix(_OURS)
     if not word.startswith("/") or name not in OWN_COMMANDS:
         return None
     is_of_agent = any(command.name == word.removeprefix("/") for command in commands)
-    return None if is_of_agent else (name, rest.strip())
+    return None if is_of_agent else (name, "".join(rest).strip())
 
 
 def _commands(typed: str, commands: Sequence[Command]) -> list[Completion]:

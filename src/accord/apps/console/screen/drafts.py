@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from accord.local.own_files import locked, write_whole
+from accord.local.own_files import locked, make_directory, read_regular, write_whole
 
 __all__ = ["Drafts"]
 
@@ -41,7 +41,7 @@ class Drafts:
             self._put(session_id, text)
             return
         with suppress(OSError):
-            self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_directory(self._path.parent)
             with locked(self._path.with_suffix(".lock"), _PATIENCE):
                 self._read()
                 self._put(session_id, text)
@@ -57,4 +57,4 @@ class Drafts:
     def _read(self) -> None:
         if self._path is not None:
             with suppress(OSError, msgspec.DecodeError):
-                self._kept = msgspec.json.decode(self._path.read_bytes(), type=dict[str, str])
+                self._kept = msgspec.json.decode(read_regular(self._path), type=dict[str, str])

@@ -8,8 +8,11 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
+from accord.peer.loop import end_process
+
 __all__ = ["Ending"]
 
+_PATIENCE = 10.0  # enough for an agent that has to be killed
 _SIGNALS = [each for name in ("SIGTERM", "SIGHUP") if (each := getattr(signal, name, None)) is not None]
 
 
@@ -28,6 +31,7 @@ class Ending:
             # Not a handler of the loop's: what is written to a terminal that is gone could stop the loop before.
             _let_go_of([each for each in terminal if not os.isatty(each)])
             loop.call_soon_threadsafe(self._leave, 128 + number)
+            end_process(_PATIENCE, 128 + number)
 
         for number in _SIGNALS:
             self._before[number] = signal.signal(number, told)

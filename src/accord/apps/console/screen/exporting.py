@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from accord.apps.console.given import command_lines, untold_action
 from accord.apps.console.screen.drawing.diffs import FileDiff, file_diffs
 from accord.local.written_paths import kind_of, path_of
 from accord.session import replay
@@ -61,6 +62,7 @@ def _place(place: object, transcript: Transcript) -> str:
     match place:
         case Message():
             who = {USER: "User", THOUGHT: "Thought"}.get(place.role, "Agent")
+            who += " (not accepted)" if place.not_accepted else ""
             text = readable(place.content)
             if place.role == THOUGHT:
                 text = "\n".join(f"> {line}" for line in text.split("\n"))
@@ -80,14 +82,17 @@ def _place(place: object, transcript: Transcript) -> str:
 
 
 def _call(call: ToolCall, transcript: Transcript) -> str:
-    parts = [f"### {_line(call.title or call.name or call.id)} ({_line(call.kind)}, {_line(call.status)})"]
+    status = "ended without a result" if call.ended_without_result else call.status
+    parts = [f"### {_line(call.title or call.name or call.id)} ({_line(call.kind)}, {_line(status)})"]
     parts += [f"- `{place.path}{'' if place.line is None else f':{place.line}'}`" for place in call.locations]
+    shown = [transcript.terminals.get(item.terminal_id) for item in call.content if isinstance(item, TerminalItem)]
+    terminals = [terminal for terminal in shown if terminal is not None]
+    command = untold_action(call, call.title or call.name or "", "")[0]
+    if command is not None and not any(each.command in command_lines(call.raw_input) for each in terminals):
+        parts.append(_fenced(f"$ {command}", "console"))
     parts += [readable([item.content]) for item in call.content if isinstance(item, ContentItem)]
     parts += [_fenced(_patch(diff), "diff") for diff in file_diffs(call.content)]
-    for item in call.content:
-        terminal = transcript.terminals.get(item.terminal_id) if isinstance(item, TerminalItem) else None
-        if terminal is not None:
-            parts.append(_fenced(f"$ {terminal.command or ''}\n{terminal.text}", "console"))
+    parts += [_fenced(f"$ {terminal.command or ''}\n{terminal.text}", "console") for terminal in terminals]
     return "\n\n".join(parts)
 
 

@@ -15,14 +15,18 @@ from accord.errors import (
     AuthRequired,
     ConnectionClosed,
     DeadlineExceeded,
+    Fenced,
     RateLimited,
     RequestFailed,
+    SessionInUse,
     VersionRefused,
 )
+from accord.errors.texts import without_colours
 
-__all__ = ["RESTART", "failure_of", "failure_of_agent", "not_taken_up", "own_fault"]
+__all__ = ["RESTART", "failure_of", "failure_of_agent", "not_restored", "not_taken_up", "own_fault"]
 
 RESTART = "Press F5 to start it again with this session, ^L to see what was said on the wire."
+_MOST_DETAILS = 12
 _AGAIN = "Press F5 to try again, ^L to see what was said on the wire."
 
 
@@ -50,12 +54,24 @@ def failure_of_agent(error: Exception, doing: str, agent: KnownAgent, heard: Hea
 
 def not_taken_up(error: Exception) -> Failure:
     """A session that was asked for is not to be had."""
-    if isinstance(error, AuthRequired) or not isinstance(error, RequestFailed):
+    if isinstance(error, AuthRequired | SessionInUse) or not isinstance(error, RequestFailed):
         return failure_of(error)
     return Failure(
-        f"The session can't be taken up: {error.message} ({error.code})",
+        f"The session can't be taken up: {_title(error)}",
         "F3 lists those that the agent has kept, F5 tries again, Ctrl+N begins a new one.",
         _details(error),
+    )
+
+
+def not_restored(error: AccordError) -> Failure:
+    """The agent does not take a mode or an option that was chosen."""
+    told = failure_of(error)
+    hint = f"{error.advice}. " if isinstance(error, ConsoleFailed) and error.advice else ""
+    return Failure(
+        told.title,
+        f"{hint}Nothing is sent here meanwhile. F2 or Shift+Tab takes another mode or option, F5 tries again, Ctrl+S sends "
+        "with what the agent has.",
+        told.last_words,
     )
 
 
@@ -67,12 +83,19 @@ def failure_of(error: Exception) -> Failure:
         case DeadlineExceeded():
             return Failure(f"{error.method} was not answered within {error.seconds:g} s", RESTART)
         case AuthRequired():
-            said = "" if error.message == "Authentication required" else f": {error.message}"
-            return Failure(f"The agent wants you to log in{said}", "Type /login to do it.")
+            said = "" if error.message == "Authentication required" else f": {without_colours(error.message)}"
+            return Failure(f"The agent wants you to log in{said}", "Type /login to do it.", _details(error))
         case RateLimited():
-            return Failure(f"The agent is asked too often: {error.message}", "Wait a little, then send it again (↑).")
+            title = f"The agent is asked too often: {without_colours(error.message)}"
+            return Failure(title, "Wait a little, then send it again (↑).", _details(error))
+        case SessionInUse():
+            advice = "Close it there, or run `accord sessions --take-over` with its id; F5 tries again, Ctrl+N begins a new one."
+            return Failure(_title(error), advice, _details(error))
+        case Fenced():
+            advice = "Go on with it there; F5 takes it up again here once it is closed there, Ctrl+N begins a new one."
+            return Failure(_title(error), advice, _details(error))
         case RequestFailed():
-            return Failure(f"The agent answered with an error: {error.message} ({error.code})", "", _details(error))
+            return Failure(f"The agent answered with an error: {_title(error)}", "", _details(error))
         case AccordError():
             return Failure(str(error), "")
         case _:
@@ -83,8 +106,12 @@ def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}"
 
 
+def _title(error: RequestFailed) -> str:
+    return f"{without_colours(error.message)} ({error.code})"
+
+
 def _details(error: RequestFailed) -> str:
-    data = error.data
-    if isinstance(data, dict):
-        return "\n".join(f"{name}: {value}" for name, value in data.items())  # pyright: ignore[reportUnknownVariableType]
-    return data if isinstance(data, str) else ""
+    """What its `data` says: of something long the beginning, where the reason is."""
+    lines = error.details.splitlines()
+    more = len(lines) - _MOST_DETAILS
+    return "\n".join([*lines[:_MOST_DETAILS], f"… and {more} lines more"] if more > 1 else lines)

@@ -4,34 +4,80 @@ from __future__ import annotations
 
 import asyncio
 import os
-import subprocess
+import shutil
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
+
+from accord.errors import UnusableRepository
+from accord.local.git import GIT, git_environment, working_tree
+from accord.local.roots import Roots
 
 __all__ = ["best_matches", "list_files", "match_score"]
 
 MOST_FILES = 50_000
+_MOST_BYTES = 16 * 1024 * 1024
 _PATIENCE = 5.0
 _SKIPPED = frozenset({".git", ".hg", ".svn", "__pycache__", "node_modules", ".venv", "venv", ".tox", ".mypy_cache"})
 
 
 async def list_files(cwd: str) -> list[str]:
     """Paths relative to the directory; what .gitignore names is left out where Git can be asked."""
-    return await asyncio.to_thread(_list, cwd)
+    listed = await _of_git(cwd)
+    if listed is None:
+        listed = await asyncio.to_thread(_walked, cwd)
+    return sorted(listed[:MOST_FILES])
 
 
-def _list(cwd: str) -> list[str]:
-    listed = _of_git(cwd)
-    return sorted((_walked(cwd) if listed is None else listed)[:MOST_FILES])
-
-
-def _of_git(cwd: str) -> list[str] | None:
-    command = ["git", "-C", cwd, "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+async def _of_git(cwd: str) -> list[str] | None:
+    """None where Git can't be asked, also because looking could run programs that the repository names."""
     try:
-        done = subprocess.run(command, capture_output=True, timeout=_PATIENCE, check=True, stdin=subprocess.DEVNULL)  # noqa: S603
-    except (OSError, subprocess.SubprocessError):
+        program, tree, environment = await asyncio.to_thread(_git, cwd)
+        process = await asyncio.create_subprocess_exec(
+            *(program, *GIT[1:], "-C", cwd, "ls-files", "-z", "--cached", "--others", "--exclude-standard"),
+            cwd=tree,
+            env=environment,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+    except (OSError, UnusableRepository):
         return None
-    return [os.fsdecode(path) for path in done.stdout.split(b"\0") if path]
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            return await _paths(process)
+    except TimeoutError:
+        return None
+    finally:
+        if process.returncode is None:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+
+
+def _git(cwd: str) -> tuple[str, Path, dict[str, str]]:
+    """The program, the working tree, and the environment in which it runs nothing else."""
+    path = Roots([os.path.realpath(cwd)]).search_path(os.environ.get("PATH", os.defpath))
+    program = shutil.which("git", path=path)
+    if program is None:
+        raise FileNotFoundError("git")
+    tree = working_tree(cwd)
+    return program, tree, git_environment(tree, {**os.environ, "PATH": path})
+
+
+async def _paths(process: asyncio.subprocess.Process) -> list[str] | None:
+    """The first of those that it lists; None when it fails."""
+    received, found, stream = bytearray(), 0, process.stdout
+    while stream is not None and (piece := await stream.read(1 << 16)):
+        received += piece
+        found += piece.count(b"\0")
+        if found >= MOST_FILES or len(received) > _MOST_BYTES:
+            received = received[: received.rfind(b"\0") + 1]
+            break
+    else:
+        if await process.wait() != 0:
+            return None
+    return [os.fsdecode(bytes(path)) for path in received.split(b"\0") if path]
 
 
 def _walked(cwd: str) -> list[str]:

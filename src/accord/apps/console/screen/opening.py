@@ -45,8 +45,4 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def agent(self) -> KnownAgent:
         """How the agent is started, for whoever has to be told."""
-        return self.known or KnownAgent(name=self.name, command=[self.name], source="command")
-
-    @property
-    def shown_name(self) -> str:
-        return self.title or self.name
+        return self.known or KnownAgent(name=self.name, command=[self.name], source="command", title=self.title)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from textual.app import SystemCommand
 
+from accord.apps.console.always import take_back
 from accord.apps.console.continuing import newest
 from accord.apps.console.sanitising import one_line
 from accord.apps.console.screen.blocks.block import Block
@@ -21,6 +22,7 @@ from accord.apps.console.screen.pages.review import ReviewPage, changed_files
 from accord.apps.console.screen.pages.sessions import SessionsPage, entries_of
 from accord.apps.console.screen.status import mode_of
 from accord.client.session import Session
+from accord.errors import AccordError
 from accord.session.entities import Option
 from accord.session.requests import SessionSummary
 
@@ -103,7 +105,7 @@ class PageTurning:
 
     def review(self) -> None:
         talk = self._app.talk
-        self._app.push_screen(ReviewPage(changed_files(talk.story.calls), talk.cwd, self._app.palette))
+        self._app.push_screen(ReviewPage(changed_files(talk.story), talk.cwd, self._app.palette))
 
     async def history(self) -> None:
         """^R: a prompt that was sent before comes into the editor."""
@@ -140,8 +142,30 @@ class PageTurning:
             app.tell(f"Written to {path}")
 
     def forget_choices(self) -> None:
-        self._app.agent.choices.forget()
-        self._app.tell("What you decided for always is forgotten here; the agent may remember it still.")
+        """What was decided for always: here at once, and by the built-in agent, which then says so."""
+        app, agent = self._app, self._app.agent
+        agent.choices.forget()
+        if agent.state == "ready":
+            agent.client.forget_all_writes()
+        if agent.keeper == "built-in agent":
+            app.begin(self._take_back())
+            return
+        name = one_line(app.agent.shown_name, 40)
+        app.talk.say(f"you are asked again here; what {name} keeps itself, accord can't undo: see its own settings")
+
+    async def _take_back(self) -> None:
+        app, agent = self._app, self._app.agent
+        sessions = [talk.session.id for talk in app.talks if talk.session is not None and not talk.session.is_closed]
+        why = "no session is open"
+        if agent.state == "ready" and sessions:
+            try:
+                count = await take_back(agent.client, sessions)
+            except AccordError as error:
+                why = str(error)
+            else:
+                app.talk.say(f"{count} choice{'s' * (count != 1)} for always taken back: you are asked again")
+                return
+        app.talk.say(f"nothing is taken back ({why}); `accord permissions --revoke-all` does it in the project")
 
     def _is_ready(self) -> bool:
         """Whether the agent can be asked; if not, that is told."""
@@ -175,8 +199,20 @@ class PageTurning:
         ids = [entry.id for entry in modes]
         current = self._current_mode()
         place = ids.index(current) + 1 if current in ids else 0
-        await session.set_mode(ids[place % len(ids)])
+        await self._set_mode(session, ids[place % len(ids)])
         self._app.agent_changed()
+
+    async def _set_mode(self, session: Session, mode_id: str) -> None:
+        talk = self._app.talk
+        await session.set_mode(mode_id)
+        talk.settings.chose_mode(mode_id)
+        await self._app.agent.settle(talk)
+
+    async def _set_option(self, session: Session, option: Option, value: str | bool) -> None:
+        talk = self._app.talk
+        await session.set_option(option.id, value)
+        talk.settings.chose_option(option, value)
+        await self._app.agent.settle(talk)
 
     def _modes(self) -> list[Entry]:
         session = self._app.talk.session
@@ -212,13 +248,13 @@ class PageTurning:
         if chosen == "\0mode":
             mode = await app.ask_page(ChoicePage("Mode", self._modes(), current=self._current_mode()))
             if mode is not None:
-                await session.set_mode(mode)
+                await self._set_mode(session, mode)
         elif option is not None and option.kind == "boolean":
-            await session.set_option(option.id, not option.value)
+            await self._set_option(session, option, not option.value)
         elif option is not None and option.choices:
             value = await app.ask_page(ChoicePage(option.name, _choices(option), current=str(option.value)))
             if value is not None:
-                await session.set_option(option.id, value)
+                await self._set_option(session, option, value)
         app.agent_changed()
 
     # sessions
@@ -228,7 +264,7 @@ class PageTurning:
         if not self._is_ready():
             return
         can = app.agent.client.agent.capabilities
-        summaries = {each.session_id: each for each in newest(await app.agent.sessions())}
+        summaries = {each.session_id: each for each in newest(await app.agent.sessions.listed())}
         if not summaries and not can.list:
             app.tell("This agent does not list its sessions, and none was held with it here.", "warning")
             return
@@ -259,7 +295,7 @@ class PageTurning:
             if len(app.talks) == 1:
                 app.action_new_session()
             await app.tabs.close(talk)
-        await app.agent.delete(session_id)
+        await app.agent.sessions.delete(session_id)
         app.tell("Deleted.")
 
     async def _take_up(self, what: str, session_id: str, cwd: str) -> None:

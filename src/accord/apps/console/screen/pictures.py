@@ -44,7 +44,7 @@ class Pictures:
             return
         self._is_asking = True
         try:
-            picture = await picture_in_clipboard()
+            picture = await picture_in_clipboard(talk.cwd)
         finally:
             self._is_asking = False
         if picture is None:

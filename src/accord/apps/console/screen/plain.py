@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 import signal
 from contextlib import suppress
+from typing import Literal
 
-from accord.apps.console.choosing import choose
 from accord.apps.console.continuing import NOTHING_EARLIER, last_session
 from accord.apps.console.exits import exit_of_stop_reason
 from accord.apps.console.explaining import explained
@@ -24,17 +24,21 @@ from accord.apps.console.permitting import asking, policy_of, workspace_of
 from accord.apps.console.person import Person
 from accord.apps.console.printing import Printer
 from accord.apps.console.records import Recording
-from accord.apps.console.reporting import Outcome, terminals_told
+from accord.apps.console.reporting import LATE_SECONDS, Outcome, Tally, terminals_told
 from accord.apps.console.running import Run
 from accord.apps.console.screen.ending import Ending
 from accord.apps.console.screen.mentions import content_of
 from accord.apps.console.servers import left_out
+from accord.apps.console.session_settings import SessionSettings
 from accord.client.delivering import Update
 from accord.client.login import run_in_terminal
 from accord.client.reply import Reply
 from accord.client.session import Session
 from accord.errors import AccordError, AuthRequired, ConnectionClosed
+from accord.peer.loop import run
 from accord.session import replay
+from accord.session.requests import PermissionAnswer, RequestPermission
+from accord.session.updates import NoticeShown
 
 __all__ = ["main"]
 
@@ -44,7 +48,7 @@ _UNREAD_SECONDS = 1.0
 
 def main(asked: Run) -> int:
     """The exit status."""
-    return asyncio.run(_talk(asked))
+    return run(_talk(asked), is_fast=False)
 
 
 async def _talk(asked: Run) -> int:
@@ -56,9 +60,13 @@ class _Plain:
         self._asked = asked
         self._prompts = Prompts(asked.around.state)
         self._outputs = Outputs()
-        self._printer = Printer(self._outputs, is_transcript=True, is_spoken=True)
+        self._printer = Printer(self._outputs, is_transcript=True, is_spoken=True, cwd=str(asked.cwd))
         self._person = Person(self._outputs.out)
+        self._settings = SessionSettings(asked.mode, asked.model)
+        self._is_unsettled = False
+        """The agent does not take the mode or an option that was chosen: nothing is sent."""
         self._reply: Reply | None = None
+        self._tally = Tally()
         self._recording: Recording | None = None
         self._link: Link | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -91,8 +99,12 @@ class _Plain:
     def _answers(self) -> Answers:
         asked, person, printer = self._asked, self._person, self._printer
         return Answers(
-            permission=policy_of(asked.permissions or "ask", asking(person, str(asked.cwd)), printer.decided),
-            elicitation=asked_of(person),
+            permission=policy_of(
+                asked.permissions or "ask",
+                asking(person, str(asked.cwd), is_builtin=asked.agent.is_builtin),
+                self._decided,
+            ),
+            elicitation=asked_of(person, self._elicited),
             choose_login=chooser(asked.login, person),
             run_login=run_in_terminal,
             workspace=workspace_of(
@@ -101,12 +113,28 @@ class _Plain:
                 on_write=lambda asked: printer.wrote(asked.path, len(asked.content.encode())),
                 on_terminal=terminals_told(printer.changed),
             ),
-            update=self._heard,
+            update=self._heard_opening,
         )
 
-    def _heard(self, update: Update) -> None:
-        if not update.replayed:  # the history is told as a whole
+    def _heard_opening(self, update: Update) -> None:
+        """What is told until the session is there: the history of one that is taken up is told as a whole."""
+        if not update.session.is_taken_up or type(update.change) is NoticeShown:
             self._printer.changed(update.change)
+
+    def _heard_early(self, update: Update) -> None:
+        """What a session that was taken up tells before the first prompt: some agents go on with its history."""
+        self._printer.retold(update.change)
+
+    def _heard(self, update: Update) -> None:
+        self._tally.changed(update.change)
+        self._printer.changed(update.change)
+
+    def _elicited(self) -> None:
+        self._tally.elicited()
+
+    def _decided(self, asked: RequestPermission, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:
+        self._tally.decided(asked, answer)
+        self._printer.decided(asked, answer, by)
 
     async def _work(self, link: Link) -> None:
         self._link = link
@@ -119,8 +147,11 @@ class _Plain:
                 self._printer.noted(told, "warning")
             session = self._opened(await self._session(link))
             with link.explaining("choosing the model and the mode"):
-                await choose(session, self._asked.model, self._asked.mode)
-            self._outputs.out.write(f"Ready, in {self._asked.cwd}. {_HELP}")
+                await self._restore(session)
+            who = (
+                "" if link.known.name == self._asked.agent.name else f"This is {link.known.title or link.known.name}. "
+            )
+            self._outputs.out.write(f"Ready, in {self._asked.cwd}. {who}{_HELP}")
             while (text := await self._person.prompted("\nYou: ")) is not None:
                 if text.strip() == "/quit":
                     return
@@ -138,7 +169,8 @@ class _Plain:
         if wanted is None:
             return await link.new_session(asked.servers)
         session = await link.take_up(wanted, asked.servers, with_history=True)
-        for change in replay(session.transcript) if link.agent.capabilities.load else ():
+        session.on_update = self._heard_early
+        for change in replay(session.transcript):
             self._printer.retold(change)
             await self._outputs.room()
         return session
@@ -157,24 +189,43 @@ class _Plain:
             try:
                 await self._exchange(link, session, text)
             except AuthRequired as refused:  # some agents open sessions for anybody
+                self._settings.hold()
                 with link.explaining("logging in", letting=ConnectionClosed):
                     session = self._opened(await link.logged_in(refused, session, asked.servers))
+                    await self._restore(session)
                 await self._exchange(link, session, text)
         except ConnectionClosed as error:
             raise self._gone(link, error) from error
         except AccordError as error:
-            self._printer.noted(str(error), "error")
+            if self._is_unsettled:
+                raise
+            failed = error
+            if not isinstance(error, ConsoleFailed):
+                failed = explained(error, "answering the prompt", link.known, link.heard, link.agent.auth_methods)
+            self._printer.noted(str(failed), "error")
         return session
+
+    async def _restore(self, session: Session) -> None:
+        self._is_unsettled = True
+        await self._settings.restore(session)
+        self._is_unsettled = False
 
     async def _exchange(self, link: Link, session: Session, text: str) -> None:
         asked = self._asked
         try:
             content = await asyncio.to_thread(content_of, text, asked.cwd, link.agent.capabilities)
+            session.on_update = self._heard
+            tally = self._tally = Tally()
             reply = self._reply = await session.prompt(content)
             async for change in reply:
+                tally.changed(change)
                 self._printer.changed(change)
                 await self._outputs.room()
-            self._printer.ended(Outcome(exit=exit_of_stop_reason(reply.stop_reason), stop_reason=reply.stop_reason))
+            if tally.is_empty and session.connection.dialect.answer_ends_turn:
+                await asyncio.sleep(LATE_SECONDS)
+            reason = reply.stop_reason
+            status = exit_of_stop_reason(reason) if reply.cancel_requested else tally.exit_of(reason)
+            self._printer.ended(Outcome(exit=status, stop_reason=reason))
         finally:
             self._reply = None
             if self._recording is not None:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Prompting"]
 
+_KEEPING_SECONDS = 3.0
+
 _FILES_FRESH = 10.0
 
 
@@ -168,11 +170,11 @@ class Prompting:
             self.keep_unsent(talk, talk.draft)
 
     async def kept(self) -> None:
-        """Wait until everything is, also what was not sent."""
+        """Wait until everything is, also what was not sent; but not for ever for a disk that hangs."""
         for talk in self._app.talks:
             self.keep_waiting(talk)
         if self._keeping is not None:
-            await asyncio.wait((self._keeping,))
+            await asyncio.wait((self._keeping,), timeout=_KEEPING_SECONDS)
 
     # completing
 

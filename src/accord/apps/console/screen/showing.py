@@ -52,7 +52,7 @@ class Showing:
             case "questions":
                 self._question(talk)
             case "queue":
-                app.main.queue.put_queue(talk.queue, app.palette, is_held=talk.is_held)
+                app.main.queue.put_queue(talk.queue, app.palette, held=_why_held(talk))
             case "commands":
                 self._welcome(talk)
             case "status":
@@ -65,6 +65,7 @@ class Showing:
         if self._app.agent.state == "starting":
             self._started_at = time.monotonic()
         if self._app.main.is_up:
+            self.window_title()  # it may have said what it is called
             self.status()
 
     def _elsewhere(self, talk: Talk, what: Heard) -> None:
@@ -94,14 +95,14 @@ class Showing:
         if isinstance(first, Welcome) and session is not None and app.agent.state == "ready":
             info = app.agent.client.agent.info
             about = "" if info is None else f"{info.title or info.name} {info.version}"
-            if first.show(about, choices_told(talk)):
+            if first.show(app.agent.shown_name, about, choices_told(talk)):
                 app.conversation.changed()
 
     def _question(self, talk: Talk) -> None:
         app, asking, dock = self._app, talk.asking, self._app.main.questions
         had_focus = dock.has_the_focus
         talk.story.ask_about(_call_of(asking.first))
-        if not dock.put(asking.first, asking.place, talk.cwd, app.palette):
+        if not dock.put(asking.first, asking.place, talk.cwd, app.palette, app.agent.keeper):
             return
         if asking.first is None:
             if had_focus:
@@ -131,7 +132,7 @@ class Showing:
         """What the terminal's own title says; it begins with a sign while anything is asked, in whichever talk."""
         app = self._app
         self._titled = one_line(_title_of(app.talk), 60)
-        words = [self._titled, one_line(app.opening.shown_name, 40), "accord"]
+        words = [self._titled, one_line(app.agent.shown_name, 40), "accord"]
         mark = "? " if any(talk.asking.questions for talk in app.talks) else ""
         app.set_window_title(f"{mark}{' · '.join(filter(None, words))}")
 
@@ -142,7 +143,7 @@ class Showing:
         self._tick(is_starting or talk.is_busy)
         since = self._started_at if is_starting or talk.busy_since is None else talk.busy_since
         standing = Standing(
-            name=app.opening.shown_name,
+            name=app.agent.shown_name,
             state=app.agent.state,
             seconds=time.monotonic() - since,
             last_words=app.agent.traffic.last_stderr if is_starting else "",
@@ -164,6 +165,13 @@ class Showing:
         app = self._app
         tabs: list[tuple[str, State, bool]] = [(talk.title, talk.state, talk.has_news) for talk in app.talks]
         app.main.tabs.put_tabs(tabs, app.talks.index(app.talk), app.palette)
+
+
+def _why_held(talk: Talk) -> str:
+    """Why what waits does not go on by itself."""
+    if talk.is_unsettled:
+        return "held, since the agent is not in the mode you chose; ctrl+s sends it all the same"
+    return "held since you stopped, ctrl+s goes on" if talk.is_held else ""
 
 
 def _title_of(talk: Talk) -> str:

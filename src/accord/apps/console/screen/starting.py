@@ -9,9 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
-from accord.apps.console.choosing import choose_mode, choose_model
 from accord.apps.console.continuing import NOTHING_EARLIER
-from accord.apps.console.screen.failing import failure_of
 from accord.apps.console.screen.talk import Talk
 from accord.errors import AccordError
 
@@ -56,11 +54,10 @@ class Starting:
         self._has_begun = True
         if wanted is None and app.opening.continues:
             wanted = await self._last_session(talk)
-        elif wanted is not None and (place := await app.agent.place_of(wanted)):
+        elif wanted is not None and (place := await app.agent.sessions.place_of(wanted)):
             app.tabs.move(talk, place)
         if await (app.agent.open(talk) if wanted is None else app.agent.take_up(talk, wanted)):
             app.tabs.say_where(talk)
-            await self._choose_as_asked(talk)
         for other in others:
             if other in app.talks:
                 await app.agent.open(other)
@@ -77,24 +74,12 @@ class Starting:
     async def _last_session(self, talk: Talk) -> str | None:
         app, last = self._app, None
         try:
-            last = await app.agent.last_session(app.opening.state, app.opening.cwd)
+            last = await app.agent.sessions.last(app.opening.state, app.opening.cwd)
         except AccordError as error:
             talk.fail(app.agent.failure(error, "listing the sessions"))
         if last is None:
             talk.say(NOTHING_EARLIER)
         return last
-
-    async def _choose_as_asked(self, talk: Talk) -> None:
-        opening = self._app.opening
-        assert talk.session is not None
-        try:
-            if opening.mode is not None:
-                await choose_mode(talk.session, opening.mode)
-            if opening.model is not None:
-                await choose_model(talk.session, opening.model)
-        except AccordError as error:
-            talk.fail(failure_of(error))
-        self._app.showing.status()
 
     async def _again(self) -> None:
         app = self._app

@@ -60,6 +60,8 @@ def _doing(standing: Standing, talk: Talk | None, palette: Palette) -> Text:
             return Text("◐ stopping… esc again kills the agent", palette.warning)
         case "busy":
             return Text.assemble((f"◐ works {_time(standing.seconds)}", palette.accent), (" esc stops", palette.muted))
+        case "idle" if talk is not None and talk.is_unsettled:
+            return Text("‖ held: not in the mode you chose", palette.warning)
         case "idle":
             return Text("● ready", palette.good)
         case _ if talk is not None and talk.session is None and not _has_failed(talk):
@@ -75,7 +77,7 @@ def _has_failed(talk: Talk) -> bool:
 def right_of_status(talk: Talk | None, palette: Palette) -> list[Fact]:
     """What has become of it, and what it costs."""
     facts: list[Fact] = []
-    changed = 0 if talk is None else len(changed_paths(talk.story.calls))
+    changed = 0 if talk is None else len(changed_paths(talk.story))
     if changed:
         told = f"{changed} file{'' if changed == 1 else 's'} changed"
         facts.append(Fact(Text.assemble((told, palette.accent), (" F4 shows  ", palette.muted)), 1))

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal, TypeAlias
+from collections.abc import Callable, MutableMapping
+from typing import Literal, TypeAlias, TypeVar
 
+from accord.apps.console.file_changes import WrittenFiles
+from accord.apps.console.reporting import is_work
 from accord.apps.console.screen.blocks.block import Block
 from accord.apps.console.screen.blocks.messages import AgentMessage, Thought, UserMessage
-from accord.apps.console.screen.blocks.remarks import CompactionBlock, NoticeBlock, TerminalBlock, UnknownBlock
+from accord.apps.console.screen.blocks.remarks import CompactionBlock, NoticeBlock, Remark, TerminalBlock, UnknownBlock
 from accord.apps.console.screen.blocks.tool_calls import ToolCallBlock
 from accord.session.content import Content
-from accord.session.entities import THOUGHT, USER, Plan, Terminal, TerminalItem
+from accord.session.entities import THOUGHT, USER, Plan, Terminal, TerminalItem, ToolCall
 from accord.session.updates import (
     Change,
     CommandsChanged,
     CompactionChanged,
+    CompactionPiece,
     InfoChanged,
     MessageChanged,
     MessageChunk,
@@ -22,17 +25,29 @@ from accord.session.updates import (
     NoticeShown,
     OptionsChanged,
     PlanChanged,
+    PromptChanged,
     StateChanged,
     TerminalChanged,
     TerminalOutput,
     ToolCallChanged,
+    ToolCallPiece,
     UnknownUpdate,
     UsageChanged,
 )
+from accord.session.weight import weigh, weigh_piece
+from accord.session.word import UNSET
 
-__all__ = ["Part", "Story"]
+__all__ = ["MOST_BYTES", "Part", "Story"]
+
+MOST_BYTES = 64 * 1024 * 1024
+_BLOCK = 2048
+"""What a block weighs beside what it shows."""
+_WEIGHED = ("content", "title", "locations", "raw_input", "raw_output")
+_LET_GO = "what came before this is not shown any more, to keep within the memory limit; /export has what is kept of it"
 
 Part: TypeAlias = Literal["block", "plan", "commands", "status"]
+K = TypeVar("K")
+V = TypeVar("V")
 OnChange: TypeAlias = Callable[[Part, Block | None], None]
 
 
@@ -41,10 +56,19 @@ class Story:
 
     def __init__(self, cwd: str, on_change: OnChange) -> None:
         self.blocks: list[Block] = []
+        self.most = MOST_BYTES
+        """What its blocks may weigh; past it the oldest go."""
+        self._weights: dict[int, int] = {}
+        """By the id of a block, what it weighs."""
+        self._weight = 0
         self.plan: Plan | None = None
         self.plan_is_old = False
         """Whether the agent has said nothing of it since the user has asked for something else."""
+        self.is_turn_empty = True
+        """Whether the agent has said, thought and done nothing since the turn began."""
         self.folds_thoughts = True
+        self.written = WrittenFiles()
+        """What was written through us, which no telling of the history takes back."""
         self.cwd = cwd
         self._on_change = on_change
         self._messages: dict[tuple[str, str], UserMessage | AgentMessage] = {}
@@ -60,6 +84,8 @@ class Story:
         """Begin anew: the history will be told again."""
         self.plan = None
         self.blocks.clear()
+        self._weights.clear()
+        self._weight = 0
         self.begin_part()
         self._on_change("block", None)
         self._on_change("plan", None)
@@ -89,6 +115,11 @@ class Story:
         """The tool calls, the oldest first."""
         return [block for block in self.blocks if isinstance(block, ToolCallBlock)]
 
+    def wrote(self, path: str, old_text: str | None, new_text: str) -> None:
+        """A file was written through us."""
+        self.written.add(path, old_text, new_text)
+        self._on_change("status", None)
+
     def ask_about(self, call_id: str | None) -> None:
         """The tool call that the user is asked about now."""
         for block in self._calls.values():
@@ -99,13 +130,15 @@ class Story:
 
     def tell(self, change: Change) -> None:
         """Take in what a session has told."""
+        self.is_turn_empty = self.is_turn_empty and not is_work(change)
         match change:
             case MessageChunk():
                 self._message(change.message.role, change.message.id, [change.content], added=True)
-            case MessageChanged(added=list(added)):
-                self._message(change.message.role, change.message.id, added, added=True)
-            case MessageChanged():
-                self._message(change.message.role, change.message.id, change.message.content, added=False)
+            case MessageChanged(message=message, added=added):
+                content = message.content if added is None else added
+                self._message(message.role, message.id, content, added=added is not None)
+            case PromptChanged():
+                self._prompt(change)
             case ToolCallChanged():
                 self._call(change)
             case TerminalChanged() | TerminalOutput():
@@ -115,16 +148,55 @@ class Story:
             case CompactionChanged():
                 self._compaction(change)
             case NoticeShown():
-                self.add(NoticeBlock(change.notice))
+                notice = NoticeBlock(change.notice)
+                self.add(notice)
+                self._grow(notice, weigh(change.notice))
             case UnknownUpdate():
-                self.add(UnknownBlock(change.patch.tag, change.patch.raw))
+                unknown = UnknownBlock(change.patch.tag, change.patch.raw)
+                self.add(unknown)
+                self._grow(unknown, weigh(change.patch.raw))
             case CommandsChanged():
                 self._on_change("commands", None)
             case StateChanged() | UsageChanged() | InfoChanged() | ModeChanged() | OptionsChanged():
                 self._on_change("status", None)
 
+    def _grow(self, block: Block, weight: int, *, is_all: bool = False) -> None:
+        """So much was put into a block; or, with `is_all`, that is what it weighs now."""
+        before = self._weights.get(id(block), 0)
+        weight = weight + _BLOCK if is_all or not before else before + weight
+        self._weights[id(block)] = weight
+        self._weight += weight - before
+        if self._weight > self.most:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """Drop the oldest blocks until a quarter of the room is free: not one for each that comes."""
+        count = 0
+        for block in self.blocks[:-1]:
+            if self._weight <= self.most * 3 // 4:
+                break
+            self._weight -= self._weights.pop(id(block), 0)
+            count += 1
+        if not count:
+            return
+        gone = {id(block) for block in self.blocks[:count]}
+        calls = {call_id for call_id, block in self._calls.items() if id(block) in gone}
+        for terminal_id, shown_in in list(self._shown_in.items()):
+            shown_in -= calls
+            if not shown_in:
+                del self._shown_in[terminal_id]
+                self._terminals.pop(terminal_id, None)
+        _forget(self._messages, gone)
+        _forget(self._calls, gone)
+        _forget(self._compactions, gone)
+        _forget(self._alone, gone)
+        _forget(self._other_plans, gone)
+        self.blocks[:count] = [Remark(_LET_GO)]
+        self._on_change("block", None)
+
     def begin_turn(self) -> None:
         """Something else begins: a plan that is done goes, and one that is not takes less room."""
+        self.is_turn_empty = True
         if self.plan is None:
             return
         if all(entry.status == "completed" for entry in self.plan.entries):
@@ -134,6 +206,8 @@ class Story:
 
     def _message(self, role: str, message_id: str, content: list[Content], *, added: bool) -> None:
         block = self._messages.get((role, message_id))
+        if block is not None and added and self._weights.get(id(block), 0) > self.most // 4:
+            block = None  # one that grows without end goes on in another, so that its beginning can be let go
         if block is None:
             block = self._messages[role, message_id] = _message_block(role)
             if isinstance(block, Thought):
@@ -144,6 +218,22 @@ class Story:
                 block.append(each)
         else:
             block.replace(content)
+        self._grow(block, sum(weigh_piece(each) for each in content), is_all=not added)
+        self._on_change("block", block)
+
+    def _prompt(self, change: PromptChanged) -> None:
+        """What became of a prompt: it has another id or place, or was not accepted."""
+        message = change.message
+        block = self._messages.pop((USER, change.former_id), None)
+        if not isinstance(block, UserMessage):
+            return
+        if self._messages.setdefault((USER, message.id), block) is not block:
+            self.blocks.remove(block)  # the agent has told it in other words, which stay
+            self._weight -= self._weights.pop(id(block), 0)
+        elif change.patch.goes_last and self.blocks[-1] is not block:
+            self.blocks.remove(block)
+            self.blocks.append(block)
+        block.mark(not_accepted=message.not_accepted)
         self._on_change("block", block)
 
     def _call(self, change: ToolCallChanged) -> None:
@@ -153,24 +243,43 @@ class Story:
             block = self._calls[call.id] = ToolCallBlock(call, self.cwd, self._terminals.get)
             self.blocks.append(block)
         else:
-            block.show(call)
+            block.show(call, change.patch)
         for item in call.content:
             if isinstance(item, TerminalItem):
                 self._shown_in.setdefault(item.terminal_id, set()).add(call.id)
                 if alone := self._alone.pop(item.terminal_id, None):
                     self.blocks.remove(alone)
+                    self._weight -= self._weights.pop(id(alone), 0)
+        patch = change.patch
+        if isinstance(patch, ToolCallPiece):
+            self._grow(block, weigh_piece(patch.item))
+        elif id(block) not in self._weights or any(getattr(patch, name) is not UNSET for name in _WEIGHED):
+            content = sum(weigh_piece(item) for item in call.content) + self._output_of(call)
+            now = set(map(id, call.content))
+            content += sum(weigh_piece(diff) for diff in block.shown if id(diff) not in now)
+            details = sum(weigh(getattr(call, name)) for name in _WEIGHED[1:]) + len(call.id)
+            self._grow(block, content + details, is_all=True)
         self._on_change("block", block)
 
+    def _output_of(self, call: ToolCall) -> int:
+        """The weight of what it shows in terminals."""
+        shown = [self._terminals.get(item.terminal_id) for item in call.content if isinstance(item, TerminalItem)]
+        return sum(len(terminal.output) for terminal in shown if terminal is not None)
+
     def _terminal(self, terminal: Terminal) -> None:
+        before = self._terminals.get(terminal.id)
+        growth = len(terminal.output) - (0 if before is None else len(before.output))
         self._terminals[terminal.id] = terminal
         calls = self._shown_in.get(terminal.id)
         if calls is None:
             self._show_alone(terminal)
             return
         for call_id in calls:
-            block = self._calls[call_id]
-            block.touch()
-            self._on_change("block", block)
+            block = self._calls.get(call_id)
+            if block is not None:
+                block.touch()
+                self._grow(block, growth)
+                self._on_change("block", block)
 
     def _show_alone(self, terminal: Terminal) -> None:
         block = self._alone.get(terminal.id)
@@ -179,6 +288,7 @@ class Story:
             self.blocks.append(block)
         else:
             block.show(terminal)
+        self._grow(block, len(terminal.output), is_all=True)
         self._on_change("block", block)
 
     def _plan(self, plan: Plan) -> None:
@@ -192,6 +302,7 @@ class Story:
             self.blocks.append(block)
         else:
             block.show(plan.type, plan.raw)
+        self._grow(block, weigh(plan.raw), is_all=True)
         self._on_change("block", block)
 
     def _compaction(self, change: CompactionChanged) -> None:
@@ -202,6 +313,11 @@ class Story:
             self.blocks.append(block)
         else:
             block.show(compaction)
+        patch = change.patch
+        if isinstance(patch, CompactionPiece):
+            self._grow(block, weigh_piece(patch.content))
+        else:
+            self._grow(block, sum(weigh_piece(each) for each in compaction.summary), is_all=True)
         self._on_change("block", block)
 
 
@@ -209,3 +325,8 @@ def _message_block(role: str) -> UserMessage | AgentMessage:
     if role == USER:
         return UserMessage()
     return Thought() if role == THOUGHT else AgentMessage()
+
+
+def _forget(table: MutableMapping[K, V], gone: set[int]) -> None:
+    for key in [key for key, block in table.items() if id(block) in gone]:
+        del table[key]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from accord.apps.console.screen.blocks.welcome import Welcome
 from accord.apps.console.screen.mentions import content_of
 from accord.apps.console.screen.talk import Talk
+from accord.apps.console.session_settings import SessionSettings
 from accord.session.content import Content
 
 if TYPE_CHECKING:
@@ -27,8 +28,11 @@ class Tabs:
 
     def _new(self, cwd: str | None = None) -> Talk:
         app = self._app
-        talk = Talk(cwd or str(app.opening.cwd), app.talk_changed, self._compose, self._sent)
-        talk.story.blocks.append(Welcome(app.opening.shown_name, talk.cwd))
+        # A new one is held in what the one on the screen is held in.
+        is_first = not self.talks
+        settings = SessionSettings(app.opening.mode, app.opening.model) if is_first else self.current.settings.copy()
+        talk = Talk(cwd or str(app.opening.cwd), app.talk_changed, self._compose, self._sent, settings)
+        talk.story.blocks.append(Welcome(app.agent.shown_name, talk.cwd))
         self.talks.append(talk)
         return talk
 
@@ -64,7 +68,7 @@ class Tabs:
         talk.cwd = cwd
         blocks = talk.story.blocks
         if blocks and isinstance(blocks[0], Welcome):
-            blocks[0] = Welcome(self._app.opening.shown_name, cwd)
+            blocks[0] = Welcome(self._app.agent.shown_name, cwd)
             self._app.talk_changed(talk, "block", None)
 
     def say_where(self, talk: Talk) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Literal, TypeAlias
 
 from accord.apps.console.records import Recording
+from accord.apps.console.reporting import EMPTY, LATE_SECONDS
 from accord.apps.console.screen.asking import Asking
 from accord.apps.console.screen.blocks.block import Block
 from accord.apps.console.screen.blocks.messages import UserMessage
@@ -19,10 +20,14 @@ from accord.apps.console.screen.blocks.remarks import Failure, Remark
 from accord.apps.console.screen.failing import failure_of
 from accord.apps.console.screen.pacing import Pace, portions
 from accord.apps.console.screen.story import Part, Story
+from accord.apps.console.session_settings import SessionSettings
+from accord.client.delivering import Update
 from accord.client.reply import Reply
 from accord.client.session import Session
-from accord.errors import AccordError, ConnectionClosed
+from accord.errors import AccordError, ConnectionClosed, Fenced
 from accord.session.content import Content
+from accord.session.entities import USER
+from accord.session.updates import MessageChanged, MessageChunk, PlanChanged, ToolCallChanged
 
 __all__ = ["Compose", "Heard", "State", "Talk"]
 
@@ -46,7 +51,11 @@ class Talk:
         on_change: Callable[[Talk, Heard, Block | None], None],
         compose: Compose,
         on_sent: Callable[[Talk, str], None],
+        settings: SessionSettings | None = None,
     ) -> None:
+        self.settings = settings or SessionSettings()
+        self.is_unsettled = False
+        """The agent does not take the mode or an option that was chosen: nothing is sent until the user decides."""
         self.session: Session | None = None
         self.session_id: str | None = None
         self.draft = ""
@@ -60,6 +69,8 @@ class Talk:
         self.is_stopping = False
         self.is_cut_off = False
         """The connection ended in the middle of a turn."""
+        self.is_behind = False
+        """Another process has gone on with the session: what was said there is not in the story."""
         self.busy_since: float | None = None
         self.has_news = False
         """Something happened here while another talk was on the screen."""
@@ -71,6 +82,10 @@ class Talk:
         self._composing: asyncio.Task[list[Content]] | None = None
         self.recording: Recording | None = None
         self._is_killed = False
+        self._retold: Session | None = None
+        """The session whose history is shown."""
+        self._is_resumed = False
+        """Something else is shown in place of the history, which the agent need not tell."""
         self._reading: asyncio.Task[None] | None = None
         self._keeping: asyncio.Task[None] | None = None
 
@@ -86,7 +101,8 @@ class Talk:
     @property
     def title(self) -> str:
         told = None if self.session is None else self.session.transcript.info.title
-        asked = next((block.plain() for block in self.story.blocks if isinstance(block, UserMessage)), "")
+        prompts = [block for block in self.story.blocks if isinstance(block, UserMessage)]
+        asked = next((block.plain() for block in prompts if not block.not_accepted), "")
         return told or asked or "new session"
 
     @property
@@ -108,6 +124,11 @@ class Talk:
         return session.is_busy or self._reading is not None or session.transcript.state.state != "idle"
 
     @property
+    def _waits(self) -> bool:
+        """Nothing is sent before the user has done something about it."""
+        return self.is_held or self.is_unsettled or self.is_behind
+
+    @property
     def state(self) -> State:
         """In one word, for a tab."""
         if not self.is_open:
@@ -121,10 +142,22 @@ class Talk:
     def opened(self, session: Session) -> None:
         """The session is there: send what has waited for it."""
         self.session, self.session_id = session, session.id
-        self.is_stopping = self.is_cut_off = self._is_killed = False
+        self.is_stopping = self.is_cut_off = self.is_behind = self._is_killed = False
         self._tell("status")
         self._tell("commands")
         self.send_next()
+
+    def taken_up(self, *, with_history: bool) -> None:
+        """Its session is being loaded, or resumed."""
+        self._retold, self._is_resumed = None, not with_history
+
+    def heard(self, update: Update) -> None:
+        """What the session tells while no prompt runs."""
+        if update.replayed and update.session is not self._retold and not (self._is_resumed and not _is_asked(update)):
+            if self._retold is not None or self._is_resumed:
+                self.story.clear()  # FN-96, FN-60: told from the beginning once more, or with a resume
+            self._retold, self._is_resumed = update.session, False
+        self.story.tell(update.change)
 
     def send(self, text: str) -> None:
         """Send it, or put it behind what waits."""
@@ -134,7 +167,7 @@ class Talk:
         self.send_next()
 
     def send_next(self) -> None:
-        if self.queue and self.is_open and not self.is_busy and not self.is_held:
+        if self.queue and self.is_open and not self.is_busy and not self._waits:
             text = self.queue.pop(0)
             self.is_stopping = False
             self._tell("queue")
@@ -143,7 +176,10 @@ class Talk:
             self._tell("status")
 
     async def send_now(self, text: str) -> None:
-        """Before everything that waits; what runs is stopped for it."""
+        """Before everything that waits; what runs is stopped for it. Also in a mode that was not chosen: it is a command."""
+        if self.is_unsettled and self.session is not None:
+            self.settings.take_what_there_is(self.session)
+            self.settled()
         self.queue.insert(0, text)
         self._tell("queue")
         self.is_held = False
@@ -189,6 +225,19 @@ class Talk:
         if self._keeping is not None:
             await asyncio.wait((self._keeping,))
 
+    def unsettled(self, failure: Failure) -> None:
+        """The agent does not take what was chosen."""
+        self.is_unsettled = True
+        self.fail(failure)
+        self._tell("queue")
+
+    def settled(self) -> None:
+        """What was chosen last is in force. What waits does so until something is sent: the user may not be done yet."""
+        if self.is_unsettled:
+            self.is_unsettled, self.is_held = False, bool(self.queue)
+            self._tell("queue")
+            self._tell("status")
+
     def closed(self) -> None:
         """The connection is gone; what waits stays."""
         self.is_stopping = False
@@ -206,11 +255,14 @@ class Talk:
             self._on_sent(self, text)
             reply = await session.prompt(content)
             await self._read(reply)
+            if self.story.is_turn_empty and session.connection.dialect.answer_ends_turn:
+                await asyncio.sleep(LATE_SECONDS)
             self._over(reply)
         except ConnectionClosed:
             self.is_cut_off = True  # told once for all sessions, by whoever watches the connection
         except AccordError as error:
             self.fail(failure_of(error))  # FN-94: shown as what it is, and the session lives
+            self.is_behind = self.is_behind or isinstance(error, Fenced)
         except Exception as error:  # ours, but the session must not end by it
             log.exception("an exchange failed")
             self.fail(failure_of(error))
@@ -239,8 +291,8 @@ class Talk:
         try:
             async for change in reply:
                 for portion in portions(change):
-                    if self._is_killed:
-                        has_more = True
+                    if self._is_killed and not isinstance(portion, ToolCallChanged | PlanChanged):
+                        has_more = True  # how a call or a plan stands is short, and nothing must be left open
                         break
                     self.story.tell(portion)
                     await pace.keep(portion)
@@ -256,6 +308,8 @@ class Talk:
             self.say("the agent refused to go on; this turn is not part of the conversation")
         elif reason not in ("end_turn", None):
             self.say(f"the agent stopped: {reason}")
+        elif reason == "end_turn" and self.story.is_turn_empty:
+            self.say(EMPTY)  # FN-106
 
     def _story_changed(self, part: Part, block: Block | None) -> None:
         if part == "status" and not self.is_busy:
@@ -266,3 +320,9 @@ class Talk:
 
     def _tell(self, what: Heard) -> None:
         self._on_change(self, what, None)
+
+
+def _is_asked(update: Update) -> bool:
+    """Whether it is something that the user said, which a history begins with."""
+    change = update.change
+    return isinstance(change, MessageChunk | MessageChanged) and change.message.role == USER

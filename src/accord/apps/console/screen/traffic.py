@@ -8,6 +8,8 @@ from typing import Literal
 
 import msgspec
 
+from accord.errors.texts import output_text
+
 __all__ = ["Entry", "Traffic"]
 
 _MOST_ENTRIES = 5000
@@ -72,8 +74,8 @@ class Traffic:
     def last_stderr(self) -> str:
         """The last line that the agent wrote there."""
         for entry in reversed(self.entries):
-            if entry.kind == "stderr" and entry.data.strip():
-                return entry.data.decode("utf-8", "replace").strip().rpartition("\n")[2]
+            if entry.kind == "stderr" and (text := output_text(entry.data.decode("utf-8", "replace")).strip()):
+                return text.rpartition("\n")[2]
         return ""
 
     def _add(self, kind: Literal["sent", "received", "stderr"], data: bytes) -> None:

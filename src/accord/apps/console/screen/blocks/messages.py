@@ -47,7 +47,13 @@ class UserMessage(Block):
 
     def __init__(self) -> None:
         super().__init__()
+        self.not_accepted = False
         self._content: list[Content] = []
+
+    def mark(self, *, not_accepted: bool) -> None:
+        """Say whether the agent did not take it."""
+        self.not_accepted = not_accepted
+        self.touch()
 
     def replace(self, content: Iterable[Content]) -> None:
         self._content = list(content)
@@ -71,7 +77,8 @@ class UserMessage(Block):
     def compose(self, ink: Ink) -> Sequence[Part]:
         parts = GrowingLines(_wrapped, _barred, visible(self._text)).parts
         others = visible(self._others)
-        return [*parts, *GrowingLines(_wrapped_muted, _barred, others).parts]
+        parts = [*parts, *GrowingLines(_wrapped_muted, _barred, others).parts]
+        return [*parts, Part(_barred(_not_accepted), 1)] if self.not_accepted else parts
 
 
 def _wrapped(text: str, ink: Ink) -> list[Strip]:
@@ -80,6 +87,10 @@ def _wrapped(text: str, ink: Ink) -> list[Strip]:
 
 def _wrapped_muted(text: str, ink: Ink) -> list[Strip]:
     return ink.wrapped(RichText(text, ink.palette.muted))
+
+
+def _not_accepted(ink: Ink) -> list[Strip]:
+    return ink.wrapped(RichText("not accepted", ink.palette.warning))
 
 
 def _barred(draw: Draw) -> Draw:

@@ -10,8 +10,9 @@ from rich.style import Style
 from rich.text import Text
 from textual.strip import Strip
 
-from accord.apps.console.given import command_of, untold_input
-from accord.apps.console.sanitising import one_line, visible
+from accord.apps.console.file_changes import diffs_shown, short_path
+from accord.apps.console.given import command_lines, command_of, is_patch_of, untold_action, untold_input
+from accord.apps.console.sanitising import exact_line, one_line, visible
 from accord.apps.console.screen.blocks.block import INDENT, Block, indented
 from accord.apps.console.screen.blocks.messages import shown
 from accord.apps.console.screen.drawing.diffs import FileDiff, file_diffs
@@ -19,11 +20,11 @@ from accord.apps.console.screen.drawing.drawn_diffs import diff_parts, draw_diff
 from accord.apps.console.screen.drawing.ink import Ink, Palette
 from accord.apps.console.screen.drawing.inputs import any_tells, command_parts, open_value
 from accord.apps.console.screen.drawing.parts import Draw, Frame, Part, first_lines, unframed
-from accord.apps.console.screen.drawing.places import short_path
 from accord.apps.console.screen.drawing.streaming import StreamedMarkdown
 from accord.apps.console.screen.drawing.terminals import draw_terminal, exit_text, terminal_parts
 from accord.session.content import Text as TextContent
 from accord.session.entities import ContentItem, Diff, Terminal, TerminalItem, ToolCall
+from accord.session.updates import ToolCallPatch, ToolCallPiece
 
 __all__ = ["ICONS", "ToolCallBlock"]
 
@@ -45,9 +46,11 @@ _WITHIN = INDENT + 4
 FindTerminal = Callable[[str], Terminal | None]
 
 
-def status_mark(status: str, palette: Palette) -> tuple[str, Style]:
+def status_mark(call: ToolCall, palette: Palette) -> tuple[str, Style]:
     """One sign for how far it is."""
-    match status:
+    if call.ended_without_result:
+        return "∅", palette.muted
+    match call.status:
         case "completed":
             return "✓", palette.good
         case "failed":
@@ -72,12 +75,15 @@ class ToolCallBlock(Block):
         self.call = call
         self.is_asked_about = False
         """Whether the permission bar shows it in full, so that a preview would only say it twice."""
+        self.shown: list[Diff] = [item for item in call.content if isinstance(item, Diff)]
+        """The diffs that it has, and those that it had until later content left them out. FN-105"""
         self._cwd = cwd
         self._terminal = terminal
         self._diffs: tuple[object, list[FileDiff]] | None = None
 
-    def show(self, call: ToolCall) -> None:
+    def show(self, call: ToolCall, patch: ToolCallPatch | ToolCallPiece) -> None:
         self.call = call
+        self.shown = diffs_shown(self.shown, patch)
         self.touch()
 
     @property
@@ -113,7 +119,7 @@ class ToolCallBlock(Block):
 
     def _header(self, ink: Ink) -> Strip:
         palette, call = ink.palette, self.call
-        mark, style = status_mark(call.status, palette)
+        mark, style = status_mark(call, palette)
         title = one_line(call.title or call.name or call.id)
         left = Text.assemble(
             (f"{mark} ", style), (f"{ICONS.get(call.kind, '•')} ", palette.muted), (title, palette.text)
@@ -129,10 +135,14 @@ class ToolCallBlock(Block):
 
     def _facts(self, title: str, palette: Palette) -> Text:
         facts = [] if self.call.status in _STATUSES else [Text(one_line(self.call.status, 40), palette.muted)]
+        if self.call.ended_without_result:
+            facts = [Text("ended without a result", palette.muted)]
         places = [
             f"{short_path(place.path, self._cwd)}{'' if place.line is None else f':{place.line}'}"
             for place in self.call.locations
         ]
+        known = {place.path for place in self.call.locations}
+        places += [short_path(diff.path, self._cwd) for diff in self.diffs if diff.path not in known]
         untold = [place for place in places if place.partition(":")[0] not in title]
         if untold:
             more = f" +{len(untold) - 1}" if len(untold) > 1 else ""
@@ -146,6 +156,7 @@ class ToolCallBlock(Block):
         strips: list[Strip] = []
         if self.is_asked_about:
             return strips
+        strips += self._command(ink)
         for diff in self.diffs:
             if len(self.diffs) > 1:
                 strips += _file_lines(diff, self._cwd, ink)
@@ -159,6 +170,19 @@ class ToolCallBlock(Block):
         if self.call.status == "failed" and not strips:
             strips += first_lines(self._texts(), ink, _PREVIEW_FAILURE)
         return strips
+
+    def _command(self, ink: Ink) -> list[Strip]:
+        """What it runs, in a line, unless the title or a terminal that is shown below tells that."""
+        call = self.call
+        told = untold_action(call, call.title or call.name or call.id, self._cwd)[0]
+        if command_of(call.raw_input) is None:
+            commands = [each.command for each in self.terminals if each.command and each.exit is not None]
+            told = next((each for each in commands if one_line(each) not in one_line(call.title or "")), None)
+        is_below = any(each.exit is None and each.command in command_lines(call.raw_input) for each in self.terminals)
+        if told is None or is_below:
+            return []
+        line = Text.assemble(("$ ", ink.palette.accent), (exact_line(told, 500), ink.palette.muted))
+        return [ink.clipped(line)]
 
     def _body(self, ink: Ink) -> list[Part]:
         call, cwd = self.call, self._cwd
@@ -189,6 +213,7 @@ class ToolCallBlock(Block):
             paths=[*in_diffs, *(place.path for place in call.locations)],
             texts=[call.title or "", *(shown(item.content) for item in call.content if isinstance(item, ContentItem))],
             is_in_diffs=partial(any_tells, self.diffs),
+            is_patch=partial(is_patch_of, call.content, self._cwd),
         )
         parts = [] if command is None or is_told else command_parts(command, _inside)
         return [*parts, *open_value("input", untold, _inside)]
@@ -197,7 +222,7 @@ class ToolCallBlock(Block):
         return [
             ink.clipped(
                 Text(
-                    one_line(short_path(place.path, self._cwd)) + ("" if place.line is None else f":{place.line}"),
+                    exact_line(short_path(place.path, self._cwd)) + ("" if place.line is None else f":{place.line}"),
                     ink.palette.muted,
                 )
             )
@@ -210,7 +235,7 @@ class ToolCallBlock(Block):
             if isinstance(item, ContentItem):
                 parts += StreamedMarkdown(visible(shown(item.content)), frame).parts
             elif not isinstance(item, Diff | TerminalItem):
-                parts += open_value(one_line(item.tag), item.raw, frame)
+                parts += open_value(item.tag, item.raw, frame)
         return parts
 
 

@@ -8,10 +8,10 @@ from rich.style import Style
 from rich.text import Text
 from textual.strip import Strip
 
+from accord.apps.console.file_changes import short_path
 from accord.apps.console.sanitising import one_line
 from accord.apps.console.screen.blocks.block import Block, indented
 from accord.apps.console.screen.drawing.ink import Ink
-from accord.apps.console.screen.drawing.places import short_path
 
 __all__ = ["EXAMPLES", "Welcome"]
 
@@ -38,11 +38,12 @@ class Welcome(Block):
         self._agent = ""
         self._choices: list[tuple[str, str]] = []
 
-    def show(self, agent: str, choices: Sequence[tuple[str, str]]) -> bool:
+    def show(self, name: str, agent: str, choices: Sequence[tuple[str, str]]) -> bool:
         """Who it is, and the mode and model in force, each with what the agent says of it. Whether that is news."""
-        is_news = (agent, list(choices)) != (self._agent, self._choices)
+        agent = agent.removeprefix(f"{name} ")
+        is_news = (name, agent, list(choices)) != (self._name, self._agent, self._choices)
         if is_news:
-            self._agent, self._choices = agent, list(choices)
+            self._name, self._agent, self._choices = name, agent, list(choices)
             self.touch()
         return is_news
 

@@ -9,18 +9,25 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from accord.apps.console.given import kind_of_file
 from accord.apps.console.screen.drawing.pairing import partners
 from accord.session.diffs import read_git_patch
 from accord.session.entities import Diff, FileChange, ToolCallItem
 from accord.session.matching import LineMatcher
 
-__all__ = ["FileDiff", "Hunk", "Line", "Sign", "file_diffs", "word_changes"]
+__all__ = ["FileDiff", "Hunk", "Line", "Sign", "file_diffs", "untold_patch", "word_changes"]
 
 Sign: TypeAlias = Literal[" ", "-", "+"]
 Span: TypeAlias = tuple[int, int]
 
 CONTEXT = 3
 _HUNK = re.compile(r"@@ -(\d{1,9})(?:,\d{1,9})? \+(\d{1,9})(?:,\d{1,9})? @@")
+_TELLS_NO_MORE = re.compile(
+    r"[ +-]|diff --git |index [0-9a-f.]+(?: 100(?:644|755))?$|@@ |\\ No newline|(?:new|deleted) file mode 100644$"
+    r"|similarity index |rename (?:from|to) |copy (?:from|to) |\r?$"
+)
+"""A line of a patch of which hunks and the names of files show all: it changes no mode, and is no binary data."""
+_ELSEWHERE = re.compile(r"(?m)^(?:rename|copy) (?:from|to) (.*)")
 _WORDS = re.compile(r"\w+|\s+|.")
 _LONGEST_WORDED = 400
 _MOST_COMPARED = 1000
@@ -70,6 +77,8 @@ class FileDiff(msgspec.Struct):
     operation: str
     hunks: list[Hunk]
     old_path: str | None = None
+    kind: str = ""
+    """Of the file, if it is not just text."""
 
     @property
     def added(self) -> int:
@@ -85,6 +94,26 @@ def file_diffs(items: Iterable[ToolCallItem]) -> list[FileDiff]:
     return [diff for item in items if isinstance(item, Diff) for diff in _files(item)]
 
 
+def untold_patch(diff: Diff) -> str | None:
+    """A patch of which the files' hunks would not show everything; None if there is none."""
+    if diff.patch is None:
+        return None
+    lines = diff.patch.text.split("\n")
+    told = [line for file in _files(diff) for hunk in file.hunks for line in hunk.lines]
+    said = [line for line in lines if line[:1] in ("+", "-") and line[:4] not in ("+++ ", "--- ")]
+    are_lines_told = sorted(said) == sorted(f"{line.sign}{line.text}" for line in told if line.sign != " ")
+    is_told = are_lines_told and all(map(_TELLS_NO_MORE.match, lines)) and _are_files_told(diff, diff.patch.text)
+    return None if is_told else diff.patch.text
+
+
+def _are_files_told(diff: Diff, patch: str) -> bool:
+    """Whether each file of a patch is among the changes, also as what it is moved or copied from."""
+    names = [name for change in diff.changes for name in (change.path, change.old_path) if name is not None]
+    said = [name for file in read_git_patch(patch) for name in (file.path, file.old_path) if name is not None]
+    said += _ELSEWHERE.findall(patch)
+    return all(any(name == each or name.endswith(f"/{each}") for name in names) for each in said)
+
+
 def _files(diff: Diff) -> Iterator[FileDiff]:
     sections = {} if diff.patch is None else _sections(diff.patch.text)
     for change in diff.changes:
@@ -93,6 +122,7 @@ def _files(diff: Diff) -> Iterator[FileDiff]:
             operation=change.operation,
             hunks=_hunks(change, _section_of(change.path, sections)),
             old_path=change.old_path,
+            kind=kind_of_file(change),
         )
 
 

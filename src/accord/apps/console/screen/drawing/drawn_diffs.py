@@ -12,24 +12,25 @@ from rich.style import Style
 from rich.text import Text
 from textual.strip import Strip
 
-from accord.apps.console.sanitising import one_line, visible
+from accord.apps.console.file_changes import short_path
+from accord.apps.console.sanitising import exact, exact_line
 from accord.apps.console.screen.drawing.code import coloured_lines, language_of
 from accord.apps.console.screen.drawing.diffs import FileDiff, Hunk, Line, Sign
 from accord.apps.console.screen.drawing.ink import Ink, Palette, folded
 from accord.apps.console.screen.drawing.parts import PART_LINES, Frame, Part, first_lines, unframed
-from accord.apps.console.screen.drawing.places import short_path
+from accord.local.letters import most_cells
 
-__all__ = ["SIDE_BY_SIDE", "diff_parts", "draw_diff", "figures", "file_heading"]
+__all__ = ["LONGEST_LINE", "SIDE_BY_SIDE", "diff_parts", "draw_diff", "figures", "file_heading"]
 
+_TAB = "    "
 Pair: TypeAlias = tuple[Line | None, Line | None]
 
 SIDE_BY_SIDE = 140
 """From this width on, old and new stand beside each other."""
 
 MINUS = "\u2212"
-_COLOURED, _LONGEST_LINE = 2000, 50_000
+_COLOURED, LONGEST_LINE = 2000, 50_000
 """So many letters of a line have colours; what goes beyond the second is left out, and said to be."""
-_LONGEST_PATH = 4096
 
 
 def figures(added: int, removed: int, palette: Palette) -> Text:
@@ -39,10 +40,11 @@ def figures(added: int, removed: int, palette: Palette) -> Text:
 
 def file_heading(diff: FileDiff, cwd: str, palette: Palette) -> Text:
     """Which file it is, where it comes from if it is moved, and what becomes of it."""
-    moved = "" if diff.old_path is None else f"{one_line(short_path(diff.old_path, cwd), _LONGEST_PATH)} → "
-    name = Text(f"{moved}{one_line(short_path(diff.path, cwd), _LONGEST_PATH)}  ", palette.heading)
-    what = "" if diff.operation == "modify" else f"  {one_line(diff.operation)}"
-    return name.append_text(figures(diff.added, diff.removed, palette)).append(what, palette.muted)
+    moved = "" if diff.old_path is None else f"{exact_line(short_path(diff.old_path, cwd))} → "
+    name = Text(f"{moved}{exact_line(short_path(diff.path, cwd))}  ", palette.heading)
+    what = " ".join(filter(None, ["" if diff.operation == "modify" else diff.operation, diff.kind]))
+    figured = name.append_text(figures(diff.added, diff.removed, palette))
+    return figured.append(f"  {exact_line(what)}" if what else "", palette.muted)
 
 
 def draw_diff(diff: FileDiff, ink: Ink, *, most: int) -> list[Strip]:
@@ -65,7 +67,7 @@ def diff_parts(diff: FileDiff, width: int, frame: Frame = unframed, lines_each: 
             page = rows[start : start + lines_each]
             yield Part(frame(partial(_rows, hunk, page, diff.path, digits)), len(page))
     if not diff.hunks:
-        yield Part(frame(partial(_nothing, one_line(diff.operation))))
+        yield Part(frame(partial(_nothing, exact_line(diff.operation))))
 
 
 def _gap(digits: int, ink: Ink) -> list[Strip]:
@@ -73,7 +75,7 @@ def _gap(digits: int, ink: Ink) -> list[Strip]:
 
 
 def _nothing(operation: str, ink: Ink) -> list[Strip]:
-    return [ink.clipped(Text(f"  {operation}, contents not shown", ink.palette.muted))]
+    return ink.folded(Text(f"  {operation}, contents not shown", ink.palette.muted))
 
 
 def _rows_of(hunk: Hunk, width: int) -> Sequence[Line] | Sequence[Pair]:
@@ -142,7 +144,7 @@ def _drawn(line: Line, text: Text, width: int, digits: int, ink: Ink, *, on_left
     count = line.old_number if on_left and line.sign == " " else line.number
     ground = {"+": palette.added, "-": palette.removed}.get(line.sign, Style())
     mark = {"+": palette.good, "-": palette.bad}.get(line.sign, palette.faint)
-    for place, part in enumerate(folded(text, width - digits - 4)):
+    for place, part in enumerate(folded(text, width - digits - 4, most_cells)):
         number = f" {count:>{digits}} " if place == 0 else " " * (digits + 2)
         sign = line.sign if place == 0 else " "
         strip = ink.strip(part).extend_cell_length(width - digits - 4)
@@ -153,7 +155,7 @@ def _drawn(line: Line, text: Text, width: int, digits: int, ink: Ink, *, on_left
 
 def _coloured(lines: Sequence[Line], path: str, palette: Palette) -> list[Text]:
     """The lines' texts with the colours of their language and the changed words marked."""
-    cleaned = [visible(line.text[:_COLOURED]).replace("\t", "    ") for line in lines]
+    cleaned = [exact(line.text[:_COLOURED], tab=_TAB) for line in lines]
     texts = [Text(text, no_wrap=True) for text in cleaned]
     # Where there is no ground to tell them apart, a changed line has the colour of its sign, and no other.
     signs: tuple[tuple[Sign, ...], ...] = ((" ", "+"), ("-",)) if palette.grounds else ((" ",),)
@@ -164,9 +166,9 @@ def _coloured(lines: Sequence[Line], path: str, palette: Palette) -> list[Text]:
         if len(text) == len(line.text):  # nothing was put in another thing's place, so the words are where they were
             for start, end in line.words:
                 text.stylize(word, start, end)
-        text.append(visible(line.text[_COLOURED:_LONGEST_LINE]).replace("\t", "    "))
-        if len(line.text) > _LONGEST_LINE:
-            text.append(f" … {len(line.text) - _LONGEST_LINE} more letters", palette.warning)
+        text.append(exact(line.text[_COLOURED:LONGEST_LINE], tab=_TAB))
+        if len(line.text) > LONGEST_LINE:
+            text.append(f" … {len(line.text) - LONGEST_LINE} more letters", palette.warning)
     return texts
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
+from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.segment import Segment
 from rich.style import Style
@@ -14,6 +15,7 @@ from textual.color import Color
 from textual.strip import Strip
 
 from accord.apps.console.screen.drawing.contrast import readable_on
+from accord.local.letters import most_cells
 
 __all__ = ["Ink", "Palette", "beside", "folded", "palette_of"]
 
@@ -160,9 +162,15 @@ class Ink:
         lines = text.wrap(_CONSOLE, self.width, overflow="fold", tab_size=4)
         return [self.strip(line) for line in lines]
 
+    def exact_lines(self, text: Text) -> list[Text]:
+        """Whole words where they fit in any terminal, else as `folded`: of an exact text, each line is in view."""
+        if most_cells(text.plain) != text.cell_len:
+            return folded(text, self.width, most_cells)
+        return list(text.wrap(_CONSOLE, self.width, overflow="fold", tab_size=4))
+
     def folded(self, text: Text) -> list[Strip]:
-        """Every character in its place, as code wants it."""
-        return [self.strip(line) for line in folded(text, self.width)]
+        """Every character in its place, as code wants it; an exact text is in view in any terminal, up to its end."""
+        return [self.strip(line) for line in folded(text, self.width, most_cells)]
 
     def clipped(self, text: Text) -> Strip:
         """One line, cut with an ellipsis."""
@@ -185,14 +193,14 @@ class Ink:
         return [Strip(line) for line in _CONSOLE.render_lines(renderable, options, pad=False)]
 
 
-def folded(text: Text, width: int) -> list[Text]:
+def folded(text: Text, width: int, measure: Callable[[str], int] = cell_len) -> list[Text]:
     """The text cut into lines of at most so many cells."""
-    if text.cell_len <= width:
+    if measure(text.plain) <= width:
         return [text]
     cuts: list[int] = []
     cells = 0
     for place, letter in enumerate(text.plain):
-        size = Text(letter).cell_len if not letter.isascii() else 1
+        size = measure(letter) if not letter.isascii() else 1
         if cells + size > width:
             cuts.append(place)
             cells = 0

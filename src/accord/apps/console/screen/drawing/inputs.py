@@ -10,13 +10,13 @@ from rich.text import Text
 from textual.strip import Strip
 
 from accord.apps.console.given import tells, value_text
-from accord.apps.console.sanitising import visible
+from accord.apps.console.sanitising import exact, exact_line
 from accord.apps.console.screen.drawing.diffs import FileDiff, Sign
 from accord.apps.console.screen.drawing.growing import GrowingLines
 from accord.apps.console.screen.drawing.ink import Ink
 from accord.apps.console.screen.drawing.parts import Frame, Part, unframed
 
-__all__ = ["any_tells", "command_parts", "named_parts", "open_value"]
+__all__ = ["any_tells", "command_parts", "named_parts", "open_value", "text_parts"]
 
 
 def any_tells(diffs: Sequence[FileDiff], text: str) -> bool:
@@ -36,13 +36,18 @@ def named_parts(name: str, text: str) -> list[Part]:
     return list(GrowingLines(_lines, text=_hanging(f"{name}: ", text)).parts)
 
 
+def text_parts(text: str) -> list[Part]:
+    """What the agent says about it, as it wrote it: of Markdown that is drawn, not everything is seen."""
+    return list(GrowingLines(_words, text=exact(text, tab="    ")).parts)
+
+
 def command_parts(command: str, frame: Frame = unframed) -> list[Part]:
     """The line as it would run."""
     return list(GrowingLines(_command_lines, frame, _hanging("$ ", command)).parts)
 
 
 def _hanging(sign: str, text: str) -> str:
-    return sign + visible(text).replace("\n", "\n" + " " * len(sign))
+    return sign + exact(text).replace("\n", "\n" + " " * len(sign))
 
 
 def _sides(diff: FileDiff, sign: Sign) -> list[str]:
@@ -50,11 +55,16 @@ def _sides(diff: FileDiff, sign: Sign) -> list[str]:
 
 
 def _name(name: str, ink: Ink) -> list[Strip]:
-    return [ink.strip(Text(f"{name}:", ink.palette.faint))]
+    return ink.folded(Text(f"{exact_line(name)}:", ink.palette.muted))
 
 
 def _lines(text: str, ink: Ink) -> list[Strip]:
     return [strip for line in text.split("\n") for strip in ink.folded(Text(line, ink.palette.muted))]
+
+
+def _words(text: str, ink: Ink) -> list[Strip]:
+    lines = [Text(line, ink.palette.text) for line in text.split("\n")]
+    return [ink.strip(part) for line in lines for part in ink.exact_lines(line)]
 
 
 def _command_lines(text: str, ink: Ink) -> list[Strip]:

@@ -16,6 +16,7 @@ from rich.text import Text
 from rich.theme import Theme
 from textual.strip import Strip
 
+from accord.apps.console.sanitising import visible
 from accord.apps.console.screen.drawing.code import draw_code
 from accord.apps.console.screen.drawing.ink import Ink, Palette
 from accord.apps.console.screen.drawing.tables import fitted
@@ -145,6 +146,8 @@ def draw_markdown(source: str, ink: Ink, stretch: Stretch | None = None) -> list
         return draw_code(tokens[0].content.rstrip("\n"), _language(tokens[0]), ink)
     for token in tokens:
         token.children = [child for child in token.children or () if child.markup != "autolink"]  # it shows its address
+        for child in token.children:
+            child.content = visible(child.content)  # an entity may have become what the source did not hold
     strips = ink.render(_Themed(_Page(tokens, ink.palette, stretch), _theme(ink.palette)))
     while strips and not strips[-1].text.strip():
         strips.pop()

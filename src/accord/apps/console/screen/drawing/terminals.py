@@ -9,12 +9,12 @@ from rich.segment import Segment
 from rich.text import Text
 from textual.strip import Strip
 
+from accord.apps.console.file_changes import short_path
 from accord.apps.console.reporting import words_of_exit
-from accord.apps.console.sanitising import one_line
+from accord.apps.console.sanitising import exact_line
 from accord.apps.console.screen.drawing.ink import Ink, Palette
 from accord.apps.console.screen.drawing.output import output_lines, split_output
 from accord.apps.console.screen.drawing.parts import PART_LINES, Frame, Part, unframed
-from accord.apps.console.screen.drawing.places import short_path
 from accord.session.entities import Exit, Terminal
 
 __all__ = ["draw_output", "draw_terminal", "exit_text", "output_parts", "terminal_parts"]
@@ -63,9 +63,9 @@ def output_parts(output: bytes, last: int, frame: Frame = unframed) -> Iterator[
 
 def _command(terminal: Terminal, cwd: str, ink: Ink) -> list[Strip]:
     palette = ink.palette
-    head = Text.assemble(("$ ", palette.accent), (one_line(terminal.command or "", 500), palette.text))
+    head = Text.assemble(("$ ", palette.accent), (exact_line(terminal.command or "", 500), palette.text))
     if terminal.cwd and terminal.cwd != cwd:
-        head.append(f"  in {one_line(short_path(terminal.cwd, cwd))}", palette.muted)
+        head.append(f"  in {exact_line(short_path(terminal.cwd, cwd))}", palette.muted)
     return [ink.clipped(head)]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import ClassVar
 
 from rich.text import Text
@@ -16,15 +16,16 @@ from textual.strip import Strip
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from accord.apps.console.sanitising import one_line
+from accord.apps.console.file_changes import repeats, short_path, whole_path
+from accord.apps.console.sanitising import exact_line
 from accord.apps.console.screen.blocks.tool_calls import ToolCallBlock
-from accord.apps.console.screen.drawing.diffs import FileDiff
+from accord.apps.console.screen.drawing.diffs import FileDiff, file_diffs
 from accord.apps.console.screen.drawing.drawn_diffs import diff_parts, figures
 from accord.apps.console.screen.drawing.ink import Ink, Palette
 from accord.apps.console.screen.drawing.parts import Part
-from accord.apps.console.screen.drawing.places import short_path
+from accord.apps.console.screen.story import Story
 from accord.apps.console.screen.widgets.lines import LinesView
-from accord.session.entities import Diff
+from accord.session.entities import Diff, FileChange
 
 __all__ = ["EditFile", "ReviewPage", "changed_files", "changed_paths"]
 
@@ -38,26 +39,42 @@ class EditFile(Message):
         self.line = line
 
 
-def changed_files(calls: Sequence[ToolCallBlock]) -> dict[str, list[FileDiff]]:
+def changed_files(story: Story) -> dict[str, list[FileDiff]]:
     """By path, what was done to each, in order; what is only asked for, failed or was cancelled changed nothing."""
     files: dict[str, list[FileDiff]] = {}
-    for block in calls:
-        if block.call.status == "completed":
-            for diff in block.diffs:
-                files.setdefault(diff.path, []).append(diff)
+    for diff in file_diffs(_changes(story)):
+        files.setdefault(whole_path(diff.path, story.cwd), []).append(diff)
     return files
 
 
-def changed_paths(calls: Sequence[ToolCallBlock]) -> set[str]:
+def changed_paths(story: Story) -> set[str]:
     """Only which they are: nothing is compared for it."""
-    return {
-        change.path
-        for block in calls
-        if block.call.status == "completed"
-        for item in block.call.content
-        if isinstance(item, Diff)
-        for change in item.changes
-    }
+    shown = [change.path for block in _completed(story) for diff in block.shown for change in diff.changes]
+    return {whole_path(path, story.cwd) for path in (*shown, *(each.path for each in story.written.changes))}
+
+
+def _completed(story: Story) -> list[ToolCallBlock]:
+    return [block for block in story.calls if block.call.status == "completed"]
+
+
+def _changes(story: Story) -> Iterator[Diff]:
+    """What the calls have shown; what was written through us in its place, which is exact, and what no call has shown."""
+    left = list(story.written.changes)
+    for block in _completed(story):
+        written: list[FileChange] = []
+        for diff in block.shown:
+            found = next((each for each in (*written, *left) if _is_told_by(diff, each, story.cwd)), None)
+            if found is None:
+                yield diff
+            elif not any(found is each for each in written):
+                left.remove(found)
+                written.append(found)
+                yield Diff(changes=[found])
+    yield from (Diff(changes=[each]) for each in left)
+
+
+def _is_told_by(diff: Diff, written: FileChange, cwd: str) -> bool:
+    return len(diff.changes) == 1 and repeats(diff.changes[0], written, cwd)
 
 
 class ReviewPage(ModalScreen[None]):
@@ -97,7 +114,7 @@ class ReviewPage(ModalScreen[None]):
     def _line(self, path: str) -> Text:
         diffs = self._files[path]
         added, removed = sum(diff.added for diff in diffs), sum(diff.removed for diff in diffs)
-        name = Text(f"{one_line(short_path(path, self._cwd))}  ", no_wrap=True, overflow="ellipsis")
+        name = Text(f"{exact_line(short_path(path, self._cwd))}  ", no_wrap=True, overflow="ellipsis")
         return name.append(figures(added, removed, self._palette).plain)  # without colours: it may be the chosen line
 
     @on(OptionList.OptionHighlighted)

@@ -8,7 +8,7 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 
 from accord.apps.console.continuing import when_of
-from accord.apps.console.screen.drawing.places import short_path
+from accord.apps.console.file_changes import short_path
 from accord.apps.console.screen.pages.choosing import ChoicePage, Entry
 from accord.session.requests import SessionSummary
 

@@ -1,4 +1,7 @@
-"""A form or a link that an agent shows to the user, in the place of the permission bar."""
+"""A form or a link that an agent shows to the user, in the place of the permission bar.
+
+Law: nothing is sent or opened before the end of what is asked could be seen: of a form, its last field.
+"""
 
 from __future__ import annotations
 
@@ -12,20 +15,24 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.message import Message
-from textual.widgets import Button, Checkbox, Input, Label, Select, SelectionList, Static
+from textual.widgets import Button, Checkbox, Input, Select, SelectionList, Static
 
-from accord.apps.console.sanitising import one_line, visible
+from accord.apps.console.sanitising import exact, exact_line, one_line
 from accord.apps.console.screen.asking import Question
 from accord.apps.console.screen.drawing.ink import Ink, Palette
 from accord.apps.console.screen.fields import Field, fields_of, read_field
 from accord.apps.console.screen.presses import Presses
+from accord.apps.console.screen.widgets.lines import FoldedText, has_its_height, rows_on_screen
 from accord.apps.console.screen.widgets.permission import QuestionBar, Tightness
 from accord.apps.console.screen.widgets.ticks import TickBox, TickList
+from accord.local.letters import most_cells
 from accord.session.requests import Elicit, ElicitationAnswer
 
 __all__ = ["FormBar", "LinkBar"]
 
 _LONG_MESSAGE = 60
+_LONG_CHOICE = 40
+"""In letters; the name of a longer choice is also told whole above its field."""
 
 
 class _Bar(QuestionBar):
@@ -61,11 +68,45 @@ class _Bar(QuestionBar):
             for each in self.query(part).results(Static):
                 each.update(text)
 
+    def on_mount(self) -> None:
+        for fields in self.query(VerticalScroll):
+            self.watch(fields, "scroll_y", self._look)
+            self.watch(fields, "virtual_size", self._look)
+
+    def _look(self) -> None:
+        self.call_after_refresh(self.show_what_is_read)
+
+    @property
+    def lines_below(self) -> int | None:
+        for fields in self.query(VerticalScroll):
+            end = max((child.virtual_region.bottom for child in fields.children), default=0)
+            if fields.is_mounted and has_its_height(fields) and (end or not fields.children):
+                return max(0, end - fields.scroll_offset.y - rows_on_screen(fields))
+        return None
+
+    def show_what_is_read(self) -> None:
+        below = self.lines_below
+        told = f"▼ {below} more line{'s' if below != 1 else ''}" if below else ""
+        self.border_title = told if self.is_read else f"{told or '▼ more'}: read to the end first"
+
+    def shows_rest(self) -> bool:
+        """Whether there is more to read before anything happens: then the next page is shown, and its first field chosen."""
+        if self.is_read:
+            return False
+        for fields in self.query(VerticalScroll):
+            seen, page = fields.scroll_offset.y + rows_on_screen(fields), max(1, fields.size.height - 1)
+            fields.scroll_relative(y=page, animate=False)
+            bottoms = [(child, child.virtual_region.bottom) for child in fields.children if child.focusable]
+            for child in [child for child, bottom in bottoms if seen < bottom <= seen + page][:1]:
+                self.screen.set_focus(child, scroll_visible=False)
+        self._look()
+        return True
+
     def texts(self) -> dict[str, Text]:
         """What is written in colours, by where it stands."""
         return {
             ".head": self.head(),
-            ".message": Text(visible(self.asked.message)),
+            ".message": Text(exact(self.asked.message, tab="    ")),
             ".keys": Text(self.KEYS if self.has_focus_within else "tab to answer", self.palette.muted),
         }
 
@@ -75,18 +116,18 @@ class _Bar(QuestionBar):
         return Text.assemble(
             (" The agent asks ", self.palette.accent + Style(bold=True, reverse=True)),
             (queue, self.palette.accent),
-            "" if self.is_long else f" {visible(self.asked.message)}",
+            "" if self.is_long else f" {exact(self.asked.message, tab='    ')}",
         )
 
     @property
     def is_long(self) -> bool:
         """Whether what is asked scrolls, so that the answers stay in view."""
-        return "\n" in self.asked.message or len(self.asked.message) > _LONG_MESSAGE
+        return "\n" in self.asked.message or most_cells(exact(self.asked.message, tab="    ")) > _LONG_MESSAGE
 
     def message(self) -> Iterator[Static]:
         """What is asked, where the head has no room for it."""
         if self.is_long:
-            yield Static(self.texts()[".message"], classes="message", markup=False)
+            yield FoldedText(self.texts()[".message"], self.palette, classes="message")
 
     def on_key(self, event: events.Key) -> None:
         if event.key == "escape":
@@ -116,14 +157,14 @@ class FormBar(_Bar):
     KEYS = "tab next · enter send · esc cancel"
 
     def compose(self) -> ComposeResult:
-        yield Static(self.head(), classes="head", markup=False)
+        yield FoldedText(self.head(), self.palette, classes="head")
         self._fields, self._problem = fields_of(self.asked.schema or {}), ""
         with VerticalScroll(can_focus=False, classes="fields"):
             yield from self.message()
             for place, field in enumerate(self._fields):
                 label = self._label(field)
-                if field.kind != "boolean":
-                    yield Label(label, markup=False, id=f"label-{place}")
+                if field.kind != "boolean" or most_cells(label.plain) > _LONG_MESSAGE:  # beside a box it would be cut
+                    yield FoldedText(label, self.palette, id=f"label-{place}")
                 yield _widget(field, place, label)
         yield Static("", classes="problem empty", markup=False)
         with Horizontal(classes="buttons"):
@@ -132,8 +173,13 @@ class FormBar(_Bar):
             yield Static(self.texts()[".keys"], classes="keys", markup=False)
 
     def _label(self, field: Field) -> Text:
-        label = Text.assemble(one_line(field.title), ("*" if field.is_required else "", self.palette.bad))
-        return label.append(f"  {one_line(field.description)}", self.palette.muted) if field.description else label
+        label = Text.assemble(exact_line(field.title), ("*" if field.is_required else "", self.palette.bad))
+        if field.description:
+            label.append(f"  {exact_line(field.description)}", self.palette.muted)
+        for _, name in field.choices:
+            if len(exact_line(name)) > _LONG_CHOICE:
+                label.append(f"\n· {exact_line(name)}", self.palette.muted)
+        return label
 
     def texts(self) -> dict[str, Text]:
         labels = {f"#label-{place}": self._label(field) for place, field in enumerate(self._fields)}
@@ -157,6 +203,8 @@ class FormBar(_Bar):
                 return
             if value is not None:
                 values[field.name] = value
+        if self.shows_rest():
+            return
         self.question.answer(ElicitationAnswer(action="accept", content=values))
 
 
@@ -173,17 +221,17 @@ class LinkBar(_Bar):
             self.url = url
 
     def compose(self) -> ComposeResult:
-        yield Static(self.head(), classes="head", markup=False)
+        yield FoldedText(self.head(), self.palette, classes="head")
         with VerticalScroll(can_focus=False, classes="fields"):
             yield from self.message()
-            yield Static(self.texts()[".url"], classes="url", markup=False)
+            yield FoldedText(self.texts()[".url"], self.palette, classes="url")
         with Horizontal(classes="buttons"):
             yield Button("Open in the browser", id="open", variant="primary", compact=True)
             yield Button("Decline", id="decline", compact=True)
             yield Static(self.texts()[".keys"], classes="keys", markup=False)
 
     def texts(self) -> dict[str, Text]:
-        url = visible(self.asked.url or "no address was given")
+        url = exact_line(self.asked.url or "no address was given")
         return {**super().texts(), ".url": Text(url, self.palette.accent)}
 
     def on_key(self, event: events.Key) -> None:
@@ -194,7 +242,7 @@ class LinkBar(_Bar):
 
     @on(Button.Pressed, "#open")
     def open_link(self) -> None:
-        if not self.is_meant:
+        if not self.is_meant or self.shows_rest():
             return
         self.post_message(self.Opened(self.asked.url or ""))
         self.question.answer(ElicitationAnswer(action="accept"))

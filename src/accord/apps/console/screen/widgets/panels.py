@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from msgspec.structs import replace
 from rich.style import Style
 from rich.text import Span, Text
 from textual import events
@@ -56,10 +57,13 @@ class PlanPanel(Panel):
         if done == len(plan.entries):
             self.put(head.append(" ✓", palette.good))
             return
-        lines = _plan_lines(plan.entries, palette)
+        if plan.ended_without_result:
+            head.append("  broken off", palette.warning)
+        entries = _standing_still(plan.entries) if plan.ended_without_result else plan.entries
+        lines = _plan_lines(entries, palette)
         if is_old:
             lines = []
-            head.append_text(_plan_line(next(each for each in plan.entries if each.status != "completed"), palette))
+            head.append_text(_plan_line(next(each for each in entries if each.status != "completed"), palette))
         self.put(Text("\n", no_wrap=True, overflow="ellipsis").join([head, *lines]))
 
 
@@ -76,6 +80,11 @@ def _plan_lines(entries: Sequence[PlanEntry], palette: Palette) -> list[Text]:
     if end < len(lines):
         shown.append(Text(f"   … {len(lines) - end} more", palette.muted))
     return shown
+
+
+def _standing_still(entries: Sequence[PlanEntry]) -> list[PlanEntry]:
+    """As they are when nobody works on them: what was begun is no further than what was not."""
+    return [replace(entry, status="pending") if entry.status == "in_progress" else entry for entry in entries]
 
 
 def _plan_line(entry: PlanEntry, palette: Palette) -> Text:
@@ -113,17 +122,17 @@ class QueuePanel(Panel, can_focus=True):
         self.place = 0
         self._queue: list[str] = []
         self._palette: Palette | None = None
-        self._is_held = False
+        self._held = ""
 
-    def put_queue(self, queue: Sequence[str], palette: Palette, *, is_held: bool = False) -> None:
-        """`is_held`: it does not go on by itself."""
-        self._queue, self._palette, self._is_held = list(queue), palette, is_held
+    def put_queue(self, queue: Sequence[str], palette: Palette, *, held: str = "") -> None:
+        """`held`: why it does not go on by itself."""
+        self._queue, self._palette, self._held = list(queue), palette, held
         self.place = max(0, min(self.place, len(queue) - 1))
         if not queue:
             self.put(Text())
             return
         hint = "enter edit · x remove · s send now" if self.has_focus else "↑ edit the last · tab to all"
-        held = "held since you stopped, ctrl+s goes on · " if is_held else ""
+        held = f"{held} · " if held else ""
         lines = [
             Text.assemble((f" Next {len(queue)} ", palette.heading), (held, palette.warning), (hint, palette.muted))
         ]
@@ -143,7 +152,7 @@ class QueuePanel(Panel, can_focus=True):
 
     def _again(self) -> None:
         if self._palette is not None:
-            self.put_queue(self._queue, self._palette, is_held=self._is_held)
+            self.put_queue(self._queue, self._palette, held=self._held)
 
     def watch_has_focus(self, value: bool) -> None:
         super().watch_has_focus(value)

@@ -1,4 +1,7 @@
-"""The permission bar: what the agent wants to do, in full, and the answers. Law: only a key meant for it answers it."""
+"""The permission bar: what the agent wants to do, in full, and the answers.
+
+Law: only a key meant for it answers it, and only who could see the end of what is asked can allow it.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +11,21 @@ from typing import Literal, TypeAlias
 
 from rich.style import Style
 from rich.text import Text
-from textual import events
+from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import Static
 
-from accord.apps.console.sanitising import one_line
+from accord.apps.console.always import Keeper, has_always, reach_of_always
+from accord.apps.console.sanitising import exact_line
 from accord.apps.console.screen.asking import Question
 from accord.apps.console.screen.drawing.ink import Ink, Palette
+from accord.apps.console.screen.drawing.inputs import named_parts
 from accord.apps.console.screen.drawing.parts import Part
-from accord.apps.console.screen.drawing.permissions import kind_and_title, permission_parts, reach_of_always
+from accord.apps.console.screen.drawing.permissions import kind_and_title, permission_parts
 from accord.apps.console.screen.presses import Presses
 from accord.apps.console.screen.widgets.lines import LinesView
+from accord.local.letters import most_cells
 from accord.session.requests import PermissionAnswer, PermissionOption, RequestPermission
 
 __all__ = ["SETTLING", "PermissionBar", "QuestionBar", "Tightness", "keys_of"]
@@ -29,6 +35,10 @@ Tightness: TypeAlias = Literal[0, 1, 2]
 
 _LETTERS = {"allow_once": "y", "allow_always": "a", "reject_once": "n", "reject_always": "d"}
 _GAP = "   "
+_LONGEST_ANSWER = 160
+"""In letters; a longer name is told whole among the rest."""
+_MOST_ROWS = 5
+"""On a low screen; if the answers need more, their names are told among the rest, too."""
 SETTLING = 0.3
 """For so many seconds after a question has come into view, what is pressed was still meant for what was there before."""
 
@@ -49,7 +59,7 @@ def in_rows(answers: Sequence[Text], width: int) -> list[Text]:
     """As few lines as they need, each answer whole where it can be."""
     rows: list[Text] = []
     for answer in answers:
-        if rows and rows[-1].cell_len + len(_GAP) + answer.cell_len <= width:
+        if rows and most_cells(rows[-1].plain + _GAP + answer.plain) <= width:
             rows[-1].append(_GAP).append_text(answer)
         else:
             rows.append(answer)
@@ -63,7 +73,22 @@ class QuestionBar(Vertical):
         super().__init__(classes="question")
         self.question = question
         self.presses = presses
+        self._is_read = False
         self.settle()
+
+    @property
+    def lines_below(self) -> int | None:
+        """How many lines of what is asked are below those that can be seen now; None before that is known."""
+        raise NotImplementedError
+
+    def show_what_is_read(self) -> None:
+        """Tell whether there is more to read, and whether it can be allowed."""
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the end of what is asked could be seen, now or before: if not, nothing is allowed."""
+        self._is_read = self._is_read or self.lines_below == 0
+        return self._is_read
 
     def settle(self) -> None:
         """It has come into view, maybe again."""
@@ -79,7 +104,14 @@ class PermissionBar(QuestionBar, can_focus=True):
     """What the agent wants to do."""
 
     def __init__(
-        self, question: Question, presses: Presses, cwd: str, place: tuple[int, int], palette: Palette
+        self,
+        question: Question,
+        presses: Presses,
+        cwd: str,
+        place: tuple[int, int],
+        palette: Palette,
+        *,
+        keeper: Keeper,
     ) -> None:
         super().__init__(question, presses)
         assert isinstance(question.asked, RequestPermission)
@@ -87,7 +119,9 @@ class PermissionBar(QuestionBar, can_focus=True):
         self._cwd = cwd
         self._place = place
         self._palette = palette
+        self._always = reach_of_always(self._asked, keeper, forgets=True) if has_always(self._asked) else ""
         self._tightness: Tightness = 0
+        self._told = "", False
 
     def compose(self) -> ComposeResult:
         yield Static(self._head(), classes="head", markup=False)
@@ -97,11 +131,21 @@ class PermissionBar(QuestionBar, can_focus=True):
 
     def _detail(self, ink: Ink) -> Iterator[Part]:
         """All that it is about; also what has no room elsewhere."""
-        if self._tightness and self._head().cell_len > ink.width:
-            yield Part(lambda ink: ink.wrapped(Text(kind_and_title(self._asked)[1], Style(bold=True))))
+        if self._tightness and most_cells(self._title().plain) > ink.width:
+            kind, title = kind_and_title(self._asked)
+            yield Part(
+                lambda ink: [ink.strip(line) for line in ink.exact_lines(Text(f"{kind}  {title}", Style(bold=True)))]
+            )
         yield from permission_parts(self._asked, self._cwd, ink)
-        if self._tightness == 2 and self._has_always:
-            yield Part(lambda ink: ink.wrapped(Text(reach_of_always(self._asked), ink.palette.muted)))
+        for option, shown in zip(self._asked.options, self._names(self._tightness, self._width), strict=True):
+            if shown != exact_line(option.name):
+                yield from named_parts(f"answer {self._asked.options.index(option) + 1}", option.name)
+        if self._tightness == 2 and self._always:
+            yield Part(lambda ink: ink.wrapped(Text(self._always, ink.palette.muted)))
+
+    @property
+    def _width(self) -> int:
+        return self.screen.size.width - 6
 
     def lines_beside(self, tightness: Tightness, width: int) -> int:
         """How many it has besides what it is about."""
@@ -110,7 +154,7 @@ class PermissionBar(QuestionBar, can_focus=True):
         if tightness == 2:
             return 2 + answers
         hint = len(ink.wrapped(self._hint(is_told=True)))
-        return (2 if tightness else 2 + len(ink.wrapped(self._head()))) + answers + hint
+        return (2 if tightness else 2 + len(ink.exact_lines(self._title()))) + answers + hint
 
     def squeeze(self, tightness: Tightness) -> None:
         """Take less room, or more again."""
@@ -118,7 +162,7 @@ class PermissionBar(QuestionBar, can_focus=True):
             self._tightness = tightness
             for hint in self.query(".hint"):
                 hint.display = tightness < 2
-            self._update_answers()
+            self._update(".head", ".answers")
             for detail in self.query(LinesView):
                 detail.show(self._detail)
 
@@ -126,29 +170,51 @@ class PermissionBar(QuestionBar, can_focus=True):
         """More questions have come, or gone."""
         if place != self._place:
             self._place = place
-            for head in self.query(".head").results(Static):  # none before it is composed
-                head.update(self._head())
+            self._update(".head")
 
     def put_palette(self, palette: Palette) -> None:
         """In other colours; what it is about is told by whoever tells all such views."""
         self._palette = palette
-        for name, text in ((".head", self._head), (".answers", self._answers), (".hint", self._hint)):
-            for part in self.query(name).results(Static):
-                part.update(text())
+        self._update(".head", ".answers", ".hint")
 
     def on_resize(self) -> None:
-        self._update_answers()
-
-    def _update_answers(self) -> None:
-        for part in self.query(".answers").results(Static):
-            part.update(self._answers())
+        self._update(".head", ".answers")
 
     def watch_has_focus(self, value: bool) -> None:
         super().watch_has_focus(value)
-        for hint in self.query(".hint").results(Static):
-            hint.update(self._hint())
+        self._update(".hint")
+
+    def _update(self, *names: str) -> None:
+        texts = {".head": self._head, ".answers": self._answers, ".hint": self._hint}
+        for name in names:
+            for part in self.query(name).results(Static):  # none before it is composed
+                part.update(texts[name]())
+
+    @on(LinesView.Moved)
+    def look(self) -> None:
+        """Once it is laid out: before, what is in view is not yet what somebody sees."""
+        self.call_after_refresh(self.show_what_is_read)
+
+    @property
+    def lines_below(self) -> int | None:
+        return next((detail.lines_below for detail in self.query(LinesView)), None)
+
+    def show_what_is_read(self) -> None:
+        below = self.lines_below
+        told = f"▼ {below} more line{'s' if below != 1 else ''}" if below else ""
+        if not self.is_read:
+            told = f"{told or '▼ more lines'}: scroll to the end before you allow it"
+        if (told, self._is_read) != self._told:
+            self._told = told, self._is_read
+            self.border_title = told
+            self._update(".answers", ".hint")
 
     def _head(self) -> Text:
+        if self._tightness:
+            return self._title()
+        return Text("\n").join(Ink(self._palette, self._width).exact_lines(self._title()))
+
+    def _title(self) -> Text:
         palette = self._palette
         kind, title = kind_and_title(self._asked)
         place, count = self._place
@@ -161,37 +227,48 @@ class PermissionBar(QuestionBar, can_focus=True):
         )
 
     def _answers(self) -> Text:
-        return Text("\n").join(self._rows(self._tightness, self.screen.size.width - 6))
+        return Text("\n").join(self._rows(self._tightness, self._width))
 
     def _rows(self, tightness: Tightness, width: int) -> list[Text]:
         """The answers beside each other where there is room for all of them, else a line each."""
-        answers = self._each_answer()
+        answers = self._each_answer(self._names(tightness, width))
         beside = Text(_GAP).join(answers)
-        if beside.cell_len <= width:
+        if most_cells(beside.plain) <= width:
             return [beside]
-        return in_rows(answers, width) if tightness else answers
+        ink = Ink(self._palette, width)
+        return [line for row in (in_rows(answers, width) if tightness else answers) for line in ink.exact_lines(row)]
 
-    def _each_answer(self) -> list[Text]:
+    def _names(self, tightness: Tightness, width: int) -> list[str]:
+        """What the answers are called beside their keys: cut to a line each on a low screen, where it must be to none."""
+        names = [exact_line(option.name, _LONGEST_ANSWER) for option in self._asked.options]
+        if tightness:
+            names = [exact_line(name, max(8, width - 8)) if most_cells(name) > width - 8 else name for name in names]
+            if len(in_rows(self._each_answer(names), width)) > _MOST_ROWS:
+                return ["" for _ in names]
+        return names
+
+    def _each_answer(self, names: Sequence[str]) -> list[Text]:
         palette = self._palette
         answers: list[Text] = []
-        for option, (number, letter) in zip(self._asked.options, keys_of(self._asked.options), strict=True):
+        options = self._asked.options
+        for place, (option, (number, letter), name) in enumerate(zip(options, keys_of(options), names, strict=True)):
             style = palette.good if option.kind.startswith("allow") else palette.bad
             if not option.kind.startswith(("allow", "reject")):
                 style = palette.accent
-            key = " ".join(filter(None, [number, letter]))
+            if not self._is_read and _gives_way(option):
+                style = palette.muted
+            key = " ".join(filter(None, [number, letter])) or ("" if name else str(place + 1))
             answer = Text(f" {key} ", style + Style(bold=True, reverse=True))
-            answers.append(Text.assemble(answer, f" {one_line(option.name, 200)}"))
+            answers.append(Text.assemble(answer, f" {name}" if name else ""))
             answers[-1].stylize(Style(meta={"option": option.id}))
         return answers
 
-    @property
-    def _has_always(self) -> bool:
-        return any(option.kind.endswith("_always") for option in self._asked.options)
-
     def _hint(self, *, is_told: bool = False) -> Text:
-        lines = [reach_of_always(self._asked)] if self._has_always else []
+        lines = [self._always] if self._always else []
         is_told = is_told or self.has_focus
         keys = "press a key above · esc cancel · ↑↓ scroll · tab to the prompt" if is_told else "tab to answer"
+        if is_told and not self._is_read:
+            keys = "↓ PgDn End show the rest · esc cancel · tab to the prompt"
         return Text("\n".join([*lines, keys]), self._palette.muted)
 
     def on_key(self, event: events.Key) -> None:
@@ -202,11 +279,15 @@ class PermissionBar(QuestionBar, can_focus=True):
         elif event.key in scrolls:
             event.stop()
             self.scroll_detail(scrolls[event.key])
+        elif event.key in ("home", "end"):
+            event.stop()
+            self._scroll_to_edge(event.key)
 
     def on_click(self, event: events.Click) -> None:
         option_id = event.style.meta.get("option")
-        if option_id is not None and not self.is_settling:
-            self.question.answer(PermissionAnswer(outcome="selected", option_id=option_id))
+        options = [option for option in self._asked.options if option.id == option_id]
+        if options and not self.is_settling:
+            self._choose(options[0])
 
     def scroll_detail(self, lines: int) -> None:
         """Show more of what it is about."""
@@ -216,6 +297,13 @@ class PermissionBar(QuestionBar, can_focus=True):
     def scroll_page(self, step: int) -> None:
         self.scroll_detail(step * max(1, self.query_one(LinesView).size.height - 1))
 
+    def _scroll_to_edge(self, key: str) -> None:
+        detail = self.query_one(LinesView)
+        if key == "end":
+            detail.follow()
+        else:
+            detail.scroll_to(y=0, animate=False)
+
     def typed(self, character: str) -> bool:
         """Whether this was for the question; if not, it belongs into the prompt."""
         if self.presses.is_held(character):  # it has answered the question before, or scrolled what is above
@@ -224,11 +312,22 @@ class PermissionBar(QuestionBar, can_focus=True):
             return False
         option = self._option(character)
         if option is not None:
-            self.question.answer(PermissionAnswer(outcome="selected", option_id=option.id))
+            self._choose(option)
         return option is not None
+
+    def _choose(self, option: PermissionOption) -> None:
+        if self.is_read or not _gives_way(option):
+            self.question.answer(PermissionAnswer(outcome="selected", option_id=option.id))
+        else:
+            self.show_what_is_read()
 
     def _option(self, key: str) -> PermissionOption | None:
         for option, keys in zip(self._asked.options, keys_of(self._asked.options), strict=True):
             if key.lower() in keys:
                 return option
         return None
+
+
+def _gives_way(option: PermissionOption) -> bool:
+    """Whether choosing it may let something happen."""
+    return not option.kind.startswith("reject")

@@ -8,6 +8,7 @@ from textual.containers import Vertical
 from textual.geometry import Size
 from textual.widget import Widget
 
+from accord.apps.console.always import Keeper
 from accord.apps.console.screen.asking import Question
 from accord.apps.console.screen.drawing.ink import Palette
 from accord.apps.console.screen.presses import Presses
@@ -44,7 +45,9 @@ class QuestionDock(Vertical):
         bar, focused = self._bar, self.screen.focused
         return bar is not None and focused is not None and (focused is bar or bar in focused.ancestors)
 
-    def put(self, question: Question | None, place: tuple[int, int], cwd: str, palette: Palette) -> bool:
+    def put(
+        self, question: Question | None, place: tuple[int, int], cwd: str, palette: Palette, keeper: Keeper
+    ) -> bool:
         """Ask this one; whether it is another one than before."""
         if question is self.question:
             if self._bar is not None:
@@ -52,7 +55,7 @@ class QuestionDock(Vertical):
             return False
         if self._bar is not None:
             self._bar.remove()
-        self._bar = None if question is None else self._bar_of(question, place, cwd, palette)
+        self._bar = None if question is None else self._bar_of(question, place, cwd, palette, keeper)
         self.display = self._bar is not None
         self.screen.set_class(self._bar is not None, "asking")
         if self._bar is not None:
@@ -62,9 +65,9 @@ class QuestionDock(Vertical):
             self.fit(self.screen.size.height)
         return True
 
-    def _bar_of(self, question: Question, place: tuple[int, int], cwd: str, palette: Palette) -> Bar:
+    def _bar_of(self, question: Question, place: tuple[int, int], cwd: str, palette: Palette, keeper: Keeper) -> Bar:
         if not isinstance(question.asked, Elicit):
-            return PermissionBar(question, self.presses, cwd, place, palette)
+            return PermissionBar(question, self.presses, cwd, place, palette, keeper=keeper)
         kind = LinkBar if question.asked.mode == "url" else FormBar
         return kind(question, self.presses, place, palette)
 
@@ -98,7 +101,9 @@ class QuestionDock(Vertical):
             tightness, room = self._share(bar, height - beside, least, height < LOW)
             screen.set_class(tightness > 0, "tight")
             bar.squeeze(tightness)
-            most = room if tightness else min(room, height * 6 // 10 - (6 if height < LOW else 8))
+            margins = 0 if height < LOW else 2
+            others_of_bar = max(6, bar.lines_beside(0, screen.size.width - 6)) + margins
+            most = room if tightness else min(room, max(least, height * 6 // 10 - others_of_bar))
             part.styles.max_height = max(1, most)
 
     def _share(self, bar: Bar, height: int, least: int, low: bool) -> tuple[Tightness, int]:
@@ -120,7 +125,7 @@ class QuestionDock(Vertical):
             bar = self._bar
             fields = [cast("Vertical", each) for each in bar.query("*").results() if each.focusable]
             if fields:
-                self.screen.set_focus(fields[0])
+                self.screen.set_focus(fields[0], scroll_visible=False)  # what is asked is read from its beginning
             elif not bar.is_mounted:  # it has only just been put there, and is still empty
                 bar.call_after_refresh(self.take_focus)
 

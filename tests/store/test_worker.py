@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from accord.store.owner import Owner
+from accord.store.worker import Worker
 
 
 class Refused(Exception):  # noqa: N818  # exceptions are facts
@@ -16,11 +16,13 @@ class Refused(Exception):  # noqa: N818  # exceptions are facts
 
 
 def nothing() -> None:
-    """What an owner without duties does."""
+    """What an worker without duties does."""
 
 
-def owner(on_time: Callable[[], None] = nothing, at_end: Callable[[], None] = nothing, patience: float = 9.0) -> Owner:
-    return Owner("tested", on_time, at_end, patience)
+def worker(
+    on_time: Callable[[], None] = nothing, at_end: Callable[[], None] = nothing, patience: float = 9.0
+) -> Worker:
+    return Worker("tested", on_time, at_end, patience)
 
 
 class Disk:
@@ -40,12 +42,12 @@ class Disk:
 
 
 async def reached(disk: Disk) -> None:
-    """Wait for the owner to hang, in a loop that goes on meanwhile."""
+    """Wait for the worker to hang, in a loop that goes on meanwhile."""
     await asyncio.get_running_loop().run_in_executor(None, disk.reached.wait)
 
 
 async def test_calls_are_done_in_order_by_one_other_thread():
-    one = owner()
+    one = worker()
     done: list[int] = []
     threads = await asyncio.gather(
         *[
@@ -60,7 +62,7 @@ async def test_calls_are_done_in_order_by_one_other_thread():
 
 
 async def test_an_exception_is_the_callers_and_nobody_elses():
-    one = owner()
+    one = worker()
     with pytest.raises(ZeroDivisionError):
         await one.call(lambda: 1 / 0, Refused)
     assert await one.call(lambda: 1, Refused) == 1
@@ -68,7 +70,7 @@ async def test_an_exception_is_the_callers_and_nobody_elses():
 
 
 async def test_a_slow_disk_keeps_only_its_caller_waiting():
-    one, disk = owner(), Disk()
+    one, disk = worker(), Disk()
     slow = asyncio.ensure_future(one.call(disk.write, Refused))
     await reached(disk)
     assert not slow.done()
@@ -78,7 +80,7 @@ async def test_a_slow_disk_keeps_only_its_caller_waiting():
 
 
 async def test_a_caller_that_gives_up_disturbs_nobody():
-    one, disk = owner(), Disk()
+    one, disk = worker(), Disk()
     slow = asyncio.ensure_future(one.call(disk.write, Refused))
     await reached(disk)
     slow.cancel()
@@ -91,7 +93,7 @@ async def test_a_caller_that_gives_up_disturbs_nobody():
 
 async def test_what_was_asked_for_is_done_before_the_end():
     done: list[str] = []
-    one, disk = owner(at_end=lambda: done.append("end")), Disk()
+    one, disk = worker(at_end=lambda: done.append("end")), Disk()
     calls = [asyncio.ensure_future(one.call(disk.write, Refused))]
     calls += [asyncio.ensure_future(one.call(lambda: done.append("call") or "done", Refused))]
     await reached(disk)
@@ -110,7 +112,7 @@ async def test_what_the_end_raises_is_told_to_whoever_ends_it():
     def failing() -> None:
         raise ZeroDivisionError
 
-    one = owner(at_end=failing)
+    one = worker(at_end=failing)
     await one.call(lambda: 1, Refused)
     with pytest.raises(ZeroDivisionError):
         await one.end(Refused)
@@ -119,7 +121,7 @@ async def test_what_the_end_raises_is_told_to_whoever_ends_it():
 
 async def test_every_wait_ends_with_the_owner_however_long_the_disk_hangs():
     ended = threading.Event()
-    one, disk = owner(at_end=ended.set, patience=0.01), Disk()
+    one, disk = worker(at_end=ended.set, patience=0.01), Disk()
     calls = [asyncio.ensure_future(one.call(disk.write, Refused)) for _ in range(3)]
     await reached(disk)
     with pytest.raises(Refused):
@@ -130,12 +132,12 @@ async def test_every_wait_ends_with_the_owner_however_long_the_disk_hangs():
 
 
 async def test_an_owner_that_did_nothing_just_ends():
-    await owner().end(Refused)
+    await worker().end(Refused)
 
 
 async def test_an_alarm_rings_even_while_the_loop_is_blocked():
     rung = threading.Event()
-    one = owner(on_time=rung.set)
+    one = worker(on_time=rung.set)
     one.set_alarm(0.001)
     assert rung.wait(9)
     await one.end(Refused)
@@ -148,7 +150,7 @@ async def test_an_alarm_that_fails_is_logged_and_harms_nobody(caplog: pytest.Log
         rung.set()
         raise ZeroDivisionError
 
-    one = owner(on_time=failing)
+    one = worker(on_time=failing)
     one.set_alarm(0)
     assert rung.wait(9)
     assert await one.call(lambda: 1, Refused) == 1
@@ -158,7 +160,7 @@ async def test_an_alarm_that_fails_is_logged_and_harms_nobody(caplog: pytest.Log
 
 async def test_of_two_alarms_the_first_one_set_counts():
     rung = threading.Event()
-    one = owner(on_time=rung.set)
+    one = worker(on_time=rung.set)
     one.set_alarm(0.001)
     one.set_alarm(3600)
     assert rung.wait(9)
@@ -166,14 +168,14 @@ async def test_of_two_alarms_the_first_one_set_counts():
 
 
 async def test_an_alarm_far_off_delays_neither_calls_nor_the_end():
-    one = owner(on_time=lambda: pytest.fail("too early"))
+    one = worker(on_time=lambda: pytest.fail("too early"))
     one.set_alarm(3600)
     assert await one.call(lambda: 1, Refused) == 1
     await one.end(Refused)
 
 
 async def test_calls_from_several_loops_each_get_their_own_answer():
-    one = owner()
+    one = worker()
 
     def elsewhere() -> int:
         return asyncio.run(one.call(threading.get_ident, Refused))
@@ -184,7 +186,7 @@ async def test_calls_from_several_loops_each_get_their_own_answer():
 
 
 def test_a_loop_that_is_closed_meanwhile_is_nobodys_problem():
-    one, disk = owner(), Disk()
+    one, disk = worker(), Disk()
 
     async def impatient() -> None:
         asyncio.ensure_future(one.call(disk.write, Refused))  # noqa: RUF006  # left behind on purpose

@@ -1,28 +1,4 @@
-"""Every exception of accord, each one a fact.
-
-    AccordError
-    ├─ ConnectionClosed         the peer is gone; says why, with exit code and the end of stderr
-    ├─ DeadlineExceeded         the peer did not answer in time
-    ├─ Overloaded               a hard limit was passed, the connection was failed for it
-    ├─ FrameRejected            what arrived is no frame we read: too long, not JSON, nested too deep
-    ├─ Malformed                a payload does not fit its type; says where
-    ├─ Unencodable              a payload of ours cannot be written as JSON
-    ├─ TurnStopped              an agent ends its turn early; no failure
-    ├─ StoreFailed              the store could not do it; says which store, and why
-    │  ├─ StoreClosed           it was closed, before the call or while it waited
-    │  ├─ SessionExists         a session with that id is there already
-    │  └─ JournalUnreadable     one session's history cannot be read; every other session is unaffected
-    └─ RequestFailed            a JSON-RPC error
-       ├─ InvalidRequest        -32600
-       ├─ MethodNotFound        -32601
-       ├─ InvalidParams         -32602
-       ├─ InternalError         -32603
-       ├─ RequestCancelled      -32800
-       ├─ AuthRequired          -32000, or data.reason "auth_required"
-       ├─ NotFound              -32002
-       ├─ VersionRefused        -32022
-       ├─ RateLimited           -32029 from us, data.reason "rate_limited" from anybody
-       └─ Denied                -32003 from us, data.reason "permission_denied" from anybody
+"""JSON-RPC errors, as exceptions.
 
 A RequestFailed works both ways: whoever asked gets it raised, and a handler that raises one answers with it. What a
 subclass knows beyond code and message it reads from `data`, so a received one knows what the sent one knew. Codes
@@ -37,173 +13,29 @@ from typing import Any, cast
 
 from msgspec import UNSET
 
+from accord.errors.failures import AccordError
+from accord.errors.texts import details_of, escaped_controls, without_colours
+
 __all__ = [
-    "AccordError",
     "AuthRequired",
-    "ConnectionClosed",
-    "DeadlineExceeded",
     "Denied",
-    "FrameRejected",
+    "Fenced",
     "InternalError",
     "InvalidParams",
     "InvalidRequest",
-    "JournalUnreadable",
-    "Malformed",
     "MethodNotFound",
     "NotFound",
-    "Overloaded",
     "RateLimited",
     "RequestCancelled",
     "RequestFailed",
-    "SessionExists",
-    "StoreClosed",
-    "StoreFailed",
-    "TurnStopped",
-    "Unencodable",
+    "SessionInUse",
     "VersionRefused",
     "request_failed",
 ]
 
-
-class AccordError(Exception):
-    """Whatever accord raises on purpose; every one survives copying and pickling."""
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Exception's own way calls the class with `args`, which few of the signatures below would survive.
-        return _revived, (type(self), self.args), self.__dict__
-
-
-class ConnectionClosed(AccordError):
-    """The peer is gone, and so is every request that waited for it."""
-
-    def __init__(self, reason: str, exit_code: int | None = None, stderr_tail: str = "") -> None:
-        super().__init__(reason, exit_code, stderr_tail)
-        self.reason = reason
-        self.exit_code = exit_code
-        self.stderr_tail = stderr_tail
-
-    def __str__(self) -> str:
-        text = f"The connection is closed: {self.reason}"
-        if self.exit_code is not None:
-            text += f" (exit code {self.exit_code})"
-        tail = self.stderr_tail.strip()
-        return f"{text}. Its last words on stderr:\n{tail}" if tail else text
-
-
-class DeadlineExceeded(AccordError):
-    """The peer did not answer in time; a late answer is dropped."""
-
-    def __init__(self, method: str, seconds: float) -> None:
-        super().__init__(method, seconds)
-        self.method = method
-        self.seconds = seconds
-
-    def __str__(self) -> str:
-        return f"{self.method} was not answered within {self.seconds:g} s; give it a longer deadline or check the peer"
-
-
-class Overloaded(AccordError):
-    """A hard limit was passed; the connection failed rather than grow without bound or drop anything silently."""
-
-    def __init__(self, what: str, limit: int) -> None:
-        super().__init__(what, limit)
-        self.what = what
-        self.limit = limit
-
-    def __str__(self) -> str:
-        return f"Too much of {self.what}: the limit is {self.limit}; read faster or raise the limit"
-
-
-class FrameRejected(AccordError):
-    """What arrived is no frame we read; the connection lives and the sender is told with `code` and `id: null`.
-
-    `reason` goes to the sender, so it never quotes what was received.
-    """
-
-    def __init__(self, reason: str, code: int = -32700) -> None:
-        super().__init__(reason, code)
-        self.reason = reason
-        self.code = code
-
-    def __str__(self) -> str:
-        return f"A frame was refused: {self.reason}"
-
-
-class Malformed(AccordError):
-    """A payload does not fit its type; `path` says where, `reason` why, neither quotes the payload at length."""
-
-    def __init__(self, path: str, reason: str) -> None:
-        super().__init__(path, reason)
-        self.path = path
-        self.reason = reason
-
-    def __str__(self) -> str:
-        return f"Malformed at {self.path}: {self.reason}"
-
-
-class Unencodable(AccordError):
-    """A payload of ours cannot be written as JSON; nothing of it was sent."""
-
-    def __init__(self, what: str, reason: str) -> None:
-        super().__init__(what, reason)
-        self.what = what
-        self.reason = reason
-
-    def __str__(self) -> str:
-        return f"{self.what} cannot be written as JSON: {self.reason}"
-
-
-class TurnStopped(AccordError):
-    """Raised by `turn.stop()`: it ends the turn with `reason` and is no failure."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
-
-
-class StoreFailed(AccordError):
-    """The store could not do it. Reports that were appended are kept, and tried again with the next write."""
-
-    def __init__(self, store: str, reason: str) -> None:
-        super().__init__(store, reason)
-        self.store = store
-        self.reason = reason
-
-    def __str__(self) -> str:
-        return f"The session store {self.store} failed: {self.reason}"
-
-
-class StoreClosed(StoreFailed):
-    """The store was closed, before the call or while it waited."""
-
-    def __init__(self, store: str) -> None:
-        super().__init__(store, "it is closed")
-
-    def __str__(self) -> str:
-        return f"The session store {self.store} is closed"
-
-
-class SessionExists(StoreFailed):
-    """A session with that id is there already; it was not touched."""
-
-    def __init__(self, store: str, session_id: str) -> None:
-        super().__init__(store, f"it has a session {session_id!r} already")
-        self.session_id = session_id
-
-
-class JournalUnreadable(StoreFailed):
-    """One session's history cannot be read, from `entry` on; every other session is unaffected."""
-
-    def __init__(self, store: str, session_id: str, entry: int, reason: str) -> None:
-        super().__init__(store, reason)
-        self.session_id = session_id
-        self.entry = entry
-
-    def __str__(self) -> str:
-        return (
-            f"The history of session {self.session_id!r} cannot be read from entry {self.entry} on "
-            f"(session store {self.store}): {self.reason}. Other sessions are unaffected; this one can be deleted"
-        )
+_CLAIM = ("sessionId", "pid", "host", "since")
+_MODEL_FAILED = "model_failed"  # of the built-in agent: its message and advice say more
+_GENERIC = ("", "internal error", "internal server error")
 
 
 class RequestFailed(AccordError):
@@ -212,6 +44,9 @@ class RequestFailed(AccordError):
     was_received = False
     """It came from the other side. A handler that lets it through did not mean it as its own answer."""
 
+    _shown_members: tuple[str, ...] = ()
+    """What of `data` the message or the advice of this class shows."""
+
     def __init__(self, code: int, message: str, data: Any = UNSET) -> None:
         super().__init__(code, message, data)
         self.code = code
@@ -219,8 +54,10 @@ class RequestFailed(AccordError):
         self.data = data
 
     def __str__(self) -> str:
-        text = f"{_shortened(self.message, 2000) or 'The request failed'} (error {self.code}"
-        text += ")" if self.data is UNSET or self.data is None else f", data {_shortened(repr(self.data))})"
+        text = _shortened(self.message, 2000) or "The request failed"
+        if details := " ".join("; ".join(self.details_without()).split()):
+            text = f"{text.rstrip('.: ')}: {_shortened(details, 800)}"
+        text = f"{escaped_controls(without_colours(text))} (error {self.code})"
         advice = self.advice
         return f"{text}. {advice}" if advice else text
 
@@ -228,6 +65,22 @@ class RequestFailed(AccordError):
     def advice(self) -> str:
         """What to do about it, where there is something to do."""
         return ""
+
+    @property
+    def details(self) -> str:
+        """What `data` says beyond the message, whatever its shape, in lines; the reason comes first."""
+        return "\n".join(self.details_without())
+
+    def full_message(self, *left_out: str) -> str:
+        """The message and the details, but for these members of `data`."""
+        details = "; ".join(self.details_without(*left_out))
+        return f"{self.message.rstrip('.: ')}: {details}".removeprefix(": ") if details else self.message
+
+    def details_without(self, *names: str) -> list[str]:
+        """The details, each by itself, but for these members of `data`."""
+        reason = self._member("reason")
+        codes = ("reason",) if isinstance(reason, str) and (reason in _BY_REASON or reason == _MODEL_FAILED) else ()
+        return details_of(self.data, self.message, (*self._shown_members, *codes, *names))
 
     def to_error(self) -> tuple[int, str, Any]:
         """Code, message and data as they go on the wire; data is UNSET when there is none."""
@@ -294,9 +147,17 @@ class InternalError(RequestFailed):
 
     @property
     def advice(self) -> str:
+        says_why = self.message.strip(" .").casefold() not in _GENERIC and not self.correlation_id
+        if says_why or self.details_without("correlationId"):
+            return ""
         return "Whoever answered has the details in its log" + (
             f" under {_shortened(str(self.correlation_id))}" if self.correlation_id else ""
         )
+
+    def details_without(self, *names: str) -> list[str]:
+        """Without the correlation id if that is all there is: the advice says what it is good for."""
+        details = super().details_without("correlationId", *names)
+        return super().details_without(*names) if details else []
 
 
 class RequestCancelled(RequestFailed):
@@ -308,6 +169,8 @@ class RequestCancelled(RequestFailed):
 
 class AuthRequired(RequestFailed):
     """A login has to come first; `auth_methods` is empty when the peer named none, then those of initialize count."""
+
+    _shown_members = ("authMethods",)
 
     def __init__(self, auth_methods: Iterable[Any] = ()) -> None:
         super().__init__(  # RPC-31
@@ -356,6 +219,8 @@ class NotFound(RequestFailed):
 class VersionRefused(RequestFailed):
     """The agent has no protocol version at or below the requested one."""
 
+    _shown_members = ("requested", "supported")
+
     def __init__(self, requested: int, supported: Iterable[int]) -> None:
         versions = list(supported)
         super().__init__(
@@ -376,6 +241,8 @@ class VersionRefused(RequestFailed):
 
 class RateLimited(RequestFailed):
     """Too many requests; ask again after `retry_after` seconds where that is known."""
+
+    _shown_members = ("retryAfter",)
 
     def __init__(self, retry_after: float | None = None) -> None:
         details: dict[str, Any] = {"reason": "rate_limited"}  # RPC-42
@@ -407,10 +274,69 @@ class Denied(RequestFailed):
         return self._member("scope")
 
 
+class SessionInUse(RequestFailed):
+    """Another process has the session, and only one may write to it; says who, and since when."""
+
+    _shown_members = _CLAIM
+
+    def __init__(self, session_id: str, pid: int, host: str, since: str) -> None:
+        super().__init__(
+            -32009,
+            f"The session is in use by another process: pid {pid} on {_shortened(host)}, since {since}",
+            {"reason": "session_in_use", "sessionId": session_id, "pid": pid, "host": host, "since": since},
+        )
+
+    @property
+    def session_id(self) -> str | None:
+        return self._member("sessionId")
+
+    @property
+    def pid(self) -> int | None:
+        return self._member("pid")
+
+    @property
+    def host(self) -> str | None:
+        return self._member("host")
+
+    @property
+    def since(self) -> str | None:
+        return self._member("since")
+
+    @property
+    def advice(self) -> str:
+        return "Close it there, or take it over"
+
+
+class Fenced(RequestFailed):
+    """The session was taken over, or the claim was released: nothing more of this owner is kept."""
+
+    _shown_members = _CLAIM
+
+    def __init__(
+        self, session_id: str, pid: int | None = None, host: str | None = None, since: str | None = None
+    ) -> None:
+        details: dict[str, Any] = {"reason": "session_taken_over", "sessionId": session_id}
+        message = "The session was closed, or taken over by another process"
+        if pid is not None and host is not None:
+            details |= {"pid": pid, "host": host, "since": since}
+            message = f"The session was taken over by another process: pid {pid} on {_shortened(host)}, since {since}"
+        super().__init__(-32010, f"{message}. Nothing more of this process is kept in it", details)
+
+    @property
+    def session_id(self) -> str | None:
+        return self._member("sessionId")
+
+    @property
+    def advice(self) -> str:
+        return "Load the session again to go on with it here"
+
+
 _BY_REASON: dict[str, type[RequestFailed]] = {
     "auth_required": AuthRequired,
     "rate_limited": RateLimited,
     "permission_denied": Denied,
+    "session_in_use": SessionInUse,
+    "session_taken_over": Fenced,
 }
 _BY_CODE: dict[int, type[RequestFailed]] = {
     -32600: InvalidRequest,
@@ -437,10 +363,6 @@ def request_failed(code: int, message: str, data: Any = UNSET) -> RequestFailed:
 
 def _member(data: Any, name: str) -> Any:
     return cast("dict[str, Any]", data).get(name) if isinstance(data, dict) else None
-
-
-def _revived(kind: type[AccordError], args: tuple[Any, ...]) -> AccordError:
-    return kind.__new__(kind, *args)
 
 
 def _shortened(text: str, limit: int = 200) -> str:

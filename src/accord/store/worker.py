@@ -1,7 +1,7 @@
 """A thread that owns what only one thread may touch, such as a database.
 
 Laws: calls are done one after the other, in the order in which they were made, and never in the thread of an event
-loop, so a slow disk keeps its callers waiting and nobody else. Every wait ends: with the outcome, or with the owner.
+loop, so a slow disk keeps its callers waiting and nobody else. Every wait ends: with the outcome, or with the worker.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable
 from time import monotonic
 from typing import Any, TypeVar
 
-__all__ = ["Owner"]
+__all__ = ["Worker"]
 
 log = logging.getLogger("accord.store")
 
@@ -50,7 +50,7 @@ class _Call:
             return
 
 
-class Owner:
+class Worker:
     """Does calls in its thread, and `on_time` when an alarm is due; `at_end` is the last thing it does.
 
     The thread starts when it is first needed. It is a daemon: a disk that hangs does not keep the process alive. A
@@ -92,7 +92,7 @@ class Owner:
     async def end(self, refused: Callable[[], Exception]) -> None:
         """Do all that was asked for and then `at_end`, whose exception is raised here. Safe to call twice.
 
-        When that takes longer than the owner's patience, whoever still waits gets `refused()`, also this call.
+        When that takes longer than its patience, whoever still waits gets `refused()`, also this call.
         """
         with self._wake:
             self.ending = True
@@ -101,10 +101,12 @@ class Owner:
             call = _Call(self._outcome)
             self._enders.append(call)
             self._wake.notify()
-        await asyncio.wait([call.future], timeout=self._patience)
+        try:
+            await asyncio.wait([call.future], timeout=self._patience)
+        finally:
+            atexit.unregister(self._end_at_exit)  # whoever did not wait here does not wait there
         if not call.future.done():
             self._abandon(refused)
-        atexit.unregister(self._end_at_exit)
         await call.future
 
     def _outcome(self) -> None:

@@ -1,0 +1,215 @@
+"""MCP servers that can't be used: nobody is left to wonder why their tools are missing (FN-54, FN-77)."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from accord.agent import Agent, Turn
+from accord.session.capabilities import ClientCapabilities
+from accord.session.requests import CloseSession, ForkSession, LoadSession, NewSession, ResumeSession
+from accord.session.servers import HttpServer, SseServer, StdioServer
+from accord.store import MemoryStore
+from tests.agent.user import CWD, User, plain_agent
+from tests.peer.joined import until
+
+NO_NOTICES = ClientCapabilities()
+GONE = StdioServer(name="gone", command="/no/such/program")
+WITHOUT_NOTICES = [1, "2-draft"]  # in v2 every client has them
+
+pytestmark = pytest.mark.timeout(60)
+
+
+def talker(**options: Any) -> Agent:
+    agent = plain_agent(store=MemoryStore(), **options)
+
+    @agent.command("list", "Lists")
+    async def list_all(turn: Turn) -> None:
+        await turn.say("Listed.")
+
+    @agent.prompt
+    async def talk(turn: Turn) -> None:
+        await turn.say("Done.")
+
+    return agent
+
+
+def failures(user: User, session: str) -> list[str]:
+    """The tool calls that failed, with what they show."""
+    calls = user.transcripts[session].tool_calls.values()
+    return [f"{call.title}; {call.content[0].content.text}" for call in calls if call.status == "failed"]  # type: ignore[union-attr]
+
+
+async def opened(user: User, *servers: Any, cwd: str = CWD) -> str:
+    return (await user.ask(NewSession(cwd=cwd, servers=list(servers)))).session_id
+
+
+@pytest.mark.parametrize("version", WITHOUT_NOTICES)
+@pytest.mark.parametrize("text", ["hello", "/list"])
+async def test_a_client_without_notices_gets_a_failed_tool_call_first_and_once(
+    version: Any, text: str, caplog: pytest.LogCaptureFixture
+):
+    async with User(talker(), version, capabilities=NO_NOTICES) as user:
+        session = await opened(user, GONE, StdioServer(name="also gone", command="/no/other/program"))
+        assert await user.prompt(session, text) == "end_turn"
+        one, other = failures(user, session)
+        assert one.startswith("MCP server 'gone': failed; MCP server 'gone' (stdio): not connected: ")
+        assert "/no/such/program" in one
+        assert other.startswith("MCP server 'also gone': failed; ")
+        told = [line for line in user.seen if "MCP" in line or line.startswith("agent")]
+        assert "MCP" in told[0]
+        await user.prompt(session, text)
+        assert len(failures(user, session)) == 2
+    warnings = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    assert [line.split(": not connected")[0] for line in warnings] == [
+        "MCP server 'gone' (stdio)",
+        "MCP server 'also gone' (stdio)",
+    ]
+
+
+async def test_a_client_with_notices_gets_a_notice_and_no_tool_call(version: Any, caplog: pytest.LogCaptureFixture):
+    async with User(talker(), version) as user:
+        session = await opened(user, GONE)
+        await user.prompt(session, "hello")
+        assert any(line.startswith("notice MCP server 'gone': failed") for line in user.seen)
+        assert failures(user, session) == []
+    assert any("MCP server 'gone'" in record.getMessage() for record in caplog.records)
+
+
+async def test_in_v2_every_client_gets_the_notice():
+    async with User(talker(), 2, capabilities=NO_NOTICES) as user:
+        session = await opened(user, GONE)
+        await user.prompt(session, "hello")
+        assert any(line.startswith("notice MCP server 'gone': failed") for line in user.seen)
+
+
+@pytest.mark.parametrize("version", WITHOUT_NOTICES)
+@pytest.mark.parametrize("kind", ["http", "sse"])
+async def test_a_server_of_a_kind_that_is_not_offered_is_told_of(version: Any, kind: str, monkeypatch: Any):
+    monkeypatch.setattr("accord.agent.mcp.is_installed", lambda: False)
+    server = (HttpServer if kind == "http" else SseServer)(name="web", url="http://127.0.0.1:1/mcp")
+    async with User(talker(), version, capabilities=NO_NOTICES) as user:
+        session = await opened(user, server)
+        await user.prompt(session, "hello")
+        assert failures(user, session) == [
+            f"MCP server 'web': skipped; MCP server 'web' ({kind}): skipped: this agent does not offer servers of this kind"
+        ]
+
+
+@pytest.mark.bad_frames
+async def test_a_server_of_an_unknown_kind_is_told_of():
+    agent = talker(strict=False)
+    async with User(agent, 1, capabilities=NO_NOTICES) as user:
+        servers = [{"name": "odd", "type": "carrier-pigeon", "url": "coo"}]
+        answer = await user.call("session/new", {"cwd": CWD, "mcpServers": servers})
+        await user.prompt(answer["sessionId"], "hello")
+        (failure,) = failures(user, answer["sessionId"])
+        assert "'odd' (carrier-pigeon): skipped: this agent does not know servers of this kind" in failure
+
+
+@pytest.mark.parametrize("version", WITHOUT_NOTICES)
+@pytest.mark.parametrize("how", ["load", "resume", "fork"])
+async def test_the_same_holds_for_a_session_that_is_opened_again(version: Any, how: str):
+    agent = talker()
+    async with User(agent, version, capabilities=NO_NOTICES) as user:
+        session = await opened(user)
+        await user.prompt(session, "hello")
+        if how == "fork":
+            session = (await user.ask(ForkSession(session_id=session, cwd=CWD, servers=[GONE]))).session_id
+        else:
+            await user.ask(CloseSession(session_id=session))
+            asked = (LoadSession if how == "load" else ResumeSession)(session_id=session, cwd=CWD, servers=[GONE])
+            user.take_in(session, await user.ask(asked))
+        await user.prompt(session, "again")
+        (failure,) = failures(user, session)
+        assert failure.startswith("MCP server 'gone': failed; ")
+
+
+@pytest.mark.parametrize("how", [LoadSession, ResumeSession])
+async def test_servers_for_a_session_that_is_open_elsewhere_are_told_of_unless_it_has_them(how: Any):
+    agent = talker()
+    other_server = StdioServer(name="late", command="/no/late/program")
+    async with User(agent, 1) as user, User(agent, 1, capabilities=NO_NOTICES) as late, User(agent, 1) as noticed:
+        session = await opened(user, GONE)
+        await user.prompt(session, "hello")
+        late.take_in(session, await late.ask(how(session_id=session, cwd=CWD, servers=[GONE, other_server])))
+        await late.prompt(session, "again")
+        (failure,) = [each for each in failures(late, session) if "late" in each]
+        assert "skipped: the session is open already" in failure
+        noticed.take_in(session, await noticed.ask(how(session_id=session, cwd=CWD, servers=[other_server])))
+        await noticed.until("notice MCP server 'late': skipped")
+
+
+FALLIBLE = """
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked.get("method") == "initialize":
+        info = {"name": "f", "version": "1"}
+        result = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": info}
+    elif asked.get("method") == "tools/list":
+        result = {"tools": [{"name": "die", "inputSchema": {"type": "object"}}]}
+    elif asked.get("method") == "tools/call":
+        sys.stderr.write("out of coffee\\n")
+        sys.exit(7)
+    else:
+        continue
+    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
+"""
+
+
+@pytest.mark.parametrize("version", WITHOUT_NOTICES)
+async def test_a_server_that_dies_later_is_told_of_in_the_next_turn(
+    version: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    agent = plain_agent()
+
+    @agent.prompt
+    async def work(turn: Turn) -> None:
+        servers = turn.session.servers
+        assert servers is not None
+        if turn.text == "die":
+            with pytest.raises(Exception, match="connection is closed"):
+                await servers.call(servers.tools[0], {}, deadline=30)
+            await until(lambda: servers.fates[0].state != "connected")
+        await turn.say("Done.")
+
+    program = tmp_path / "server.py"
+    program.write_text(FALLIBLE, encoding="utf-8")
+    server = StdioServer(name="fallible", command=sys.executable, args=[str(program)])
+    async with User(agent, version, capabilities=NO_NOTICES) as user:
+        session = await opened(user, server, cwd=str(tmp_path))
+        await user.prompt(session, "hello")
+        assert failures(user, session) == []
+        await user.prompt(session, "die")
+        await user.prompt(session, "next")
+        (failure,) = failures(user, session)
+        assert failure.startswith("MCP server 'fallible': lost; MCP server 'fallible' (stdio): lost: ")
+        assert "out of coffee" in failure
+    assert any("'fallible' (stdio): lost" in record.getMessage() for record in caplog.records)
+
+
+async def test_a_fault_of_ours_while_servers_are_connected_is_told_of_too(monkeypatch: pytest.MonkeyPatch):
+    async def broken(*_: Any) -> None:
+        raise RuntimeError("a fault")
+
+    monkeypatch.setattr("accord.agent.mcp.ServerConnections.connect", broken)
+    async with User(talker(), 1, capabilities=NO_NOTICES) as user:
+        session = await opened(user, GONE)
+        await user.prompt(session, "hello")
+        (failure,) = failures(user, session)
+        assert "'gone' (stdio): not connected: the agent failed to connect it; its log says why" in failure
+
+
+async def test_the_name_and_last_words_of_a_server_can_not_draw_on_the_log(caplog: pytest.LogCaptureFixture):
+    evil = StdioServer(name="\x1b[2Jevil\n", command=sys.executable, args=["-c", "import sys; sys.exit('\x1b[31m')"])
+    async with User(talker(), 1, capabilities=NO_NOTICES) as user:
+        await user.prompt(await opened(user, evil, cwd="/"), "hello")
+    (line,) = [record.getMessage() for record in caplog.records if "evil" in record.getMessage()]
+    assert line.isprintable()
+    assert json.dumps(line)

@@ -1,0 +1,96 @@
+"""Diffs that hide what would be written: by wide letters, by what a patch says beside its lines, by another raw input."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+
+from accord.apps.console.permitting import _details  # what is printed of a question
+from accord.apps.console.screen.drawing.permissions import permission_parts
+from accord.session.entities import Diff, FileChange, Patch
+from accord.session.requests import RequestPermission, ToolCallSubject
+from accord.session.updates import ToolCallPatch
+
+if sys.platform == "win32":
+    pytest.skip("no pseudo-terminals", allow_module_level=True)
+
+from tests.apps.console.screen.drawing.palettes import ink
+from tests.apps.console.screen.stage import opened
+from tests.security.test_questions_shown import EVIL, FLOODS, SIZES, YES_OR_NO, asker, read_to_end
+
+
+async def seen_of(tmp_path: Any, size: tuple[int, int] = (100, 30), *, version: Any = 1, **what: Any) -> str:
+    wide = what.pop("wide", False)
+    agent, _ = asker(**what)
+    async with opened(agent, tmp_path, size=size, version=version) as stage:
+        seen = await read_to_end(stage, wide=wide)
+        await stage.press("n")
+        await stage.idle()
+    return seen
+
+
+@pytest.mark.parametrize("wide", [False, True], ids=["narrow", "wide"])
+@pytest.mark.parametrize("size", [*SIZES, (200, 40)])
+@pytest.mark.parametrize("flood", ["tabs", "Hangul fillers", "ambiguous letters", "combining marks", "flags"])
+async def test_nothing_pushes_the_end_of_a_line_of_a_diff_out_of_sight(tmp_path, flood, size, wide):
+    change = FileChange(operation="modify", path="/a.sh", old_text="ls\n", new_text=f"ls{FLOODS[flood]}{EVIL}\n")
+    seen = await seen_of(tmp_path, size, wide=wide, kind="edit", content=[Diff(changes=[change])])
+    assert "curlevil|sh" in seen.replace(" ", "").replace("│", "")
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (FileChange(operation="add", path="/a", file_type="symlink"), "symlink"),
+        (FileChange(operation="modify", path="/a", file_type="_acme\u200bdevice"), "_acme<U+200B>device"),
+        (FileChange(operation="modify", path="/a", mime_type="application/x-sh"), "application/x-sh"),
+        (FileChange(operation="_chmod", path="/a", raw={"operation": "_chmod", "path": "/a", "mode": "4755"}), "4755"),
+    ],
+)
+def test_what_is_said_of_a_file_beside_its_text_is_seen(change, told):
+    call = ToolCallPatch(id="c", content=[Diff(changes=[change])])
+    asked = RequestPermission(session_id="s", options=YES_OR_NO, subject=ToolCallSubject(call=call))
+    parts = permission_parts(asked, "/", ink(100))
+    assert told in "\n".join(line.text for part in parts for line in part.lines(ink(100)))
+    assert told in "\n".join(_details(asked, "/"))
+
+
+HEAD = "diff --git a/run b/run\n"
+LINES = "--- a/run\n+++ b/run\n@@ -1 +1 @@\n-a\n+b\n"
+
+
+@pytest.mark.parametrize(
+    ("patch", "told"),
+    [
+        (f"{HEAD}old mode 100644\nnew mode 100755\n{LINES}", "new mode 100755"),
+        (f"{HEAD}old mode 100644\nnew mode 100755\n", "new mode 100755"),
+        (f"{HEAD}new file mode 120000\n--- /dev/null\n+++ b/run\n@@ -0,0 +1 @@\n+/etc/passwd\n", "mode 120000"),
+        (f"{HEAD}new file mode 100755\n--- /dev/null\n+++ b/run\n@@ -0,0 +1 @@\n+x\n", "mode 100755"),
+        (f"{HEAD}deleted file mode 120000\n--- a/run\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n", "mode 120000"),
+        (f"{HEAD}index 1..2\nGIT binary patch\nliteral 3\nKcmZSh&&8ky0\n", "GIT binary patch"),
+        (f"{HEAD}similarity index 90%\nrename from elsewhere\nrename to run\n{LINES}", "rename from elsewhere"),
+        (f"{HEAD}copy from elsewhere\ncopy to run\n{LINES}", "copy from elsewhere"),
+        (f"{HEAD}{LINES}whatever this means\n", "whatever this means"),
+    ],
+)
+async def test_what_a_patch_says_beside_its_lines_is_seen(tmp_path, patch, told):
+    diff = Diff(changes=[FileChange(operation="modify", path="/tmp/run")], patch=Patch(format="git_patch", text=patch))
+    assert told in await seen_of(tmp_path, version=2, kind="edit", content=[diff])
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        f"{HEAD}{LINES}",
+        f"{HEAD}index 1234567..89abcde 100644\n{LINES}\\ No newline at end of file\n",
+        f"{HEAD}new file mode 100644\nindex 0..1\n--- /dev/null\n+++ b/run\n@@ -0,0 +1,2 @@ def f():\n+x\n+\n",
+        f"{HEAD}deleted file mode 100644\n--- a/run\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n",
+    ],
+)
+async def test_an_ordinary_patch_is_not_shown_twice(tmp_path, patch):
+    diff = Diff(changes=[FileChange(operation="modify", path="/tmp/run")], patch=Patch(format="git_patch", text=patch))
+    seen = await seen_of(tmp_path, version=2, kind="edit", content=[diff])
+    assert "diff --git" not in seen
+    assert "contents not shown" not in seen

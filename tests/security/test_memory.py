@@ -1,0 +1,251 @@
+"""An agent that says far more than anybody keeps: what is held of it has a bound."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import tracemalloc
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from accord.apps.console.event_lines import EventMaker
+from accord.apps.console.output import Outputs
+from accord.apps.console.printing import Printer
+from accord.apps.console.records import Recording, Records
+from accord.apps.console.reporting import terminals_told
+from accord.apps.console.screen.story import Story
+from accord.client.client import Client
+from accord.client.terminal import TerminalEvent
+from accord.local.own_files import read_regular
+from accord.session import Transcript
+from accord.session.content import Text
+from accord.session.entities import AGENT, ContentItem
+from accord.session.updates import MessagePiece, ToolCallPatch, ToolCallPiece
+from accord.testing import ScriptedAgent
+from tests.apps.console.conftest import home, project  # noqa: F401  # fixtures
+
+pytestmark = pytest.mark.timeout(90)
+
+MIB = 1024 * 1024
+SAID = 64 * MIB
+"""What the agent says in a run."""
+BOUND = 44 * MIB
+"""What Python may hold at any moment of the run: its modules, and what waits to be written."""
+
+AGENT_PROGRAM = """
+import json, sys
+what, total = sys.argv[1], int(sys.argv[2])
+text = "All work and no play. " * 3000
+
+def tell(update):
+    params = {"sessionId": "s", "update": update}
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", "method": "session/update", "params": params}) + "\\n")
+
+for line in sys.stdin:
+    asked = json.loads(line)
+    answer = {}
+    if asked["method"] == "initialize":
+        answer = {"protocolVersion": 1}
+    elif asked["method"] == "session/new":
+        answer = {"sessionId": "s"}
+    elif asked["method"] == "session/prompt":
+        for number in range(total // len(text)):
+            content = {"type": "text", "text": text}
+            if what == "calls":
+                items = [{"type": "content", "content": content}]
+                tell({"sessionUpdate": "tool_call", "toolCallId": f"c{number}", "title": "t", "content": items})
+            elif what == "messages":
+                tell({"sessionUpdate": "agent_message_chunk", "content": content, "messageId": f"m{number}"})
+            else:
+                tell({"sessionUpdate": what, "content": content})
+        answer = {"stopReason": "end_turn"}
+    if "id" in asked:
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": answer}), flush=True)
+"""
+
+MEASURED = """
+import sys, tracemalloc
+tracemalloc.start()
+from accord.cli import main
+status = main(sys.argv[1:])
+print("peak", tracemalloc.get_traced_memory()[1], "status", status, file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [
+        ("agent_message_chunk", []),
+        ("agent_message_chunk", ["--json"]),
+        ("agent_message_chunk", ["--format", "v2"]),
+        ("agent_thought_chunk", []),
+        ("messages", ["--json"]),
+        ("calls", ["--json"]),
+        ("calls", []),
+    ],
+)
+async def test_a_run_holds_no_more_of_what_an_agent_says_than_it_needs(project, what, words):  # noqa: F811
+    agent = [sys.executable, "-c", AGENT_PROGRAM, what, str(SAID)]
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", MEASURED, "run", *words, "Go", "--", *agent),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        cwd=project,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    errors = asyncio.create_task(process.stderr.read())
+    written = 0
+    while piece := await process.stdout.read(MIB):
+        written += len(piece)
+    told = (await errors).decode()
+    assert await process.wait() == 0, told
+    *_, peak, _, status = told.split()
+    assert status == "0", told
+    assert int(peak) < BOUND, f"{int(peak) / MIB:.0f} MiB"
+    if what != "agent_thought_chunk" and (what != "calls" or words):
+        assert written > SAID * 0.9
+
+
+def test_a_small_file_of_ours_is_read_with_little(tmp_path):
+    (tmp_path / "prompts.jsonl").write_bytes(b"small")
+    tracemalloc.start()
+    try:
+        assert read_regular(tmp_path / "prompts.jsonl") == b"small"
+        assert tracemalloc.get_traced_memory()[1] < 4 * MIB
+    finally:
+        tracemalloc.stop()
+
+
+def call(number: int, size: int = MIB) -> ToolCallPatch:
+    return ToolCallPatch(id=f"c{number}", title="t", content=[ContentItem(content=Text("x" * size))])
+
+
+def retained(kept: Any, seen: set[int] | None = None) -> int:
+    """The letters and bytes that something holds, each once."""
+    seen = set() if seen is None else seen
+    if id(kept) in seen or isinstance(kept, type):
+        return 0
+    seen.add(id(kept))
+    match kept:
+        case str() | bytes() | bytearray():
+            return len(kept)
+        case dict():
+            return sum(retained(key, seen) + retained(value, seen) for key, value in kept.items())
+        case list() | tuple() | set() | frozenset():
+            return sum(retained(each, seen) for each in kept)
+    names = [
+        *getattr(kept, "__dict__", ()),
+        *getattr(type(kept), "__slots__", ()),
+        *getattr(kept, "__struct_fields__", ()),
+    ]
+    return sum(retained(getattr(kept, name, None), seen) for name in names)
+
+
+def test_events_of_calls_that_never_end_hold_little_of_them():
+    transcript, maker = Transcript(byte_limit=4 * MIB), EventMaker()
+    for number in range(64):
+        assert len(list(maker.events_of(transcript.apply(call(number))))) == 1
+    assert retained(maker.__dict__) < 10 * MIB
+
+
+def test_pieces_of_a_call_are_told_once_each():
+    transcript, maker = Transcript(), EventMaker()
+    starts: list[Any] = []
+    for number in range(20):
+        piece = ToolCallPiece(id="c", item=ContentItem(content=Text(f"{number}")))
+        starts += [getattr(event, "content_start", None) for event in maker.events_of(transcript.apply(piece))]
+    assert starts == list(range(20))
+
+
+async def test_what_is_printed_of_calls_with_long_ids_is_not_held():
+    transcript, outputs = Transcript(), Outputs()
+    printer = Printer(outputs, is_quiet=True)
+    for number in range(100):
+        printer.changed(transcript.apply(ToolCallPatch(id=f"{number}" + "x" * MIB, title="t")))
+    for table in (printer._shown, printer._terminals, printer._asked_about):
+        assert retained(table) < MIB
+    outputs.close()
+
+
+def test_the_output_of_commands_that_run_here_is_not_held():
+    heard: list[Any] = []
+
+    def changed(change: Any) -> None:
+        heard.append(len(change.terminal.output))
+
+    told = terminals_told(changed)
+    for _ in range(64):
+        told(TerminalEvent("output", SimpleNamespace(id="t"), b"x" * MIB))  # type: ignore[arg-type]
+    assert max(heard) < 10 * MIB
+
+
+async def test_a_reply_of_many_messages_does_not_hold_their_ids():
+    agent = ScriptedAgent(1)
+    async with Client(agent, version=1) as client:
+        session = await client.new_session("/work")
+        session.transcript.entity_limit = 10
+        reply = await session.prompt("go")
+        asked = await agent.seen("session/prompt")
+        for number in range(500):
+            agent.say("word ", messageId=f"m{number}")
+        agent.finish(asked)
+        assert await reply.text() == "word " * 10
+        assert len(reply._turn.messages) < 100
+
+
+async def test_a_client_can_be_told_how_much_to_keep_of_a_session():
+    agent = ScriptedAgent(1)
+    async with Client(agent, version=1, transcript_bytes=4 * MIB) as client:
+        session = await client.new_session("/work")
+        reply = await session.prompt("go")
+        asked = await agent.seen("session/prompt")
+        for _ in range(10):
+            agent.say("x" * MIB)
+        agent.finish(asked)
+        assert len(await reply.text()) <= 4 * MIB
+        (message,) = [each for each in session.transcript.messages.values() if each.role == AGENT]
+        assert message.dropped
+
+
+async def test_a_record_is_made_without_the_whole_conversation_in_memory(tmp_path, monkeypatch):
+    agent, records = ScriptedAgent(1), Records(tmp_path)
+    kept: list[list[bytes]] = []
+    monkeypatch.setattr(records, "keep", lambda recorded, lines: kept.append(list(lines)))
+    async with Client(agent, version=1) as client:
+        session = await client.new_session("/work")
+        recording = Recording(records, "tester", session)
+        for number in range(20):
+            session.take(call(number), 0)
+        await recording.keep()
+    (lines,) = kept
+    assert sum(map(len, lines)) <= 4 * MIB
+    assert json.loads(lines[-1])
+    assert any(b'"c19"' in line for line in lines)
+
+
+def test_the_screen_holds_no_endless_number_of_calls():
+    transcript, story = Transcript(), Story("/work", lambda part, block: None)
+    story.most = MIB
+    for number in range(5000):
+        story.tell(transcript.apply(ToolCallPatch(id=f"c{number}", title="t")))
+    assert len(story.blocks) < 1000
+    assert len(story._calls) < 1000
+
+
+def test_the_screen_lets_the_oldest_go_and_says_so():
+    transcript, story = Transcript(), Story("/work", lambda part, block: None)
+    story.most = 8 * MIB
+    for number in range(32):
+        story.tell(transcript.apply(call(number)))
+    for _ in range(32):
+        story.tell(transcript.apply(MessagePiece(role=AGENT, id="m", content=Text("word " * (MIB // 5)))))
+    assert retained([block.__dict__ for block in story.blocks]) < 40 * MIB
+    assert "not shown any more" in story.blocks[0].plain()
+    assert len([block for block in story.blocks if "not shown any more" in block.plain()]) == 1
+    story.tell(transcript.apply(ToolCallPatch(id="c0", status="completed")))
+    assert [block.call.id for block in story.calls][-1] == "c0"

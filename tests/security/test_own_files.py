@@ -1,0 +1,255 @@
+"""Attacks with what stands in the place of a file: a FIFO that nobody writes to, a socket, a directory, an odd name.
+
+Each of these calls would last for ever, or show a traceback, if the file were simply opened.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from accord import Agent, Client
+from accord.apps.coder.failures import ModelFailed
+from accord.apps.coder.settings.files import SettingsFile
+from accord.apps.coder.settings.trust import Trust
+from accord.apps.console.attachments import read_attachment, text_of_file
+from accord.apps.console.failures import UsageWrong
+from accord.apps.console.history import Prompts
+from accord.apps.console.records import Recorded, Records
+from accord.apps.console.screen.drafts import Drafts
+from accord.client.workspace import Workspace
+from accord.errors import InvalidParams, StoreFailed
+from accord.local.choices import Choices
+from accord.local.own_files import locked, open_regular, read_regular, write_whole
+from accord.local.roots import Roots
+from accord.session.requests import ReadFile, SessionSummary, WriteFile
+from accord.store import SqliteStore
+from accord.store.kept import Kept
+
+
+def _fifo(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def _socket(path: Path) -> None:
+    here = Path.cwd()
+    with socket.socket(socket.AF_UNIX) as made:
+        os.chdir(path.parent)  # the name of a socket has to be short
+        try:
+            made.bind(path.name)
+        finally:
+            os.chdir(here)
+
+
+def _device(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+def _directory(path: Path) -> None:
+    path.mkdir()
+
+
+KINDS = [(_fifo, "a FIFO"), (_socket, "a socket"), (_device, "a device"), (_directory, "a directory")]
+every_kind = pytest.mark.parametrize(("make", "kind"), KINDS, ids=[kind[2:] for _, kind in KINDS])
+Make = Callable[[Path], None]
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in [name for name in os.environ if name.startswith("ACCORD_") and name != "ACCORD_STRICT"]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("ACCORD_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "project" / ".git").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "project")
+    return tmp_path / "home"
+
+
+def accord(*words: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "error", "-m", "accord", *words]
+    return subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=25, check=False, **options
+    )
+
+
+@every_kind
+def test_what_is_no_file_is_neither_read_nor_replaced_nor_waited_for(tmp_path: Path, make: Make, kind: str) -> None:
+    path = tmp_path / "kept"
+    make(path)
+    with pytest.raises(OSError, match=kind):
+        read_regular(path)
+    with pytest.raises(OSError, match=kind), open_regular(path):
+        raise AssertionError("opened")
+    with pytest.raises(OSError, match=kind):
+        write_whole(path, b"new")
+    with pytest.raises(OSError, match=kind), locked(path):
+        raise AssertionError("locked")
+    assert [each.name for each in tmp_path.iterdir()] == ["kept"]
+
+
+def test_a_file_that_is_too_large_is_not_read_to_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "kept"
+    with path.open("wb") as file:
+        file.truncate(2**40)
+    with pytest.raises(OSError, match="larger than 1 MiB"):
+        read_regular(path, 2**20)
+
+
+@every_kind
+def test_settings_that_are_no_file_end_every_command_at_once_with_the_reason(home: Path, make: Make, kind: str) -> None:
+    home.mkdir()
+    make(home / "config.toml")
+    for words in (["config"], ["agent"], ["run", "--json", "hello"], ["config", "--config", str(home / "config.toml")]):
+        ended = accord(*words)
+        assert ended.returncode == 1
+        assert "can't be read: " in ended.stderr
+        assert kind in ended.stderr
+        assert ended.stderr.count("\n") == 1
+
+
+@every_kind
+def test_a_history_that_is_no_file_costs_no_run(home: Path, make: Make, kind: str) -> None:
+    (home / "state").mkdir(parents=True)
+    for name in ("prompts.jsonl", "sessions.db", "drafts.json", "conversations"):
+        make(home / "state" / name)
+    before = set((home / "state").iterdir())
+    ended = accord("run", "hello")
+    assert (ended.returncode, "Traceback" in ended.stderr) == (0, False), ended.stderr
+    assert before <= set((home / "state").iterdir())
+
+
+@every_kind
+def test_no_list_of_ours_waits_for_what_is_no_file(tmp_path: Path, make: Make, kind: str) -> None:
+    prompts, drafts = Prompts(tmp_path), Drafts(tmp_path)
+    (tmp_path / "conversations").mkdir()
+    (tmp_path / "trusted").mkdir()
+    records, trust = Records(tmp_path), Trust(tmp_path / "trusted")
+    trusted = SettingsFile(tmp_path / ".accord.toml", b"")
+    recorded = Recorded(agent="a", session_id="s", cwd="/")
+    for path in (
+        tmp_path / "prompts.jsonl",
+        tmp_path / "drafts.json",
+        records._path("a", "s"),
+        trust._record_of(trusted.path),
+        tmp_path / "choices.json",
+        tmp_path / ".accord.toml",
+    ):
+        make(path)
+    prompts.add("a", tmp_path, "s", "text")
+    assert prompts.listed() == []
+    drafts.keep("s", "text")
+    assert Drafts(tmp_path).of("s") == ""
+    records.keep(recorded, [b"{}"])
+    assert (records.lines("a", "s"), records.listed("a")) == ([], list[SessionSummary]())
+    assert (trust.state_of(trusted), trust.listed()) == ("untrusted", [])
+    with pytest.raises(ValueError, match=kind):
+        Choices(tmp_path / "choices.json").listed()
+    with pytest.raises(Exception, match=kind):
+        SettingsFile.read(trusted.path)
+    for read in (text_of_file, lambda path: read_attachment("file", path)):
+        with pytest.raises(UsageWrong, match=kind):
+            read(trusted.path)
+
+
+@every_kind
+@pytest.mark.parametrize("companion", ["", "-journal", "-wal", "-shm"])
+async def test_a_store_that_is_no_file_fails_at_once(tmp_path: Path, make: Make, kind: str, companion: str) -> None:
+    async with SqliteStore(tmp_path / "sessions.db") as store:
+        await store.create(Kept(session_id="one", cwd="/"))
+    make(tmp_path / f"other.db{companion}")
+    if companion:
+        (tmp_path / "sessions.db").rename(tmp_path / "other.db")
+    store = SqliteStore(tmp_path / "other.db")
+    with pytest.raises(StoreFailed, match=kind):
+        await store.find("one")
+    await store.aclose()
+
+
+@every_kind
+def test_a_lock_that_is_no_file_is_not_waited_for(tmp_path: Path, make: Make, kind: str) -> None:
+    for name in ("prompts.lock", "drafts.lock", "choices.json.lock"):
+        make(tmp_path / name)
+    Prompts(tmp_path).add("a", tmp_path, "s", "text")
+    Drafts(tmp_path).keep("s", "text")
+    with pytest.raises(OSError, match=kind):
+        Choices(tmp_path / "choices.json").set("p", "edit", True)
+
+
+def test_whoever_holds_a_lock_for_ever_costs_a_choice_and_no_more(tmp_path: Path) -> None:
+    choices = Choices(tmp_path / "choices.json")
+    with locked(tmp_path / "choices.json.lock"), pytest.raises(TimeoutError, match="another program holds its lock"):
+        choices.set("p", "edit", True)
+
+
+@every_kind
+async def test_a_model_that_is_no_file_is_refused_at_once(tmp_path: Path, make: Make, kind: str) -> None:
+    from accord.apps.coder.models import local
+
+    make(tmp_path / "model.gguf")
+    with pytest.raises(ModelFailed, match=f"{kind}|not installed"):
+        local._checked(str(tmp_path / "model.gguf"))
+
+
+def _open_to_others(home: Path) -> list[Path]:
+    return [path for path in (home, *home.rglob("*")) if path.stat().st_mode & 0o077]
+
+
+@pytest.mark.parametrize("first", ["trust", "run", "choices", "store", "drafts", "records"])
+async def test_whoever_comes_first_makes_directories_for_the_user_alone(home: Path, first: str) -> None:
+    before = os.umask(0o022)
+    try:
+        state = home / "state"
+        match first:
+            case "trust":
+                (home.parent / "project" / ".accord.toml").write_text("retries = 1")
+                assert accord("trust").returncode == 0
+            case "run":
+                assert accord("run", "hello").returncode == 0
+            case "choices":
+                Choices(state / "choices.json").set("p", "edit", True)
+            case "store":
+                async with SqliteStore(state / "sessions.db") as store:
+                    await store.create(Kept(session_id="one", cwd="/"))
+            case "drafts":
+                Drafts(state).keep("s", "text")
+            case _:
+                Records(state).keep(Recorded(agent="a", session_id="s", cwd="/"), [])
+    finally:
+        os.umask(before)
+    assert _open_to_others(home) == []
+
+
+@pytest.mark.parametrize("make", [SqliteStore, Choices])
+def test_a_path_with_the_home_of_nobody_is_a_path_as_in_a_shell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert make("~nobody-of-that-name/kept").path == tmp_path / "~nobody-of-that-name" / "kept"
+
+
+@pytest.mark.parametrize("path", ["/tmp/\ud800", "/tmp/a\0b"], ids=["surrogate", "nul"])
+async def test_a_path_that_no_file_can_have_is_refused_by_name(tmp_path: Path, path: str) -> None:
+    with pytest.raises(ValueError, match="must be an absolute path"):
+        Workspace(path)
+    with pytest.raises(InvalidParams, match="must be an absolute path on this system"):
+        Roots([tmp_path]).place(path, "fs.read")
+    workspace = Workspace(tmp_path)
+    with pytest.raises(InvalidParams):
+        await workspace.answer(ReadFile(session_id="s", path=path))
+    with pytest.raises(InvalidParams):
+        await workspace.answer(WriteFile(session_id="s", path=path, content=""))
+
+
+@pytest.mark.parametrize("version", [1, 2, "2-draft"])
+async def test_a_session_in_a_directory_that_none_can_be_is_refused(version: Any) -> None:
+    agent = Agent("any")
+    async with Client(agent, version=version) as client:
+        with pytest.raises(InvalidParams, match="absolute path"):
+            await client.new_session(cwd="/tmp/a\0b")

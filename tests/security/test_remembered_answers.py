@@ -1,0 +1,232 @@
+"""What was decided for always: said as it is, and gone when the user takes it back, whoever keeps it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from accord import Agent, Client, Turn
+from accord.apps.coder.coder import Coder
+from accord.apps.coder.settings.loading import settings_in
+from accord.apps.console.always import reach_of_always, take_back
+from accord.apps.console.exits import Exit
+from accord.apps.console.known_agents import KnownAgent
+from accord.client import permissions
+from accord.client.clearing import may_write
+from accord.errors import AccordError, RequestFailed
+from accord.local.choices import Choices, project_of
+from accord.session.requests import CommandSubject, PermissionOption, RequestPermission, ToolCallSubject, WriteFile
+from accord.session.updates import ToolCallPatch
+from accord.testing import ScriptedAgent, program
+from tests.apps.console.screen.stage import Stage, opened
+
+OURS = KnownAgent(name="accord", command=["accord", "agent"], source="built-in")
+ALWAYS = [
+    PermissionOption(id="a", name="Always", kind="allow_always"),
+    PermissionOption(id="n", name="No", kind="reject_once"),
+]
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ACCORD_HOME", str(tmp_path / "home"))
+    root = tmp_path / "project"
+    root.mkdir()
+    return root
+
+
+@pytest.fixture
+def choices(tmp_path: Path) -> Choices:
+    return Choices(tmp_path / "home" / "choices.json")
+
+
+@pytest.fixture
+def coder(project: Path, choices: Choices) -> Coder:
+    return Coder(settings_in(project, {"mode": "ask", "model": "offline"}), choices_file=choices.path)
+
+
+async def answer(stage: Stage, prompt: str, key: str | None) -> None:
+    """Send a prompt, and answer the question that it leads to; with None, there is none."""
+    await stage.send(prompt)
+    if key is not None:
+        await stage.asked()
+        await stage.until(lambda: stage.app.main.questions.has_the_focus)
+        await stage.press("end")
+        await stage.until(lambda: stage.app.main.questions._bar.is_read)  # type: ignore[union-attr]
+        await stage.press(key)
+    await stage.idle()
+
+
+@pytest.mark.parametrize("by", ["Forget", "accord permissions"])
+async def test_what_the_built_in_agent_keeps_is_asked_again_once_it_is_taken_back(project, coder, choices, by):
+    async with opened(coder.agent, project, known=OURS) as stage:
+        await answer(stage, 'create a.txt with "A"', "a")
+        await answer(stage, 'create b.txt with "B"', None)
+        assert [choice.scope for choice in choices.listed()] == ["edit files"]
+        if by == "Forget":
+            stage.app.turning.forget_choices()
+            await stage.shows("1 choice for always taken back: you are asked again")
+        else:
+            choices.revoke(project_of(project))
+        assert choices.listed() == []
+        await answer(stage, 'create a.txt with "A"', "n")  # the very same as before: the screen has not kept it either
+        await answer(stage, 'create c.txt with "C"', "n")
+    assert sorted(path.name for path in project.iterdir()) == ["a.txt", "b.txt"]
+
+
+async def test_forgetting_takes_nothing_back_of_other_projects(project, tmp_path, coder, choices):
+    choices.set("/elsewhere", "edit files", True)
+    choices.set(project_of(project), "delete files", False)
+    async with opened(coder.agent, project, known=OURS) as stage:
+        stage.app.turning.forget_choices()
+        await stage.shows("1 choice for always taken back")
+    assert [choice.project for choice in choices.listed()] == ["/elsewhere"]
+
+
+async def test_what_can_not_be_taken_back_is_said(project, coder, choices):
+    choices.path.parent.mkdir(exist_ok=True)
+    choices.path.write_text("{")
+    async with opened(coder.agent, project, known=OURS) as stage:
+        stage.app.turning.forget_choices()
+        told = ("nothing is taken back", "`accord permissions --revoke-all`")
+        await stage.until(lambda: all(each in " ".join(stage.text.split()) for each in told))
+
+
+async def test_the_screen_says_what_it_can_not_undo_of_another_agent(project):
+    agent, asked = Agent("asker", version="1"), []
+
+    @agent.prompt
+    async def ask(turn: Turn) -> None:
+        async with turn.tool_call("Do it", raw_input={"what": turn.text}) as call:
+            asked.append(await turn.allowed(call, options=ALWAYS))
+
+    async with opened(agent, project) as stage:
+        await answer(stage, "it", "a")
+        stage.app.turning.forget_choices()
+        await stage.shows("you are asked again here; what tester keeps itself, accord can't undo")
+        await stage.until(lambda: stage.app.agent.choices.choices == [])
+
+
+@pytest.mark.parametrize("prompts", [["first", "second"]])
+async def test_who_has_allowed_all_writes_is_asked_again_after_forget(project, prompts):
+    agent = ScriptedAgent(1)
+
+    async def write(asked: Any) -> None:
+        name = asked.params["prompt"][0]["text"]
+        await agent.ask(
+            "fs/write_text_file", {"sessionId": agent.session_id, "path": f"{project}/{name}", "content": "x"}
+        )
+        agent.finish(asked)
+
+    agent.on("session/prompt", write)
+    async with opened(agent, project, permissions="ask") as stage:
+        await stage.send("first")
+        await stage.asked()
+        await stage.shows("always: as its line says, until the agent ends or Forget takes it back")
+        await stage.until(lambda: stage.app.main.questions.has_the_focus)
+        await stage.press("a")
+        await stage.idle()
+        await answer(stage, "second", None)
+        stage.app.turning.forget_choices()
+        await answer(stage, "third", "n")
+    assert sorted(path.name for path in project.iterdir()) == ["first", "second"]
+
+
+async def test_only_an_open_session_tells_whose_choices_are_forgotten(project, coder, choices):
+    choices.set(project_of(project), "edit files", True)
+    async with Client(coder.agent, on_permission=permissions.deny) as client:
+        for params in ({"sessionId": "another"}, {}, [1]):
+            with pytest.raises(RequestFailed):
+                await client.request("_accord/forget_choices", params)
+        assert len(choices.listed()) == 1
+        session = await client.new_session(project)
+        assert await take_back(client, [session.id]) == 1
+        assert await take_back(client, [session.id]) == 0
+    assert choices.listed() == []
+
+
+async def test_an_agent_that_does_not_say_what_it_forgot_has_not(project):
+    agent = Agent("liar", version="1")
+
+    @agent.method("_accord/forget_choices")
+    async def forget(params: Any, client: Any) -> Any:
+        return ["all", "of", "it"]
+
+    async with Client(agent, on_permission=permissions.deny) as client:
+        with pytest.raises(AccordError, match="did not say"):
+            await take_back(client, ["s"])
+
+
+def asked(**about: Any) -> RequestPermission:
+    return RequestPermission(session_id="s", options=ALWAYS, **about)
+
+
+CALL = asked(title="Edit", subject=ToolCallSubject(call=ToolCallPatch(id="c", title="Edit")))
+COMMAND = asked(subject=CommandSubject(command="ls", cwd="/"))
+NOTHING = asked()
+WRITE = may_write(WriteFile(session_id="s", path="/a", content="x"), None)
+
+
+@pytest.mark.parametrize(
+    ("question", "keeper", "forgets", "said"),
+    [
+        (
+            CALL,
+            "built-in agent",
+            True,
+            "as its line says, kept for this project until Forget or `accord permissions` takes it back",
+        ),
+        (
+            CALL,
+            "built-in agent",
+            False,
+            "as its line says, kept for this project until `accord permissions` takes it back",
+        ),
+        (
+            CALL,
+            "screen",
+            True,
+            "the same title, input and files, in this session, until Forget; what the agent keeps, accord can't undo",
+        ),
+        (
+            COMMAND,
+            "screen",
+            True,
+            "exactly this command here, in this session, until Forget; what the agent keeps, accord can't undo",
+        ),
+        (NOTHING, "screen", True, "as far and as long as the agent makes it reach, which accord can't undo"),
+        (COMMAND, "other agent", False, "as far and as long as the agent makes it reach, which accord can't undo"),
+        (WRITE, "screen", True, "as its line says, until the agent ends or Forget takes it back"),
+        (WRITE, "other agent", False, "as its line says, until the agent ends"),
+    ],
+)
+def test_one_true_sentence_says_what_always_covers(question, keeper, forgets, said):
+    assert reach_of_always(question, keeper, forgets=forgets) == f"always: {said}"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
+@pytest.mark.timeout(60)
+async def test_it_is_said_in_lines_too(project):
+    from tests.apps.console.terminal import at_terminal
+
+    agent = ScriptedAgent(1)
+
+    async def ask(prompted: Any) -> None:
+        options = [{"optionId": "a", "name": "Always", "kind": "allow_always"}]
+        call = {"toolCallId": "c", "title": "Do it"}
+        await agent.ask(
+            "session/request_permission", {"sessionId": agent.session_id, "options": options, "toolCall": call}
+        )
+        agent.finish(prompted)
+
+    agent.on("session/prompt", ask)
+    async with program(agent) as command, at_terminal("run", "Hi", "--", *command.args, cwd=project) as (terminal, run):
+        await terminal.sees(
+            "  1  Always\r\n  always: as far and as long as the agent makes it reach, which accord can't undo\r\n"
+        )
+        await terminal.sees("Enter for no: ")
+        terminal.type("\n")
+        assert await run.wait() == Exit.ALL_REJECTED

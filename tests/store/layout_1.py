@@ -1,0 +1,71 @@
+"""Makes `tests/fixtures/sessions-layout-1.db` with the accord that wrote layout 1: it does not run with this one.
+
+    git archive 05a267c src | tar -x -C /tmp/old
+    PYTHONPATH=/tmp/old/src python tests/store/layout_1.py tests/fixtures/sessions-layout-1.db
+
+Session `shared` was held by two agents at the same time, prompted in turn, as two processes would: their ids count from
+the same number. Session `alone` had one agent, which gave a message an id of its own and corrected it a turn later.
+"""
+
+# pyright: basic
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import sys
+from pathlib import Path
+from typing import Any
+
+from accord import Agent, Client, Turn, permissions
+from accord.agent import open_sessions
+from accord.session.content import Text
+from accord.session.updates import MessagePatch, MessagePiece
+from accord.store import SqliteStore
+
+PROMPTS = 10
+
+
+def talker(path: Path, name: str) -> Agent:
+    agent = Agent(name, store=SqliteStore(path))
+
+    @agent.prompt
+    async def talk(turn: Turn) -> None:
+        await turn.think(f"{name} thinks about {turn.text}")
+        async with turn.tool_call(f"{name} looks at {turn.text}", kind="read") as call:
+            await call.say(f"{name} found {turn.text}")
+        await turn.say(f"{name} answers ")
+        await turn.say(f"{turn.text}.")
+        if turn.text == "by name":
+            await turn.tell(MessagePiece(role="agent", id="mine", content=Text("A first try.")))
+        if turn.text == "correct it":
+            await turn.tell(MessagePatch(role="agent", id="mine", content=[Text("Corrected.")]))
+        await turn.title(turn.text)
+
+    return agent
+
+
+async def main(path: Path) -> None:
+    agents = [talker(path, "one"), talker(path, "other")]
+    names = iter(["shared", "alone"])
+    open_sessions._new_id = lambda: next(names)  # type: ignore[attr-defined]
+    answer: Any = permissions.allow_all
+    async with Client(agents[0], on_permission=answer) as one, Client(agents[1], on_permission=answer) as other:
+        first = await one.new_session(cwd=Path("/repo"))
+        await (await first.prompt("prompt 0")).finished()
+        second = await other.load_session(first.id, Path("/repo"))
+        for number in range(1, PROMPTS):
+            await (await (second if number % 2 else first).prompt(f"prompt {number}")).finished()
+        alone = await one.new_session(cwd=Path("/elsewhere"))
+        for text in ("by name", "correct it"):
+            await (await alone.prompt(text)).finished()
+    for agent in agents:
+        assert agent.store is not None
+        await agent.store.aclose()
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.execute("PRAGMA journal_mode = DELETE")
+    connection.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(Path(sys.argv[1])))
