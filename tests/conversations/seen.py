@@ -19,6 +19,7 @@ from accord.session.updates import (
     NoticeShown,
     OptionsChanged,
     PlanChanged,
+    PromptChanged,
     StateChanged,
     TerminalChanged,
     TerminalOutput,
@@ -33,6 +34,7 @@ __all__ = ["described", "told"]
 LINES: dict[type[Any], Callable[[Any], str]] = {
     MessageChunk: lambda it: f"{it.role}: {it.text}",
     MessageChanged: lambda it: f"{it.message.role} is: {it.message.text}",
+    PromptChanged: lambda it: f"{it.message.role} is: {it.message.text}",
     ToolCallChanged: lambda it: " ".join([it.call.id, it.call.status, *map(shown, it.call.content)]),
     TerminalChanged: lambda it: f"{it.terminal.id} {'runs' if it.terminal.exit is None else 'ended'}",
     TerminalOutput: lambda it: f"{it.terminal.id} writes {len(it.data)}",

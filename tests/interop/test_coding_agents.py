@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from accord import permissions
+from accord.apps.console.exits import Exit
 from accord.client.session import Session
 from accord.client.workspace import Workspace
 from accord.session.updates import MessageChunk
@@ -80,7 +81,7 @@ async def test_accord_run_creates_a_file_if_it_is_permitted(scene: Scene) -> Non
     """FN-95"""
     words = ("run", "--agent", scene.agent.preset, CREATE)
     rejected = await scene.accord(*words)
-    assert (rejected.status, scene.new.exists()) == (0, False), rejected
+    assert (rejected.status, scene.new.exists()) == (Exit.ALL_REJECTED, False), rejected
     allowed = await scene.accord(*words, "--permissions", "allow-edits")
     assert (allowed.status, allowed.out) == (0, "There is one more.\n"), allowed
     assert scene.new.read_text() == "eggs\n"
@@ -116,7 +117,7 @@ async def test_accord_run_talks_permits_and_goes_on_with_a_session(scene: Scene)
     assert not scene.ran.exists()
 
     third = await scene.accord("run", "--agent", name, STONE)
-    assert (third.status, third.out) == (0, "As you like.\n"), third
+    assert (third.status, third.out) == (Exit.ALL_REJECTED, "As you like.\n"), third
     assert scene.note.read_text() == "butter\n"
 
 

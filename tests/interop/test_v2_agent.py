@@ -160,7 +160,9 @@ async def test_each_kind_of_update_is_told_and_kept(official_v2: OfficialAgent, 
     async with official_v2.connected() as client:
         session = await client.new_session(place)
         lines = await tell(session, [update for update, _ in UPDATES])
-        assert lines == ["running", *(line for _, line in UPDATES), "idle end_turn"]
+        left_open = "c in_progress [add /new.py delete /old.py move /to.py] [t]"  # closed with its turn
+        assert lines == ["running", *(line for _, line in UPDATES), "idle end_turn", left_open]
+        assert session.transcript.tool_calls["c"].ended_without_result
         check_kept(session)
 
 

@@ -103,21 +103,29 @@ def entries(status: str) -> list[PlanEntry]:
     return [PlanEntry(each["content"], each["priority"], status) for each in STORY["plan"]]
 
 
+def unused(turn: Turn, id: str) -> str:
+    """The id, numbered when the story is told again in the same session."""
+    earlier = [known for known in turn.session.transcript.tool_calls if known.startswith(id)]
+    return f"{id}-{len(earlier)}" if earlier else id
+
+
 async def read(turn: Turn, id: str, title: str, kind: str) -> None:
-    async with turn.tool_call(title, kind=kind, id=id, locations=[NAME], raw_input={"path": NAME}) as call:
+    async with turn.tool_call(
+        title, kind=kind, id=unused(turn, id), locations=[NAME], raw_input={"path": NAME}
+    ) as call:
         await call.say(await turn.files.read(NAME, line=1, limit=2))
         await call.locate(NAME, 2)
 
 
 async def edit(turn: Turn, id: str, title: str, kind: str) -> None:
-    async with turn.tool_call(title, kind=kind, id=id, name="edit_file") as call:
+    async with turn.tool_call(title, kind=kind, id=unused(turn, id), name="edit_file") as call:
         await call.diff(NAME, FILE["after"], FILE["before"])
         if await turn.allowed(call):
             await turn.files.write(NAME, FILE["after"])
 
 
 async def run(turn: Turn, id: str, title: str, kind: str) -> None:
-    async with turn.tool_call(title, kind=kind, id=id) as call:
+    async with turn.tool_call(title, kind=kind, id=unused(turn, id)) as call:
         ran = await turn.run(COMMAND["command"], *COMMAND["args"], env={"LANG": "C"}, call=call)
         await call.update(raw_output={"output": ran.output, "code": ran.code})
 
@@ -140,7 +148,7 @@ async def permit(turn: Turn, tool: str) -> None:
 
 async def sleep(turn: Turn, seconds: str = "0.1") -> None:
     """Run what does not end by itself, for a while."""
-    async with turn.tool_call("Sleep", kind="execute", id="call-sleep") as call:
+    async with turn.tool_call("Sleep", kind="execute", id=unused(turn, "call-sleep")) as call:
         ran = await turn.run("sleep", "600", deadline=float(seconds), call=call)
     await turn.say(json.dumps(msgspec.to_builtins(ran)))
 
@@ -171,7 +179,7 @@ async def extend(turn: Turn, method: str) -> None:
 
 
 async def wait(turn: Turn) -> None:
-    async with turn.tool_call("Wait", id="call-wait") as call:
+    async with turn.tool_call("Wait", id=unused(turn, "call-wait")) as call:
         await call.begin()
         await asyncio.Event().wait()
 
