@@ -25,6 +25,7 @@ from accord.peer import Limits, Peer
 from accord.session.requests import PermissionAnswer, RequestPermission
 from accord.transports.arrivals import Arrivals
 from tests.peer.joined import receiver, until
+from tests.virtual_clock import run
 
 Versions = [1, 2, "2-draft"]
 
@@ -429,6 +430,31 @@ async def test_a_peer_answers_what_it_has_read_before_it_closes():
         1: {"jsonrpc": "2.0", "id": 1, "result": {}},
         2: answers(line.sent)[2],
     }
+
+
+@pytest.mark.parametrize(("limits", "seconds"), [(None, 2.5), (Limits(answer_grace_seconds=9.0), 9.0)], ids=str)
+def test_a_request_that_does_not_end_has_two_and_a_half_seconds_unless_told_otherwise(limits, seconds):
+    async def main() -> None:
+        times: list[float] = []
+        clock = asyncio.get_running_loop().time
+
+        async def never(params: Any) -> Any:
+            try:
+                await asyncio.Event().wait()
+            finally:
+                times.append(clock())
+
+        line = Line()
+        async with Peer(line, receiver({"never": never}), limits=limits) as peer:
+            line.arrivals.feed(lines(request(1, "never")))
+            await until(lambda: peer.is_open)
+            began = clock()
+            line.arrivals.end(ConnectionClosed("silent"))
+            await peer.wait_closed()
+        assert [time - began for time in times] == pytest.approx([seconds])
+        assert line.sent[0]["error"]["code"] == -32800
+
+    run(main())
 
 
 async def test_a_peer_that_loses_the_other_direction_meanwhile_waits_no_longer():

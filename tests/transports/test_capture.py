@@ -15,6 +15,7 @@ from accord.transports import capture as capture_module
 from accord.transports.capture import Capture, start_capture
 from accord.transports.guard import descendants
 from tests.transports.families import ANNOUNCE, DEAF_FAMILY, FAMILY, MEMBERS, is_alive, pids, wait_gone
+from tests.virtual_clock import run
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -244,3 +245,54 @@ async def test_a_command_takes_no_more_memory_than_it_may(memory: int, code: int
     assert await capture.ended == code
     assert (b"MemoryError" in heard.bytes) is bool(code)
     await capture.end()
+
+
+class DeafChild:
+    """Ends only when it is killed."""
+
+    def __init__(self) -> None:
+        loop = asyncio.get_running_loop()
+        self.stdout = -1
+        self.exited: asyncio.Future[int | None] = loop.create_future()
+        self.gone: asyncio.Future[None] = loop.create_future()
+        self.heard: list[tuple[str, float]] = []
+
+    def terminate(self) -> None:
+        self.heard.append(("terminate", asyncio.get_running_loop().time()))
+
+    def kill(self) -> None:
+        self.heard.append(("kill", asyncio.get_running_loop().time()))
+        self.exited.set_result(-9)
+        self.gone.set_result(None)
+
+    def release(self) -> None: ...
+
+
+class Silence:
+    def resume(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+@pytest.mark.parametrize(("options", "grace"), [({}, 2), ({"terminate_grace": 9.0}, 9)], ids=str)
+def test_a_command_that_hears_nothing_is_killed_when_its_grace_is_over(
+    options: dict[str, Any], grace: float, monkeypatch: pytest.MonkeyPatch
+):
+    children: list[DeafChild] = []
+
+    async def begin(start: Any) -> DeafChild:
+        children.append(DeafChild())
+        return children[0]
+
+    monkeypatch.setattr(capture_module, "start_guarded", begin)
+    monkeypatch.setattr(capture_module, "start_unguarded", begin)
+    monkeypatch.setattr(capture_module, "private_reader", lambda *arguments: Silence())
+
+    async def main() -> None:
+        capture = await start_capture(["sh"], env=os.environ, cwd="/", on_output=Heard(), **options)
+        began = asyncio.get_running_loop().time()
+        await capture.end()
+        assert [(what, at - began) for what, at in children[0].heard] == [("terminate", 0), ("kill", grace)]
+        assert await capture.ended == -9
+
+    run(main())

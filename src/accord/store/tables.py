@@ -90,7 +90,7 @@ def is_busy(error: sqlite3.Error) -> bool:
 class Tables:
     """An open file. Every method is one transaction; it belongs to the thread that opened it."""
 
-    def __init__(self, path: Path, *, survives_power_cut: bool = False) -> None:
+    def __init__(self, path: Path, *, survives_power_cut: bool) -> None:
         self._name = str(path)
         path = Path(os.path.realpath(path))  # whoever comes by a link finds the same owners
         self._locks = OwnerLocks(path)
