@@ -26,7 +26,7 @@ async def adapt(turn: Turn) -> str:
     try:
         while "stops" not in (event := json.loads(await robot.stdout.readline())):
             tool, words = event["uses"], event["words"]
-            async with turn.tool_call(" ".join([tool, *words]), kind=KINDS.get(tool, "other"), raw_input=words) as call:
+            async with turn.tool_call(" ".join([tool, *words]), kind=KINDS.get(tool, "other"), raw_input=event) as call:
                 while "done" not in (event := json.loads(await robot.stdout.readline())):
                     robot.stdin.write(b"y\n" if await turn.allowed(call) else b"n\n")
                 await (call.say(event["text"]) if event["done"] else call.fail(event["text"]))

@@ -17,6 +17,7 @@ from accord.session.entities import (
     Choice,
     Command,
     Diff,
+    Exit,
     FileChange,
     Location,
     Mode,
@@ -33,6 +34,8 @@ from accord.session.requests import (
     CommandSubject,
     CreateTerminal,
     Elicit,
+    ElicitationCompleted,
+    KillTerminal,
     LoadSession,
     PermissionOption,
     ReadFile,
@@ -43,6 +46,7 @@ from accord.session.requests import (
 from accord.session.updates import (
     CommandsReport,
     CompactionPatch,
+    InfoPatch,
     MessagePatch,
     MessagePiece,
     ModeReport,
@@ -60,6 +64,7 @@ from tests.agent.user import CWD, EVERYTHING, User, plain_agent
 
 Mistake = Callable[[Turn, OpenToolCall], Awaitable[Any]]
 NO = PermissionOption(id="no", name="No", kind="reject_once")
+NAN = float("nan")
 WEB = Option(id="web", name="Web", kind="boolean", value=True)
 TOOL_KINDS = "read, edit, delete, move, search, execute, think, fetch, switch_mode, other"
 
@@ -74,6 +79,10 @@ def permission(turn: Turn, *options: PermissionOption, subject: Any = None) -> A
 
 def about(**fields: Any) -> ToolCallSubject:
     return ToolCallSubject(call=ToolCallPatch(id="c", **fields))
+
+
+def annotated(**hints: Any) -> Text:
+    return Text("hi", annotations=Annotations(**hints))
 
 
 async def _opened(turn: Turn, **fields: Any) -> None:
@@ -274,6 +283,122 @@ MISTAKES: dict[str, tuple[Mistake, str]] = {
         "expected form, url",
     ),
     "page without an address": (lambda turn, call: turn.ask_to_open("Look", "", "id"), "needs the URL and an id"),
+    "final status of ones own": (
+        lambda turn, call: _ended(call, "_aborted"),
+        "invalid final status of a tool call '_aborted': expected completed, failed, cancelled$",
+    ),
+    "notice without words": (lambda turn, call: turn.notice(""), "a notice needs a title"),
+    "audience": (lambda turn, call: turn.say(annotated(audience=["everybody"])), "expected user, assistant"),
+    "audience in a call": (lambda turn, call: call.show(annotated(audience=["all"])), "expected user, assistant"),
+    "audience in a message": (
+        lambda turn, call: turn.tell(MessagePatch(role="agent", id="m", content=[annotated(audience=["all"])])),
+        "expected user, assistant",
+    ),
+    "priority above one": (
+        lambda turn, call: turn.say(annotated(priority=5.0)),
+        "invalid priority 5.0: .* from 0 to 1",
+    ),
+    "priority below zero": (lambda turn, call: turn.think(annotated(priority=-0.1)), "invalid priority -0.1"),
+    "priority of a picture": (
+        lambda turn, call: call.show(Image("", "image/png", annotations=Annotations(priority=2))),
+        "invalid priority 2",
+    ),
+    "raw input that is no object": (lambda turn, call: call.update(raw_input="x"), "raw input .* JSON object, such as"),
+    "raw output that is no object": (lambda turn, call: call.update(raw_output=[1]), "raw output .* JSON object"),
+    "raw input of a new call": (lambda turn, call: _opened(turn, raw_input=["ls"]), "raw input .* JSON object"),
+    "raw input in a question": (
+        lambda turn, call: permission(turn, NO, subject=about(raw_input="x")),
+        "raw input .* JSON object",
+    ),
+    "time that is none": (lambda turn, call: turn.tell(InfoPatch(updated_at="yesterday")), "ISO 8601"),
+    "exit code beyond any": (
+        lambda turn, call: turn.tell(TerminalPatch(id="t", exit=Exit(code=2**63))),
+        "invalid exit code",
+    ),
+    "size of a link beyond any": (
+        lambda turn, call: turn.say(ResourceLink(uri="a", name="a", size=2**63)),
+        "invalid size",
+    ),
+    "elicitation without a scope": (
+        lambda turn, call: turn.client.ask(Elicit(message="?", mode="form")),
+        "a session or a request that it belongs to",
+    ),
+    "elicitation with two scopes": (
+        lambda turn, call: turn.client.ask(Elicit(message="?", mode="form", session_id="s", request_id=1)),
+        "a session or a request that it belongs to",
+    ),
+    "elicitation of a call without its session": (
+        lambda turn, call: turn.client.ask(Elicit(message="?", mode="form", request_id=1, tool_call_id="c")),
+        "the session of the tool call",
+    ),
+    "id of a permission option": (
+        lambda turn, call: turn.allowed(call, options=[PermissionOption(id=1, name="Yes", kind="allow_once")]),  # type: ignore[arg-type]
+        r"can't be asked: Expected `str`, got `int` - at `\$.options\[0\].id`",
+    ),
+    "name of a permission option": (
+        lambda turn, call: turn.allowed("May I?", options=[NO, PermissionOption(id="y", name=None, kind="allow_once")]),  # type: ignore[arg-type]
+        r"Expected `str`, got `null` - at `\$.options\[1\].name`",
+    ),
+    "permission option that is a word": (
+        lambda turn, call: turn.allowed(call, options=["yes"]),  # type: ignore[list-item]
+        r"Expected `object`, got `str` - at `\$.options\[0\]`",
+    ),
+    "option of a request": (
+        lambda turn, call: permission(turn, PermissionOption(id=1, name="Yes", kind="allow_once")),  # type: ignore[arg-type]
+        "Expected `str`, got `int`",
+    ),
+    "description of a question": (
+        lambda turn, call: turn.allowed("May I?", description=5),  # type: ignore[arg-type]
+        "Expected `str | null`, got `int`",
+    ),
+    "NaN in a question": (lambda turn, call: permission(turn, NO, subject=about(raw_input={"a": NAN})), "NaN"),
+    "NaN in the meta of a question": (
+        lambda turn, call: turn.client.ask(RequestPermission(session_id="s", options=[NO], meta={"a": NAN})),
+        "NaN",
+    ),
+    "NaN in the meta of an option": (
+        lambda turn, call: turn.allowed(
+            "May I?", options=[PermissionOption(id="y", name="Y", kind="allow_once", meta={"a": NAN})]
+        ),
+        "NaN",
+    ),
+    "message of a form": (lambda turn, call: turn.ask(5, {}), "Expected `str`, got `int` - at `\\$.message`"),  # type: ignore[arg-type]
+    "NaN in a form": (lambda turn, call: turn.ask("?", {"a": {"type": "number", "default": NAN}}), "NaN"),
+    "message of a page": (lambda turn, call: turn.ask_to_open(5, "https://a", "id"), "Expected `str`"),  # type: ignore[arg-type]
+    "variable of a terminal": (
+        lambda turn, call: turn.client.ask(CreateTerminal(session_id="s", command="a", env={"A": 1})),  # type: ignore[dict-item]
+        "Expected `str`, got `int` - at `\\$.env",
+    ),
+    "variable of a command": (lambda turn, call: turn.run("true", env={"A": 1}), "Expected `str`"),  # type: ignore[dict-item]
+    "argument of a command": (lambda turn, call: turn.run("true", 5), "Expected `str`, got `int`"),  # type: ignore[arg-type]
+    "command that is a number": (lambda turn, call: turn.run(5), "Expected `str`, got `int`"),  # type: ignore[arg-type]
+    "contents of a file": (lambda turn, call: turn.files.write("a", 5), "Expected `str`, got `int`"),  # type: ignore[arg-type]
+    "id of a terminal": (
+        lambda turn, call: turn.client.ask(KillTerminal(session_id="s", terminal_id=5)),  # type: ignore[arg-type]
+        "Expected `str`, got `int`",
+    ),
+    "id of a page that was dealt with": (
+        lambda turn, call: turn.client.tell(ElicitationCompleted(elicitation_id=5)),  # type: ignore[arg-type]
+        "Expected `str`, got `int`",
+    ),
+    "plan entry that is a number": (lambda turn, call: turn.plan([5]), "Expected `object`, got `int`"),  # type: ignore[list-item]
+    "plan that is none": (lambda turn, call: turn.tell(PlanReport(plan=5)), "Expected `object`, got `int`"),  # type: ignore[arg-type]
+    "location that is a number": (
+        lambda turn, call: turn.tell(ToolCallPatch(id="c", locations=[5])),  # type: ignore[list-item]
+        "Expected `object`, got `int`",
+    ),
+    "path that is a number": (
+        lambda turn, call: turn.tell(ToolCallPatch(id="c", locations=[Location(path=5)])),  # type: ignore[arg-type]
+        "Expected `str`, got `int`",
+    ),
+    "path that is a number, in a question": (
+        lambda turn, call: turn.client.ask(WriteFile(session_id="s", path=5, content="")),  # type: ignore[arg-type]
+        "Expected `str`, got `int`",
+    ),
+    "annotations that are a word": (
+        lambda turn, call: turn.say(Text("hi", annotations="user")),  # type: ignore[arg-type]
+        "Expected `object | null`, got `str`",
+    ),
 }
 
 WITHOUT_TERMINALS = ClientCapabilities(
@@ -334,6 +459,33 @@ async def test_what_is_no_content_is_a_type_error_and_nothing_of_it_is_kept(vers
     assert caught == [f"expected text or a block of content, not {type(wrong).__name__}"] * 4
 
 
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda turn: turn.tell(5), "expected a report of accord.session.updates, not int"),
+        (lambda turn: turn.client.ask(5), "expected a request of accord.session.requests, not int"),
+        (lambda turn: turn.allowed(5), "expected a tool call or a question in words, not int"),
+        (lambda turn: turn.ask("?", ["name"]), "expected fields by name, not list"),
+        (lambda turn: setattr(turn, "token_usage", {}), "expected TokenUsage, not dict"),
+    ],
+)
+async def test_what_is_no_word_at_all_is_a_type_error_and_told_to_nobody(version, make, message):
+    sent: list[bytes] = []
+    agent = plain_agent(on_frame=lambda direction, frame: sent.append(frame))
+    counts: list[int] = []
+
+    @agent.prompt
+    async def work(turn: Turn) -> None:
+        counts.append(len(sent))
+        with pytest.raises(TypeError, match=re.escape(message)):
+            await make(turn)
+        counts.append(len(sent))
+
+    async with User(agent, version, capabilities=EVERYTHING) as user:
+        assert await user.prompt(await user.new_session(), "x") == "end_turn"
+    assert counts[0] == counts[1]
+
+
 class Strange:
     """Has no form in JSON."""
 
@@ -343,7 +495,11 @@ FORMLESS: dict[str, Mistake] = {
     "an infinity in what a tool was given": lambda turn, call: _opened(turn, raw_input={"limit": float("inf")}),
     "an object in what a tool produced": lambda turn, call: call.update(raw_output={"at": Strange()}),
     "a key that is no text": lambda turn, call: call.update(raw_output={(1, 2): "at"}),
-    "a number too large and NaN": lambda turn, call: call.update(raw_output=[2**70, float("nan")]),
+    "a number too large and NaN": lambda turn, call: call.update(raw_output={"a": [2**70, float("nan")]}),
+    "half a surrogate pair and NaN": lambda turn, call: call.update(raw_output={"a": "\ud83d", "b": float("nan")}),
+    "half a surrogate pair and a number": lambda turn, call: turn.tell(
+        ToolCallPatch(id=call.id, title="\ud83d", name=5)  # type: ignore[arg-type]
+    ),
     "an object in the meta of a block": lambda turn, call: turn.say(Text("hi", meta={"at": Strange()})),
     "NaN in the meta of a thought": lambda turn, call: turn.think(Text("hi", meta={"at": float("nan")})),
     "NaN in an annotation": lambda turn, call: call.show(Text("hi", annotations=Annotations(priority=float("nan")))),
@@ -484,7 +640,8 @@ async def test_values_of_ones_own_begin_with_an_underscore(version):
     async def work(turn: Turn) -> None:
         async with turn.tool_call("Draw", kind="_draw", id="c") as call:
             await call.update(status="_waiting")
-            await turn.say("waiting")
+            await turn.say(annotated(audience=["user", "_reviewer"], priority=1))
+            await turn.plan([PlanEntry(content="wait", status="_waiting")])
             await turn.allowed(call, options=options)
         losses.update(turn.client.dialect.loss_counts)
 
@@ -496,7 +653,18 @@ async def test_values_of_ones_own_begin_with_an_underscore(version):
         statuses = [update["status"] for update in calls if "status" in update]
         (asked,) = [frame["params"] for frame in user.sent() if frame.get("method") == "session/request_permission"]
         kinds = [option["kind"] for option in asked["options"]]
+        (said,) = [update["content"] for update in told if update["sessionUpdate"] == "agent_message_chunk"]
+        (planned,) = [update for update in told if update["sessionUpdate"] in ("plan", "plan_update")]
+        (entry,) = planned["entries"] if version == 1 else planned["plan"]["entries"]
+        assert entry == {
+            "content": "wait",
+            "priority": "medium",
+            "status": "_waiting" if version == 2 else "in_progress",
+        }
+        assert losses.get("plan-status", 0) == (0 if version == 2 else 1)
+        assert said["annotations"]["audience"] == (["user"] if version == 1 else ["user", "_reviewer"])
         if version == 1:
+            assert losses["audience"]
             assert calls[0]["kind"] == "other"
             assert statuses == ["pending", "in_progress", "in_progress", "failed"]
             assert kinds == ["reject_once", "reject_once"]
@@ -557,6 +725,14 @@ async def test_a_terminal_of_our_own_or_of_the_client_may_be_shown(version):
         (lambda agent: agent.option("x", choices=["a"], category="fun"), "expected mode, model, model_config"),
         (lambda agent: agent.command("/a", "A"), "no leading slash, no whitespace"),
         (lambda agent: agent.command("again", "A"), "duplicate command 'again'"),
+        (lambda agent: agent.command("new", 5), "Expected `str`, got `int` - at `$.description`"),
+        (lambda agent: agent.command(5, "A"), "Expected `str`, got `int` - at `$.name`"),
+        (lambda agent: agent.option("size", name=5, choices=["s"]), "Expected `str`, got `int` - at `$.name`"),
+        (lambda agent: agent.option("size", choices=[("s", 5)]), "Expected `str`, got `int` - at `$.choices[0].name`"),
+        (lambda agent: agent.login("new", name=5), "Expected `str`, got `int` - at `$.name`"),
+        (lambda agent: agent.terminal_login("new", name="New", args=[5]), "Expected `str`, got `int` - at `$.args[0]`"),
+        (lambda agent: Agent(5), "Expected `str`, got `int` - at `$.name`"),  # type: ignore[arg-type]
+        (lambda agent: Agent("tester", meta={"at": float("nan")}), "NaN"),
         (lambda agent: agent.login("key", name="Key"), "duplicate login 'key'"),
         (lambda agent: agent.terminal_login("key", name="Key"), "duplicate login 'key'"),
     ],

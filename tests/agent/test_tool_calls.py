@@ -7,8 +7,8 @@ import pytest
 
 from accord.agent import Turn
 from accord.session.entities import Diff
-from accord.session.requests import PermissionAnswer, RequestPermission, ToolCallSubject
-from accord.session.updates import ToolCallChanged
+from accord.session.requests import PermissionAnswer, PermissionOption, RequestPermission, ToolCallSubject
+from accord.session.updates import ToolCallChanged, ToolCallPatch
 from tests.agent.user import User, plain_agent
 
 
@@ -44,6 +44,48 @@ async def test_a_tool_call_is_pending_then_in_progress_then_completed(version, r
         if reports:
             assert call.raw_output == {"found": 2}
             assert len(call.content) == 1
+
+
+GOING_BACK: dict[str, Any] = {
+    "an update": lambda turn, call: call.update(status="in_progress"),
+    "another end": lambda turn, call: turn.tell(ToolCallPatch(id=call.id, status="failed")),
+    "a status of ones own": lambda turn, call: turn.tell(ToolCallPatch(id=call.id, status="_again")),
+    "the default": lambda turn, call: turn.tell(ToolCallPatch(id=call.id, status=None)),
+    "a question": lambda turn, call: turn.client.ask(
+        RequestPermission(
+            session_id=turn.session.id,
+            options=[PermissionOption(id="y", name="Yes", kind="allow_once")],
+            subject=ToolCallSubject(call=ToolCallPatch(id=call.id, status="pending")),
+        )
+    ),
+}
+
+
+@pytest.mark.requirement("TOOL-30", "AMB-55")
+@pytest.mark.parametrize("way", GOING_BACK)
+async def test_the_status_of_a_call_that_has_ended_stays_and_more_can_be_shown(version, way):
+    agent = plain_agent()
+    caught: list[str] = []
+
+    @agent.prompt
+    async def work(turn: Turn) -> None:
+        async with turn.tool_call("Look", id="c") as call:
+            call.end("completed")
+            try:
+                await GOING_BACK[way](turn, call)
+            except ValueError as error:
+                caught.append(str(error))
+            await call.update(status="completed", title="Looked")
+            await call.say("found")
+
+    async with User(agent, version) as user:
+        session = await user.new_session()
+        assert await user.prompt(session, "x") == "end_turn"
+        assert statuses(user) == ["pending", "in_progress", "completed"]
+        call = user.transcripts[session].tool_calls["c"]
+        assert (call.title, len(call.content)) == ("Looked", 1)
+        assert user.asked == []
+    assert caught == ["the tool call 'c' has ended as completed: its status can't change any more"]
 
 
 @pytest.mark.requirement("TOOL-27", "PERM-17", "PERM-10")

@@ -236,6 +236,40 @@ async def test_an_agent_starts_a_server_as_the_client_names_it(version, tmp_path
     assert json.loads(note.read_text()) == [[str(note), "two words"], "b", str(tmp_path)]
 
 
+@pytest.mark.requirement("RPC-18", "SESS-26", "AMB-46")
+@pytest.mark.parametrize("method", ["session/new", "session/load", "session/resume", "session/fork"])
+@pytest.mark.parametrize("command", ["bin/prog", "./prog", "../prog", "~/prog", "bin\\prog.exe"])
+async def test_an_agent_refuses_a_server_by_a_relative_path_and_starts_nothing(version, command, method, tmp_path):
+    if (version, method) == (2, "session/load"):
+        method = "session/resume"
+    note, program = tmp_path / "note", tmp_path / "bin" / "prog"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\ntouch {note}\n")
+    program.chmod(0o755)
+    server = told(version, "stdio") | {"command": command}
+    async with ScriptedClient(echo(MemoryStore()), version) as client:
+        session = await client.new_session(str(tmp_path))
+        await client.stop_reason(client.prompt("hi"))
+        taken_up = {} if method == "session/new" else {"sessionId": session}
+        asked = {"cwd": str(tmp_path), "mcpServers": [told(version, "stdio") | {"name": "other"}, server], **taken_up}
+        answer = await client.ask(method, asked)
+        assert (answer.error["code"], answer.error["data"]["field"]) == (-32602, "mcpServers[1].command")
+        assert await client.stop_reason(client.prompt("still there")) == "end_turn"
+    assert not note.exists()
+
+
+@pytest.mark.requirement("SESS-26", "AMB-46")
+async def test_an_agent_starts_a_server_by_its_bare_name_and_warns(version, tmp_path, caplog):
+    note = tmp_path / "note"
+    server = told(version, "stdio") | {"name": "bare", "command": "sh", "args": ["-c", f"touch '{note}'"]}
+    async with ScriptedClient(echo(), version) as client:
+        await client.new_session(str(tmp_path), mcpServers=[server])
+        assert await client.stop_reason(client.prompt("hi")) == "end_turn"
+    assert note.exists()
+    warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert any("'bare'" in line and "its command is not an absolute path" in line for line in warnings)
+
+
 @pytest.mark.bad_frames
 @pytest.mark.requirement("SESS-25", "SESS-26", "SESS-29", "SESS-30", "SESS-31", "SESS-33", "SESS-36", "SESS-37")
 @pytest.mark.parametrize(("name", "missing"), NEEDED)

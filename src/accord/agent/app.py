@@ -21,8 +21,9 @@ from accord.peer import FrameObserver, Limits
 from accord.peer.environment import is_strict
 from accord.peer.loop import run, run_until
 from accord.session.capabilities import AgentCapabilities, AgentLogin, Implementation, TerminalLogin
+from accord.session.checks import check_command, check_extension, check_option
 from accord.session.entities import Choice, Command, Option
-from accord.session.validation import check_command, check_extension, check_option
+from accord.session.form import check_form
 from accord.session.vocabulary import OptionCategory
 from accord.transports.transport import Transport
 
@@ -72,6 +73,7 @@ class Agent:
         on_frame: FrameObserver | None = None,
     ) -> None:
         self.info = Implementation(name=name, version=version, title=title)
+        check_form(self.info)
         self.store = store
         self.strict = is_strict() if strict is None else strict
         self.logged_in = logged_in
@@ -91,6 +93,7 @@ class Agent:
         )
         self.live = LiveSessions()
         self.meta = dict(meta) if meta else None
+        check_form(AgentCapabilities(meta=self.meta))
         self.image, self.audio, self.embedded_context = image, audio, embedded_context
         self.prompt_handler: Handler | None = None
         self.session_handler: Handler | None = None
@@ -124,9 +127,11 @@ class Agent:
     def login(self, id: str, *, name: str, description: str | None = None) -> Callable[[F], F]:
         """Register a way to log in: `f(client)`. It has failed when it raises."""
         _check_new(self.logins, "login", id)
+        method = AgentLogin(id=id, name=name, description=description)
+        check_form(method)
 
         def register(handler: F) -> F:
-            self.logins[id] = LoginMethod(AgentLogin(id=id, name=name, description=description), handler)
+            self.logins[id] = LoginMethod(method, handler)
             return handler
 
         return register
@@ -143,6 +148,7 @@ class Agent:
         """Offer a login that the client runs as an interactive start of this program, with these arguments more."""
         _check_new(self.logins, "login", id)
         method = TerminalLogin(id=id, name=name, description=description, args=list(args), env=dict(env or {}))
+        check_form(method)
         self.logins[id] = LoginMethod(method)
 
     def logout(self, handler: F) -> F:

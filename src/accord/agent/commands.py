@@ -41,7 +41,10 @@ class Commands:
         """Run it to its end, or to its deadline; it is over then, with everything it started."""
         where = str(self._session.cwd / Path(cwd or "."))
         line = Line(words_of(command), where, dict(env or {}), deadline, limit)
-        terminal = CreateTerminal(session_id=self._session.id, command=line.words[0], output_byte_limit=limit)
+        program, *args = line.words
+        terminal = CreateTerminal(
+            session_id=self._session.id, command=program, args=args, env=line.env, output_byte_limit=limit
+        )
         self._session.validator.request(terminal)
         if self._client.has_terminals:  # TERM-02
             return await ClientTerminals(self._session.id, self._client).run(line, call)

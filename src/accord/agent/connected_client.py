@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from accord.dialects.dialect import Dialect
 from accord.errors import Malformed
 from accord.peer import Peer
 from accord.session.capabilities import ClientCapabilities, Implementation
+from accord.session.checks import check_extension
+from accord.session.form import check_form
 from accord.session.requests import Asked, Told
-from accord.session.validation import Validator, check_extension
+from accord.session.validation import Validator
 
 __all__ = ["ConnectedClient", "trace_of"]
+
+T = TypeVar("T", bound=Asked | Told)
 
 _TRACE = ("traceparent", "tracestate", "baggage")
 
@@ -44,12 +49,18 @@ class ConnectedClient:
         self.info = info
         self.capabilities = capabilities
         """`meta` and `group_meta` hold what the client advertises beyond the protocol."""
+        self.named_logins: list[Any] = []
+        """The agent's logins as the handshake has told them to this client, for an `auth_required`."""
         self._trace = trace or {}
-        self._validator = validator or Validator(_refuse, _take_any, tuple)
+        self._validator = validator or Validator(_refuse, _take_any)
 
     def traced(self, trace: dict[str, Any], validator: Validator | None = None) -> ConnectedClient:
         """The same client; every request made through this one carries the trace context, and is checked by this."""
-        return ConnectedClient(self.peer, self.dialect, self.info, self.capabilities, trace=trace, validator=validator)
+        client = ConnectedClient(
+            self.peer, self.dialect, self.info, self.capabilities, trace=trace, validator=validator
+        )
+        client.named_logins = self.named_logins
+        return client
 
     @property
     def has_terminals(self) -> bool:
@@ -61,9 +72,7 @@ class ConnectedClient:
 
         ValueError for what must not be asked, such as a permission without options.
         """
-        asked = self._validator.request(asked)
-        if self._trace:
-            asked.meta = {**self._trace, **(asked.meta or {})}
+        asked = self._with_trace(self._validator.request(asked))
         method, params = self._to_wire(asked)
         return self.dialect.answer_from_wire(asked, await self.peer.request(method, params, deadline=deadline))
 
@@ -78,10 +87,12 @@ class ConnectedClient:
             raise ValueError(f"this can't be asked: {error.path}: {error.reason}") from error
 
     async def tell(self, told: Told) -> None:
-        """Tell in words."""
-        if self._trace:
-            told.meta = {**self._trace, **(told.meta or {})}
-        await self.peer.notify(*self.dialect.notification_to_wire(told))
+        """Tell in words; ValueError for what must not be told."""
+        check_form(told)
+        await self.peer.notify(*self.dialect.notification_to_wire(self._with_trace(told)))
+
+    def _with_trace(self, word: T) -> T:
+        return replace(word, meta={**self._trace, **(word.meta or {})}) if self._trace else word
 
     async def request(self, method: str, params: Any = None, *, deadline: float | None = None) -> Any:
         """Call a method of the client's own, such as `_acme/pick`; its result as plain values."""

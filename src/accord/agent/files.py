@@ -64,9 +64,11 @@ class Files:
     async def write(self, path: str | os.PathLike[str], text: str) -> None:
         """Write the whole file in one step, creating it and its directories if need be."""
         place = str(self._session.cwd / Path(path))
+        asked = WriteFile(session_id=self._session.id, path=place, content=text)
+        self._session.validator.request(asked)
         if self._offered(self._client.capabilities.write_files):
             try:
-                await self._client.ask(WriteFile(session_id=self._session.id, path=place, content=text))
+                await self._client.ask(asked)
             except Malformed as error:
                 if await self._known(place, None, None) != text:
                     raise _as_os_error(error, place) from error

@@ -16,6 +16,7 @@ from accord.agent.deadlines import Deadlines
 from accord.agent.sessions import Session
 from accord.agent.tool_calls import OpenToolCall
 from accord.errors import Malformed, RequestFailed
+from accord.session.form import check_type
 from accord.session.requests import (
     Elicit,
     ElicitationAnswer,
@@ -47,6 +48,11 @@ class Questions:
         self._deadlines = deadlines
         self._open = 0
 
+    def check(self, options: Sequence[PermissionOption], description: str | None) -> None:
+        """ValueError for a question that must not be put, before anybody learns that there is one."""
+        asked = RequestPermission(session_id=self._session.id, options=list(options), description=description)
+        self._session.validator.request(asked)
+
     async def permission(
         self,
         about: OpenToolCall,
@@ -75,6 +81,7 @@ class Questions:
         self, message: str, fields: Mapping[str, Any], required: Sequence[str] | None, call_id: str | None
     ) -> dict[str, Any] | None:
         """What the user filled in; None when there is no answer, or the client has no forms."""
+        check_type(fields, Mapping, "fields by name")
         named = list(fields if required is None else required)
         schema: dict[str, Any] = {"type": "object", "properties": dict(fields), "required": named}
         asked = Elicit(message=message, mode="form", session_id=self._session.id, tool_call_id=call_id, schema=schema)
@@ -96,6 +103,7 @@ class Questions:
         return isinstance(answer, ElicitationAnswer) and answer.action == "accept"
 
     async def _ask(self, asked: Elicit | RequestPermission) -> Any:
+        self._session.validator.request(asked)
         async with self._open_question():
             await self._session.commit()
             try:

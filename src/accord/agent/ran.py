@@ -53,6 +53,6 @@ def words_of(command: Sequence[str]) -> list[str]:
     """The program and its arguments; one string with blanks in it is a line for the shell."""
     if not command:
         raise TypeError("run() needs a command")
-    if len(command) == 1 and any(letter.isspace() for letter in command[0]):
+    if len(command) == 1 and any(letter.isspace() for letter in str(command[0])):
         return [*_SHELL, command[0]]
     return list(command)

@@ -22,8 +22,9 @@ from accord.agent.connected_client import ConnectedClient
 from accord.agent.listeners import Listener
 from accord.errors import Fenced, StoreFailed
 from accord.local.roots import Roots
+from accord.peer.limited_log import LimitedLog
 from accord.session.content import Content
-from accord.session.entities import Option, State, TokenUsage
+from accord.session.entities import Option, State, TokenUsage, ToolCall
 from accord.session.merging import joined, joins
 from accord.session.requests import SessionSummary
 from accord.session.servers import McpServer
@@ -54,6 +55,7 @@ T = TypeVar("T")
 
 _FULL = 4096  # characters that wait at most
 _BREATH = 64  # reports between two yields, so that a handler which only talks can be cancelled
+_SERVER_LINES, _SERVER_LENGTH = 100, 1000  # more than anybody's servers need, and what one client may write at most
 _PASSING = (StateReport, NoticeReport, CommandsReport)  # true only while it is told
 
 
@@ -88,13 +90,14 @@ class Session:
         """What was chosen when the session was last open, by option; also what the agent does not offer any more."""
         self.named_servers: list[McpServer] = []
         """All that it was opened with."""
-        self.unusable_servers: dict[str, ServerFate] = {}
-        """Those that failed, were skipped or died, by name; for clients that are not told by a notice."""
+        self.unusable_servers: dict[tuple[str, int], ServerFate] = {}
+        """Those that failed, were skipped or died, by name and number; for clients that are not told by a notice."""
+        self.server_log = LimitedLog(lines=_SERVER_LINES, length=_SERVER_LENGTH)
         self.servers: ServerConnections | None = None
         """The MCP servers that the client named, None when it named none."""
         self.connecting: asyncio.Task[Any] | None = None
         self.background = Background(self._repeat_state)
-        self.validator = Validator(self.absolute, self._check_terminal, self._mode_ids)
+        self.validator = Validator(self.absolute, self._check_terminal, self._mode_ids, self._tool_calls)
         """Checks what the author tells and asks."""
         self.claim: Claim | None = None
         """The right to write to the store; None without a store, and when it is over."""
@@ -307,6 +310,9 @@ class Session:
             *(choice.value for option in offered for choice in option.choices),
         ]
 
+    def _tool_calls(self) -> dict[str, ToolCall]:
+        return self.transcript.tool_calls
+
     def unused_call_id(self) -> str:
         """An id for the next tool call."""
         while (id := _new_id("call")) in self.transcript.tool_calls:
@@ -332,6 +338,7 @@ class Session:
             await asyncio.wait([self.connecting])
         if self.servers is not None:
             await self.servers.aclose()
+        self.server_log.close()
         claim, self.claim = self.claim, None
         if claim is not None and self._store is not None:
             try:

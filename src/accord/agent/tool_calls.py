@@ -82,11 +82,9 @@ class OpenToolCall:
             self.end("cancelled" if isinstance(error, asyncio.CancelledError) else "failed")
 
     def end(self, status: ToolStatus) -> None:
-        """Give it its final status, unless it has one; for those who do not use it as a context.
-
-        A status of your own begins with an underscore. Nobody else knows it to be final: the turn's end ends the call.
-        """
-        ENDINGS.check(status)
+        """Give it its final status, unless it has one; for those who do not use it as a context."""
+        if status not in ENDINGS:
+            raise ValueError(f"invalid final status of a tool call {status!r}: expected {', '.join(ENDINGS)}")
         if self.call.finished:
             return
         if status == "completed" and self.status == "pending":
@@ -139,7 +137,7 @@ class OpenToolCall:
         raw_input: Any = UNSET,
         raw_output: Any = UNSET,
     ) -> None:
-        """Tell what is known by now; what is raw is the tool's own, any JSON."""
+        """Tell what is known by now; what is raw is the tool's own, a JSON object. A final status stays what it is."""
         patch = ToolCallPatch(id=self.id, raw_input=raw_input, raw_output=raw_output)
         patch.title = UNSET if title is None else title
         patch.kind = UNSET if kind is None else kind

@@ -18,8 +18,10 @@ from accord.agent.ran import Ran
 from accord.agent.sessions import Session
 from accord.agent.tool_calls import OpenToolCall, Shown, items_of
 from accord.errors import TurnStopped
+from accord.session.checks import check_token_usage
 from accord.session.content import Content, Text, newest_of, paragraphs, readable, text_of
 from accord.session.entities import AGENT, THOUGHT, Cost, Location, Notice, Plan, PlanEntry, TokenUsage
+from accord.session.form import check_type
 from accord.session.requests import PermissionOption, Prompt
 from accord.session.updates import (
     MessagePiece,
@@ -30,7 +32,6 @@ from accord.session.updates import (
     ToolCallPatch,
     UsageReport,
 )
-from accord.session.validation import check_options_to_choose, check_token_usage
 from accord.session.vocabulary import STOP_REASONS, NoticeSeverity, StopReason, ToolKind
 from accord.session.word import UNSET
 
@@ -171,10 +172,11 @@ class Turn:
         and title, unless `scope` says what it is about.
         """
         self._touch()
-        check_options_to_choose(options)
+        self._questions.check(options, description)
         if isinstance(about, str):
             async with self.tool_call(about) as call:  # v1 can only ask about one, which must not stay open
                 return await self.allowed(call, options=options, description=description, scope=scope)
+        check_type(about, OpenToolCall, "a tool call or a question in words")
         yes = about.allowed = await self._questions.permission(about, options, description, scope)
         if yes:
             await about.begin()

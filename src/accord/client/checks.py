@@ -1,28 +1,40 @@
-"""What must not be sent to an agent that did not offer to take it."""
+"""Checks what is about to be sent to an agent: what no agent could read, and what this one did not offer to take.
+
+What is malformed is a ValueError or a TypeError. What the agent would refuse is the error that it would answer with.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any, cast, get_args
 
 from accord.errors import InvalidParams, MethodNotFound
 from accord.session.capabilities import AgentCapabilities
-from accord.session.content import Audio, Content, Image, Resource
+from accord.session.content import Audio, Content, Image, Resource, Text
 from accord.session.entities import Option
+from accord.session.form import check_block, check_form, check_type
+from accord.session.requests import Elicit, ElicitationAnswer
 from accord.session.servers import HttpServer, McpServer, SseServer, StdioServer
-from accord.session.validation import check_block, is_absolute
+from accord.session.validation import is_absolute, is_relative
 
 __all__ = [
     "absolute_path",
+    "blocks_of",
     "check_choice",
     "check_content",
     "check_directories",
+    "check_filled",
     "check_offered",
     "check_servers",
     "server_type",
     "takes_server",
 ]
+
+
+_SERVERS = get_args(McpServer)
+_FIELDS = ("string", "number", "integer", "boolean", "array")
 
 
 def absolute_path(path: str | os.PathLike[str]) -> str:
@@ -37,14 +49,24 @@ def check_offered(offered: bool, method: str) -> None:
         raise MethodNotFound(method)
 
 
-def check_content(blocks: Iterable[Content], can: AgentCapabilities) -> None:
+def blocks_of(content: str | Content | Iterable[str | Content]) -> list[Content]:
+    """A prompt, block by block; TypeError for what is no content."""
+    if isinstance(content, Iterable) and not isinstance(content, str | bytes | Mapping):
+        return [Text(text=each) if isinstance(each, str) else each for each in content]
+    return [Text(text=content) if isinstance(content, str) else cast("Content", content)]
+
+
+def check_content(blocks: Sequence[Content], can: AgentCapabilities) -> None:
     """Text and links are always taken, anything else when it was offered (PROMPT-05); ValueError for a malformed block."""
+    if not blocks:
+        raise ValueError("a prompt needs at least one block of content")
     taken: dict[type[Content], bool] = {Image: can.image, Audio: can.audio, Resource: can.embedded_context}
     for index, block in enumerate(blocks):
         if not taken.get(type(block), True):
             kind = type(block).__name__.lower()
             raise InvalidParams(f"the agent takes no content of type {kind}", field=f"prompt[{index}]")
         check_block(block)
+        check_form(block, "asked")
 
 
 def check_choice(options: Sequence[Option], option_id: str, value: str | bool) -> None:
@@ -72,8 +94,14 @@ def takes_server(server: McpServer, can: AgentCapabilities) -> bool:
 
 
 def check_servers(servers: Sequence[McpServer], can: AgentCapabilities) -> None:
-    """An agent is only told of MCP servers that it can connect to (SESS-34, SESS-39)."""
+    """An agent is only told of MCP servers that it can connect to (SESS-34, SESS-39), by absolute paths (SESS-26)."""
     for index, server in enumerate(servers):
+        check_type(server, _SERVERS, "an MCP server")
+        check_form(server, "asked")
+        if isinstance(server, StdioServer) and is_relative(server.command):
+            raise InvalidParams(
+                "must be an absolute path, or the name of a program", field=f"mcpServers[{index}].command"
+            )
         if not takes_server(server, can):
             raise InvalidParams(
                 f"the agent does not connect to MCP servers of type {server_type(server)}",
@@ -90,3 +118,16 @@ def check_directories(directories: Sequence[str], can: AgentCapabilities) -> Non
     """A session never starts with fewer roots than were asked for."""
     if directories and not can.additional_directories:
         raise InvalidParams("the agent takes no further directories", field="additionalDirectories")
+
+
+def check_filled(asked: Elicit, answer: ElicitationAnswer) -> None:
+    """An accepted form holds texts, numbers, truth values and lists of texts; anything, where it asks for something else."""
+    check_form(answer)
+    known = cast("dict[str, Any]", (asked.schema or {}).get("properties") or {})
+    for name, value in (answer.content or {}).items():
+        texts = cast("list[Any]", value) if isinstance(value, list) else [None]
+        is_plain = isinstance(value, str | int | float) or all(isinstance(each, str) for each in texts)
+        if not is_plain and known.get(name, {}).get("type", "string") in _FIELDS:
+            raise ValueError(
+                f"{name}: expected a text, a number, True or False, or a list of texts, not {type(cast('object', value)).__name__}"
+            )

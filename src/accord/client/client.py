@@ -34,6 +34,8 @@ from accord.errors import AuthRequired, ConnectionClosed, InternalError, NotFoun
 from accord.peer import FrameObserver, Limits, Peer
 from accord.peer.environment import is_strict
 from accord.session.capabilities import AuthMethod, Implementation, TerminalLogin, VariableLogin
+from accord.session.checks import check_extension
+from accord.session.form import check_form
 from accord.session.requests import (
     Authenticate,
     DeleteSession,
@@ -48,7 +50,6 @@ from accord.session.requests import (
     SessionSummary,
 )
 from accord.session.servers import McpServer
-from accord.session.validation import check_extension
 from accord.session.weight import TRANSCRIPT_BYTES
 
 __all__ = ["Client"]
@@ -101,6 +102,8 @@ class Client:
         self._questions = Questions(on_permission, on_elicitation, self._workspace, on_elicitation_complete)
         self._extensions = Extensions()
         self._info = info
+        for word in (info, self._capabilities):
+            check_form(word, "asked")
         self._strict = is_strict() if strict is None else strict
         self._deadlines = deadlines or Deadlines()
         self._on_update = on_update

@@ -21,6 +21,7 @@ from accord.dialects.negotiation import Offered, accepted, offer
 from accord.errors import AuthRequired, ConnectionClosed
 from accord.peer import FrameObserver, Limits, Peer
 from accord.session.capabilities import AuthMethod, ClientCapabilities, Implementation
+from accord.session.form import check_form
 from accord.session.requests import Asked, ForkSession, Initialized, LoadSession, NewSession, SessionOpened
 from accord.session.word import UNSET
 from accord.transports.transport import Transport
@@ -102,7 +103,8 @@ class Connection:
         return named or self.agent.auth_methods
 
     async def ask(self, asked: Asked, deadline: float | None = None) -> Any:
-        """The answer, in words."""
+        """The answer, in words; ValueError for what no agent could read."""
+        check_form(asked, "asked")
         method, params = self.dialect.request_to_wire(asked)
         seconds = self.deadlines.request if deadline is None else deadline
         return self.dialect.answer_from_wire(asked, await self.peer.request(method, params, deadline=seconds))
@@ -156,6 +158,7 @@ class Connection:
             self._add(session)
             return session
 
+        check_form(asked, "asked")
         method, params = self.dialect.request_to_wire(asked)
         return await self.peer.request(method, params, deadline=self.deadlines.request, on_answer=opened)
 

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from accord.session.validation import check_extension
+from accord.session.checks import check_extension
 
 __all__ = ["Extensions"]
 

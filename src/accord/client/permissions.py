@@ -18,6 +18,7 @@ from accord.client.remembering import Choice, Remembering, remember, same_action
 from accord.peer.limited_log import LimitedLog
 from accord.session.content import Text
 from accord.session.entities import ContentItem, ToolCall
+from accord.session.form import check_form
 from accord.session.requests import PermissionAnswer, RequestPermission, ToolCallSubject
 from accord.session.updates import ToolCallPatch
 from accord.session.vocabulary import TOOL_KINDS, ToolKind
@@ -85,10 +86,18 @@ async def decide(policy: Policy, asked: RequestPermission, limited: LimitedLog |
     except Exception as error:  # noqa: BLE001  # whatever it is, nobody has said yes
         limited.failure(log, error, "a permission policy failed: denied")
         return await deny(asked)
-    if isinstance(answer, PermissionAnswer) and sendable(asked, answer) is not None:
+    if isinstance(answer, PermissionAnswer) and sendable(asked, answer) is not None and _has_form(answer):
         return answer
     limited.warning(log, "a permission policy answered with something that was not offered: denied")
     return await deny(asked)
+
+
+def _has_form(answer: PermissionAnswer) -> bool:
+    try:
+        check_form(answer)
+    except ValueError:
+        return False
+    return True
 
 
 def completed(asked: RequestPermission, call: ToolCall) -> RequestPermission:

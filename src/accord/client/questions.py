@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
+from accord.client.checks import check_filled
 from accord.client.clearing import Clearance, Grant, allows, told_by
 from accord.client.permissions import Policy, cancelled, completed, decide, reject_all
 from accord.client.workspace import Workspace
@@ -214,7 +215,7 @@ class Questions:
         self._open_page(asked)
         answer = declined
         try:
-            answer = _sendable(await self._asking(question, ask(asked), declined)) or declined
+            answer = _sendable(asked, await self._asking(question, ask(asked), declined)) or declined
         except asyncio.CancelledError:
             pass
         finally:
@@ -240,11 +241,17 @@ class Questions:
             self._open.remove(question)
 
 
-def _sendable(answer: Any) -> ElicitationAnswer | None:
-    if isinstance(answer, ElicitationAnswer) and answer.action in _ACTIONS:
-        return answer
-    log.error("an elicitation was answered with something other than %s: cancelled", ", ".join(_ACTIONS))
-    return None
+def _sendable(asked: Elicit, answer: Any) -> ElicitationAnswer | None:
+    if not isinstance(answer, ElicitationAnswer) or answer.action not in _ACTIONS:
+        log.error("an elicitation was answered with something other than %s: cancelled", ", ".join(_ACTIONS))
+        return None
+    try:
+        check_filled(asked, answer)
+    except ValueError as error:
+        text = "an elicitation was answered with what no agent could read: cancelled: %s"
+        log.error(text, error)  # noqa: TRY400  # the error says it all
+        return None
+    return answer
 
 
 def _about(asked: RequestPermission) -> tuple[str | None, ...]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from msgspec.structs import replace
 
-from accord.client.checks import check_choice, check_content
+from accord.client.checks import blocks_of, check_choice, check_content
 from accord.client.delivering import OnUpdate, Update
 from accord.client.foreground import Foreground
 from accord.client.prompts import SentPrompt
@@ -18,7 +18,7 @@ from accord.client.turns import PromptedTurn
 from accord.dialects.models import MODEL, option_of_models
 from accord.errors import AccordError, DeadlineExceeded, InvalidParams, MethodNotFound, NotFound
 from accord.session import Transcript
-from accord.session.content import Content, Text
+from accord.session.content import Content
 from accord.session.entities import USER, Command, Modes, Option, State
 from accord.session.requests import (
     Cancel,
@@ -109,15 +109,16 @@ class Session:
         """Whether nothing has been said yet, or the user had the last word."""
         return next((role for role, _ in reversed(self.transcript.messages)), "user") == "user"
 
-    async def prompt(self, content: str | Content | Iterable[Content]) -> Reply:
+    async def prompt(self, content: str | Content | Iterable[str | Content]) -> Reply:
         """Send a message. While another one runs in this session it is held, and sent when that turn is over.
 
-        Returns at once. InvalidParams for content that the agent does not take (PROMPT-05), ValueError for a malformed block.
+        Returns at once. InvalidParams for content that the agent does not take (PROMPT-05), ValueError for a malformed
+        block or none at all, TypeError for what is no content.
         """
         self.connection.check_open()
         if self.is_closed:
             raise NotFound(session_id=self.id)
-        blocks = _blocks(content)
+        blocks = blocks_of(content)
         check_content(blocks, self.connection.agent.capabilities)
         turn = PromptedTurn(self, blocks)
         self._turns.append(turn)
@@ -385,11 +386,3 @@ class Session:
 def _call_later(turn: PromptedTurn, seconds: float, call: Any, *arguments: Any) -> None:
     timer = asyncio.get_running_loop().call_later(seconds, call, *arguments)
     turn.ended.add_done_callback(lambda _: timer.cancel())
-
-
-def _blocks(content: str | Content | Iterable[Content]) -> list[Content]:
-    if isinstance(content, str):
-        return [Text(text=content)]
-    if isinstance(content, Iterable):
-        return list(content)
-    return [content]

@@ -15,10 +15,11 @@ __all__ = ["ContentMapping"]
 
 
 class ContentMapping:
-    """Bound to the schema of one version."""
+    """Bound to the schema of one version; `audiences` are those that it has, where they are no open list."""
 
-    def __init__(self, schema: Any) -> None:
+    def __init__(self, schema: Any, audiences: frozenset[str] | None = None) -> None:
         self._schema = schema
+        self._audiences = audiences
         self._has_icons = hasattr(schema, "Icon")
         self._from_wire: dict[type[Any], Callable[[Any], Content]] = {
             schema.TextContent: _text,
@@ -132,8 +133,11 @@ class ContentMapping:
     def _wire_annotations(self, annotations: Annotations | None) -> Any:
         if annotations is None:
             return UNSET
+        audience = annotations.audience
+        if audience is not None and self._audiences is not None:
+            audience = [each for each in audience if each in self._audiences]
         return self._schema.Annotations(
-            audience=told(annotations.audience),
+            audience=told(audience),
             priority=told(annotations.priority),
             last_modified=told(annotations.last_modified),
             meta=told(annotations.meta),

@@ -73,9 +73,11 @@ LOSSES: dict[str, LossRow] = {
         LossRow("diff-details", _BOTH, "the file type and media type of a changed file", "nothing"),
         LossRow("plan-type", _BOTH, "a plan of a type that is not known", "nothing"),
         LossRow("several-plans", _V1, "several plans side by side", "one plan with the entries of all"),
-        LossRow("plan-entry", _BOTH, "a plan entry that is cancelled, or of unknown status", "the entry is left out"),
+        LossRow("plan-entry", _BOTH, "a plan entry that is cancelled", "the entry is left out"),
+        LossRow("plan-status", _BOTH, "a plan entry of a status that is not known", "`in_progress`"),
         LossRow("plan-priority", _V1, "a plan priority that v1 does not list", "`medium`"),
         LossRow("icons", _V1, "the icons of a resource link", "nothing"),
+        LossRow("audience", _V1, "an audience of an annotation that v1 does not list", "nothing"),
         LossRow(
             "opened-commands",
             _BOTH,

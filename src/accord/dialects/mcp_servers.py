@@ -9,15 +9,19 @@ from collections.abc import Mapping
 from typing import Any, TypeVar, cast
 
 from accord.dialects.absent import known, listed
+from accord.errors import InvalidParams
 from accord.session.servers import HttpServer, SseServer, StdioServer
+from accord.session.validation import is_relative
 
 __all__ = ["pairs_from_wire", "pairs_to_wire", "remote_server", "stdio_server"]
 
 Remote = TypeVar("Remote", HttpServer, SseServer)
 
 
-def stdio_server(server: Any) -> StdioServer:
-    """A server that the agent starts."""
+def stdio_server(server: Any, field: str) -> StdioServer:
+    """A server that the agent starts; InvalidParams for a relative path (SESS-26). A bare name is tried (AMB-46)."""
+    if is_relative(server.command):
+        raise InvalidParams("must be an absolute path", field=f"{field}.command")
     return StdioServer(
         name=server.name,
         command=server.command,

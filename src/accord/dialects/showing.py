@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from msgspec.structs import replace
+
 from accord.dialects.alike import AlikeUpdates
 from accord.dialects.dialect import Dialect, UpdatesToWire
 from accord.dialects.options import current_mode
@@ -127,9 +129,12 @@ def plan_is_told(dialect: ShowingDialect, session_id: str, plan: Plan) -> bool:
 
 
 def entries_to_tell(dialect: Dialect, plan: Plan) -> Iterator[PlanEntry]:
-    """The entries that v1 and the draft have a status for."""
+    """The entries, each with a status that v1 and the draft have; but for those that were cancelled."""
     for entry in plan.entries:
         if entry.status in ("pending", "in_progress", "completed"):
             yield entry
-        else:
+        elif entry.status == "cancelled":
             dialect.lose("plan-entry", plan.id)
+        else:
+            dialect.lose("plan-status", plan.id)
+            yield replace(entry, status="in_progress")

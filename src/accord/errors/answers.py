@@ -182,6 +182,11 @@ class AuthRequired(RequestFailed):
         methods = self._member("authMethods")
         return cast("list[Any]", methods) if isinstance(methods, list) else []
 
+    def complete(self, auth_methods: Iterable[Any]) -> None:
+        """Name these methods, unless some are named or it came from a peer."""
+        if not self.auth_methods and not self.was_received:
+            self.data = {"reason": "auth_required", "authMethods": list(auth_methods)}
+
     @property
     def advice(self) -> str:
         return "Log in with one of the agent's auth methods, then ask again"

@@ -30,10 +30,17 @@ class _Kind:
 
 
 class LimitedLog:
-    """The lines of one connection. A kind of line is its text without the arguments, so there are few of them."""
+    """The lines of one connection. A kind of line is its text without the arguments, so there are few of them.
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    `lines` of each kind are written in a while, and of an argument that is longer than `length` the beginning and the end.
+    """
+
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, *, lines: int = LINES, length: int = _LENGTH
+    ) -> None:
         self._clock = clock
+        self._lines = lines
+        self._length = length
         self._kinds: dict[tuple[logging.Logger, int, str], _Kind] = {}
 
     def debug(self, log: logging.Logger, text: str, *arguments: object) -> None:
@@ -55,7 +62,7 @@ class LimitedLog:
             self._write(log, logging.ERROR, text, arguments, error)
 
     def close(self) -> None:
-        """The connection has ended: tell what was left out and not told yet."""
+        """Tell what was left out and not told yet; at the end of a connection, or of a list that has one."""
         for (log, level, text), kind in self._kinds.items():
             if kind.left_out:
                 log.log(level, "%d more lines like this were left out: %s", kind.left_out, text)
@@ -74,7 +81,7 @@ class LimitedLog:
             return
         if left_out:
             text += " (%d more like this were left out before)"
-        shown: list[Any] = [_shown(argument) for argument in arguments]
+        shown: list[Any] = [_shown(argument, self._length) for argument in arguments]
         log.log(level, text, *shown, *([left_out] if left_out else ()), exc_info=error, stacklevel=3)
 
     def _admitted(self, log: logging.Logger, level: int, text: str) -> int | None:
@@ -85,7 +92,7 @@ class LimitedLog:
             kind = self._kinds[log, level, text] = _Kind(now)
         if now - kind.since >= SECONDS:
             kind.since, kind.lines = now, 0
-        if kind.lines == LINES:
+        if kind.lines == self._lines:
             kind.left_out += 1
             return None
         kind.lines += 1
@@ -93,11 +100,12 @@ class LimitedLog:
         return left_out
 
 
-def _shown(argument: object) -> str:
-    """Foreign text: one line, short, and nothing that a terminal would obey."""
+def _shown(argument: object, length: int) -> str:
+    """Foreign text: one line, short, and nothing that a terminal would obey. What is cut is the middle."""
     text = str(argument)
-    if len(text) > _LENGTH:
-        text = f"{text[:_LENGTH]}…"
+    if len(text) > length:
+        end = length // 4
+        text = f"{text[: length - end]}…{text[-end:]}"
     return text if text.isprintable() else "".join(each if each.isprintable() else _escaped(each) for each in text)
 
 

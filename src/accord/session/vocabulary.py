@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 __all__ = [
+    "AUDIENCES",
     "COMPACTION_STATUSES",
     "ENDINGS",
     "FILE_OPERATIONS",
@@ -85,7 +86,6 @@ class Vocabulary:
 
 TOOL_KINDS = Vocabulary("tool kind", get_args(_ToolKind))
 TOOL_STATUSES = Vocabulary("tool call status", get_args(_ToolStatus))
-ENDINGS = Vocabulary("final status of a tool call", ("completed", "failed", "cancelled"))
 STOP_REASONS = Vocabulary("stop reason", get_args(_StopReason))
 PERMISSION_KINDS = Vocabulary("kind of permission option", get_args(_PermissionKind))
 PLAN_STATUSES = Vocabulary("status of a plan entry", get_args(_PlanStatus))
@@ -95,3 +95,6 @@ COMPACTION_STATUSES = Vocabulary("status of a compaction", get_args(_CompactionS
 OPTION_CATEGORIES = Vocabulary("category of an option", get_args(_OptionCategory))
 FILE_OPERATIONS = Vocabulary("operation on a file", ("add", "delete", "modify", "move", "copy"))
 STATES = Vocabulary("state of a session", ("running", "idle", "requires_action"))
+AUDIENCES = Vocabulary("audience of an annotation", ("user", "assistant"))
+ENDINGS = ("completed", "failed", "cancelled")
+"""The statuses that end a tool call. Nobody knows one of an author's own to be final, so there are no others."""

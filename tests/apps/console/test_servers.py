@@ -17,7 +17,8 @@ from tests.apps.console.terminal import at_terminal
 @pytest.mark.timeout(40)
 async def test_the_plain_mode_tells_which_servers_the_agent_does_not_take(home, project):
     (home / "config.toml").write_text(
-        '[servers.files]\ncommand = "files-server"\n\n[servers.web]\nurl = "https://example.org/mcp"\n'
+        '[servers.files]\ncommand = "files-server"\n\n[servers.own]\ncommand = "tools/server"\n\n'
+        '[servers.web]\nurl = "https://example.org/mcp"\n'
     )
     agent = ScriptedAgent(1)
     async with program(agent) as command, at_terminal("--plain", "--", *command.args, cwd=project) as (terminal, run):
@@ -25,4 +26,8 @@ async def test_the_plain_mode_tells_which_servers_the_agent_does_not_take(home, 
         await terminal.sees("You: ")
         terminal.type("/quit\n")
         assert await run.wait() == 0
-    assert [server["name"] for server in agent.calls("session/new")[0].params["mcpServers"]] == ["files"]
+    named = agent.calls("session/new")[0].params["mcpServers"]
+    assert [(server["name"], server["command"]) for server in named] == [
+        ("files", "files-server"),
+        ("own", str(project / "tools/server")),
+    ]

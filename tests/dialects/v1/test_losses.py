@@ -16,7 +16,7 @@ from accord.session.capabilities import (
     Implementation,
     TerminalLogin,
 )
-from accord.session.content import Icon, ResourceLink, Text
+from accord.session.content import Annotations, Icon, ResourceLink, Text
 from accord.session.entities import (
     AGENT,
     USER,
@@ -132,8 +132,8 @@ def plan(*entries: PlanEntry, id: str = "main") -> PlanReport:
     return PlanReport(plan=Plan(id=id, entries=[*entries]))
 
 
-def entries(*texts: str, priority: str = "medium") -> Any:
-    told = [{"content": text, "priority": priority, "status": "pending"} for text in texts]
+def entries(*texts: str, priority: str = "medium", status: str = "pending") -> Any:
+    told = [{"content": text, "priority": priority, "status": status} for text in texts]
     return [{"sessionUpdate": "plan", "entries": told}]
 
 
@@ -200,7 +200,19 @@ CASES = [
     Case("plan-type", told(PlanReport(plan=Plan(id="p", type="file", raw={"type": "file"}))), []),
     Case("several-plans", told(plan(PlanEntry("a")), plan(PlanEntry("b"), id="another")), entries("b", "a")),
     Case("plan-entry", told(plan(PlanEntry("a"), PlanEntry("b", status="cancelled"))), entries("a")),
+    Case("plan-status", told(plan(PlanEntry("a", status="_blocked"))), entries("a", status="in_progress")),
     Case("plan-priority", told(plan(PlanEntry("a", priority="_urgent"))), entries("a")),
+    Case(
+        "audience",
+        told(MessagePiece(role=AGENT, id="m", content=Text("hi", annotations=Annotations(audience=["user", "_bot"])))),
+        [
+            {
+                "sessionUpdate": "agent_message_chunk",
+                "messageId": "m",
+                "content": {"type": "text", "text": "hi", "annotations": {"audience": ["user"]}},
+            }
+        ],
+    ),
     Case(
         "icons",
         told(MessagePiece(role=AGENT, id="m", content=ResourceLink(uri="u:1", name="n", icons=ICONS))),

@@ -147,6 +147,21 @@ CASES = [
         told(PlanReport(plan=Plan(id="p", entries=[PlanEntry("a", status="cancelled")]))),
         [{"sessionUpdate": "plan_update", "plan": {"type": "items", "id": "p", "planId": "p", "entries": []}}],
     ),
+    Case(
+        "plan-status",
+        told(PlanReport(plan=Plan(id="p", entries=[PlanEntry("a", status="_blocked")]))),
+        [
+            {
+                "sessionUpdate": "plan_update",
+                "plan": {
+                    "type": "items",
+                    "id": "p",
+                    "planId": "p",
+                    "entries": [{"content": "a", "priority": "medium", "status": "in_progress"}],
+                },
+            }
+        ],
+    ),
     Case("notice", told(NoticeReport(notice=Notice("info", "Hello"))), [], UNABLE),
     Case("compaction", told(CompactionPatch(id="c", status="in_progress")), [], UNABLE),
     Case("state", told(StateReport(state=State("requires_action"))), []),

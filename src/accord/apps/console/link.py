@@ -116,7 +116,7 @@ class Link:
 
     async def new_session(self, servers: list[McpServer]) -> Session:
         with self.explaining("opening a session"):
-            return await self.client.new_session(self.cwd, taken(servers, self.agent.capabilities))
+            return await self.client.new_session(self.cwd, taken(servers, self.agent.capabilities, self.cwd))
 
     async def take_up(
         self, session_id: str, servers: list[McpServer], *, with_history: bool = False, claim: str | None = None
@@ -135,7 +135,7 @@ class Link:
         with self.explaining("taking up the session"):
             try:
                 meta = None if claim is None else {"accord/claim": claim}
-                return await take_up(session_id, self.cwd, taken(servers, can), meta=meta)
+                return await take_up(session_id, self.cwd, taken(servers, can, self.cwd), meta=meta)
             except (NotFound, InvalidParams, InternalError) as error:
                 said = f"{words_of(error)} (error {error.code})"
                 raise ConsoleFailed(

@@ -357,7 +357,7 @@ class _Running:
 
     def _tell_servers(self, link: Link) -> None:
         servers, can = self._asked.servers, link.agent.capabilities
-        if names := [named(server) for server in taken(servers, can)]:
+        if names := [named(server) for server in taken(servers, can, link.cwd)]:
             self._reporter.noted(f"MCP servers for the agent to connect: {', '.join(names)}")
         for told in left_out(servers, can):
             self._reporter.noted(told, "warning")

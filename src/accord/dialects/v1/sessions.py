@@ -9,7 +9,7 @@ from accord.dialects.absent import known, listed, told
 from accord.dialects.dialect import Dialect
 from accord.dialects.mcp_servers import pairs_to_wire, remote_server, stdio_server
 from accord.dialects.sessions import PromptMapping, SessionMapping, tokens_from_wire, tokens_to_wire
-from accord.dialects.v1.content import CONTENT, note_icons
+from accord.dialects.v1.content import CONTENT, note_losses
 from accord.dialects.v1.opening import OpeningMapping
 from accord.dialects.v1.options import options_from_wire, options_to_wire
 from accord.schema import v1 as wire
@@ -50,13 +50,13 @@ def _server_to_wire(server: McpServer) -> wire.McpServer:
 
 def _servers_from_wire(servers: list[wire.McpServer] | UnsetType) -> list[McpServer]:
     """The servers; one of a kind v1 does not know keeps its kind and name, to be reported (FN-77)."""
-    return [_server_from_wire(server) for server in listed(servers)]
+    return [_server_from_wire(server, f"mcpServers[{index}]") for index, server in enumerate(listed(servers))]
 
 
-def _server_from_wire(server: wire.McpServer) -> McpServer:
+def _server_from_wire(server: wire.McpServer, field: str) -> McpServer:
     match known(server.type):
         case None | "stdio":
-            return stdio_server(server)
+            return stdio_server(server, field)
         case "http":
             return remote_server(HttpServer, server)
         case "sse":
@@ -72,7 +72,7 @@ STOP_REASONS = frozenset(("end_turn", "max_tokens", "max_turn_requests", "refusa
 
 
 def prompt_to_wire(dialect: Dialect, asked: Prompt) -> Any:
-    note_icons(dialect, asked.content)
+    note_losses(dialect, asked.content)
     return PROMPTS.to_wire(dialect, asked)
 
 

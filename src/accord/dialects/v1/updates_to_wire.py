@@ -12,7 +12,7 @@ from accord.dialects.dialect import Dialect, UpdatesToWire
 from accord.dialects.plans import entries_to_wire
 from accord.dialects.showing import ShowingUpdates, entries_to_tell, plan_is_told
 from accord.dialects.shown import ShowingDialect
-from accord.dialects.v1.content import ALIKE, block_to_wire, note_icons
+from accord.dialects.v1.content import ALIKE, block_to_wire, note_losses
 from accord.dialects.v1.options import COMMANDS, options_to_wire
 from accord.dialects.v1.tool_calls import ITEMS, kind_to_wire, locations_to_wire, patch_to_wire, status_to_wire
 from accord.dialects.v1.updates_from_wire import TAGS
@@ -147,7 +147,7 @@ def commands_changed(dialect: Dialect, session_id: str, change: CommandsChanged)
 def compaction_changed(dialect: Dialect, session_id: str, change: CompactionChanged) -> list[Wire]:
     patch = change.patch
     if dialect.client.compaction:
-        note_icons(dialect, (patch.content,) if isinstance(patch, CompactionPiece) else patch.summary or ())
+        note_losses(dialect, (patch.content,) if isinstance(patch, CompactionPiece) else patch.summary or ())
     return _SHOWING.compaction_changed(dialect, session_id, change)
 
 

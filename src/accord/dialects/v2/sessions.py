@@ -70,7 +70,8 @@ def _servers_from_wire(servers: list[wire.McpServer] | UnsetType) -> list[McpSer
             raise InvalidParams("two MCP servers have this name", field=f"mcpServers[{index}].name")
         names.add(server.name)
         is_stdio = isinstance(server, wire.McpServerStdio)
-        read.append(stdio_server(server) if is_stdio else remote_server(HttpServer, server))
+        field = f"mcpServers[{index}]"
+        read.append(stdio_server(server, field) if is_stdio else remote_server(HttpServer, server))
     return read
 
 

@@ -285,7 +285,7 @@ class AgentSide:
         can = self.client.agent.capabilities
         for told in left_out(self._servers, can):
             talk.say(told)
-        return taken(self._servers, can)
+        return taken(self._servers, can, talk.cwd)
 
     async def _fill(
         self, talk: Talk, work: Callable[[], Awaitable[Session]], failed: Callable[[Exception], Failure] = failure_of
