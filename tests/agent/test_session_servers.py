@@ -13,7 +13,7 @@ import pytest
 from accord.agent import Agent, Turn
 from accord.session.capabilities import ClientCapabilities
 from accord.session.requests import CloseSession, ForkSession, LoadSession, NewSession, ResumeSession
-from accord.session.servers import HttpServer, SseServer, StdioServer
+from accord.session.servers import HttpServer, McpServer, SseServer, StdioServer
 from accord.store import MemoryStore
 from tests.agent.user import CWD, User, plain_agent
 from tests.peer.joined import until
@@ -110,6 +110,61 @@ async def test_a_server_of_an_unknown_kind_is_told_of():
         await user.prompt(answer["sessionId"], "hello")
         (failure,) = failures(user, answer["sessionId"])
         assert "'odd' (carrier-pigeon): skipped: this agent does not know servers of this kind" in failure
+
+
+def warned(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+
+
+async def test_each_of_many_servers_that_failed_is_in_the_log_with_its_reason(caplog: pytest.LogCaptureFixture):
+    servers = [StdioServer(name=f"s{number}", command=f"/no/such/program-{number}") for number in range(30)]
+    async with User(talker(), 1, capabilities=NO_NOTICES) as user:
+        session = await opened(user, *servers, cwd="/")
+        await user.prompt(session, "hello")
+        assert len(failures(user, session)) == 30
+    lines = warned(caplog)
+    for number in range(30):
+        (line,) = [line for line in lines if f"MCP server 's{number}' (stdio)" in line]
+        assert "there is no such file" in line
+        assert f"/no/such/program-{number}" in line
+
+
+async def test_those_for_which_the_log_has_no_room_are_counted(caplog: pytest.LogCaptureFixture):
+    servers = [HttpServer(name=f"s{number}", url="http://127.0.0.1:1/mcp") for number in range(130)]
+    agent = talker()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("accord.agent.mcp.is_installed", lambda: False)
+        async with User(agent, 1, capabilities=NO_NOTICES) as user:
+            session = await opened(user, *servers)
+            await user.prompt(session, "hello")
+            told = warned(caplog)
+            assert len(failures(user, session)) == 130
+    assert len([line for line in told if "skipped: this agent does not offer" in line]) == 100
+    assert any("30 more lines like this were left out" in line for line in told)  # while the session is still open
+
+
+async def test_a_long_command_leaves_the_reason_in_the_log(caplog: pytest.LogCaptureFixture):
+    gone = StdioServer(name="deep", command="/" + "/".join(["no-such-directory"] * 150) + "/program")
+    async with User(talker(), 1, capabilities=NO_NOTICES) as user:
+        await user.prompt(await opened(user, gone, cwd="/"), "hello")
+    (line,) = [line for line in warned(caplog) if "'deep'" in line]
+    assert "there is no such file" in line
+    assert "/program" in line
+    assert len(line) < 1200
+
+
+@pytest.mark.parametrize("version", WITHOUT_NOTICES)
+async def test_late_servers_of_one_name_are_all_told_of(version: Any):
+    agent = talker()
+    late: list[McpServer] = [StdioServer(name="late", command=f"/no/late/{number}") for number in range(2)]
+    async with User(agent, 1) as user, User(agent, version, capabilities=NO_NOTICES) as second:
+        session = await opened(user, StdioServer(name="late", command="/no/such/program"))
+        await user.prompt(session, "hello")
+        for _ in range(2):  # again is not twice
+            second.take_in(session, await second.ask(LoadSession(session_id=session, cwd=CWD, servers=late)))
+        await second.prompt(session, "again")
+        assert len([each for each in failures(second, session) if "skipped: the session is open" in each]) == 2
+        assert len([each for each in failures(second, session) if "not connected" in each]) == 1
 
 
 @pytest.mark.parametrize("version", WITHOUT_NOTICES)

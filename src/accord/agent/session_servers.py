@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from accord.agent.connected_client import ConnectedClient
 from accord.agent.sessions import Session
-from accord.peer.limited_log import LimitedLog
 from accord.session.entities import Notice
 from accord.session.servers import McpServer
 from accord.session.updates import NoticeReport
@@ -37,7 +37,6 @@ async def connect_servers(agent: Agent, session: Session, servers: list[McpServe
     """Connect them; each server's fate is told, and none costs the session."""
     from accord.agent.mcp import ServerConnections, failed  # noqa: PLC0415
 
-    tell = partial(_tell_fate, session, LimitedLog())
     session.named_servers = servers
     session.servers = ServerConnections(
         session.cwd,
@@ -45,14 +44,15 @@ async def connect_servers(agent: Agent, session: Session, servers: list[McpServe
         client_name=agent.info.name,
         client_version=agent.info.version,
         connect_deadline=agent.policy.mcp_connect_deadline,
-        on_change=tell,
+        on_change=partial(_tell_fate, session),
     )
     try:
         await session.servers.connect(servers)
     except Exception:
         log.exception("the MCP servers of %s could not be connected", session.id)
-        for server in servers:
-            tell(failed(server, "the agent failed to connect it; its log says why"))
+        _tell_all(session, [failed(server, "the agent failed to connect it; its log says why") for server in servers])
+    finally:
+        session.server_log.close()
 
 
 def skip_servers(session: Session, servers: list[McpServer]) -> None:
@@ -61,21 +61,24 @@ def skip_servers(session: Session, servers: list[McpServer]) -> None:
     if others:
         from accord.agent.mcp import skipped  # noqa: PLC0415
 
-        for server in others:
-            fate = skipped(server, "the session is open already; close it everywhere to change its servers")
-            _tell_fate(session, LimitedLog(), fate)
+        reason = "the session is open already; close it everywhere to change its servers"
+        _tell_all(session, [skipped(server, reason) for server in others])
+        session.server_log.close()
 
 
 async def show_unusable(turn: Turn) -> None:
-    """At the beginning of a turn: what a client without notices has not been told of is a tool call that failed."""
+    """At the beginning of a turn: what a client without notices has not been told of is a tool call that failed.
+
+    Nothing in the protocol tells that a client shows no tool calls, so there is nothing that such a one could be sent instead.
+    """
     unusable = turn.session.unusable_servers
     if turn.client.capabilities.notices:
         return
-    for name, fate in list(unusable.items()):
+    for key, fate in list(unusable.items()):
         async with turn.tool_call(_title(fate), kind="other") as call:
             await call.fail(str(fate))
-        if unusable.get(name) is fate:
-            del unusable[name]
+        if unusable.get(key) is fate:
+            del unusable[key]
 
 
 def _kinds(agent: Agent) -> Any:
@@ -84,14 +87,25 @@ def _kinds(agent: Agent) -> Any:
     return [kind for kind, is_offered in kinds if is_offered]
 
 
-def _tell_fate(session: Session, limited: LimitedLog, fate: ServerFate) -> None:
+def _tell_all(session: Session, fates: list[ServerFate]) -> None:
+    """Of servers that were never connected, and so got no name of their own: one client may name two alike."""
+    seen: Counter[str] = Counter()
+    for fate in fates:
+        seen[fate.name] += 1
+        _tell_fate(session, fate, seen[fate.name])
+
+
+def _tell_fate(session: Session, fate: ServerFate, number: int = 0) -> None:
     """Every server's fate is in the log; one that can't be used is shown to the user as well (FN-54, FN-77)."""
     if fate.state not in ("failed", "skipped", "lost"):
-        log.info("%s", fate)
-        session.unusable_servers.pop(fate.name, None)
+        if fate.notes:
+            session.server_log.warning(log, "%s", fate)
+        else:
+            log.info("%s", fate)
+        session.unusable_servers.pop((fate.name, number), None)
         return
-    limited.warning(log, "%s", fate)
-    session.unusable_servers[fate.name] = fate
+    session.server_log.warning(log, "%s", fate)
+    session.unusable_servers[fate.name, number] = fate
     session.report(NoticeReport(notice=Notice(severity="warning", title=_title(fate), description=str(fate))))
 
 
