@@ -153,6 +153,41 @@ async def test_a_refusal_names_the_logins_as_the_handshake_did(version, opens_te
         assert answer.error["data"] == {"reason": "auth_required", "authMethods": told}
 
 
+@pytest.mark.requirement("RPC-31")
+@pytest.mark.parametrize("where", ["prompt", "session", "option", "method"])
+async def test_a_handler_that_wants_a_login_names_those_of_the_handshake(version, where):
+    agent = plain_agent(logged_in=True)
+    agent.login("key", name="With a key", description="From the environment")(lambda: None)
+
+    def refuse(*arguments: Any) -> None:
+        raise AuthRequired
+
+    agent.prompt(refuse)
+    agent.method("_acme/refuse")(refuse)
+    agent.option("size", choices=["s", "m"])(refuse)
+    client = ScriptedClient(agent, version)
+    async with client:
+        told = (await client.initialize()).result["authMethods"]
+        session = await client.new_session(CWD)
+        kind = {"type": "id"} if version == 2 else {}
+        asked = {
+            "prompt": ("session/prompt", {"sessionId": session, "prompt": [{"type": "text", "text": "go"}]}),
+            "session": ("session/new", {"cwd": CWD, "mcpServers": []}),
+            "option": ("session/set_config_option", {"sessionId": session, "configId": "size", "value": "m", **kind}),
+            "method": ("_acme/refuse", {}),
+        }[where]
+        agent.new_session(refuse)
+        answer = await client.ask(*asked)
+        error = answer.error
+        if where == "prompt" and version == 2:
+            idle = await client.next("session/update", where=lambda heard: "error" in heard.params["update"])
+            error = idle.params["update"]["error"]
+    (method,) = told
+    assert (method["name"], method["description"]) == ("With a key", "From the environment")
+    assert error["code"] == -32000
+    assert error["data"] == {"reason": "auth_required", "authMethods": told}
+
+
 async def test_nothing_of_a_session_can_be_chosen_after_a_logout(version):
     agent = echo(legacy_models=True)
     agent.option("mode", choices=["ask", "code"])

@@ -21,7 +21,15 @@ from accord.agent.policy import Policy
 from accord.agent.sessions import Session
 from accord.agent.turn import TakeSteered, Turn
 from accord.agent.waiting import WaitingPrompt
-from accord.errors import ConnectionClosed, InternalError, InvalidRequest, RequestCancelled, RequestFailed, TurnStopped
+from accord.errors import (
+    AuthRequired,
+    ConnectionClosed,
+    InternalError,
+    InvalidRequest,
+    RequestCancelled,
+    RequestFailed,
+    TurnStopped,
+)
 from accord.peer import Answer
 from accord.peer.answering import correlation_id
 from accord.session.content import Content
@@ -193,6 +201,8 @@ class Engine:
         return waiting.asked.content
 
     def _failed(self, error: Exception, client: ConnectedClient) -> tuple[str, RequestFailed | None]:
+        if isinstance(error, AuthRequired):
+            error.complete(client.named_logins)  # RPC-31
         if isinstance(error, RequestFailed) and not error.was_received:
             return "error", error
         if isinstance(error, ConnectionClosed) and not client.peer.is_open:

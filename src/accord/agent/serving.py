@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Generator
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import msgspec
 
 from accord.agent.connected_client import ConnectedClient, trace_of
 from accord.agent.open_sessions import OpenSessions
-from accord.agent.registered import LoginMethod, called
+from accord.agent.registered import Handler, LoginMethod, called
 from accord.agent.slow_loop import SlowLoopWatch
 from accord.dialects.dialect import Dialect
 from accord.dialects.negotiation import negotiate
@@ -69,7 +70,6 @@ class Serving:
         self._dialect: Dialect | None = None
         self._client: ConnectedClient | None = None
         self._offered = AgentCapabilities()
-        self._named_logins: list[Any] = []
         self._sessions: OpenSessions | None = None
         self._is_settled = False
         self._is_logged_in = False
@@ -104,8 +104,7 @@ class Serving:
             raise InvalidRequest("initialize comes first")
         self._is_settled = True
         if method in self._agent.methods:
-            params = msgspec.json.decode(incoming.params)
-            return called(self._agent.methods[method], params, _traced(self._client, params))
+            return self._extension(self._agent.methods[method], msgspec.json.decode(incoming.params), self._client)
         asked = self._dialect.request_from_wire(method, incoming.params, "client")
         incoming.release()
         self._check(asked, method)
@@ -147,7 +146,7 @@ class Serving:
         said = msgspec.Raw(encode(Success(id=0, result=result)))
         said = msgspec.json.decode(said, type=_Result).result
         self._offered = dialect.answer_from_wire(asked, said).capabilities
-        self._named_logins = msgspec.json.decode(said, type=_Named).auth_methods
+        self._client.named_logins = msgspec.json.decode(said, type=_Named).auth_methods
         self._sessions = OpenSessions(self._agent, self._client)
         return self._initialized(result, dialect)
 
@@ -166,7 +165,10 @@ class Serving:
         if isinstance(asked, Authenticate) and not self._agent.logins:
             raise MethodNotFound(method)  # AMB-10
         if isinstance(asked, _GATED) and not self._may_enter():
-            raise AuthRequired(self._named_logins)
+            raise AuthRequired(self._named_logins())
+
+    def _named_logins(self) -> list[Any]:
+        return [] if self._client is None else self._client.named_logins
 
     def _may_enter(self) -> bool:
         if self._is_logged_in or not self._agent.logins:
@@ -197,17 +199,31 @@ class Serving:
             case _:
                 return None
 
+    async def _extension(self, handler: Handler, params: Any, client: ConnectedClient) -> Any:
+        with self._naming_logins():
+            return await called(handler, params, _traced(client, params))
+
+    @contextmanager
+    def _naming_logins(self) -> Generator[None]:
+        """An author's `AuthRequired()` names the logins of the handshake, in the client's version (RPC-31)."""
+        try:
+            yield
+        except AuthRequired as required:
+            required.complete(self._named_logins())
+            raise
+
     async def _answer(self, asked: Asked, method: str, sessions: OpenSessions) -> Any:
         assert self._dialect is not None
         answer: Word
         then = None
-        match asked:
-            case Authenticate():
-                answer = await self._log_in(asked)
-            case Logout():
-                answer = await self._log_out()
-            case _:
-                answer, then = await sessions.answer(asked, method)
+        with self._naming_logins():
+            match asked:
+                case Authenticate():
+                    answer = await self._log_in(asked)
+                case Logout():
+                    answer = await self._log_out()
+                case _:
+                    answer, then = await sessions.answer(asked, method)
         result = self._dialect.answer_to_wire(asked, answer)
         return result if then is None else Answer(result, then)
 

@@ -27,6 +27,7 @@ from accord.errors import AuthRequired, InvalidParams, RateLimited, RequestFaile
 from accord.session.content import Image, Resource, ResourceLink, Text
 from accord.session.requests import PermissionAnswer, RequestPermission
 from accord.store import SqliteStore
+from accord.testing import ScriptedClient
 from tests.apps.coder.scripted import ScriptedModel, tool
 
 EDIT: dict[str, Any] = {"path": "main.py", "old_text": "n + n", "new_text": "2 * n"}
@@ -275,6 +276,23 @@ async def test_a_failing_model_is_an_error_that_says_so_and_the_session_lives(
             await desk.ask()
         assert isinstance(raised.value, kind)
         assert await desk.ask("Again") == "Done."
+
+
+@pytest.mark.requirement("RPC-31")
+async def test_a_model_without_a_key_names_the_login_as_the_handshake_did(version: Any, sit: Any) -> None:
+    class Locked(ScriptedModel):
+        async def stream(self, asked: Asked) -> AsyncGenerator[Event, None]:
+            raise ModelNeedsKey("ACME_KEY", "acme")
+            yield Said("")
+
+    async with sit(model=Locked()) as desk:
+        async with ScriptedClient(desk.coder.agent, version) as client:
+            told = (await client.initialize()).result["authMethods"]
+        with pytest.raises(AuthRequired, match="ACME_KEY") as raised:
+            await desk.ask()
+    (method,) = told
+    assert method["description"].startswith("Set ")
+    assert raised.value.auth_methods == told
 
 
 async def test_a_block_that_the_model_can_not_take_is_refused_with_the_reason(sit: Any, project: Path) -> None:

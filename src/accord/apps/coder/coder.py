@@ -297,7 +297,7 @@ class Coder:
     def told(self, failed: ModelFailed) -> RequestFailed:
         """A model's failure as the protocol has it; the session lives on (FN-94)."""
         if isinstance(failed, ModelNeedsKey):
-            required = AuthRequired([{"id": _LOGIN, "name": self.agent.logins[_LOGIN].method.name}])
+            required = AuthRequired()  # the agent names its logins as the handshake did
             required.message = str(failed)
             return required
         if isinstance(failed, ModelOverloaded):
