@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import settings
 
+from tests.skipped_proofs import SkippedProofs, note_requirements
+
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
@@ -26,6 +28,15 @@ def fail_if_skipped(report: Any) -> None:
     if SKIPPING_FAILS and report.skipped and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
         report.longrepr = f"skipped, but in CI every peer must be there: {report.longrepr}"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):  # the process that hears of all
+        config.pluginmanager.register(SkippedProofs())
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    note_requirements(items)
 
 
 def pytest_collection_finish() -> None:

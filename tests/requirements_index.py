@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 ROOT = Path(__file__).resolve().parents[1]
 REQUIREMENTS = ROOT / "requirements.toml"
@@ -53,6 +53,63 @@ def owned(parent: ast.Module | ast.ClassDef, name: str) -> Iterator[tuple[ast.AS
                 yield from dict.fromkeys(ast.walk(decorator), its_name).items()
             if isinstance(test, ast.ClassDef):
                 yield from owned(test, its_name)
+
+
+ELSEWHERE = ("interop", "local_model", "installed")
+"""Marks of tests that `make test` leaves out: they need more than Python."""
+
+
+def marks_on(names: Iterable[str]) -> dict[str, set[str]]:
+    """For each of these tests what else it is marked with, by itself, by its class or by its file.
+
+    `skip` also stands for a test that begins by skipping itself, and for one that is expected to fail.
+    """
+    trees: dict[str, ast.Module] = {}
+    found: dict[str, set[str]] = {}
+    for name in names:
+        path, *inner = name.split("::")
+        if path not in trees:
+            trees[path] = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+        found[name] = set(marks_inside(trees[path], inner))
+    return found
+
+
+def marks_inside(tree: ast.Module, inner: list[str]) -> Iterator[str]:
+    """Of the test, or the file, that is found by these names in a file."""
+    node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef = tree
+    yield from _own_marks(node)
+    for name in inner:
+        node = next(each for each in node.body if getattr(each, "name", None) == name)  # type: ignore[assignment]
+        yield from _own_marks(node)
+
+
+def _own_marks(node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
+    """By decorators, by `pytestmark`, and by a call of `pytest.skip` that no condition stands before."""
+    places: list[ast.AST] = [*getattr(node, "decorator_list", ())]
+    for statement in node.body:
+        if isinstance(statement, ast.Assign) and _names(statement.targets[0]) == ["pytestmark"]:
+            places.append(statement.value)
+        elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+            if _names(statement.value.func) in (["pytest", "skip"], ["pytest", "xfail"]):
+                yield "skip"
+    for place in places:
+        for part in ast.walk(place):
+            names = _names(part)
+            if names[:2] == ["pytest", "mark"] and len(names) == 3:
+                yield "skip" if names[2] == "xfail" else names[2]
+            if isinstance(part, ast.Call) and _names(part.func) == ["pytest", "mark", "skipif"] and _is_true(part):
+                yield "skip"
+
+
+def _is_true(skipif: ast.Call) -> bool:
+    return bool(skipif.args) and isinstance(skipif.args[0], ast.Constant) and bool(skipif.args[0].value)
+
+
+def _names(node: ast.AST) -> list[str]:
+    """The parts of a dotted name."""
+    if isinstance(node, ast.Attribute):
+        return [*_names(node.value), node.attr]
+    return [node.id] if isinstance(node, ast.Name) else []
 
 
 def with_tests(rows: dict[str, dict[str, Any]], tests: dict[str, list[str]]) -> dict[str, dict[str, Any]]:

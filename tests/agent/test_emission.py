@@ -407,7 +407,7 @@ WITHOUT_TERMINALS = ClientCapabilities(
 
 
 @pytest.mark.requirement(
-    "RPC-19", "TOOL-04", "TOOL-39", "PERM-05", "PERM-07", "MODE-05", "AMB-18", "AMB-22", "CHECK-05"
+    "RPC-19", "TOOL-04", "TOOL-39", "PERM-05", "PERM-07", "MODE-05", "AMB-18", "AMB-22", "AMB-47", "CHECK-05"
 )
 @pytest.mark.requirement("COMPAT-02", "COMPAT-04", "COMPAT-05", "COMPAT-07")
 @pytest.mark.parametrize("mistake", MISTAKES)
@@ -629,7 +629,7 @@ async def test_paths_that_are_not_absolute_count_from_the_directory_of_the_sessi
     assert diff.changes[0].path == "new.py"
 
 
-@pytest.mark.requirement("COMPAT-03", "COMPAT-04", "COMPAT-05", "COMPAT-07", "COMPAT-11")
+@pytest.mark.requirement("COMPAT-03", "COMPAT-04", "COMPAT-05", "COMPAT-07", "COMPAT-11", "AMB-59")
 async def test_values_of_ones_own_begin_with_an_underscore(version):
     """v1 has closed lists: its clients get the closest value that they know, and the loss is noted."""
     agent = plain_agent()

@@ -240,6 +240,51 @@ async def test_a_command_goes_with_its_arguments_and_variables_apart():
     assert plain["cwd"] == CWD
 
 
+@pytest.mark.requirement("TERM-13")
+async def test_an_agent_works_on_while_its_command_runs():
+    agent = plain_agent()
+    said = asyncio.Event()
+
+    @agent.prompt
+    async def work(turn: Turn) -> None:
+        running = asyncio.ensure_future(turn.run("make"))
+        await turn.say("meanwhile")
+        said.set()
+        await turn.say(f", then {(await running).code}")
+
+    async def ended(asked: Any) -> Any:
+        await said.wait()  # the command ends only after the agent has gone on
+        return {"exitCode": 3}
+
+    client = await turn_of(agent, 1, **{**TERMINAL, "terminal__wait_for_exit": ended})
+    assert client.said() == "meanwhile, then 3"
+
+
+@pytest.mark.bad_frames
+@pytest.mark.requirement("AMB-64", "AMB-65", "AMB-48")
+@pytest.mark.parametrize(
+    ("ended", "seen", "expected"),
+    [
+        ({"exitCode": None, "signal": "SIGTERM"}, {"exitStatus": None}, (None, "SIGTERM")),
+        ({"exitCode": None, "signal": 9}, {}, (None, "9")),
+        ({"exitCode": 4, "signal": None}, {"exitStatus": None}, (4, None)),
+        ({}, {"exitStatus": {"exitCode": 5, "signal": None}}, (5, None)),
+    ],
+    ids=str,
+)
+async def test_null_is_no_exit_and_a_signal_may_be_a_number(ended, seen, expected):
+    agent = plain_agent(strict=False)
+    ran: list[Any] = []
+
+    @agent.prompt
+    async def work(turn: Turn) -> None:
+        ran.append(await turn.run("make"))
+
+    output = {"output": "", "truncated": False, **seen}
+    await turn_of(agent, 1, **{**TERMINAL, "terminal__wait_for_exit": ended, "terminal__output": output})
+    assert (ran[0].code, ran[0].signal) == expected
+
+
 @pytest.mark.requirement("FS-04", "FS-05", "FS-10", "FS-11", "FS-12")
 async def test_files_are_asked_for_by_the_session_and_an_absolute_path(tmp_path: Path):
     agent = plain_agent()

@@ -97,7 +97,7 @@ async def test_a_second_initialize_is_allowed_in_v2_before_anything_else():
 
 
 @pytest.mark.requirement(
-    "AUTH-06", "AUTH-07", "AUTH-08", "AUTH-10", "AUTH-11", "CHECK-07", "CHECK-38", "RPC-26", "RPC-31"
+    "AUTH-06", "AUTH-07", "AUTH-08", "AUTH-10", "AUTH-11", "CHECK-07", "CHECK-38", "RPC-26", "RPC-31", "AMB-10"
 )
 async def test_a_login_opens_the_door_and_a_logout_closes_it(version):
     agent = echo()
@@ -134,7 +134,7 @@ async def test_a_login_opens_the_door_and_a_logout_closes_it(version):
         assert calls == ["in", "in", "out"]
 
 
-@pytest.mark.requirement("RPC-31")
+@pytest.mark.requirement("RPC-31", "AMB-11")
 @pytest.mark.parametrize("opens_terminals", [True, False])
 async def test_a_refusal_names_the_logins_as_the_handshake_did(version, opens_terminals):
     agent = echo(store=MemoryStore())

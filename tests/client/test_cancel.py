@@ -69,6 +69,7 @@ async def test_a_cancel_answers_what_is_pending_and_marks_what_is_open(version):
         assert session.transcript.tool_calls["c"].status == "failed"
 
 
+@pytest.mark.requirement("AMB-38", "RPC-51")
 async def test_the_reply_ends_with_what_the_agent_says_even_if_that_is_end_turn(version):
     """FN-93: a cancel answered with `end_turn` ends the reply; what we asked is kept beside it."""
     agent = ScriptedAgent(version)
@@ -99,6 +100,7 @@ async def test_a_refused_permission_that_ends_the_turn_as_cancelled_is_shown_so(
         assert not reply.cancel_requested
 
 
+@pytest.mark.requirement("AMB-36", "RPC-51")
 async def test_one_cancel_ends_the_running_turn_and_all_that_is_held(version):
     agent = ScriptedAgent(version)
     async with Client(agent, version=version) as client:
@@ -116,6 +118,20 @@ async def test_one_cancel_ends_the_running_turn_and_all_that_is_held(version):
         agent.begin(asked)
         agent.finish(asked, "end_turn")
         assert await after.finished() == "end_turn"
+
+
+@pytest.mark.requirement("AMB-38")
+async def test_a_cancel_while_nothing_runs_is_harmless(version):
+    agent = ScriptedAgent(version)
+    agent.on("session/prompt", agent.reply("Hi"))
+    async with Client(agent, version=version) as client:
+        session = await client.new_session(CWD)
+        await session.cancel()
+        assert await (await session.prompt("go")).text() == "Hi"
+        await session.cancel()
+        reply = await session.prompt("again")
+        assert await reply.text() == "Hi"
+        assert (reply.stop_reason, reply.cancel_requested) == ("end_turn", False)
 
 
 async def test_a_held_prompt_can_be_dropped_alone(version):

@@ -195,7 +195,7 @@ async def test_a_file_is_not_touched_without_a_session_and_an_absolute_path(tmp_
 PROGRAM = "import os, sys; print(sys.argv[1:], os.environ['COLOUR'])"
 
 
-@pytest.mark.requirement("TERM-06", "TERM-07", "TERM-20", "TERM-21", "TERM-31")
+@pytest.mark.requirement("TERM-06", "TERM-07", "TERM-20", "TERM-21", "TERM-31", "AMB-48", "AMB-64")
 async def test_a_command_gets_its_arguments_and_variables_and_its_output_is_answered(tmp_path: Path):
     agent = ScriptedAgent(1)
     async with Client(agent, version=1, workspace=tmp_path) as client:
@@ -214,14 +214,15 @@ async def test_a_command_gets_its_arguments_and_variables_and_its_output_is_answ
             created = await agent.ask("terminal/create", {**command, **limited})
             terminal = {"sessionId": session.id, "terminalId": created.result["terminalId"]}
             assert isinstance(terminal["terminalId"], str)
-            assert (await agent.ask("terminal/wait_for_exit", terminal)).result["exitCode"] == 0
+            assert (await agent.ask("terminal/wait_for_exit", terminal)).result == {"exitCode": 0, "signal": None}
             answer = (await agent.ask("terminal/output", terminal)).result
+            assert answer["exitStatus"] == {"exitCode": 0, "signal": None}
             assert {"output": answer["output"], "truncated": answer["truncated"]} == expected
             assert (await agent.ask("terminal/release", terminal)).error is None
             assert (await agent.ask("terminal/output", terminal)).error is not None
 
 
-@pytest.mark.requirement("TERM-15", "TOOL-37", "TOOL-33")
+@pytest.mark.requirement("TERM-15", "TOOL-37", "TOOL-33", "AMB-48", "AMB-64")
 async def test_a_terminal_shown_in_a_tool_call_is_read_while_its_command_runs(tmp_path: Path):
     agent = ScriptedAgent(1)
     workspace = Workspace(tmp_path)
@@ -238,6 +239,8 @@ async def test_a_terminal_shown_in_a_tool_call_is_read_while_its_command_runs(tm
         assert list(session.transcript.tool_calls["a"].content) == [TerminalItem(terminal_id=id)]
         await until(lambda: workspace.terminals[id].output == "begun\n")
         assert workspace.terminals[id].exit is None
+        running = (await agent.ask("terminal/output", {"sessionId": session.id, "terminalId": id})).result
+        assert running == {"output": "begun\n", "truncated": False}
         (tmp_path / "go").touch()
         await until(lambda: workspace.terminals[id].output == "begun\ndone\n")
         agent.finish(asked)

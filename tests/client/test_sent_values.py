@@ -220,6 +220,20 @@ async def test_words_may_stand_among_the_blocks_of_a_prompt(version):
     assert [block["type"] for block in asked.params["prompt"]] == ["text", "image"]
 
 
+@pytest.mark.requirement("CMD-10", "CMD-08")
+async def test_a_command_goes_at_the_beginning_of_a_prompt_and_other_blocks_with_it(version):
+    agent = agent_that_takes_all(version)
+    agent.on("session/prompt", agent.reply("seen"))
+    async with Client(agent, version=version) as client:
+        session = await client.new_session(CWD)
+        await (await session.prompt(["/review a.py", ResourceLink(uri="file:///a.py", name="a.py")])).finished()
+    (asked,) = agent.calls("session/prompt")
+    assert asked.params["prompt"] == [
+        {"type": "text", "text": "/review a.py"},
+        {"type": "resource_link", "uri": "file:///a.py", "name": "a.py"},
+    ]
+
+
 WRONG_ANSWERS: dict[str, Any] = {
     "a list": [1],
     "an object inside": {"name": {"first": "Ada"}},

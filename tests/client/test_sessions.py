@@ -163,7 +163,7 @@ async def test_what_follows_the_answer_to_a_load_is_not_history():
     assert [(update.change.text, update.replayed) for update in told] == [("old", True), ("new", False)]
 
 
-@pytest.mark.requirement("SESS-09", "SESS-10")
+@pytest.mark.requirement("SESS-09", "SESS-10", "AMB-70")
 async def test_what_the_agent_did_not_offer_is_not_asked_for():
     agent = ScriptedAgent(1, agentCapabilities={})
     async with Client(agent, version=1) as client:
@@ -182,7 +182,7 @@ async def test_what_the_agent_did_not_offer_is_not_asked_for():
         assert [message["method"] for message in agent.received] == ["initialize", "session/new"]
 
 
-@pytest.mark.requirement("SESS-34", "SESS-39")
+@pytest.mark.requirement("SESS-34", "SESS-39", "AMB-43")
 async def test_servers_and_directories_that_the_agent_does_not_take_are_not_sent():
     agent = ScriptedAgent(1, agentCapabilities={"mcpCapabilities": {"sse": True}})
     async with Client(agent, version=1) as client:

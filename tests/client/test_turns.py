@@ -113,6 +113,7 @@ async def test_all_updates_before_the_answer_have_been_delivered_when_the_reply_
         assert await reply.text() == "".join(texts)
 
 
+@pytest.mark.requirement("AMB-39")
 async def test_what_comes_after_the_answer_is_told_while_idle(version):
     """FN-99: title and usage updates after the prompt's answer are fine."""
     told = asyncio.Queue()
@@ -267,7 +268,7 @@ async def test_content_that_the_agent_does_not_take_is_not_sent(version):
         assert agent.calls("session/prompt") == []
 
 
-@pytest.mark.requirement("PROMPT-02")
+@pytest.mark.requirement("PROMPT-02", "AMB-36")
 async def test_a_second_prompt_is_held_until_the_first_is_over(version):
     agent = ScriptedAgent(version)
     async with Client(agent, version=version) as client:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from accord import Agent, Client, Turn
+from accord import Agent, Client, Image, Turn
 from accord.dialects.negotiation import Offered, offer
-from accord.errors import AuthRequired, InvalidParams, InvalidRequest, VersionRefused
+from accord.errors import AuthRequired, InvalidParams, InvalidRequest, MethodNotFound, VersionRefused
 from accord.jsonrpc.events import NotificationReceived, RequestReceived
 from accord.peer import Peer
 from accord.store import MemoryStore
 from accord.testing import Heard, ScriptedAgent, ScriptedClient
 from accord.transports.memory import joined
 from tests.conversations.agent_side import AgentSide
-from tests.conversations.client_side import ClientSide
+from tests.conversations.client_side import EVERYTHING, ClientSide
 from tests.conversations.story import STORY
 from tests.conversations.storyteller import tell_story
 
@@ -175,7 +176,7 @@ async def test_an_agent_answers_every_offer_with_a_version_that_it_has_and_speak
 
 
 @pytest.mark.bad_frames
-@pytest.mark.requirement("INIT-04", "INIT-10", "INIT-11", "RPC-35")
+@pytest.mark.requirement("INIT-04", "INIT-10", "INIT-11", "RPC-35", "AMB-14")
 @pytest.mark.parametrize("offered", ["1", 1.5, True, None, -1, 65536, [1], ...])
 async def test_an_agent_refuses_an_offer_that_is_no_version(offered: Any):
     async with ScriptedClient(Agent("willing"), 1) as client:
@@ -183,17 +184,18 @@ async def test_an_agent_refuses_an_offer_that_is_no_version(offered: Any):
         refused = (await client.ask("initialize", params)).error
         assert refused["code"] == -32602
         assert "protocolVersion" in refused["data"]["field"]
-        assert (await client.initialize()).result["protocolVersion"] == 1
+        answered = (await client.initialize()).result["protocolVersion"]
+        assert (answered, type(answered)) == (1, int)
 
 
-@pytest.mark.requirement("INIT-03", "INIT-04")
+@pytest.mark.requirement("INIT-03", "INIT-04", "AMB-14", "CHECK-16")
 async def test_a_client_offers_the_newest_version_that_it_has():
     offers: list[tuple[Offered, int]] = [("auto", 2), (2, 2), ("2-draft", 2), (1, 1)]
     for version, number in offers:
         agent = ScriptedAgent("auto")
         async with Client(agent, version=version):
             params = agent.calls("initialize")[0].params
-            assert params["protocolVersion"] == number
+            assert (params["protocolVersion"], type(params["protocolVersion"])) == (number, int)
             assert "capabilities" in params or "clientCapabilities" in params
 
 
@@ -219,7 +221,7 @@ def offered_by(version: Offered, result: dict[str, Any]) -> tuple[dict[str, Any]
     return can.get("promptCapabilities", {}), can.get("mcpCapabilities", {})
 
 
-@pytest.mark.requirement("INIT-24", "INIT-26", "INIT-27", "INIT-28", "INIT-29")
+@pytest.mark.requirement("INIT-24", "INIT-26", "INIT-27", "INIT-28", "INIT-29", "CHECK-34", "CHECK-35", "CHECK-36")
 @VERSIONS
 @pytest.mark.parametrize("taken", ["image", "audio", "embedded_context", None])
 async def test_an_agent_says_which_content_it_takes(version: Offered, taken: str | None):
@@ -244,7 +246,7 @@ async def test_an_agent_says_which_mcp_servers_it_connects_to(
         assert {name for name, is_on in servers.items() if is_on} - {"stdio"} == network
 
 
-@pytest.mark.requirement("AUTH-02", "AUTH-03", "AUTH-04", "INIT-09", "AUTH-10")
+@pytest.mark.requirement("AUTH-02", "AUTH-03", "AUTH-04", "INIT-09", "AUTH-10", "AMB-12")
 @VERSIONS
 async def test_an_agent_names_its_logins_and_always_says_whether_there_are_any(version: Offered):
     agent = Agent("locked")
@@ -260,6 +262,161 @@ async def test_an_agent_names_its_logins_and_always_says_whether_there_are_any(v
             ("key", "Key", "From the environment"),
             ("web", "Web", None),
         ]
+
+
+@pytest.mark.bad_frames
+@pytest.mark.requirement("AMB-14", "INIT-10", "INIT-16")
+@pytest.mark.parametrize("answered", ["1", 1.0, True, None, "2025-06-18"])
+async def test_a_client_hangs_up_on_an_answer_that_is_no_version(answered: Any):
+    agent = ScriptedAgent(1, protocolVersion=answered)
+    with pytest.raises(VersionRefused, match="expected 1"):
+        async with Client(agent, version=1):
+            pass
+    assert agent.closed is not None
+
+
+@pytest.mark.bad_frames
+@pytest.mark.requirement("AMB-12", "AMB-70", "AUTH-11", "AMB-10")
+@VERSIONS
+@pytest.mark.parametrize("said", [{}, {"authMethods": None}], ids=["absent", "null"])
+async def test_what_an_agent_leaves_out_of_its_handshake_is_none_and_off(version: Offered, said: dict[str, Any]):
+    bare = {"info": {"name": "s", "version": "1"}, "capabilities": {"session": None}} if version == 2 else {}
+    agent = ScriptedAgent(version)
+    agent.on("initialize", {"protocolVersion": 1 if version == 1 else 2, **bare, **said})
+    async with Client(agent, version=version, strict=False, on_login="key") as client:
+        can = client.agent.capabilities
+        assert client.agent.auth_methods == []
+        assert not (can.load or can.image or can.audio or can.embedded_context or can.mcp_http or can.mcp_sse)
+        with pytest.raises(MethodNotFound):
+            await client.load_session("s", "/work")
+        with pytest.raises(MethodNotFound):
+            await client.logout()
+        with pytest.raises(ValueError, match="no login 'key'"):
+            await client.authenticate("key")
+        assert await client.login() is False
+        with pytest.raises(ValueError, match="no login 'key'"):
+            await client.login("key")
+    assert [heard.method for heard in agent.received] == ["initialize"]
+
+
+ODD_FLAGS = ["yes", 1, None, {}, [True]]
+
+
+@pytest.mark.bad_frames
+@pytest.mark.requirement("AMB-13", "INIT-19")
+@pytest.mark.parametrize("version", [1, "2-draft"], ids=["v1", "v2-draft"])
+@pytest.mark.parametrize("odd", ODD_FLAGS, ids=str)
+async def test_a_flag_that_is_anything_but_true_is_off_for_both_sides(version: Offered, odd: Any, tmp_path: Path):
+    prompts = dict.fromkeys(("image", "audio", "embeddedContext"), odd)
+    agent = ScriptedAgent(version, agentCapabilities={"loadSession": odd, "promptCapabilities": prompts})
+    async with Client(agent, version=version, strict=False) as client:
+        session = await client.new_session("/work")
+        with pytest.raises(MethodNotFound):
+            await client.load_session("s", "/work")
+        with pytest.raises(InvalidParams):
+            await session.prompt(Image(data="", mime_type="image/png"))
+    (tmp_path / "a.txt").write_text("on the disk")
+    worker = Agent("worker", strict=False)
+
+    @worker.prompt
+    async def work(turn: Turn) -> None:
+        await turn.say(await turn.files.read("a.txt"))
+        assert not turn.client.has_terminals
+
+    flags = {"fs": {"readTextFile": odd, "writeTextFile": odd}, "terminal": odd}
+    async with ScriptedClient(worker, version) as client_end:
+        await client_end.initialize(clientCapabilities=flags)
+        await client_end.new_session(str(tmp_path))
+        assert await client_end.stop_reason(client_end.prompt("go")) == "end_turn"
+        assert client_end.said() == "on the disk"
+        assert not [heard for heard in client_end.received if heard.is_request]
+
+
+def flags_of(value: Any) -> list[Any]:
+    """The values of a capability object that are neither objects nor `_meta`, however deep."""
+    return [
+        flag
+        for name, inner in value.items()
+        if name != "_meta"
+        for flag in (flags_of(inner) if isinstance(inner, dict) else [inner])
+    ]
+
+
+@pytest.mark.requirement("AMB-13")
+@pytest.mark.parametrize("version", [1, "2-draft"], ids=["v1", "v2-draft"])
+async def test_both_sides_tell_what_they_can_by_booleans(version: Offered, tmp_path: Path):
+    agent = ScriptedAgent(version)
+    async with Client(agent, version=version, workspace=tmp_path):
+        told = agent.calls("initialize")[0].params["clientCapabilities"]
+    async with ScriptedClient(Agent("able", store=MemoryStore(), image=True), version) as client:
+        said = (await client.initialize()).result["agentCapabilities"]
+    for flags in (told, said):
+        assert flags_of(flags)
+        assert {type(flag) for flag in flags_of(flags)} == {bool}
+
+
+@pytest.mark.requirement("AMB-16", "AMB-17", "AMB-21")
+@VERSIONS
+async def test_the_draft_keeps_the_shapes_of_v1_for_what_it_does_not_say_and_v2_has_its_own(
+    version: Offered, tmp_path: Path
+):
+    (tmp_path / "a.txt").write_text("on the disk")
+    agent = Agent("worker", strict=True, store=MemoryStore())
+    agent.option("mode", choices=["ask", "code"])
+
+    @agent.prompt
+    async def work(turn: Turn) -> None:
+        await turn.say(await turn.files.read("a.txt"))
+        await turn.mode("code")
+
+    async with ScriptedClient(agent, version, capabilities=EVERYTHING) as client:
+        client.on("fs/read_text_file", {"content": "unsaved"})
+        shaken = (await client.initialize()).result
+        opened = (await client.ask("session/new", {"cwd": str(tmp_path), "mcpServers": []})).result
+        client.session_id = opened["sessionId"]
+        assert await client.stop_reason(client.prompt("go")) == "end_turn"
+    as_in_v1 = version != 2
+    assert ("agentCapabilities" in shaken, "modes" in opened) == (as_in_v1, as_in_v1)
+    assert bool(client.calls("fs/read_text_file")) is as_in_v1
+    assert client.said() == ("unsaved" if as_in_v1 else "on the disk")
+    modes = [update["currentModeId"] for update in client.updates("current_mode_update")]
+    assert modes == (["code"] if as_in_v1 else [])
+    (options,) = client.updates("config_option_update")
+    (option,) = options["configOptions"]
+    assert (option["category"], option["currentValue"]) == ("mode", "code")
+
+
+@pytest.mark.bad_frames
+@pytest.mark.requirement("AMB-61", "COMPAT-14", "EXT-02")
+@VERSIONS
+@pytest.mark.parametrize("strict", [True, False])
+async def test_a_member_that_no_version_has_is_refused_in_strict_mode_and_ignored_else(version: Offered, strict: bool):
+    worker = Agent("worker", strict=strict, merge_seconds=0.0)
+
+    @worker.prompt
+    async def work(turn: Turn) -> None:
+        await turn.say("heard")
+
+    block = {"type": "text", "text": "hi", "colour": "red"}
+    async with ScriptedClient(worker, version) as client:
+        session = await client.new_session("/work")
+        for params in (
+            {"sessionId": session, "prompt": [{"type": "text", "text": "hi"}], "mood": "good"},
+            {"sessionId": session, "prompt": [block]},
+        ):
+            answer = await client.ask("session/prompt", params)
+            assert (None if answer.error is None else answer.error["code"]) == (-32602 if strict else None)
+        fine = [{"type": "text", "text": "hi", "_meta": {"colour": "red"}}]
+        assert (await client.ask("session/prompt", {"sessionId": session, "prompt": fine})).error is None
+    agent = ScriptedAgent(version)
+    async with Client(agent, version=version, strict=strict) as client_side:
+        session_there = await client_side.new_session("/work")
+        agent.update("agent_message_chunk", messageId="m", content=block)
+        agent.update("agent_message_chunk", messageId="m", content={"type": "text", "text": "!"}, mood="good")
+        agent.update("agent_message_chunk", messageId="m", content={"type": "text", "text": "?"}, _meta={"mood": 1})
+        await agent.ask("_acme/ping", {})
+        texts = [message.text for message in session_there.transcript.messages.values()]
+        assert texts == (["?"] if strict else ["hi!?"])
 
 
 @pytest.mark.requirement("INIT-18", "INIT-08", "INIT-17")

@@ -56,7 +56,7 @@ def asks_for(method: str, path: str, version: Any, session_id: str = "session-1"
     return {"sessionId": session_id, **members.get(method, {"terminalId": "none"})}
 
 
-@pytest.mark.requirement("RPC-11", "AUTH-10", "AUTH-06")
+@pytest.mark.requirement("RPC-11", "AUTH-01", "AUTH-10", "AUTH-06")
 async def test_every_agent_answers_the_baseline_methods(version):
     agent = echo()
     agent.login("key", name="Key")(lambda client: None)
@@ -139,7 +139,7 @@ async def test_an_agent_answers_what_has_no_result_with_an_empty_object(version)
         assert loaded["modes"]["currentModeId"] == "code"
 
 
-@pytest.mark.requirement("RPC-13", "RPC-06", "CANCEL-02")
+@pytest.mark.requirement("RPC-13", "RPC-06", "CANCEL-02", "CHECK-01")
 async def test_a_cancel_is_heeded_and_never_answered(version):
     agent = Agent("waiter", strict=True)
 
@@ -215,7 +215,7 @@ async def test_an_update_is_taken_in_and_never_answered_whatever_is_wrong_with_i
         assert [heard.id for heard in agent.received if heard.is_answer] == ["agent-1"]
 
 
-@pytest.mark.requirement("RPC-15", "INIT-20", "INIT-21", "INIT-22", "INIT-23", "INIT-19")
+@pytest.mark.requirement("RPC-15", "INIT-20", "INIT-21", "INIT-22", "INIT-23", "INIT-19", "AMB-17")
 @pytest.mark.parametrize("version", [1, "2-draft"], ids=["v1", "v2-draft"])
 @pytest.mark.parametrize("offered", [(), ("read",), ("write",), ("run",), ("read", "write", "run")], ids=str)
 async def test_a_client_serves_exactly_what_it_said_that_it_serves(version, offered, tmp_path):
@@ -241,7 +241,7 @@ async def answers(agent: ScriptedAgent, method: str, file: Path) -> bool:
     return code(await agent.ask(method, asks_for(method, str(file), 1))) != -32601
 
 
-@pytest.mark.requirement("RPC-15", "INIT-18", "INIT-19")
+@pytest.mark.requirement("RPC-15", "INIT-18", "INIT-19", "AMB-17")
 @pytest.mark.parametrize("version", [1, "2-draft"], ids=["v1", "v2-draft"])
 @pytest.mark.parametrize("read", [True, False])
 @pytest.mark.parametrize("write", [True, False])

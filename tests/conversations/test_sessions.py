@@ -191,7 +191,7 @@ async def test_a_client_shows_the_modes_of_a_session_that_is_new_or_taken_up(ver
 @pytest.mark.requirement(
     "SESS-22", "SESS-24", "SESS-25", "SESS-26", "SESS-27", "SESS-28", "SESS-29", "SESS-30", "SESS-31", "SESS-32"
 )
-@pytest.mark.requirement("SESS-33", "SESS-36", "SESS-37")
+@pytest.mark.requirement("SESS-33", "SESS-36", "SESS-37", "AMB-41", "AMB-42", "AMB-45")
 @pytest.mark.parametrize("name", SERVERS)
 async def test_a_client_names_a_server_with_all_that_it_needs(version, name):
     if (version, name) == (2, "sse"):
@@ -202,7 +202,7 @@ async def test_a_client_names_a_server_with_all_that_it_needs(version, name):
         assert agent.calls("session/new")[0].params["mcpServers"] == [told(version, name)]
 
 
-@pytest.mark.requirement("SESS-11", "SESS-12", "SESS-13", "SESS-19", "SESS-04")
+@pytest.mark.requirement("SESS-11", "SESS-12", "SESS-13", "SESS-19", "SESS-04", "AMB-42")
 async def test_a_client_takes_a_session_up_with_its_id_its_directory_and_its_servers(version):
     agent = ScriptedAgent(version, **connects(version))
     for method in ("session/load", "session/resume"):
@@ -234,6 +234,27 @@ async def test_an_agent_starts_a_server_as_the_client_names_it(version, tmp_path
         await client.new_session(str(tmp_path), mcpServers=[server])
         assert await client.stop_reason(client.prompt("hi")) == "end_turn"
     assert json.loads(note.read_text()) == [[str(note), "two words"], "b", str(tmp_path)]
+
+
+@pytest.mark.bad_frames
+@pytest.mark.requirement("AMB-41", "AMB-42", "AMB-45", "AMB-48")
+@pytest.mark.parametrize("odd", [{}, {"type": "stdio"}, {"env": None}], ids=["absent", "type stdio", "null"])
+async def test_an_agent_takes_a_session_without_servers_and_a_server_without_variables(version, odd, tmp_path):
+    note = tmp_path / "note"
+    program = f"open({str(note)!r}, 'w').write('started')"
+    server = {"name": "files", "command": sys.executable, "args": ["-c", program], **odd}
+    if version == 2:
+        server["type"] = "stdio"
+    agent = echo()
+    agent.strict = False
+    async with ScriptedClient(agent, version) as client:
+        await client.initialize()
+        for place in ({}, {"mcpServers": None}, {"mcpServers": [server]}):
+            opened = await client.ask("session/new", {"cwd": str(tmp_path), **place})
+            assert opened.error is None
+            prompt = client.prompt("hi", session_id=opened.result["sessionId"])
+            assert await client.stop_reason(prompt) == "end_turn"
+            assert note.exists() is bool(place.get("mcpServers"))
 
 
 @pytest.mark.requirement("RPC-18", "SESS-26", "AMB-46")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, cast
@@ -45,12 +46,15 @@ from accord.session.updates import (
     ToolCallPatch,
     ToolCallPiece,
 )
+from accord.session.vocabulary import ENDINGS
 from accord.session.word import UNSET
 
 if TYPE_CHECKING:
     from accord.client.connection import Connection
 
 __all__ = ["Session"]
+
+log = logging.getLogger("accord.client")
 
 _SHOWS_WORK = (MessagePiece, MessagePatch, ToolCallPatch, ToolCallPiece, PlanReport)
 
@@ -200,6 +204,8 @@ class Session:
     def take(self, report: Report, size: int) -> None:
         """Take in a report of `size` bytes; called in wire order."""
         turn = self._running
+        if type(report) is ToolCallPatch:
+            self._note_oddity(report)
         if turn is None:
             self._take_unprompted(report, size)
         elif getattr(report, "role", None) == USER and turn.sent.awaits_echo:
@@ -207,6 +213,16 @@ class Session:
                 turn.take(self.transcript.apply(each), size)
         else:
             turn.take(self.transcript.apply(report), size)
+
+    def _note_oddity(self, report: ToolCallPatch) -> None:
+        """What an agent should not tell of a call. It counts all the same: the agent is the authority."""
+        call, dialect = self.transcript.tool_calls.get(report.id), self.connection.dialect
+        note = self.connection.peer.limited_log.debug
+        if call is None:
+            if dialect.announces_tool_calls and not report.creates:
+                note(log, "the tool call %s was never announced", report.id)  # AMB-54
+        elif call.status in ENDINGS and report.status is not UNSET and report.status != call.status:
+            note(log, "the tool call %s has ended as %s and is now %s", report.id, call.status, report.status)  # AMB-55
 
     def _take_unprompted(self, report: Report, size: int) -> None:
         self._heard_unprompted += 1

@@ -104,6 +104,8 @@ class Dialect:
     """The client's files and terminals can be asked for, where it offers them."""
     has_modes: ClassVar[bool]
     """Modes exist beside the mode option."""
+    announces_tool_calls: ClassVar[bool]
+    """A tool call is announced before anything else is told of it; elsewhere any report may be the first."""
     has_models: ClassVar[bool]
     """A list of models may stand beside the options, or in place of one; unstable."""
     initialize_may_repeat: ClassVar[bool]

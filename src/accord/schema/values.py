@@ -20,6 +20,7 @@ from msgspec import UNSET, Meta, UnsetType
 __all__ = [
     "DEFAULT_ON_ERROR",
     "DEFAULT_ON_NULL",
+    "NUMBER_IS_TEXT",
     "OPEN",
     "REQUIRED",
     "SKIP_INVALID_ITEMS",
@@ -33,6 +34,7 @@ __all__ = [
     "Known",
     "Lenient",
     "LenientItems",
+    "LenientText",
     "Marker",
     "Most",
     "NullIsEmpty",
@@ -92,6 +94,9 @@ SKIP_INVALID_ITEMS = Marker("SKIP_INVALID_ITEMS")
 DEFAULT_ON_NULL = Marker("DEFAULT_ON_NULL")
 """`null` counts as the empty array or map; a required key must still be there."""
 
+NUMBER_IS_TEXT = Marker("NUMBER_IS_TEXT")
+"""A whole number counts as the text of its digits."""
+
 REQUIRED = Marker("REQUIRED")
 """Has a default for those who leave it out; in strict mode it must be there."""
 
@@ -150,6 +155,9 @@ Nullable: TypeAlias = Union[T, None, UnsetType]
 
 Lenient: TypeAlias = Annotated[Union[T, None, UnsetType], DEFAULT_ON_ERROR]
 """Optional, may be null; a malformed value counts as absent."""
+
+LenientText: TypeAlias = Annotated[Union[str, None, UnsetType], DEFAULT_ON_ERROR, NUMBER_IS_TEXT]
+"""Optional text, may be null; a number counts as its digits, anything else malformed as absent."""
 
 Defaulted: TypeAlias = Annotated[Union[T, UnsetType], DEFAULT_ON_ERROR]
 """Optional; null and malformed values count as absent."""

@@ -20,6 +20,7 @@ from accord.errors import Malformed
 from accord.schema.values import (
     DEFAULT_ON_ERROR,
     DEFAULT_ON_NULL,
+    NUMBER_IS_TEXT,
     OPEN,
     REQUIRED,
     SKIP_INVALID_ITEMS,
@@ -368,7 +369,7 @@ def _field(field: FieldInfo, metadata: list[Any], strict: bool) -> Walk:
             fallback = field.default_factory
         elif is_array:
             fallback = list[Any]
-    on_null = DEFAULT_ON_NULL in metadata
+    on_null, on_number = DEFAULT_ON_NULL in metadata, NUMBER_IS_TEXT in metadata
     if fallback is None and not on_null:
         return read
 
@@ -377,6 +378,10 @@ def _field(field: FieldInfo, metadata: list[Any], strict: bool) -> Walk:
             if notes is not None:
                 notes.append(f"{_spell(path)}: null, taken as empty")
             return empty()
+        if on_number and type(value) is int:
+            if notes is not None:
+                notes.append(f"{_spell(path)}: a number, taken as text")
+            return str(value)
         try:
             return read(value, path, notes)
         except Malformed as error:

@@ -71,6 +71,11 @@ def test_words_that_v1_has_no_method_for_cannot_be_asked():
         ("session/resume", {"sessionId": "s", "cwd": ""}, "cwd"),
         ("session/fork", {"sessionId": "s", "cwd": "~/x"}, "cwd"),
         ("session/list", {"cwd": "x"}, "cwd"),
+        (
+            "session/new",
+            {"cwd": "/w", "mcpServers": [{"name": "n", "command": "bin/n", "args": [], "env": []}]},
+            "mcpServers[0].command",
+        ),
         ("fs/read_text_file", {"sessionId": "s", "path": "../file.txt"}, "path"),
         ("fs/write_text_file", {"sessionId": "s", "path": "file.txt", "content": ""}, "path"),
         ("terminal/create", {"sessionId": "s", "command": "npm", "cwd": "src"}, "cwd"),

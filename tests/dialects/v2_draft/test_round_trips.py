@@ -28,6 +28,9 @@ def acceptable(params: Any) -> Any:
             setattr(params, name, f"/{getattr(params, name)}")
     if isinstance(getattr(params, "additional_directories", None), list):
         params.additional_directories = [f"/{path}" for path in params.additional_directories]
+    for server in getattr(params, "mcp_servers", None) or ():
+        if isinstance(server.command, str):
+            server.command = f"/{server.command}"
     if getattr(params, "line", None) == 0:
         params.line = 1
     return params

@@ -130,6 +130,7 @@ class V1(ShowingDialect):
     echoes_prompt: ClassVar[bool] = False
     has_client_resources: ClassVar[bool] = True
     has_modes: ClassVar[bool] = True
+    announces_tool_calls: ClassVar[bool] = True
     has_models: ClassVar[bool] = True
     initialize_may_repeat: ClassVar[bool] = False
     refuses_other_servers: ClassVar[bool] = False

@@ -115,6 +115,7 @@ class V2(OfferingDialect):
     echoes_prompt: ClassVar[bool] = True
     has_client_resources: ClassVar[bool] = False
     has_modes: ClassVar[bool] = False
+    announces_tool_calls: ClassVar[bool] = False
     has_models: ClassVar[bool] = False
     initialize_may_repeat: ClassVar[bool] = True
     refuses_other_servers: ClassVar[bool] = True

@@ -83,6 +83,7 @@ class V2Draft(ClearingDialect):
     echoes_prompt: ClassVar[bool] = True
     has_client_resources: ClassVar[bool] = True
     has_modes: ClassVar[bool] = True
+    announces_tool_calls: ClassVar[bool] = False
     has_models: ClassVar[bool] = True
     initialize_may_repeat: ClassVar[bool] = False
     refuses_other_servers: ClassVar[bool] = False

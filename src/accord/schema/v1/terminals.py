@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from accord.schema.v1.identifiers import SessionId, TerminalId
 from accord.schema.v1.mcp_servers import EnvVariable
-from accord.schema.values import UNSET, Lenient, Nullable, NullIsEmpty, UInt32, UInt64, Wire, check_uint64
+from accord.schema.values import UNSET, Lenient, LenientText, Nullable, NullIsEmpty, UInt32, UInt64, Wire, check_uint64
 
 __all__ = [
     "CreateTerminalRequest",
@@ -52,7 +52,7 @@ class TerminalExitStatus(Wire):
     """How a command ended: with an exit code, or by a signal and then without one."""
 
     exit_code: Lenient[UInt32] = UNSET
-    signal: Lenient[str] = UNSET
+    signal: LenientText = UNSET  # AMB-65
 
 
 class TerminalOutputResponse(Wire):
@@ -74,7 +74,7 @@ class WaitForTerminalExitResponse(Wire):
     """Result of `terminal/wait_for_exit`: the exit status, its members not wrapped in an object."""
 
     exit_code: Lenient[UInt32] = UNSET
-    signal: Lenient[str] = UNSET
+    signal: LenientText = UNSET  # AMB-65
 
 
 class KillTerminalRequest(Wire):

@@ -7,7 +7,7 @@ from typing import Annotated, TypeAlias
 from msgspec import Meta
 
 from accord.schema.v2.identifiers import AbsolutePath, SessionId, TerminalId
-from accord.schema.values import UNSET, Int64, Lenient, Wire
+from accord.schema.values import UNSET, Int64, Lenient, LenientText, Wire
 
 __all__ = [
     "CancelTerminalRequest",
@@ -35,7 +35,7 @@ class TerminalExitStatus(Wire):
     """The process has ended; that the object is there says so, even when it is empty."""
 
     exit_code: Lenient[Int64] = UNSET
-    signal: Lenient[str] = UNSET
+    signal: LenientText = UNSET  # AMB-65
 
 
 class TerminalSize(Wire):
