@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from itertools import zip_longest
 from typing import Any
@@ -12,11 +13,13 @@ from tests.model_server.script import Part, Reply, Seen
 NAME = "openai-chat"
 FINISH = {"stop": "stop", "tools": "tool_calls", "length": "length", "refusal": "content_filter"}
 ID = "chatcmpl-scripted"
+REMINDER = re.compile(r"\s*<([\w-]+)>.*</\1>\s*", re.DOTALL)
 
 
 def seen(body: Any, model: str) -> Seen:
     messages = body.get("messages", [])
-    users = [text_in(message["content"]) for message in messages if message["role"] == "user"]
+    texts = [text_in(message["content"]) for message in messages if message["role"] == "user"]
+    users = [text for text in texts if not REMINDER.fullmatch(text)]
     is_result = bool(messages) and messages[-1]["role"] == "tool"
     return Seen(NAME, body.get("model", model), users[-1] if users else "", is_result, body)
 

@@ -30,10 +30,11 @@ def events(reply: Reply, request: Seen) -> Iterator[bytes]:
     yield _event(number, "response.created", response=_response(request, "in_progress"))
     yield _event(number, "response.in_progress", response=_response(request, "in_progress"))
     for index, part in enumerate(reply.parts):
-        place = {"output_index": index, "item_id": _id(part, index)}
-        yield _event(number, "response.output_item.added", output_index=index, item=_item(part, index, done=False))
+        id = _id(part, request, index)
+        place = {"output_index": index, "item_id": id}
+        yield _event(number, "response.output_item.added", output_index=index, item=_item(part, id, done=False))
         yield from (_event(number, name, **place, **members) for name, members in _inner(part))
-        yield _event(number, "response.output_item.done", output_index=index, item=_item(part, index, done=True))
+        yield _event(number, "response.output_item.done", output_index=index, item=_item(part, id, done=True))
 
 
 def ending(reply: Reply, request: Seen) -> Iterator[bytes]:
@@ -48,7 +49,7 @@ def whole(reply: Reply, request: Seen) -> Any:
     return {
         **_response(request, "incomplete" if why else "completed"),
         "incomplete_details": {"reason": why} if why else None,
-        "output": [_item(part, index, done=True) for index, part in enumerate(reply.parts)],
+        "output": [_item(part, _id(part, request, index), done=True) for index, part in enumerate(reply.parts)],
         "usage": {
             "input_tokens": reply.input_tokens,
             "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
@@ -82,20 +83,21 @@ def _inner(part: Part) -> Iterator[tuple[str, dict[str, Any]]]:
         yield "response.content_part.done", {"content_index": 0, "part": _text(part.whole)}
 
 
-def _item(part: Part, index: int, *, done: bool) -> dict[str, Any]:
+def _item(part: Part, id: str, *, done: bool) -> dict[str, Any]:
     status, written = ("completed", part.whole) if done else ("in_progress", "")
     if part.kind == "tool":
         call = {"type": "function_call", "call_id": part.id, "name": part.name, "arguments": written}
-        return {**call, "id": _id(part, index), "status": status}
+        return {**call, "id": id, "status": status}
     if part.kind == "thinking":
         summary = [_summary(written)] if done else []
-        return {"type": "reasoning", "id": _id(part, index), "summary": summary, "encrypted_content": SEALED}
+        return {"type": "reasoning", "id": id, "summary": summary, "encrypted_content": SEALED}
     content = [_text(written)] if done else []
-    return {"type": "message", "id": _id(part, index), "role": "assistant", "status": status, "content": content}
+    return {"type": "message", "id": id, "role": "assistant", "status": status, "content": content}
 
 
-def _id(part: Part, index: int) -> str:
-    return {"tool": "fc", "thinking": "rs", "text": "msg"}[part.kind] + f"_{index}"
+def _id(part: Part, request: Seen, index: int) -> str:
+    # Agents take messages with one id for one message.
+    return {"tool": "fc", "thinking": "rs", "text": "msg"}[part.kind] + f"_{request.number}_{index}"
 
 
 def _text(text: str) -> dict[str, Any]:

@@ -13,9 +13,10 @@ A script is a list of replies, or an object with `replies` and `models` (names f
      "pause": 0.0,                  seconds before each event
      "interleaved": false}          parallel calls with their arguments in turns, where the API can say that
 
-`when` may have `last_user` (a part of the last user message), `tool_result` (whether the request ends in one), `tools`
-(whether it offers any: what an agent asks on the side, such as a title, offers none), `api` (openai-chat,
-openai-responses, anthropic, google), `model` and `request` (its number, from 1). A fault:
+`when` may have `last_user` (a part of the last user message; one that is all in a tag, such as `<system-reminder>`, is the
+agent's own and does not count), `tool_result` (whether the request ends in one), `tools` (whether it offers any: what an
+agent asks on the side, such as a title, offers none), `api` (openai-chat, openai-responses, anthropic, google), `model`
+and `request` (its number, from 1). A fault:
 
     {"fault": "status", "status": 429, "retry_after": 1, "message": "slow down", "type": "..."}
     {"fault": "cut", "parts": [...]}         the connection breaks after the parts

@@ -98,10 +98,20 @@ async def test_the_messages_api_names_its_events():
 
 
 async def test_every_message_has_an_id_of_its_own():
-    path, body = ROUTES["anthropic"]
     async with ModelServer(HELLO) as server:
+        path, body = ROUTES["anthropic"]
         told = [json.loads((await request(server, "POST", path, body))[2]) for _ in range(2)]
-    assert told[0]["id"] != told[1]["id"]
+        assert told[0]["id"] != told[1]["id"]
+        path, body = ROUTES["openai-responses"]
+        told = [json.loads((await request(server, "POST", path, body))[2]) for _ in range(2)]
+        assert len({item["id"] for each in told for item in each["output"]}) == 6
+
+
+async def test_what_an_agent_reminds_the_model_of_is_not_what_the_user_said():
+    said = [{"role": "user", "content": text} for text in ("hi", "<system-reminder>\nIt is Monday.\n</system-reminder>")]
+    async with ModelServer([{"when": {"last_user": "hi"}, "parts": [{"text": "Hello"}]}]) as server:
+        status, _, _ = await request(server, "POST", "/v1/chat/completions", {"messages": said})
+    assert status == 200
 
 
 async def test_the_responses_api_numbers_its_events():
