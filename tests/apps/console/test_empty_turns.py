@@ -175,15 +175,29 @@ class TestRejections:
         finished = await ran(typed, agent, "--json", "--permissions", "reject")
         assert (finished.event("end")["exit"], finished.status) == (11, 11)
 
-    async def test_a_reason_of_the_agents_counts_for_more(self, typed):
+    @pytest.mark.parametrize(
+        ("chosen", "kinds", "reason", "status"),
+        [
+            ("reject", ("edit",), "refusal", Exit.REFUSAL),
+            ("reject", ("edit",), "cancelled", Exit.ALL_REJECTED),
+            ("allow-reads", ("read", "edit"), "cancelled", Exit.CANCELLED),
+            ("reject", (), "cancelled", Exit.CANCELLED),
+        ],
+    )
+    async def test_a_reason_of_the_agents_counts_for_more_unless_a_no_is_what_cancelled_its_turn(
+        self, typed, chosen, kinds, reason, status
+    ):
+        """FN-93: codex ends its turn as cancelled with the first no."""
         agent = ScriptedAgent(1)
 
         async def answer(asked: Any) -> None:
-            await asking("edit")(agent)
-            agent.finish(asked, "refusal")
+            await asking(*kinds)(agent)
+            agent.finish(asked, reason)
 
         agent.on("session/prompt", answer)
-        assert (await ran(typed, agent)).status == Exit.REFUSAL
+        finished = await ran(typed, agent, "--permissions", chosen)
+        assert finished.status == status
+        assert (REJECTED in finished.err.splitlines()) is (status == Exit.ALL_REJECTED)
 
 
 def test_both_are_documented():

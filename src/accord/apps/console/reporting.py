@@ -84,12 +84,15 @@ class Tally:
             self._rejected += 1
 
     def exit_of(self, stop_reason: str | None) -> exits.Exit:
-        """The status of the turn: what the agent says counts for more than what we have seen."""
+        """The status of a turn that we have not cancelled: what the agent says counts for more than what we have seen.
+
+        Some agents call their turn cancelled when they hear a no. FN-93
+        """
         status = exits.exit_of_stop_reason(stop_reason)
-        if stop_reason != "end_turn":
+        if stop_reason not in ("end_turn", "cancelled"):
             return status
         if self.is_empty:
-            return exits.Exit.EMPTY_TURN
+            return exits.Exit.EMPTY_TURN if stop_reason == "end_turn" else status
         return exits.Exit.ALL_REJECTED if self._rejected and not self._allowed else status
 
 
