@@ -229,6 +229,66 @@ def variables(**values: str) -> list[dict[str, str]]:
     return [{"name": name, "value": value} for name, value in values.items()]
 
 
+QUIET = {"NO_COLOR": "1", "TERM": "dumb", "GIT_TERMINAL_PROMPT": "0", "SHELL": "/bin/bash"}
+
+
+@pytest.mark.parametrize("name", ["plain", "two words", "it's"])
+async def test_a_command_may_go_to_where_it_runs_and_want_no_colours(tmp_path, name):
+    """kimi-code writes `cd` and the directory of the terminal before each command, and sets variables for it."""
+    place = tmp_path / name
+    place.mkdir()
+    quoted = "'" + str(place).replace("'", "'\\''") + "'"
+
+    async def turn(agent: Working) -> Any:
+        await agent.may(kind="execute", rawInput={"command": "true; true", "cwd": str(place)})
+        line = f"cd {quoted} && true; true"
+        return await agent.run("/bin/bash", "-c", line, cwd=str(place), env=variables(**QUIET))
+
+    policy = Asked(YES)
+    [done] = await in_turns(policy, tmp_path, turn)
+    assert (len(policy.questions), done.error) == (1, None)
+
+
+@pytest.mark.parametrize(
+    ("line", "env"),
+    [
+        ("cd {root}/sub && true", {}),
+        ("cd '{root}/sub' && true", {}),
+        ("cd '{root}/../x' && true", {}),
+        ("cd '{root}' && true; false", {}),
+        ("cd '{root}' && false; true", {}),
+        ("cd '{root}' ; true", {}),
+        ("cd '{root}' && cd '{root}' && true", {}),
+        ("cd '{root}'$(false) && true", {}),
+        ("true", {"TERM": "../evil"}),
+        ("true", {"SHELL": "{root}/bash"}),
+        ("true", {"GIT_TERMINAL_PROMPT": "1"}),
+        ("true", {**QUIET, "LD_PRELOAD": "./evil.so"}),
+    ],
+)
+async def test_a_command_that_does_more_before_it_is_asked_for(tmp_path, line, env):
+    (tmp_path / "sub").mkdir()
+    values = {name: value.format(root=tmp_path) for name, value in env.items()}
+
+    async def turn(agent: Working) -> Any:
+        await agent.may(kind="execute", rawInput={"command": "true"})
+        return await agent.run("/bin/bash", "-c", line.format(root=tmp_path), cwd=str(tmp_path), env=variables(**values))
+
+    policy = Asked(YES, NO)
+    [refused] = await in_turns(policy, tmp_path, turn)
+    assert (len(policy.questions), refused.error["code"]) == (2, -32003)
+
+
+async def test_where_a_terminal_names_no_directory_a_command_that_goes_to_one_is_asked_for(tmp_path):
+    async def turn(agent: Working) -> Any:
+        await agent.may(kind="execute", rawInput={"command": "true"})
+        return await agent.run("/bin/bash", "-c", f"cd '{tmp_path}' && true")
+
+    policy = Asked(YES, NO)
+    [refused] = await in_turns(policy, tmp_path, turn)
+    assert (len(policy.questions), refused.error["code"]) == (2, -32003)
+
+
 @pytest.mark.parametrize(
     "more",
     [

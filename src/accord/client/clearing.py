@@ -2,8 +2,9 @@
 
 Law: a permission that the agent has asked for itself covers one use, in its session, while its tool call is open: a write
 to each file that it named, or the command that it told, in the same directory with the same variables. A command is the
-same if it is so letter by letter, after removing at most one `sh -c` or `bash -lc`; nothing is expanded. All else is
-asked.
+same if it is so letter by letter, after removing at most one `sh -c` or `bash -lc`, and from the line in it one `cd` to
+the directory that it is started in; nothing is expanded. Variables that only keep programs from colours and questions are
+no difference. All else is asked.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ _ALWAYS = PermissionOption(id="allow_always", name="Allow all writes in this ses
 _NO = PermissionOption(id="reject", name="Reject", kind="reject_once")
 _SHELLS = ("sh", "bash")
 _SYSTEM = ("/bin", "/usr/bin")
+_QUIET = {"NO_COLOR": "1", "TERM": "dumb", "GIT_TERMINAL_PROMPT": "0"}
 _SHELL_LINE = re.compile(r"""([\w/.-]+) (-l?c) (?:'([^']*)'|"([^"$`\\!]*)")""")
 
 # What tools mostly call their arguments.
@@ -121,14 +123,17 @@ class Told(Struct, frozen=True):
 
     def is_command_of(self, asked: CreateTerminal) -> bool:
         """Whether the command that is asked for is this one, after removing at most one shell around either of them."""
-        if asked.env == self.env:
+        env = {name: value for name, value in asked.env.items() if name in self.env or not _is_quiet(name, value)}
+        if env == self.env:
             words = [asked.command, *asked.args] if asked.args else asked.command
-            whole, inner = shown(asked), None if asked.env else inner_line(words)
+            whole, inner = shown(asked), None if env else inner_line(words)
         elif not self.env and (asked.args or shlex.quote(asked.command) == asked.command):
             whole, inner = _line(asked), None
         else:  # what is written before a line of several commands is set for the first of them alone
             return False
-        return whole in (self.command, self.inner) or (inner is not None and inner == self.command)
+        return whole in (self.command, self.inner) or (
+            inner is not None and self.command in (inner, _without_cd(inner, asked.cwd))
+        )
 
 
 class Grant:
@@ -284,6 +289,20 @@ def inner_line(command: str | Sequence[str]) -> str | None:
     if len(words) != 3 or words[1] not in ("-c", "-lc") or not _is_shell(words[0]):
         return None
     return words[2]
+
+
+def _without_cd(line: str, cwd: str | None) -> str:
+    """The line after a `cd` to the directory that it is started in anyway, which some agents write before all lines."""
+    if cwd is not None and cwd.startswith("/"):
+        for quoted in (shlex.quote(cwd), "'" + cwd.replace("'", "'\\''") + "'"):
+            if line.startswith(f"cd {quoted} && "):
+                return line.removeprefix(f"cd {quoted} && ")
+    return line
+
+
+def _is_quiet(name: str, value: str) -> bool:
+    """Whether a variable changes at most how a command looks, and whether it asks something."""
+    return _QUIET.get(name) == value or (name == "SHELL" and value.startswith("/") and _is_shell(value))
 
 
 def _words(line: str) -> list[str]:

@@ -167,6 +167,35 @@ def kimi_write(path: Path, old: str, new: str, *, writes: bool = True, ends: str
     return turn
 
 
+def kimi_shell(line: str, cwd: Path) -> Turn:
+    """kimi-code: the permission has the line; the command goes into the session's directory first, without colours."""
+    quiet = {"NO_COLOR": "1", "TERM": "dumb", "GIT_TERMINAL_PROMPT": "0", "SHELL": "/bin/bash"}
+
+    async def turn(agent: ScriptedAgent) -> bool:
+        id, streamed = "0:call_1", text_item(json.dumps({"command": line}))
+        agent.update("tool_call", toolCallId=id, title="Bash", kind="execute", status="pending", content=[text_item("")])
+        agent.update("tool_call_update", toolCallId=id, status="in_progress", content=[streamed])
+        asks = text_item(f"Requesting approval to Running: {line}")
+        agent.update("tool_call_update", toolCallId=id, rawInput={"command": line})
+        if not await permitted(agent, {"toolCallId": id, "title": "Bash", "content": [asks]}, KIMI_OPTIONS):
+            agent.update("tool_call_update", toolCallId=id, status="failed", content=[text_item("rejected")])
+            return False
+        about = {"title": f"Running: {line}", "kind": "execute", "rawInput": {"command": line}, "content": [streamed]}
+        agent.update("tool_call_update", toolCallId=id, status="in_progress", **about)
+        done = await run(
+            agent,
+            "/bin/bash",
+            args=["-c", f"cd '{cwd}' && {line}"],
+            env=[{"name": name, "value": value} for name, value in quiet.items()],
+            cwd=str(cwd),
+            outputByteLimit=4_194_304,
+        )
+        agent.update("tool_call_update", toolCallId=id, status="completed" if done else "failed")
+        return done
+
+    return turn
+
+
 def goose_write(path: Path, old: str | None, new: str) -> Turn:
     """goose: the permission has no kind, no place and no diff, only the arguments; the diff comes after the write."""
 
