@@ -173,7 +173,9 @@ def kimi_shell(line: str, cwd: Path) -> Turn:
 
     async def turn(agent: ScriptedAgent) -> bool:
         id, streamed = "0:call_1", text_item(json.dumps({"command": line}))
-        agent.update("tool_call", toolCallId=id, title="Bash", kind="execute", status="pending", content=[text_item("")])
+        agent.update(
+            "tool_call", toolCallId=id, title="Bash", kind="execute", status="pending", content=[text_item("")]
+        )
         agent.update("tool_call_update", toolCallId=id, status="in_progress", content=[streamed])
         asks = text_item(f"Requesting approval to Running: {line}")
         agent.update("tool_call_update", toolCallId=id, rawInput={"command": line})

@@ -147,6 +147,23 @@ async def test_events_tell_the_files_that_a_decision_was_about(typed, project):
     assert events.event("permission")["files"] == [str(project / "a.py"), str(project / "b.py")]
 
 
+async def test_a_file_that_only_the_arguments_name_is_told(typed, project):
+    """kimi-code asks for a write by the name of its tool; before it, it has told the arguments."""
+    file = project / "a.py"
+
+    async def turn(agent: ScriptedAgent) -> bool:
+        call = {"toolCallId": "t", "title": "Write", "kind": "edit"}
+        agent.update("tool_call", status="pending", **call)
+        agent.update("tool_call_update", toolCallId="t", rawInput={"path": str(file), "content": "x\n"})
+        return await permitted(agent, {"toolCallId": "t", "title": "Write"}, GOOSE_OPTIONS)
+
+    told = await printed(typed, turn)
+    assert told[:2] == ["→ Write", "    a.py"]
+    async with program(does(ScriptedAgent(1), turn)) as command:
+        events = await typed("run", "--json", "Hi", "--", *command.args)
+    assert events.event("permission")["files"] == [str(file)]
+
+
 async def test_codex_in_v2_tells_a_command_in_a_terminal(typed, project):
     agent = ScriptedAgent(2)
 
@@ -187,6 +204,17 @@ async def test_codex_in_v2_tells_a_command_in_a_terminal(typed, project):
             ),
             "Edit",
             (None, ["b", "/c"]),
+        ),
+        (ToolCallPatch(id="c", kind="edit", raw_input={"path": "/w/a", "content": "x"}), "Write", (None, ["a"])),
+        (ToolCallPatch(id="c", kind="read", raw_input={"file_path": "b.py"}), "Read", (None, ["b.py"])),
+        (ToolCallPatch(id="c", kind="other", raw_input={"path": "a", "content": "x"}), "write", (None, ["a"])),
+        (ToolCallPatch(id="c", kind="other", raw_input={"path": "a"}), "frobnicate", (None, [])),
+        (ToolCallPatch(id="c", kind="search", raw_input={"path": ".", "pattern": "x"}), "Grep", (None, [])),
+        (ToolCallPatch(id="c", kind="edit", raw_input={"path": "a", "filePath": "b"}), "Write", (None, [])),
+        (
+            ToolCallPatch(id="c", kind="edit", raw_input={"path": "b"}, locations=[Location(path="a")]),
+            "x",
+            (None, ["a"]),
         ),
         (ToolCallPatch(id="c"), "Look", (None, [])),
     ],

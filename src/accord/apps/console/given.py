@@ -39,6 +39,7 @@ __all__ = [
 _PATCHES = ("diff", "patch", "unified_diff", "unifiedDiff")
 _SEVERAL = ("files", "changes", "edits", "diffs")
 """Where some have one entry for each file, or for each place in it."""
+_OF_FILES = ("read", "edit", "delete", "move")
 _FENCED = re.compile(r"(`{3,})(?:sh|bash|shell|console)?\n(.*)\n\1", re.DOTALL)
 _SHORT = 100
 _LONGEST_GLANCED = 10_000
@@ -165,10 +166,17 @@ def untold_action(call: ToolCall | ToolCallPatch, title: str, cwd: str) -> tuple
 
 
 def files_of(call: ToolCall | ToolCallPatch) -> list[str]:
-    """The files that it shows diffs of, and those that it names."""
+    """The files that it shows diffs of, and those that it names; else the one among its arguments."""
     diffs = [item for item in call.content or () if isinstance(item, Diff)]
     named = [change.path for diff in diffs for change in diff.changes] + [place.path for place in call.locations or ()]
-    return list(dict.fromkeys(named))
+    return list(dict.fromkeys(named)) or _file_given(call)
+
+
+def _file_given(call: ToolCall | ToolCallPatch) -> list[str]:
+    raw = members(call.raw_input)
+    paths = {raw[name] for name in PATHS if isinstance(raw.get(name), str)}
+    is_about_files = call.kind in _OF_FILES or any(isinstance(raw.get(name), str) for name in TEXTS)
+    return list(paths) if is_about_files and len(paths) == 1 else []
 
 
 def _glanced(text: str) -> str:
