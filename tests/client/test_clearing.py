@@ -272,7 +272,9 @@ async def test_a_command_that_does_more_before_it_is_asked_for(tmp_path, line, e
 
     async def turn(agent: Working) -> Any:
         await agent.may(kind="execute", rawInput={"command": "true"})
-        return await agent.run("/bin/bash", "-c", line.format(root=tmp_path), cwd=str(tmp_path), env=variables(**values))
+        return await agent.run(
+            "/bin/bash", "-c", line.format(root=tmp_path), cwd=str(tmp_path), env=variables(**values)
+        )
 
     policy = Asked(YES, NO)
     [refused] = await in_turns(policy, tmp_path, turn)

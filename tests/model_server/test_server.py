@@ -108,7 +108,9 @@ async def test_every_message_has_an_id_of_its_own():
 
 
 async def test_what_an_agent_reminds_the_model_of_is_not_what_the_user_said():
-    said = [{"role": "user", "content": text} for text in ("hi", "<system-reminder>\nIt is Monday.\n</system-reminder>")]
+    said = [
+        {"role": "user", "content": text} for text in ("hi", "<system-reminder>\nIt is Monday.\n</system-reminder>")
+    ]
     async with ModelServer([{"when": {"last_user": "hi"}, "parts": [{"text": "Hello"}]}]) as server:
         status, _, _ = await request(server, "POST", "/v1/chat/completions", {"messages": said})
     assert status == 200
