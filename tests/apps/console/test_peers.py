@@ -120,7 +120,7 @@ def official(request: pytest.FixtureRequest) -> OfficialAgent:
 
 class TestEveryOfficialAgent:
     async def test_a_permission_is_given_or_not_by_run(self, typed, official):
-        for choice, allowed, status in (("allow-all", True, 0), ("reject", False, Exit.CANCELLED)):
+        for choice, allowed, status in (("allow-all", True, 0), ("reject", False, Exit.ALL_REJECTED)):
             words = ("run", "--json", "--permissions", choice, "permission")
             finished = await typed(*words, "--", *official.args)
             assert finished.event("permission")["allowed"] is allowed
