@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 TYPESCRIPT := tests/interop/typescript
-NODE_PEERS := $(TYPESCRIPT) tests/interop/mcp tests/interop/gemini tests/interop/claude
+NODE_PEERS := $(TYPESCRIPT) $(addprefix tests/interop/,mcp gemini claude codex kimi acpx)
 CODE := src tests $(wildcard benchmarks examples)
 # The files in which tests have this mark: to look through all the others takes each worker ten seconds.
 marked = $(patsubst %/conftest.py,%,$(shell grep -rl --include='*.py' 'mark\.$(1)' tests))

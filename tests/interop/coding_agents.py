@@ -1,4 +1,4 @@
-"""Coding agents of others, from npm, each with the loopback model server behind it.
+"""Coding agents, those of others from npm, each with the loopback model server behind it.
 
 Law: an agent under test knows nothing of the machine that it runs on. It has a home of its own, a key that no provider
 would take, and no address but the model server's.
@@ -9,17 +9,22 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 
-from accord import Command
+from accord import Command, __version__
 from accord.apps.console.presets import PRESETS
+from accord.dialects.negotiation import Offered
 
 # Strictness goes, too: agents say more than any schema has, and nobody's client is strict with them.
-OF_THE_MACHINE = ("ACCORD_", "ANTHROPIC_", "CLAUDE", "GEMINI_", "GOOGLE_", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+OF_THE_MACHINE = (
+    *("ACCORD_", "ACPX_", "ANTHROPIC_", "CLAUDE", "CODEX_", "GEMINI_", "GOOGLE_", "KIMI_", "MODEL_PROVIDER", "OPENAI_"),
+    *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "XDG_"),
+)
 
 
 class CodingAgent(ABC):
@@ -27,6 +32,12 @@ class CodingAgent(ABC):
 
     preset: ClassVar[str]
     """The name that `accord --agent` takes."""
+    version_offered: Offered = "auto"
+    """Of the protocol, by a client."""
+    shows_diffs: ClassVar[bool] = True
+    """Whether it shows what it would change. FN-105"""
+    ends_when_rejected: ClassVar[bool] = False
+    """Whether its turn ends as cancelled with the first no, so that its model says nothing to that. FN-93"""
 
     @property
     def programs(self) -> Path:
@@ -45,8 +56,8 @@ class CodingAgent(ABC):
         """What leads it to the model server and keeps it from everything else; may write settings into its home."""
 
     @abstractmethod
-    def write(self, path: Path, text: str) -> dict[str, Any]:
-        """Part of a model's reply: write this file."""
+    def write(self, path: Path, text: str) -> list[dict[str, Any]]:
+        """Parts of a model's reply: write this file."""
 
     @abstractmethod
     def shell(self, command: str) -> dict[str, Any]:
@@ -65,18 +76,21 @@ class CodingAgent(ABC):
         return Command([preset.programs[0], *preset.args], cwd=cwd)
 
     def settle(self, home: Path, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Make the surroundings of this test those that the agent, or an accord that starts it, gets."""
-        program = self.programs / PRESETS[self.preset].programs[0]
-        assert program.exists(), f"{program} is not there: `make interop` installs it"
-        for name in [name for name in os.environ if name.upper().startswith(OF_THE_MACHINE)]:
-            monkeypatch.delenv(name)
-        home.mkdir(exist_ok=True)
-        (home / "accord").mkdir(exist_ok=True)
-        monkeypatch.setenv("HOME", str(home))
-        monkeypatch.setenv("ACCORD_HOME", str(home / "accord"))
-        monkeypatch.setenv("PATH", f"{self.programs}{os.pathsep}{os.environ['PATH']}")
+        """Make the surroundings of this test those that the agent, or who starts it, gets."""
+        assert self.programs.exists(), f"{self.programs} is not there: `make interop` installs it"
+        settle(home, self.programs, monkeypatch)
         for name, value in self.environment(home, url).items():
             monkeypatch.setenv(name, value)
+
+
+def settle(home: Path, programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave nothing of the machine but what is needed to start these programs."""
+    for name in [name for name in os.environ if name.upper().startswith(OF_THE_MACHINE)]:
+        monkeypatch.delenv(name)
+    (home / "accord").mkdir(parents=True, exist_ok=True)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("ACCORD_HOME", str(home / "accord"))
+    monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
 
 
 class Gemini(CodingAgent):
@@ -101,8 +115,8 @@ class Gemini(CodingAgent):
             "GEMINI_CLI_NO_RELAUNCH": "1",  # by default it starts itself again, for more memory, which takes seconds
         }
 
-    def write(self, path: Path, text: str) -> dict[str, Any]:
-        return {"tool": "write_file", "arguments": {"file_path": str(path), "content": text}}
+    def write(self, path: Path, text: str) -> list[dict[str, Any]]:
+        return [{"tool": "write_file", "arguments": {"file_path": str(path), "content": text}}]
 
     def shell(self, command: str) -> dict[str, Any]:
         return {"tool": "run_shell_command", "arguments": {"command": command}}
@@ -133,8 +147,8 @@ class Claude(CodingAgent):
             "IS_SANDBOX": "",  # as root, with a value that the adapter believes and the program doesn't, it ends at once
         }
 
-    def write(self, path: Path, text: str) -> dict[str, Any]:
-        return {"tool": "Write", "arguments": {"file_path": str(path), "content": text}}
+    def write(self, path: Path, text: str) -> list[dict[str, Any]]:
+        return [{"tool": "Write", "arguments": {"file_path": str(path), "content": text}}]
 
     def shell(self, command: str) -> dict[str, Any]:
         return {"tool": "Bash", "arguments": {"command": command, "description": "As asked"}}
@@ -143,9 +157,125 @@ class Claude(CodingAgent):
         return [{"when": {"tools": False}, "times": 0, "parts": [{"text": "A scripted title"}]}]
 
 
+class Codex(CodingAgent):
+    """Codex by its ACP adapter, in v2 unless a client offers v1 alone."""
+
+    preset = "codex"
+    ends_when_rejected = True
+
+    def __init__(self, version: Offered = "auto") -> None:
+        self.version_offered = version
+
+    def environment(self, home: Path, url: str) -> dict[str, str]:
+        settings = home / ".codex" / "config.toml"
+        settings.parent.mkdir(exist_ok=True)
+        settings.write_text(CODEX_SETTINGS.format(url=url), encoding="utf-8")
+        return {
+            "CODEX_HOME": str(settings.parent),
+            "INITIAL_AGENT_MODE": "read-only",  # by default a model is asked for permission, not the user
+            "NO_BROWSER": "1",
+        }
+
+    def write(self, path: Path, text: str) -> list[dict[str, Any]]:
+        lines = "".join(f"+{line}\n" for line in text.splitlines())
+        patch = f"*** Begin Patch\n*** Add File: {path}\n{lines}*** End Patch"
+        return [{"tool": "exec_command", "arguments": {"cmd": f"apply_patch <<'END'\n{patch}\nEND\n"}}]
+
+    def shell(self, command: str) -> dict[str, Any]:
+        outside = {"sandbox_permissions": "require_escalated", "justification": "May it run?"}
+        return {"tool": "exec_command", "arguments": {"cmd": command, **outside}}
+
+    def aside(self) -> list[dict[str, Any]]:
+        title = {"text": '{"title": "A scripted title"}'}
+        return [{"when": {"last_user": "generate a very short title"}, "times": 0, "parts": [title]}]
+
+
+CODEX_SETTINGS = """
+model = "gpt-5.5"
+model_provider = "scripted"
+check_for_update_on_startup = false
+
+[features]
+default_mode_request_user_input = true
+
+[analytics]
+enabled = false
+
+[model_providers.scripted]
+name = "The model server"
+base_url = "{url}/v1"
+wire_api = "responses"
+"""
+
+
+class Kimi(CodingAgent):
+    """Kimi Code CLI, which reads, writes and runs through its client where that offers it."""
+
+    preset = "kimi"
+    shows_diffs = False
+
+    def environment(self, home: Path, url: str) -> dict[str, str]:
+        return {
+            "KIMI_CODE_HOME": str(home / ".kimi"),
+            "KIMI_MODEL_NAME": "scripted",
+            "KIMI_MODEL_API_KEY": "none",
+            "KIMI_MODEL_BASE_URL": f"{url}/v1",
+            "KIMI_DISABLE_TELEMETRY": "1",
+            "KIMI_DISABLE_CRON": "1",
+        }
+
+    def write(self, path: Path, text: str) -> list[dict[str, Any]]:
+        read = {"tool": "Read", "arguments": {"path": str(path)}}
+        write = {"tool": "Write", "arguments": {"path": str(path), "content": text}}
+        return [read, write] if path.exists() else [write]  # it changes no file that its model has not read
+
+    def shell(self, command: str) -> dict[str, Any]:
+        return {"tool": "Bash", "arguments": {"command": command}}
+
+
+class Coder(CodingAgent):
+    """Our own, for the clients of others: `accord agent`, which acpx starts."""
+
+    preset = "accord"
+
+    @property
+    def programs(self) -> Path:
+        return Path(__file__).parent / "acpx" / "node_modules" / ".bin"
+
+    @property
+    def version(self) -> str:
+        return __version__
+
+    def command(self, cwd: Path) -> Command:
+        program = Path(__file__).parent / "peers" / "accord_coder.py"
+        return Command([sys.executable, str(program), "--model", "openai:scripted"], cwd=cwd)
+
+    def environment(self, home: Path, url: str) -> dict[str, str]:
+        return {"OPENAI_API_KEY": "none", "OPENAI_BASE_URL": f"{url}/v1"}
+
+    def write(self, path: Path, text: str) -> list[dict[str, Any]]:
+        read = {"tool": "read", "arguments": {"path": str(path)}}
+        write = {"tool": "write", "arguments": {"path": str(path), "content": text}}
+        return [read, write] if path.exists() else [write]
+
+    def shell(self, command: str) -> dict[str, Any]:
+        return {"tool": "run", "arguments": {"command": command}}
+
+
 GEMINI = Gemini()
 CLAUDE = Claude()
 CLAUDE_V1 = Claude("v1")
+CODEX = Codex()
+CODEX_V1 = Codex(1)
+KIMI = Kimi()
+CODER = Coder()
 
-CODING_AGENTS = [pytest.param(GEMINI, id="gemini"), pytest.param(CLAUDE, id="claude")]
-IN_EVERY_VERSION = [*CODING_AGENTS, pytest.param(CLAUDE_V1, id="claude-v1")]
+CODING_AGENTS = [
+    pytest.param(GEMINI, id="gemini"),
+    pytest.param(CLAUDE, id="claude"),
+    pytest.param(CODEX, id="codex"),
+    pytest.param(KIMI, id="kimi"),
+]
+THEIR_OWN_CHOICE = [*CODING_AGENTS, pytest.param(CLAUDE_V1, id="claude-v1")]
+"""In the version that they choose, whatever a client offers: accord's programs offer all."""
+IN_EVERY_VERSION = [*THEIR_OWN_CHOICE, pytest.param(CODEX_V1, id="codex-v1")]

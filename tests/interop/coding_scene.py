@@ -6,7 +6,7 @@ import asyncio
 import json
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,11 +18,15 @@ from accord.apps.console.surroundings import Surroundings
 from accord.client.workspace import Workspace
 from accord.session.requests import PermissionAnswer, RequestPermission
 from tests.interop.coding_agents import CodingAgent
+from tests.model_server.script import Script
 from tests.model_server.server import ModelServer
 
 GREET, BREAD, STONE, BOTH, CREATE, WAIT, THANK = (
     f"This is the prompt to {word}." for word in ("greet", "bake", "petrify", "do both", "create", "wait", "thank")
 )
+
+FOODS = [{"label": label, "description": f"Take {label.lower()}"} for label in ("Milk", "Bread")]
+"""To choose from, for tools that ask the user."""
 
 
 class Finished(NamedTuple):
@@ -60,13 +64,13 @@ class Scene:
         return [
             *self.agent.aside(),  # a request for a title holds the whole session, with all its prompts
             _reply(GREET, {"text": "Hello there."}),
-            _reply(BREAD, write(self.note, "bread\n")),
+            _reply(BREAD, *write(self.note, "bread\n")),
             _reply(BREAD, {"text": "Bread it is."}, after_tools=True),
-            _reply(STONE, write(self.note, "stone\n")),
+            _reply(STONE, *write(self.note, "stone\n")),
             _reply(STONE, {"text": "As you like."}, after_tools=True),
-            _reply(BOTH, write(self.note, "butter\n"), shell(f"touch {self.ran}")),
+            _reply(BOTH, *write(self.note, "butter\n"), shell(f"touch {self.ran}")),
             _reply(BOTH, {"text": "One of them."}, after_tools=True),
-            _reply(CREATE, write(self.new, "eggs\n")),
+            _reply(CREATE, *write(self.new, "eggs\n")),
             _reply(CREATE, {"text": "There is one more."}, after_tools=True),
             _reply(WAIT, {"text": ["Let me", " think"]}, fault="hang"),
             _reply(THANK, {"text": "You are welcome."}),
@@ -77,12 +81,27 @@ class Scene:
         """The preset, as the command line finds it."""
         return agent_meant(self.agent.preset, None, Surroundings(builtin=[], state=self.home))
 
-    def client(self, workspace: Workspace | None = None) -> Client:
+    def play(self, calls: dict[str, list[dict[str, Any]]]) -> None:
+        """Another play: to each of these prompts the model makes its calls, and then says "So it is."."""
+        told = [
+            reply
+            for prompt, parts in calls.items()
+            for reply in (_reply(prompt, *parts), _reply(prompt, {"text": "So it is."}, after_tools=True))
+        ]
+        self.server.script = Script([*self.agent.aside(), *told])
+
+    def client(self, workspace: Workspace | None = None, **more: Any) -> Client:
         async def policy(asked: RequestPermission) -> PermissionAnswer:
             self.questions.append(asked)
             return await self.decide(asked)
 
-        return Client(self.agent.command(self.project), on_permission=policy, workspace=workspace)
+        return Client(
+            self.agent.command(self.project),
+            on_permission=policy,
+            workspace=workspace,
+            version=self.agent.version_offered,
+            **more,
+        )
 
     async def accord(self, *words: object) -> Finished:
         """The program with these words, in the project."""
@@ -105,6 +124,16 @@ async def playing(agent: CodingAgent, directory: Path, monkeypatch: pytest.Monke
     async with ModelServer(scene.replies()) as scene.server:
         agent.settle(scene.home, scene.server.url, monkeypatch)
         yield scene
+
+
+def running_in(home: Path) -> dict[int, str]:
+    """The commands of all processes with this home, by their ids; nothing where there is no /proc."""
+    found: dict[int, str] = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if f"HOME={home}\0".encode() in (process / "environ").read_bytes():
+                found[int(process.name)] = (process / "cmdline").read_text().replace("\0", " ")
+    return found
 
 
 def _reply(prompt: str, *parts: dict[str, Any], after_tools: bool = False, **more: Any) -> dict[str, Any]:

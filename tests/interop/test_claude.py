@@ -12,8 +12,7 @@ from accord import Client, permissions
 from accord.apps.console.exits import Exit
 from accord.session.requests import Elicit, ElicitationAnswer
 from tests.interop.coding_agents import CLAUDE, CLAUDE_V1
-from tests.interop.coding_scene import GREET, Scene, playing
-from tests.model_server.script import Script
+from tests.interop.coding_scene import FOODS, GREET, Scene, playing
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(120)]
 
@@ -26,30 +25,28 @@ async def scene(
 ) -> AsyncIterator[Scene]:
     monkeypatch.delenv("ACCORD_STRICT", raising=False)  # it sends what is only proposed, too
     async with playing(request.param, tmp_path, monkeypatch) as scene:
-        scene.server.script = Script([*scene.agent.aside(), *replies(scene)])
+        question = {"question": "Which one?", "header": "Food", "options": FOODS, "multiSelect": False}
+        task = {"description": "Look around", "prompt": SUBTASK, "subagent_type": "general-purpose"}
+        scene.play(
+            {
+                DELEGATE: [{"tool": "Agent", "arguments": {**task, "run_in_background": False}}],
+                SUBTASK: scene.agent.write(scene.note, "butter\n"),
+                ASK: [{"tool": "AskUserQuestion", "arguments": {"questions": [question]}}],
+                SHELL: [scene.agent.shell("echo from the shell")],
+            }
+        )
         yield scene
 
 
-def replies(scene: Scene) -> list[dict[str, Any]]:
-    choices = [{"label": label, "description": f"Take {label.lower()}"} for label in ("Milk", "Bread")]
-    question = {"question": "Which one?", "header": "Food", "options": choices, "multiSelect": False}
-    task = {"description": "Look around", "prompt": SUBTASK, "subagent_type": "general-purpose"}
-    calls = {
-        DELEGATE: {"tool": "Agent", "arguments": {**task, "run_in_background": False}},
-        SUBTASK: scene.agent.write(scene.note, "butter\n"),
-        ASK: {"tool": "AskUserQuestion", "arguments": {"questions": [question]}},
-        SHELL: scene.agent.shell("echo from the shell"),
-    }
-    found: list[dict[str, Any]] = []
-    for prompt, call in calls.items():
-        found.append({"when": {"last_user": prompt, "tool_result": False}, "parts": [call]})
-        found.append({"when": {"last_user": prompt, "tool_result": True}, "parts": [{"text": "So it is."}]})
-    return found
-
-
-def result_of(body: Any) -> Any:
+def result_of(scene: Scene) -> Any:
     """Of the last tool, as the model is told."""
-    return [message for message in body["messages"] if message["role"] == "user"][-1]["content"][-1]["content"]
+    return next(
+        block["content"]
+        for request in reversed(scene.server.requests)
+        for message in reversed(request["body"]["messages"])
+        for block in message["content"]
+        if isinstance(block, dict) and block["type"] == "tool_result"
+    )
 
 
 async def test_its_subagents_ask_and_its_questions_are_answered(scene: Scene) -> None:
@@ -70,7 +67,7 @@ async def test_its_subagents_ask_and_its_questions_are_answered(scene: Scene) ->
 
         assert await (await session.prompt(ASK)).text() == "So it is."
         assert elicited[0].message == "Which one?"
-        assert '"Which one?"="Bread"' in str(result_of(scene.server.requests[-1]["body"]))
+        assert '"Which one?"="Bread"' in str(result_of(scene))
 
 
 @pytest.mark.parametrize("scene", [CLAUDE], indirect=True, ids=["v2"])

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from tests.interop.coding_agents import GEMINI
-from tests.interop.coding_scene import GREET, Scene, playing
+from tests.interop.coding_scene import GREET, Scene, playing, running_in
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(120)]
 
@@ -18,16 +17,6 @@ pytestmark = [pytest.mark.interop, pytest.mark.timeout(120)]
 async def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Scene]:
     async with playing(GEMINI, tmp_path, monkeypatch) as scene:
         yield scene
-
-
-def running_in(home: Path) -> list[str]:
-    """The commands of all processes with this home."""
-    found: list[str] = []
-    for process in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            if f"HOME={home}\0".encode() in (process / "environ").read_bytes():
-                found.append((process / "cmdline").read_text().replace("\0", " "))
-    return found
 
 
 async def test_accord_agents_tells_what_it_can_do(scene: Scene) -> None:
@@ -63,5 +52,5 @@ async def test_it_ends_with_the_process_that_it_starts_itself_again_in(
     async with scene.client() as client:
         session = await client.new_session(scene.project)
         assert await (await session.prompt(GREET)).text() == "Hello there."
-        assert len([command for command in running_in(scene.home) if command.endswith("gemini --acp ")]) == 2
-    assert running_in(scene.home) == []
+        assert len([command for command in running_in(scene.home).values() if command.endswith("gemini --acp ")]) == 2
+    assert running_in(scene.home) == {}

@@ -1,14 +1,13 @@
 """Our agent as a program, for the clients made with the official SDKs. The first block of a prompt says what it should do.
 
-Its argument is the path of a store, without one nothing survives it. Where the official schemas are at hand, it ends
-badly if a frame did not fit.
+Its argument is the path of a store, without one nothing survives it; after `--load-only` it offers to load sessions, but not
+to resume them. Where the official schemas are at hand, it ends badly if a frame did not fit.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,20 +15,31 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 import msgspec
+from msgspec.structs import replace
 
 from accord import Agent, RequestFailed, Turn
+from accord.session.capabilities import AgentCapabilities
 from accord.session.entities import PlanEntry
 from accord.store import MemoryStore, SqliteStore
 from tests.conversations.story import STORY
+from tests.interop.peers.frame_report import run_watched
 
 FILE, COMMAND, QUESTION = STORY["file"], STORY["command"], STORY["question"]
 NAME = Path(FILE["path"]).name
 
-agent = Agent(
+*flags, path = sys.argv[1:] or [""]
+
+
+class Storyteller(Agent):
+    def capabilities(self) -> AgentCapabilities:
+        return replace(super().capabilities(), resume="--load-only" not in flags)
+
+
+agent = Storyteller(
     "accord-story",
     "1.0",
     title="Erzähler",
-    store=SqliteStore(sys.argv[1]) if len(sys.argv) > 1 else MemoryStore(),
+    store=SqliteStore(path) if path else MemoryStore(),
     image=True,
     audio=True,
     embedded_context=True,
@@ -225,18 +235,5 @@ ACTS: dict[str, Any] = {
 }
 
 
-def main() -> int:
-    if "ACP_SCHEMAS" not in os.environ:
-        agent.run()
-        return 0
-    from tests.frame_watch import FrameWatch
-
-    watch = FrameWatch()
-    with watch.watching():
-        agent.run()
-    sys.stderr.writelines(f"{violation}\n" for violation in watch.violations)
-    return 1 if watch.violations else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_watched(agent.run))
