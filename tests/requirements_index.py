@@ -83,15 +83,19 @@ def marks_inside(tree: ast.Module, inner: list[str]) -> Iterator[str]:
         yield from _own_marks(node)
 
 
+def _is_call_of(statement: ast.stmt, name: str) -> bool:
+    called = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(called, ast.Call) and _names(called.func) == ["pytest", name]
+
+
 def _own_marks(node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
     """By decorators, by `pytestmark`, and by a call of `pytest.skip` that no condition stands before."""
     places: list[ast.AST] = [*getattr(node, "decorator_list", ())]
     for statement in node.body:
         if isinstance(statement, ast.Assign) and _names(statement.targets[0]) == ["pytestmark"]:
             places.append(statement.value)
-        elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-            if _names(statement.value.func) in (["pytest", "skip"], ["pytest", "xfail"]):
-                yield "skip"
+        elif _is_call_of(statement, "skip") or _is_call_of(statement, "xfail"):
+            yield "skip"
     for place in places:
         for part in ast.walk(place):
             names = _names(part)

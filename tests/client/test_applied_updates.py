@@ -59,7 +59,8 @@ class Stage:
         return self.session.transcript.tool_calls[id]
 
     def shown(self, id: str = "c") -> list[str]:
-        return [item.content.text for item in self.call(id).content]
+        items: Any = self.call(id).content
+        return [item.content.text for item in items]
 
     def told(self, kind: type[Any]) -> list[Any]:
         """What the user was told of this kind, once the stage is left."""
@@ -107,15 +108,16 @@ def items(*texts: str) -> list[Any]:
 @pytest.mark.requirement("UPDATE-29", "EXT-13")
 async def test_a_message_is_created_patched_and_appended_to_by_its_id(version, way, role, tag):
     async with stage(version, way) as here:
-        steps = []
-        for members in (
+        reports: list[dict[str, Any]] = [
             {"content": blocks("A")},
             {"chunk": "B"},
             {"content": blocks("C", "c")},
             {"chunk": "D"},
             {"_meta": {"seen": True}},
             {"chunk": "E"},
-        ):
+        ]
+        steps = []
+        for members in reports:
             if "chunk" in members:
                 await here.tell(f"{tag}_chunk", messageId="m", content=blocks(members["chunk"])[0])
             else:

@@ -286,7 +286,7 @@ async def test_what_an_agent_leaves_out_of_its_handshake_is_none_and_off(version
     async with Client(agent, version=version, strict=False, on_login="key") as client:
         can = client.agent.capabilities
         assert client.agent.auth_methods == []
-        assert not (can.load or can.image or can.audio or can.embedded_context or can.mcp_http or can.mcp_sse)
+        assert [can.load, can.image, can.audio, can.embedded_context, can.mcp_http, can.mcp_sse] == [False] * 6
         with pytest.raises(MethodNotFound):
             await client.load_session("s", "/work")
         with pytest.raises(MethodNotFound):

@@ -361,14 +361,7 @@ def _field(field: FieldInfo, metadata: list[Any], strict: bool) -> Walk:
         return read
     is_array = any(get_origin(member) is list for member, _ in _members(field.type, ()))
     empty: Callable[[], Any] = list[Any] if is_array else dict[str, Any]
-    fallback: Callable[[], Any] | None = None
-    if DEFAULT_ON_ERROR in metadata:
-        if field.default is not NODEFAULT:
-            fallback = functools.partial(_as_it_is, field.default, None, None)
-        elif field.default_factory is not NODEFAULT:
-            fallback = field.default_factory
-        elif is_array:
-            fallback = list[Any]
+    fallback = _fallback(field, is_array) if DEFAULT_ON_ERROR in metadata else None
     on_null, on_number = DEFAULT_ON_NULL in metadata, NUMBER_IS_TEXT in metadata
     if fallback is None and not on_null:
         return read
@@ -391,3 +384,11 @@ def _field(field: FieldInfo, metadata: list[Any], strict: bool) -> Walk:
             return fallback()
 
     return walk
+
+
+def _fallback(field: FieldInfo, is_array: bool) -> Callable[[], Any] | None:
+    if field.default is not NODEFAULT:
+        return functools.partial(_as_it_is, field.default, None, None)
+    if field.default_factory is not NODEFAULT:
+        return field.default_factory
+    return list[Any] if is_array else None

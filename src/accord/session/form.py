@@ -30,10 +30,6 @@ _BLOCKS = get_args(Content)
 _INT64 = 2**63 - 1
 
 
-class _NotContent(TypeError):  # noqa: N818  # exceptions are facts
-    """What stands in the place of a block is none."""
-
-
 def check_type(value: Any, kind: type[Any] | tuple[type[Any], ...], what: str) -> None:
     """TypeError that names what is expected, for anything else."""
     if not isinstance(value, kind):
@@ -54,7 +50,7 @@ def check_number(what: str, value: Any, least: int, most: int) -> None:
 def check_block(block: Content) -> None:
     """A block of content, by the rules that its type can't express. TypeError for what is no block."""
     if not isinstance(block, _BLOCKS):
-        raise _NotContent(f"expected text or a block of content, not {type(block).__name__}")
+        raise TypeError(f"expected text or a block of content, not {type(block).__name__}")
     if isinstance(block, Unknown):
         return
     if block.annotations is not None:
@@ -77,8 +73,6 @@ def checked(word: T, rule: Callable[[T], T], done: Done = "told") -> T:
     """What a rule makes of a word. A rule expects values of the right types: where they are not, that is what is raised."""
     try:
         result = rule(word)
-    except _NotContent:
-        raise
     except (AttributeError, TypeError):
         check_form(word, done)
         raise

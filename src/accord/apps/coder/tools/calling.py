@@ -142,7 +142,7 @@ def _line(title: str) -> str:
 
 def _raw(request: ToolRequest) -> Any:
     try:
-        return msgspec.json.decode(request.arguments or "{}")
+        return msgspec.json.decode(request.arguments or "{}", type=dict[str, Any])
     except msgspec.DecodeError:
         return {"text": request.arguments}
 
