@@ -7,6 +7,7 @@ trap is first sprung by git itself, as in `test_git`.
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -65,7 +66,41 @@ def sparse(project: Path, private: Path) -> None:
     linked("info/sparse-checkout")(project, private)
 
 
+def nested(*, absorbed: bool) -> Callable[[Path, Path], None]:
+    """A file of a submodule is a link, in a repository of its own or in the one around it."""
+
+    def lay(project: Path, private: Path) -> None:
+        inner = project / "sub"
+        inner.mkdir()
+        git(inner, "init", "-q")
+        (inner / "a").write_text("1")
+        git(inner, "add", ".")
+        git(inner, "commit", "-qm", "x")
+        git(project, "add", "sub")
+        (project / ".gitmodules").write_text('[submodule "sub"]\n\tpath = sub\n\turl = ./sub\n')
+        git(project, "add", ".gitmodules")
+        git(project, "commit", "-qm", "sub")
+        if absorbed:
+            git(project, "submodule", "--quiet", "absorbgitdirs")
+        git(inner, "pack-refs", "--all")
+        packed = (project / ".git" / "modules" / "sub" if absorbed else inner / ".git") / "packed-refs"
+        packed.unlink()
+        packed.symlink_to(private)
+
+    lay.__qualname__ = "absorbed submodule" if absorbed else "submodule"
+    return lay
+
+
+def carriage_return(project: Path, private: Path) -> None:
+    """Who takes it for the end of a line looks at another directory than git does."""
+    shutil.copytree(project / ".git", project / "a\nb")
+    (project / ".git").rename(project / "a\rb")
+    (project / "a\rb" / "packed-refs").symlink_to(private)
+    (project / ".git").write_bytes(b"gitdir: a\rb\n")
+
+
 TRAPS = [
+    linked("packed-refs"),
     linked("rebase-merge/done", "rebase-merge/interactive", "rebase-merge/git-rebase-todo"),
     linked("rebase-merge/git-rebase-todo", "rebase-merge/interactive", "rebase-merge/done"),
     linked("rebase-merge/head-name", "rebase-merge/interactive", "rebase-merge/git-rebase-todo"),
@@ -79,6 +114,9 @@ TRAPS = [
     attributes,
     included_attributes,
     sparse,
+    nested(absorbed=False),
+    nested(absorbed=True),
+    carriage_return,
 ]
 
 
@@ -169,7 +207,9 @@ async def test_a_name_of_the_repositorys_is_no_way_to_fetch_either(
     assert not mark.exists()
 
 
-@pytest.mark.parametrize("text", ["gitdir: /x\0y\n", "gitdir: old\0\n", "\0"])
+@pytest.mark.parametrize(
+    "text", ["gitdir: /x\0y\n", "gitdir: old\0\n", "\0", "gitdir: old\r/../old\n", "gitdir: old\n/../old\n"]
+)
 async def test_a_name_that_no_file_can_have_leads_nowhere(sit: Any, project: Path, text: str) -> None:
     (project / ".git").rename(project / "old")
     (project / ".git").write_text(text)
@@ -179,6 +219,23 @@ async def test_a_name_that_no_file_can_have_leads_nowhere(sit: Any, project: Pat
     async with sit(on_permission=permissions.reject_all) as desk:
         assert "git can't be asked here" in (await desk.use_one("changes")).text
         assert "said no" in (await desk.use_one("run", command="git status")).text
+
+
+@pytest.mark.parametrize("told", [b".\r\n.\r", b"\r/..\n", b".\x0b\n", b".\0"])
+def test_a_directory_that_is_told_in_control_characters_is_refused(project: Path, told: bytes) -> None:
+    (project / ".git" / "commondir").write_bytes(told)
+    with pytest.raises(UnusableRepository, match="control characters"):
+        working_tree(project)
+
+
+@pytest.mark.parametrize("told", ["../..", ".."])
+def test_only_a_linked_worktree_has_its_objects_elsewhere(project: Path, tmp_path: Path, told: str) -> None:
+    """`told` leads out of the project: to a bare repository of the user's, for example."""
+    (project / ".git").rename(project / "inner")
+    (project / "inner" / "commondir").write_text(f"{told}\n")
+    (project / ".git").write_text("gitdir: inner\n")
+    with pytest.raises(UnusableRepository, match="leads to another repository"):
+        working_tree(project)
 
 
 def _plain(root: Path, command: list[str]) -> bytes:

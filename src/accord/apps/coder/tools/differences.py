@@ -26,6 +26,8 @@ from accord.local.git import (
     DIFF_OPTIONS,
     FILTERS_COMMAND,
     GIT,
+    INDEX_COMMAND,
+    check_index,
     filters_off,
     git_environment,
     working_tree,
@@ -36,6 +38,7 @@ __all__ = ["ShowChanges", "git_surroundings"]
 
 _SECONDS = 60.0
 _NOT_ONE_IS_SET = 1
+_LONGEST_INDEX = 64 * 1024 * 1024
 
 
 class ChangesArguments(Struct):
@@ -87,7 +90,10 @@ async def git_surroundings(work: Work, where: Path) -> dict[str, str]:
     ours = environment(work.session.roots)
     try:
         tree = await in_thread(partial(working_tree, where))
-        listed = await ran(FILTERS_COMMAND, where, git_environment(tree, ours))
+        whole = git_environment(tree, ours)
+        index = _succeeded(await ran(INDEX_COMMAND, tree, whole, kept=_LONGEST_INDEX))
+        await in_thread(partial(check_index, tree, index.output, is_whole=not index.is_truncated))
+        listed = await ran(FILTERS_COMMAND, where, whole)
         if listed.code != _NOT_ONE_IS_SET:
             _succeeded(listed)
         return git_environment(tree, ours, filters_off(listed.output, is_whole=not listed.is_truncated))

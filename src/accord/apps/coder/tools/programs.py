@@ -30,13 +30,15 @@ def environment(roots: Roots) -> dict[str, str]:
     return {**kept, "PATH": roots.search_path(os.environ.get("PATH", os.defpath))}
 
 
-async def ran(command: Sequence[str], cwd: Path, whole: Mapping[str, str], seconds: float = _SECONDS) -> Ran:
+async def ran(
+    command: Sequence[str], cwd: Path, whole: Mapping[str, str], seconds: float = _SECONDS, *, kept: int = _KEPT
+) -> Ran:
     """Run it to its end, in this whole environment; ToolFailed when it can't be started or takes too long.
 
-    It is ended with all it started.
+    It is ended with all it started. Of its output the last `kept` bytes are.
     """
     try:
-        running = await start(command, str(cwd), whole, _KEPT, memory=_MEMORY)
+        running = await start(command, str(cwd), whole, kept, memory=_MEMORY)
     except ConnectionClosed as error:
         raise ToolFailed(f"{Path(command[0]).name} could not be started: {error.reason}") from None
     try:

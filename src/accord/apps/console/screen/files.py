@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from accord.errors import UnusableRepository
-from accord.local.git import GIT, git_environment, working_tree
+from accord.local.git import GIT, git_environment, leads_out, working_tree
 from accord.local.roots import Roots
 
 __all__ = ["best_matches", "list_files", "match_score"]
@@ -77,7 +77,8 @@ async def _paths(process: asyncio.subprocess.Process) -> list[str] | None:
     else:
         if await process.wait() != 0:
             return None
-    return [os.fsdecode(bytes(path)) for path in received.split(b"\0") if path]
+    names = [os.fsdecode(bytes(path)) for path in received.split(b"\0") if path]
+    return [name for name in names if not leads_out(name.removesuffix("/"))]  # an index may name any file of the user's
 
 
 def _walked(cwd: str) -> list[str]:
