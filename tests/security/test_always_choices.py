@@ -134,15 +134,6 @@ async def test_a_program_that_looks_runs_without_a_shell_and_ends_in_time(sit: A
         assert (await desk.use_one("run", command="cat")).text == "[exit code 0, nothing written]"
 
 
-async def test_variables_add_nothing_to_a_program_that_looks(
-    sit: Any, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "patterns").write_text("double\n")
-    monkeypatch.setenv("GREP_OPTIONS", f"-f {tmp_path / 'patterns'} --color=always")
-    async with sit(on_permission=permissions.allow_all) as desk:
-        assert (await desk.use_one("run", command="grep return main.py")).text == "[exit code 0]\n    return n + n\n"
-
-
 async def test_accords_own_files_are_not_looked_at_from_a_directory_above(sit: Any, tmp_path: Path) -> None:
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "config.toml").write_text("[environment]\nACME_KEY = 'sesame'\n")

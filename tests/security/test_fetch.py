@@ -12,6 +12,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from accord.apps.coder.tools import addresses
@@ -216,6 +217,34 @@ async def test_a_redirect_to_another_host_is_not_followed(
         outcome = await opened.use_one("fetch", url=f"http://good.test:{server.port}/moved")
     assert "redirects to another host" in outcome.text
     assert len(server.heads) == 1
+
+
+@pytest.mark.parametrize(
+    ("hops", "seen"),
+    [
+        (["https://good.test/a", "http://good.test/b"], 1),
+        (["https://good.test/a", "/b", "//good.test/c", "HTTP://good.test/d"], 3),
+        (["http://good.test/a", "https://good.test/b", "http://good.test/c"], 2),
+    ],
+)
+async def test_a_redirect_from_https_to_http_is_not_followed(
+    sit: Any, monkeypatch: pytest.MonkeyPatch, hops: list[str], seen: int
+) -> None:
+    requests: list[str] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        requests.append(str(request.url))
+        if len(requests) < len(hops):
+            return httpx2.Response(302, headers={"location": hops[len(requests)]})
+        return httpx2.Response(200, headers={"content-type": "text/plain"}, text="the page")
+
+    usual = httpx2.AsyncClient
+    monkeypatch.setattr(httpx2, "AsyncClient", lambda **_: usual(transport=httpx2.MockTransport(answer)))
+    looks_up(monkeypatch, ["93.184.215.14"])
+    async with sit(Person()) as opened:
+        outcome = await opened.use_one("fetch", url=hops[0])
+    assert "from https to http" in outcome.text
+    assert len(requests) == seen
 
 
 async def test_nobody_is_asked_for_a_name_before_the_user_said_yes(sit: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ import pytest
 from accord import permissions
 from accord.apps.console.screen.files import list_files
 from accord.errors import UnusableRepository
-from accord.local.git import filters_off, git_environment, working_tree
+from accord.local.git import GIT, filters_off, git_environment, working_tree
 from tests.apps.coder.scripted import git
 
 
@@ -168,6 +168,12 @@ def summary_of_submodules(root: Path, mark: Path) -> list[str]:
     return ["status", "--ignore-submodules=none"]
 
 
+def filter_of_a_submodule(root: Path, mark: Path) -> list[str]:
+    submodule(root, settings="", inner=f'[filter "evil"]\n\tclean = "touch {mark}; cat"\n')
+    configure(root, "*.py filter=evil\n", ".git/modules/sub/info/attributes")
+    return ["status"]
+
+
 def missing_objects(root: Path, mark: Path) -> list[str]:
     program = root.parent / "upload-pack"
     program.write_text(f"#!/bin/sh\ntouch {mark}\n")
@@ -217,6 +223,7 @@ TRAPS = [
     text_conversion_in_a_submodule,
     monitor_of_a_submodule,
     summary_of_submodules,
+    filter_of_a_submodule,
     missing_objects,
     merge_driver,
 ]
@@ -462,6 +469,19 @@ async def test_a_bare_repository_in_the_project_is_not_asked(sit: Any, project: 
         assert "bare git repository" in (await desk.use_one("changes")).text
     await list_files(str(inner))
     assert not mark.exists()
+
+
+def test_git_itself_is_told_to_use_no_bare_repository(project: Path) -> None:
+    """One that comes into the way after the check."""
+    inner = project / "inner"
+    git(project, "init", "-q", "--bare", str(inner))
+    environment = git_environment(project, os.environ)
+    del environment["GIT_CEILING_DIRECTORIES"]
+    ended = subprocess.run([*GIT, "log"], cwd=inner, env=environment, check=False, capture_output=True)
+    if [int(part) for part in plain(project, "version").split()[2].split(b".")[:2]] < [2, 38]:
+        pytest.skip("git 2.38 is the first that can be told")
+    assert ended.returncode == 128
+    assert b"safe.bareRepository" in ended.stderr
 
 
 async def test_the_changes_hide_accords_own_files(sit: Any, tmp_path: Path) -> None:

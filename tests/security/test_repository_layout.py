@@ -12,6 +12,7 @@ import pytest
 
 from accord import permissions
 from accord.apps.console.permitting import policy_of
+from accord.local import git
 from accord.local.git import is_bare_layout, is_git_name
 from accord.session.entities import ContentItem
 from accord.session.requests import RequestPermission
@@ -32,6 +33,16 @@ class Person:
 def listing(directory: Path) -> list[str]:
     return sorted(map(str, directory.rglob("*")))
 
+
+LINKS = {
+    "link": "spare",
+    "to-head": "half/HEAD",
+    "to-config": "bare/config",
+    "to-half": "half",
+    "to-a-link": "to-head",
+    "to-bare-head": "bare/HEAD",
+}
+"""Nothing is at the end of the first ones: a link is written through all the same."""
 
 FILES = {
     "config": '[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = ..\n\tfsmonitor = "touch {mark}; false"\n',
@@ -86,17 +97,26 @@ async def test_whichever_file_comes_last_is_asked_about(sit: Any, project: Path,
         ("move", {"source": "link", "destination": "most/refs"}),
         ("move", {"source": "bare", "destination": "elsewhere"}),
         ("move", {"source": "main.py", "destination": "bare/hooks/pre-commit"}),
+        ("move", {"source": "deep", "destination": "elsewhere"}),
+        ("move", {"source": "nested", "destination": "elsewhere"}),
+        ("write", {"path": "to-head", "content": "x"}),
+        ("write", {"path": "to-config", "content": "x"}),
+        ("write", {"path": "to-half/HEAD", "content": "x"}),
+        ("write", {"path": "to-a-link", "content": "x"}),
+        ("edit", {"path": "to-bare-head", "old_text": "ref:", "new_text": "x"}),
     ],
 )
 async def test_a_repository_that_is_there_is_not_changed_or_completed_without_a_question(
     sit: Any, project: Path, name: str, arguments: dict[str, Any]
 ) -> None:
-    for directory in ("bare/objects", "bare/refs", "half/objects", "half/refs", "most/objects", "linked", "spare"):
+    layouts = [f"{directory}/{half}" for directory in ("bare", "half", "deep/a/b") for half in ("objects", "refs")]
+    for directory in (*layouts, "most/objects", "linked", "spare", "nested/a/.git"):
         (project / directory).mkdir(parents=True)
-    for file in ("bare/HEAD", "most/HEAD"):
+    for file in ("bare/HEAD", "most/HEAD", "deep/a/b/HEAD"):
         (project / file).write_text("ref: refs/heads/main\n")
     (project / "linked" / "commondir").write_text("../bare\n")
-    (project / "link").symlink_to("spare")
+    for link, target in LINKS.items():
+        (project / link).symlink_to(target)
     person = Person()
     before = listing(project)
     async with sit(on_permission=person) as desk:
@@ -106,11 +126,29 @@ async def test_a_repository_that_is_there_is_not_changed_or_completed_without_a_
     assert listing(project) == before
 
 
-async def test_ordinary_files_are_written_in_code_mode_without_a_question(sit: Any, project: Path) -> None:
+async def test_a_directory_that_can_not_be_looked_through_is_not_moved_without_a_question(
+    sit: Any, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(git, "_MOST_FILES", 10)
+    for number in range(11):
+        (project / "many" / str(number)).mkdir(parents=True)
+    person = Person()
+    async with sit(on_permission=person) as desk:
+        await desk.session.set_option("mode", "code")
+        await desk.use_one("move", source="many", destination="elsewhere")
+    assert len(person.asked) == 1
+    assert not (project / "elsewhere").exists()
+
+
+async def test_ordinary_files_are_written_and_moved_in_code_mode_without_a_question(sit: Any, project: Path) -> None:
     async with sit(on_permission=Person()) as desk:
         await desk.session.set_option("mode", "code")
         for path in ("HEAD", "docs/config", "src/objects/x.py", "src/refs/y.py"):
             assert "Created" in (await desk.use_one("write", path=path, content="x\n")).text
+        (project / "notes.txt").symlink_to("docs/notes.txt")
+        assert "Created" in (await desk.use_one("write", path="notes.txt", content="x\n")).text
+        assert (project / "docs" / "notes.txt").exists()
+        assert "Moved" in (await desk.use_one("move", source="docs", destination="pages/docs")).text
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ __all__ = [
     "is_bare_layout",
     "is_git_name",
     "leads_out",
+    "repository_below",
     "working_tree",
 ]
 
@@ -77,6 +78,9 @@ _VARIABLES = {
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
+    "GIT_TRACE2": "0",  # stronger than the settings by which git writes to any file, from the user's own file of settings
+    "GIT_TRACE2_EVENT": "0",
+    "GIT_TRACE2_PERF": "0",
 }
 _USERS_OWN = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_SYSTEM", "GIT_EXEC_PATH")
 _FILTER = re.compile(r"(filter\.[^\n\ufffd]*)\.[a-z][a-z0-9-]*")
@@ -148,6 +152,27 @@ def is_bare_layout(directory: Path, *more: str) -> bool:
     lowered = {each.lower() for each in more}
     has_head = "head" in lowered or has("HEAD")
     return has_head and (has("commondir") or (has("objects") and has("refs")))
+
+
+def repository_below(directory: Path) -> Path | None:
+    """What git may take for a repository in a directory, however deep; no links are followed.
+
+    UnusableRepository for one that has more files than can be looked through.
+    """
+    seen, unvisited = 0, [directory]
+    while unvisited:
+        here = unvisited.pop()
+        if is_bare_layout(here):
+            return here
+        entries = _entries(here)
+        named = next((each for each in entries if is_git_name(each.name)), None)
+        if named is not None:
+            return Path(named)
+        unvisited += [Path(each) for each in entries if each.is_dir(follow_symlinks=False)]
+        seen += len(entries)
+        if seen > _MOST_FILES:
+            raise UnusableRepository(f"{directory} has more files than can be looked through")
+    return None
 
 
 def leads_out(name: str) -> bool:

@@ -97,6 +97,7 @@ class GuardedChild:
                 stdout=self._pipes.their_stdout,
                 stderr=self._pipes.their_stderr,
                 pass_fds=(descriptor,),
+                cwd="/",  # where we were started, a library may lie that the user's LD_LIBRARY_PATH leads to
                 start_new_session=True,  # a Ctrl-C in our terminal is for us alone
             )
         except BaseException:
@@ -110,7 +111,7 @@ class GuardedChild:
         start = self._start
         variables = [f"{name}={value}" for name, value in start.env.items()]
         numbers = map(str, (start.grace, start.memory, len(start.command)))
-        fields = [start.program, start.cwd, *numbers, *start.command, *variables]
+        fields = [start.program, str(Path(start.cwd).absolute()), *numbers, *start.command, *variables]
         if any("\0" in field for field in fields):
             raise ConnectionClosed(f"can't start {start.command[0]!r}: an argument or variable holds a NUL character")
         request = b"\0".join(os.fsencode(field) for field in fields)

@@ -12,14 +12,16 @@ import shutil
 import sys
 from base64 import b64decode, b64encode
 from binascii import Error as NotBase64
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import TypeAlias
 
 from msgspec import Struct
 
 from accord.apps.console.attachments import MOST_BYTES
 from accord.apps.console.failures import ConsoleFailed
+from accord.local.environment import program_environment
 from accord.local.roots import Roots
 from accord.session.content import Image
 
@@ -41,7 +43,9 @@ _POWERSHELL = (
 )
 
 
-_Ask: TypeAlias = "Callable[[str], Awaitable[Picture | None]]"
+_Program: TypeAlias = Callable[..., Awaitable[bytes]]
+"""Called with its arguments, it gives what a program writes."""
+_Ask: TypeAlias = "Callable[[_Program], Awaitable[Picture | None]]"
 
 
 class Picture(Struct, frozen=True):
@@ -59,12 +63,13 @@ async def picture_in_clipboard(cwd: str = ".") -> Picture | None:
 
     No program is taken from this directory: what lies in a project is not to be run because somebody pastes.
     """
+    environment = await asyncio.to_thread(_environment, cwd)
     for program, ask, _ in _ways():
-        found = await asyncio.to_thread(_located, program, cwd)
+        found = await asyncio.to_thread(shutil.which, program, path=environment["PATH"])
         if found is not None:
             try:
                 async with asyncio.timeout(_PATIENCE):
-                    return await ask(found)
+                    return await ask(partial(_output, environment, found))
             except TimeoutError:
                 raise ConsoleFailed(f"the clipboard did not answer: {program} was given up") from None
     missing = [f"{program} ({package})" for program, _, package in _ways()]
@@ -76,9 +81,8 @@ async def picture_in_clipboard(cwd: str = ".") -> Picture | None:
     raise ConsoleFailed(f"a picture can't be pasted without {' or '.join(missing)}", "Install it, then try again.")
 
 
-def _located(program: str, cwd: str) -> str | None:
-    path = Roots([os.path.realpath(cwd)]).search_path(os.environ.get("PATH", os.defpath))
-    return shutil.which(program, path=path)
+def _environment(cwd: str) -> dict[str, str]:
+    return program_environment(Roots([os.path.realpath(cwd)]), os.environ)
 
 
 def _ways() -> list[tuple[str, _Ask, str]]:
@@ -95,14 +99,14 @@ def _ways() -> list[tuple[str, _Ask, str]]:
     return ways
 
 
-async def _by_wl_paste(program: str) -> Picture | None:
-    offered = await _output(program, "--list-types")
-    return await _taken(offered, lambda kind: _output(program, "--no-newline", "--type", kind))
+async def _by_wl_paste(program: _Program) -> Picture | None:
+    offered = await program("--list-types")
+    return await _taken(offered, lambda kind: program("--no-newline", "--type", kind))
 
 
-async def _by_xclip(program: str) -> Picture | None:
-    ask = (program, "-selection", "clipboard", "-out", "-target")
-    return await _taken(await _output(*ask, "TARGETS"), lambda kind: _output(*ask, kind))
+async def _by_xclip(program: _Program) -> Picture | None:
+    ask = ("-selection", "clipboard", "-out", "-target")
+    return await _taken(await program(*ask, "TARGETS"), lambda kind: program(*ask, kind))
 
 
 async def _taken(offered: bytes, get: Callable[[str], Awaitable[bytes]]) -> Picture | None:
@@ -113,18 +117,18 @@ async def _taken(offered: bytes, get: Callable[[str], Awaitable[bytes]]) -> Pict
     return None
 
 
-async def _by_pngpaste(program: str) -> Picture | None:
-    return _picture(await _output(program, "-"))
+async def _by_pngpaste(program: _Program) -> Picture | None:
+    return _picture(await program("-"))
 
 
-async def _by_osascript(program: str) -> Picture | None:
-    said = await _output(program, "-e", "get the clipboard as «class PNGf»")
+async def _by_osascript(program: _Program) -> Picture | None:
+    said = await program("-e", "get the clipboard as «class PNGf»")
     found = _HEXADECIMAL.search(said)
     return None if found is None else _picture(bytes.fromhex(found[1].decode()))
 
 
-async def _by_powershell(program: str) -> Picture | None:
-    said = await _output(program, "-NoProfile", "-STA", "-Command", _POWERSHELL)
+async def _by_powershell(program: _Program) -> Picture | None:
+    said = await program("-NoProfile", "-STA", "-Command", _POWERSHELL)
     with suppress(NotBase64):
         return _picture(b64decode(said))
     return None
@@ -140,10 +144,11 @@ def _picture(content: bytes) -> Picture | None:
     return None
 
 
-async def _output(*command: str) -> bytes:
+async def _output(environment: Mapping[str, str], *command: str) -> bytes:
     """What a program writes; nothing if it fails, which these do when there is nothing of the kind."""
     process = await asyncio.create_subprocess_exec(
         *command,
+        env=environment,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,

@@ -124,9 +124,13 @@ async def _fetched(address: URL, target: Target) -> tuple[str, str]:
                 async with _answer(client, url, target) as response:
                     if not response.has_redirect_location:
                         return await _content(response, url)
-                    url = _address(str(url.join(response.headers["location"])))
+                    scheme, url = url.scheme, _address(str(url.join(response.headers["location"])))
                 if host_of(url) != host:
                     raise ToolFailed(f"it redirects to another host: fetch {url} if that is wanted")
+                if (scheme, url.scheme) == ("https", "http"):
+                    raise ToolFailed(
+                        f"it redirects from https to http, without a certificate: fetch {url} if that is wanted"
+                    )
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, ImportError) as error:
         raise ToolFailed(f"{url} can't be fetched: {error or type(error).__name__}") from None
     raise ToolFailed(f"{address} redirects for ever")

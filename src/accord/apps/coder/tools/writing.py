@@ -47,7 +47,8 @@ class WriteFile(Tool[WriteArguments]):
         return [Location(path=str(work.path_to_change(arguments.path)))]
 
     def danger(self, work: Work, arguments: WriteArguments) -> str | None:
-        return work.repository_made(work.path_to_change(arguments.path))
+        path = work.path_to_change(arguments.path)
+        return work.repository_made(path) or work.installation_changed(path)
 
     async def preview(self, work: Work, arguments: WriteArguments) -> list[Shown]:
         path = work.path_to_change(arguments.path)
@@ -99,7 +100,8 @@ class EditFile(Tool[EditArguments]):
         return [Location(path=str(work.path_to_change(arguments.path)))]
 
     def danger(self, work: Work, arguments: EditArguments) -> str | None:
-        return work.repository_made(work.path_to_change(arguments.path))
+        path = work.path_to_change(arguments.path)
+        return work.repository_made(path) or work.installation_changed(path)
 
     async def preview(self, work: Work, arguments: EditArguments) -> list[Shown]:
         path = work.path_to_change(arguments.path)
@@ -196,7 +198,8 @@ class MoveFile(Tool[MoveArguments]):
 
     def danger(self, work: Work, arguments: MoveArguments) -> str | None:
         source, destination = work.path_to_change(arguments.source), work.path_to_change(arguments.destination)
-        return work.repository_made(destination) or work.repository_made(source / "HEAD")
+        made = work.repository_made(destination) or work.repository_moved(source)
+        return made or work.installation_changed(destination) or work.installation_changed(source)
 
     async def preview(self, work: Work, arguments: MoveArguments) -> list[Shown]:
         source, destination = work.path_to_change(arguments.source), work.path_to_change(arguments.destination)

@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from accord.errors import UnusableRepository
+from accord.local.environment import program_environment
 from accord.local.git import GIT, git_environment, leads_out, working_tree
 from accord.local.roots import Roots
 
@@ -57,12 +58,12 @@ async def _of_git(cwd: str) -> list[str] | None:
 
 def _git(cwd: str) -> tuple[str, Path, dict[str, str]]:
     """The program, the working tree, and the environment in which it runs nothing else."""
-    path = Roots([os.path.realpath(cwd)]).search_path(os.environ.get("PATH", os.defpath))
-    program = shutil.which("git", path=path)
+    ours = program_environment(Roots([os.path.realpath(cwd)]), os.environ)
+    program = shutil.which("git", path=ours["PATH"])
     if program is None:
         raise FileNotFoundError("git")
     tree = working_tree(cwd)
-    return program, tree, git_environment(tree, {**os.environ, "PATH": path})
+    return program, tree, git_environment(tree, ours)
 
 
 async def _paths(process: asyncio.subprocess.Process) -> list[str] | None:
