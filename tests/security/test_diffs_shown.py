@@ -94,3 +94,68 @@ async def test_an_ordinary_patch_is_not_shown_twice(tmp_path, patch):
     seen = await seen_of(tmp_path, version=2, kind="edit", content=[diff])
     assert "diff --git" not in seen
     assert "contents not shown" not in seen
+
+
+MORE = f"hello\n{EVIL}\n"
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {"path": "/work/a.sh", "content": MORE},
+        {"path": "/work/a.sh", "file_text": MORE},
+        {"path": "/work/a.sh", "after": MORE},
+        {"path": "/work/a.sh", "new_string": MORE},
+        {"path": "/work/a.sh", "newText": f"{EVIL}\nhello\n"},
+        {"path": "/work/a.sh", "old_string": f"hello {EVIL}"},
+        {"path": "/work/a.sh", "before": f"old\n{EVIL}\n"},
+        {"file_path": "/work/a.sh", "edits": [{"new_text": f"x hello {EVIL}"}]},
+        {"files": {"/work/a.sh": {"content": MORE}}},
+        {"files": [{"path": "a.sh", "content": MORE}]},
+        {"changes": {"a.sh": {"content": MORE}}},
+        {"path": "/work/b.sh", "content": "hello\n", "note": EVIL},
+        {"description": EVIL},
+        {"command": "ls", "cmd": EVIL},
+        {"command": ["ls"], "args": [EVIL]},
+    ],
+)
+@pytest.mark.parametrize("old", [None, "old\n"])
+def test_input_that_is_more_than_the_diff_is_seen(raw, old):
+    """In the bar and in lines."""
+    change = FileChange(operation="modify" if old else "add", path="/work/a.sh", old_text=old, new_text="hello\n")
+    for shown in told_of(content=[Diff(changes=[change])], raw_input=raw):
+        assert EVIL in shown
+
+
+@pytest.mark.parametrize("name", ["new_string", "content", "after"])
+def test_input_that_says_the_opposite_of_the_diff_is_seen(name):
+    """The diff takes away what the input puts there."""
+    change = FileChange(operation="modify", path="/work/a.sh", old_text=EVIL, new_text="hello\n")
+    for shown in told_of(content=[Diff(changes=[change])], raw_input={"path": "a.sh", name: EVIL}):
+        assert f'"{name}": "{EVIL}"' in shown
+
+
+def test_input_for_another_file_than_the_diff_shows_it_for_is_seen():
+    changes = [
+        FileChange(operation="add", path="/work/a.txt", new_text=f"{EVIL}\n"),
+        FileChange(operation="add", path="/work/b.sh", new_text="hello\n"),
+    ]
+    raw = {"files": {"a.txt": {"content": "hello\n"}, "b.sh": {"content": f"{EVIL}\n"}}}
+    for shown in told_of(content=[Diff(changes=changes)], raw_input=raw):
+        assert '"b.sh"' in shown
+
+
+def test_input_that_a_text_beside_a_patch_repeats_is_seen_in_lines():
+    """There the patch is printed, and not the texts."""
+    change = FileChange(operation="modify", path="/work/a.sh", old_text="", new_text=MORE)
+    patch = Patch(format="git_patch", text="--- a/a.sh\n+++ b/a.sh\n@@ -0,0 +1 @@\n+hello\n")
+    for shown in told_of(content=[Diff(changes=[change], patch=patch)], raw_input={"path": "a.sh", "content": MORE}):
+        assert EVIL in shown
+
+
+def told_of(**what: Any) -> tuple[str, str]:
+    """What the permission bar and the lines at a terminal tell of a tool call."""
+    call = ToolCallPatch(id="c", title="Write it", kind="edit", **what)
+    asked = RequestPermission(session_id="s", options=YES_OR_NO, subject=ToolCallSubject(call=call))
+    parts = permission_parts(asked, "/work", ink(100))
+    return "\n".join(line.text for part in parts for line in part.lines(ink(100))), "\n".join(_details(asked, "/work"))

@@ -6,7 +6,15 @@ from typing import Any
 
 import pytest
 
-from accord.apps.console.given import command_of, is_patch_of, tells, untold_input, untold_names, value_text
+from accord.apps.console.given import (
+    ShownFile,
+    command_of,
+    is_patch_of,
+    tells,
+    untold_input,
+    untold_names,
+    value_text,
+)
 from accord.session.diffs import git_patch
 from accord.session.entities import Diff, FileChange, Patch
 from accord.session.requests import CommandSubject, RequestPermission, ToolCallSubject
@@ -14,7 +22,7 @@ from accord.session.updates import ToolCallPatch
 
 
 def untold(raw: Any, **beside: Any) -> Any:
-    return untold_input(raw, "/repo", **{"paths": (), "texts": (), "is_in_diffs": lambda text: False, **beside})
+    return untold_input(raw, "/repo", **{"paths": (), "texts": (), **beside})
 
 
 @pytest.mark.parametrize(
@@ -52,7 +60,8 @@ def test_what_is_told_nowhere_else_is_left(raw, left):
 
 def test_what_is_told_beside_it_is_not_left():
     raw = {"path": "a.py", "content": "text", "description": "why"}
-    assert untold(raw, paths={"/repo/a.py"}, texts=["why"], is_in_diffs="text".__eq__) is None
+    file = ShownFile("/repo/a.py", [], [], new_text="text")
+    assert untold(raw, paths={"/repo/a.py"}, texts=["why"], files=[file]) is None
 
 
 BOTH = Diff(
@@ -124,22 +133,58 @@ def test_a_patch_that_a_diff_came_with_is_told_by_it():
     ],
 )
 def test_input_that_only_repeats_what_the_diffs_show_is_not_left(raw, left):
-    beside = {"paths": {"/repo/a.py"}, "is_in_diffs": "T".__eq__, "is_patch": "P".__eq__}
+    file = ShownFile("/repo/a.py", ["T"], ["T"], "T", "T")
+    beside = {"paths": {"/repo/a.py"}, "files": [file], "is_patch": "P".__eq__}
     assert untold(raw, **beside) == left
 
 
+SHOWN = ShownFile("/repo/a.py", ["one\ntwo\nthree", "nine"], ["one\n2\nthree", "9"])
+WHOLE = ShownFile("/repo/a.py", ["two"], ["2"], "zero\ntwo\n", "zero\n2\n")
+EMPTIED = ShownFile("/repo/a.py", ["two"], [""], "two\n", "")
+
+
 @pytest.mark.parametrize(
-    ("olds", "news", "text", "is_told"),
+    ("file", "name", "text", "is_told"),
     [
-        (["a\nb"], ["a\nc"], "b\r\n", True),
-        (["a\nb"], ["a\nc"], "before\na\nc\nafter", True),
-        (["a"], ["b"], "c", False),
-        (["a"], [""], "c", False),
-        ([], [], "c", False),
+        (SHOWN, "new_text", "2", True),
+        (SHOWN, "new_string", "one\n2\n", True),
+        (SHOWN, "old_string", "two\nthree", True),
+        (SHOWN, "new_text", "one\n2\nthree\nfour", False),
+        (SHOWN, "new_text", "before\none\n2\nthree", False),
+        (SHOWN, "new_text", "2\r\n", False),
+        (SHOWN, "new_text", "two", False),  # which the diff takes away
+        (SHOWN, "old_text", "2", False),
+        (SHOWN, "new_text", "three\n9", False),
+        (SHOWN, "new_text", "", False),
+        (SHOWN, "content", "2", False),  # that would be all of the file
+        (SHOWN, "content", "", False),
+        (SHOWN, "content", "one\n2\nthree\n9\n", True),
+        (SHOWN, "before", "one\ntwo\nthree\nnine", True),
+        (WHOLE, "content", "zero\n2\n", True),
+        (WHOLE, "content", "zero\n2", True),
+        (WHOLE, "file_text", "zero\n2\nmore\n", False),
+        (WHOLE, "after", "zero\ntwo\n", False),
+        (WHOLE, "before", "zero\ntwo\n", True),
+        (WHOLE, "new_text", "zero", False),  # which is not shown
+        (EMPTIED, "content", "", True),
+        (EMPTIED, "new_string", "", True),
+        (EMPTIED, "new_string", "x", False),
     ],
 )
-def test_a_diff_tells_its_pieces_and_the_outcome(olds, news, text, is_told):
-    assert tells(olds, news, text) == is_told
+def test_a_diff_tells_the_whole_of_a_side_and_pieces_of_what_it_shows(file, name, text, is_told):
+    assert tells(file, name, text) == is_told
+
+
+def test_a_text_is_told_by_the_diff_of_its_own_file():
+    files = [ShownFile("/repo/a", [], ["x"], "", "x"), ShownFile("/repo/b", [], ["y"], "", "y")]
+    beside = {"paths": {"/repo/a", "/repo/b"}, "files": files}
+    swapped = {"files": {"/repo/a": {"content": "y"}, "b": {"content": "x"}}}
+    assert untold(swapped, **beside) == swapped
+    assert untold({"files": {"/repo/a": {"content": "x"}, "b": {"content": "y"}}}, **beside) is None
+    assert untold({"path": "b", "content": "x"}, **beside) == {"content": "x"}
+    assert untold({"path": "b", "edits": [{"new_text": "x"}]}, **beside) == {"edits": [{"new_text": "x"}]}
+    assert untold({"edits": [{"path": "a", "new_text": "x"}]}, **beside) is None
+    assert untold({"content": "x"}, **beside) is None
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
-"""What a tool is given and what it is called, before it is drawn or printed.
+"""A tool's input and names, before they are drawn or printed.
 
-Law: what is not told beside it is told by it, and nothing of that is cut.
+Law: what is not told beside it is told by it, and nothing of that is cut. A text is told by a diff only if it is the whole of a side
+of that very file, or all that is shown of it, or, where it stands for a piece, a piece of what is shown.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import msgspec
 
@@ -21,6 +22,7 @@ from accord.session.requests import CommandSubject, RequestPermission, ToolCallS
 from accord.session.updates import ToolCallPatch
 
 __all__ = [
+    "ShownFile",
     "command_lines",
     "command_of",
     "files_of",
@@ -33,6 +35,7 @@ __all__ = [
     "untold_input",
     "untold_names",
     "value_text",
+    "whole_texts",
 ]
 
 # What tools mostly call their arguments. Another name only means that something is said twice.
@@ -40,6 +43,9 @@ _PATCHES = ("diff", "patch", "unified_diff", "unifiedDiff")
 _SEVERAL = ("files", "changes", "edits", "diffs")
 """Where some have one entry for each file, or for each place in it."""
 _OF_FILES = ("read", "edit", "delete", "move")
+_OLD_TEXTS = ("before", "old_text", "oldText", "old_string", "oldString", "old_str")
+_WHOLE_TEXTS = ("before", "after", "content", "file_text")
+"""Those that are all of a file; the others are pieces of it."""
 _FENCED = re.compile(r"(`{3,})(?:sh|bash|shell|console)?\n(.*)\n\1", re.DOTALL)
 _SHORT = 100
 _LONGEST_GLANCED = 10_000
@@ -52,13 +58,23 @@ def command_of(raw_input: Any) -> str | None:
     return shlex.join(told) if isinstance(told, list) else told
 
 
+class ShownFile(NamedTuple):
+    """A file as a diff shows it: stretches of both sides, and their whole texts where those are known."""
+
+    path: str
+    olds: Sequence[str]
+    news: Sequence[str]
+    old_text: str | None = None
+    new_text: str | None = None
+
+
 def untold_input(
     raw_input: Any,
     cwd: str,
     *,
     paths: Collection[str],
     texts: Collection[str],
-    is_in_diffs: Callable[[str], bool],
+    files: Sequence[ShownFile] = (),
     is_patch: Callable[[str], bool] = lambda text: False,
 ) -> Any:
     """All of it but the command, and what the paths, texts and diffs beside it say in full; None if that is nothing.
@@ -69,20 +85,24 @@ def untold_input(
         return raw_input
     taken = _names_of_command(raw_input)
 
-    def is_told(name: str, value: str) -> bool:
+    def is_told(name: str, value: str, path: str | None) -> bool:
+        meant = [file for file in files if path is None or whole_path(file.path, cwd) == path]
         return (
             (name in DIRECTORIES and whole_path(value, cwd) == whole_path(cwd, cwd))
             or (name in PATHS and whole_path(value, cwd) in paths)
-            or (name in TEXTS and is_in_diffs(value))
+            or (name in TEXTS and any(tells(file, name, value) for file in meant))
             or (name in _PATCHES and is_patch(value))
             or (name == "description" and value in texts)
         )
 
-    def is_open(name: str) -> bool:
-        return name in _SEVERAL or whole_path(name, cwd) in paths
+    def path_in(name: str, value: Any) -> str | None:
+        """The file that a member, or what is in it, is about."""
+        if name in PATHS and isinstance(value, str):
+            return whole_path(value, cwd)
+        return whole_path(name, cwd) if isinstance(value, dict) and whole_path(name, cwd) in paths else None
 
     left = {name: value for name, value in members(raw_input).items() if name not in taken}
-    return _untold(left, is_told, is_open) or None
+    return _Untold(is_told, path_in).of(left, None) or None
 
 
 def _names_of_command(raw_input: Any) -> tuple[str, ...]:
@@ -95,26 +115,39 @@ def _names_of_command(raw_input: Any) -> tuple[str, ...]:
     return (name, "args") if has_words else (name,)
 
 
-def _untold(raw: Mapping[str, Any], is_told: Callable[[str, str], bool], is_open: Callable[[str], bool]) -> Any:
-    """The members that are not told, nor made of such alone where their name says no more than that there are several."""
-    left: dict[str, Any] = {}
-    for name, value in raw.items():
+class _Untold:
+    """What is left of an input when all is taken away that is told."""
+
+    def __init__(
+        self, is_told: Callable[[str, str, str | None], bool], path_in: Callable[[str, Any], str | None]
+    ) -> None:
+        self._is_told = is_told
+        self._path_in = path_in
+
+    def of(self, raw: Mapping[str, Any], path: str | None) -> dict[str, Any]:
+        """The members that are not told, nor made of such alone where their name says no more than that there are several."""
+        named = [self._path_in(name, value) for name, value in raw.items() if isinstance(value, str)]
+        path = next(filter(None, named), path)
+        left = {name: self._rest(name, value, path) for name, value in raw.items()}
+        return {name: rest for name, rest in left.items() if rest is not _NOTHING}
+
+    def _rest(self, name: str, value: Any, path: str | None) -> Any:
         if isinstance(value, str):
-            rest: Any = None if is_told(name, value) else value
-        elif isinstance(value, dict) and value and is_open(name):
-            rest = _untold(members(value), is_told, is_open) or None
-        elif isinstance(value, list) and value and is_open(name):
-            entries = [
-                _untold(members(entry), is_told, is_open) if isinstance(entry, dict) else entry
-                for entry in cast("list[Any]", value)
-            ]
-            rest = [entry for entry in entries if entry != {}] or None
-        else:
-            left[name] = value
-            continue
-        if rest is not None:
-            left[name] = rest
-    return left
+            return _NOTHING if self._is_told(name, value, path) else value
+        of_file = self._path_in(name, value)
+        if not value or (name not in _SEVERAL and of_file is None):
+            return value
+        if isinstance(value, dict):
+            return self.of(members(value), of_file or path) or _NOTHING
+        if not isinstance(value, list):
+            return value
+        entries = [
+            self.of(members(entry), path) if isinstance(entry, dict) else entry for entry in cast("list[Any]", value)
+        ]
+        return [entry for entry in entries if entry != {}] or _NOTHING
+
+
+_NOTHING = object()
 
 
 def is_patch_of(items: Iterable[ToolCallItem], cwd: str, text: str) -> bool:
@@ -142,11 +175,16 @@ def is_patch_of(items: Iterable[ToolCallItem], cwd: str, text: str) -> bool:
     return all(change is not None and change.new_text == after[name] for name, change in outcomes.items())
 
 
-def tells(olds: Sequence[str], news: Sequence[str], text: str) -> bool:
-    """Whether a diff with these stretches of both sides shows the text, or the changes of which it is the outcome."""
-    text = text.replace("\r\n", "\n")
-    is_piece = any(text.rstrip("\n") in side for side in [*olds, *news])
-    return is_piece or (bool(news) and all(new and new in text for new in news))
+def tells(file: ShownFile, name: str, text: str) -> bool:
+    """Whether the diff of a file shows the text that an input has by this name: the side that it is about, not the other one.
+
+    Whether the last line has an end is no matter.
+    """
+    whole, shown = (file.old_text, file.olds) if name in _OLD_TEXTS else (file.new_text, file.news)
+    text = text.removesuffix("\n")
+    if text in (each.removesuffix("\n") for each in (whole, "\n".join(shown) or None) if each is not None):
+        return True
+    return text != "" and name not in _WHOLE_TEXTS and any(text in each for each in shown)
 
 
 def command_lines(raw_input: Any) -> list[str]:
@@ -215,6 +253,13 @@ def kind_line(kind: str) -> str:
 def kind_of_file(change: FileChange) -> str:
     """What the agent says of it beside its text: that it is a link, or of which type."""
     return " ".join(each for each in (change.file_type, change.mime_type) if each not in (None, "text"))
+
+
+def whole_texts(change: FileChange) -> tuple[str | None, str | None]:
+    """Both sides of a change, empty where there is no file; None if it does not tell them."""
+    if change.old_text is None and change.new_text is None:
+        return None, None
+    return change.old_text or "", change.new_text or ""
 
 
 def value_text(value: Any) -> str:

@@ -11,15 +11,16 @@ from typing import Literal, TypeAlias, get_args
 
 from accord.apps.console.always import Keeper, has_always, reach_of_always
 from accord.apps.console.given import (
+    ShownFile,
     command_of,
     is_only_command,
     is_patch_of,
     kind_line,
     kind_of_file,
-    tells,
     untold_input,
     untold_names,
     value_text,
+    whole_texts,
 )
 from accord.apps.console.known_agents import KnownAgent
 from accord.apps.console.person import Person
@@ -201,7 +202,7 @@ def _of_call(call: ToolCallPatch, title: str | None, cwd: str) -> list[str]:
         cwd,
         paths=in_diffs | {place.path for place in places},
         texts=[*texts, title or "", call.title or ""],
-        is_in_diffs=partial(_any_tells, diffs),
+        files=_shown_files(diffs),
         is_patch=partial(is_patch_of, diffs, cwd),
     )
     command = command_of(call.raw_input)
@@ -243,10 +244,15 @@ def _of_change(change: FileChange) -> list[str]:
     return [line, *([] if change.raw is None else _value(change.operation, change.raw))]
 
 
-def _any_tells(diffs: Iterable[Diff], text: str) -> bool:
-    """Whether one of the patches shows the text, or the changes of which it is the outcome."""
-    files = [file for diff in diffs for file in read_git_patch(patch_of(diff))]
-    return any(tells([file.old_text or ""], [file.new_text or ""], text) for file in files)
+def _shown_files(diffs: Iterable[Diff]) -> list[ShownFile]:
+    """What the diffs show as they are printed."""
+    shown: list[ShownFile] = []
+    for diff in diffs:
+        files = read_git_patch(patch_of(diff))
+        shown += [ShownFile(file.path, [file.old_text or ""], [file.new_text or ""]) for file in files]
+        if diff.patch is None:  # else that is printed, not the texts
+            shown += [ShownFile(change.path, [], [], *whole_texts(change)) for change in diff.changes]
+    return shown
 
 
 def _value(name: str, value: object) -> list[str]:

@@ -18,7 +18,7 @@ from accord.apps.console.screen.blocks.messages import shown
 from accord.apps.console.screen.drawing.diffs import FileDiff, file_diffs
 from accord.apps.console.screen.drawing.drawn_diffs import diff_parts, draw_diff, figures, file_heading
 from accord.apps.console.screen.drawing.ink import Ink, Palette
-from accord.apps.console.screen.drawing.inputs import any_tells, command_parts, open_value
+from accord.apps.console.screen.drawing.inputs import command_parts, open_value, shown_files
 from accord.apps.console.screen.drawing.parts import Draw, Frame, Part, first_lines, unframed
 from accord.apps.console.screen.drawing.streaming import StreamedMarkdown
 from accord.apps.console.screen.drawing.terminals import draw_terminal, exit_text, terminal_parts
@@ -212,7 +212,7 @@ class ToolCallBlock(Block):
             self._cwd,
             paths=[*in_diffs, *(place.path for place in call.locations)],
             texts=[call.title or "", *(shown(item.content) for item in call.content if isinstance(item, ContentItem))],
-            is_in_diffs=partial(any_tells, self.diffs),
+            files=shown_files(self.diffs),
             is_patch=partial(is_patch_of, call.content, self._cwd),
         )
         parts = [] if command is None or is_told else command_parts(command, _inside)

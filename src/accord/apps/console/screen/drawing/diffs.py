@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from accord.apps.console.given import kind_of_file
+from accord.apps.console.given import kind_of_file, whole_texts
 from accord.apps.console.screen.drawing.pairing import partners
 from accord.session.diffs import read_git_patch
 from accord.session.entities import Diff, FileChange, ToolCallItem
@@ -79,6 +79,9 @@ class FileDiff(msgspec.Struct):
     old_path: str | None = None
     kind: str = ""
     """Of the file, if it is not just text."""
+    old_text: str | None = None
+    """Whole, as is the new one, empty where there is no file; None where that is not known."""
+    new_text: str | None = None
 
     @property
     def added(self) -> int:
@@ -117,12 +120,15 @@ def _are_files_told(diff: Diff, patch: str) -> bool:
 def _files(diff: Diff) -> Iterator[FileDiff]:
     sections = {} if diff.patch is None else _sections(diff.patch.text)
     for change in diff.changes:
+        old_text, new_text = whole_texts(change)
         yield FileDiff(
             path=change.path,
             operation=change.operation,
             hunks=_hunks(change, _section_of(change.path, sections)),
             old_path=change.old_path,
             kind=kind_of_file(change),
+            old_text=old_text,
+            new_text=new_text,
         )
 
 

@@ -9,19 +9,19 @@ from typing import Any
 from rich.text import Text
 from textual.strip import Strip
 
-from accord.apps.console.given import tells, value_text
+from accord.apps.console.given import ShownFile, value_text
 from accord.apps.console.sanitising import exact, exact_line
 from accord.apps.console.screen.drawing.diffs import FileDiff, Sign
 from accord.apps.console.screen.drawing.growing import GrowingLines
 from accord.apps.console.screen.drawing.ink import Ink
 from accord.apps.console.screen.drawing.parts import Frame, Part, unframed
 
-__all__ = ["any_tells", "command_parts", "named_parts", "open_value", "text_parts"]
+__all__ = ["command_parts", "named_parts", "open_value", "shown_files", "text_parts"]
 
 
-def any_tells(diffs: Sequence[FileDiff], text: str) -> bool:
-    """Whether one of the diffs shows the text, or the changes of which it is the outcome."""
-    return any(tells(_sides(diff, "-"), _sides(diff, "+"), text) for diff in diffs)
+def shown_files(diffs: Sequence[FileDiff]) -> list[ShownFile]:
+    """What the diffs show as they are drawn."""
+    return [ShownFile(diff.path, _sides(diff, "-"), _sides(diff, "+"), diff.old_text, diff.new_text) for diff in diffs]
 
 
 def open_value(name: str, value: Any, frame: Frame = unframed) -> list[Part]:

@@ -15,7 +15,7 @@ from accord.apps.console.screen.blocks.tool_calls import ICONS
 from accord.apps.console.screen.drawing.diffs import FileDiff, file_diffs, untold_patch
 from accord.apps.console.screen.drawing.drawn_diffs import LONGEST_LINE, diff_parts, file_heading
 from accord.apps.console.screen.drawing.ink import Ink
-from accord.apps.console.screen.drawing.inputs import any_tells, command_parts, named_parts, open_value, text_parts
+from accord.apps.console.screen.drawing.inputs import command_parts, named_parts, open_value, shown_files, text_parts
 from accord.apps.console.screen.drawing.parts import Part
 from accord.session.content import readable
 from accord.session.entities import ContentItem, Diff, TerminalItem, ToolCallItem
@@ -90,7 +90,7 @@ def _tool_call(call: ToolCallPatch, title: str | None, cwd: str) -> Iterator[Par
         cwd,
         paths=in_diffs | {place.path for place in places},
         texts=[*texts, title or "", call.title or ""],
-        is_in_diffs=partial(any_tells, diffs),
+        files=shown_files(diffs),
         is_patch=partial(is_patch_of, content, cwd),
     )
     for item in content:
