@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from importlib import import_module
-from typing import NoReturn
+from typing import Any, NoReturn, TextIO
 
 from accord.cli.commands import COMMANDS, TALK
 
 __all__ = ["main", "program"]
+
+_OBEYED = re.compile(r"(\x1b\[(?:(?:[0124]|[39][0-7]);?)*m)|[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def program() -> NoReturn:
@@ -68,6 +71,26 @@ def _prepare(name: str) -> None:
         setattr(sys, name, stream)
     if hasattr(stream, "reconfigure"):
         stream.reconfigure(errors="replace")
+    if stream.isatty():
+        setattr(sys, name, _TerminalStream(stream))
+
+
+class _TerminalStream:
+    """A stream that leads to a terminal. Law: whatever a command writes there, the terminal obeys nothing of it but colours."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        self._stream.write(_OBEYED.sub(lambda found: found[1] or f"\\x{ord(found[0]):02x}", text))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 def _run(words: list[str]) -> int:

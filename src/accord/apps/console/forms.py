@@ -109,8 +109,11 @@ def _value(typed: str, field: dict[str, Any]) -> Any:
             number = int(typed) if field["type"] == "integer" else float(typed)
         except ValueError:
             raise ValueError("that is no number") from None
-        if number < field.get("minimum", number) or number > field.get("maximum", number):
-            raise ValueError(f"from {field.get('minimum', 'any')} to {field.get('maximum', 'any')}")
+        low, high = (
+            each if isinstance(each := field.get(bound), int | float) else None for bound in ("minimum", "maximum")
+        )
+        if (low is not None and number < low) or (high is not None and number > high):
+            raise ValueError(f"from {'any' if low is None else low} to {'any' if high is None else high}")
         return number
     return typed
 

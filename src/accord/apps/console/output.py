@@ -11,6 +11,7 @@ import os
 import sys
 from typing import TextIO
 
+from accord.apps.console.sanitising import only_colours
 from accord.transports.descriptors import shared_writer
 
 __all__ = ["Output", "Outputs"]
@@ -41,10 +42,10 @@ class Output:
         return (size.columns, size.lines) if size.columns > 1 and size.lines > 1 else None
 
     def write(self, text: str) -> None:
-        """Never waits; `room` does."""
+        """Never waits; `room` does. Of what a terminal obeys, only colours get through."""
         if text:
             self.at_line_start = text.endswith("\n")
-            self._writer.write(text.encode(self._encoding, "replace"))
+            self._writer.write(only_colours(text).encode(self._encoding, "replace"))
 
     def write_bytes(self, line: bytes) -> None:
         """As `write`, for what is encoded already."""

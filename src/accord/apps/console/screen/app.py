@@ -13,16 +13,17 @@ from rich.text import Text
 from textual import events, on
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.filter import LineFilter
 from textual.screen import Screen
 
-from accord.apps.console.sanitising import one_line
+from accord.apps.console.sanitising import one_line, without_controls
 from accord.apps.console.screen.agent_side import AgentSide
 from accord.apps.console.screen.blocks.block import Block
 from accord.apps.console.screen.blocks.messages import Thought
 from accord.apps.console.screen.blocks.tool_calls import ToolCallBlock
 from accord.apps.console.screen.drafts import Drafts
 from accord.apps.console.screen.drawing.code import warm_up
-from accord.apps.console.screen.drawing.ink import Palette, palette_of
+from accord.apps.console.screen.drawing.ink import ControlFilter, Palette, palette_of
 from accord.apps.console.screen.editing import Editing
 from accord.apps.console.screen.ending import Ending
 from accord.apps.console.screen.failing import own_fault
@@ -71,6 +72,7 @@ class Console(App[int]):
     def __init__(self, opening: Opening) -> None:
         # Textual would make a grey of each colour, and black of the terminal's own, which is then black on black.
         super().__init__(ansi_color=True if "NO_COLOR" in os.environ else None)
+        self._control_filter = ControlFilter()
         self.opening = opening
         self.agent = AgentSide(
             opening.target,
@@ -205,10 +207,13 @@ class Console(App[int]):
         for what in ("plan", "queue"):
             self.talk_changed(self.talk, what, None)
 
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        return [*super().get_line_filters(), self._control_filter]
+
     def set_window_title(self, title: str) -> None:
         """The title of the terminal itself."""
         if self._driver is not None and not self.is_headless and not self.handing_over.is_away:
-            self._driver.write(f"\x1b]2;{title}\x07")
+            self._driver.write(f"\x1b]2;{without_controls(title)}\x07")
 
     def bell(self) -> None:
         if not self.handing_over.is_away:

@@ -30,6 +30,7 @@ OWN_COMMANDS = {
 """What the screen does itself. Where a command of the agent's has the same name, `/accord:NAME` is the screen's."""
 
 _OURS = "accord:"
+_LONGEST_NAME = 60
 
 _FILE = re.compile(r'(?:(?<=\s)|^)@(?:"([^"]*)|([^\s"]*))$')
 _COMMAND = re.compile(r"^/([\w.:-]*)$")
@@ -71,6 +72,8 @@ def _commands(typed: str, commands: Sequence[Command]) -> list[Completion]:
     known = {
         command.name: f"{one_line(command.description)}{f'  <{one_line(command.hint)}>' if command.hint else ''}"
         for command in commands
+        if one_line(command.name, _LONGEST_NAME)
+        == command.name  # what takes the place of what was typed was seen whole
     }
     own = {
         f"{_OURS}{name}" if name in known else name: f"{meaning}  (accord)" for name, meaning in OWN_COMMANDS.items()
@@ -82,4 +85,4 @@ def _commands(typed: str, commands: Sequence[Command]) -> list[Completion]:
         (name, score) for name in everything if (score := match_score(wanted, name) if wanted else 0) is not None
     ]
     fitting.sort(key=lambda each: -each[1])
-    return [Completion(f"/{one_line(name, 60)}", everything[name], f"/{name} ", len(typed) + 1) for name, _ in fitting]
+    return [Completion(f"/{name}", everything[name], f"/{name} ", len(typed) + 1) for name, _ in fitting]

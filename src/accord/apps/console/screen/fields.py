@@ -24,6 +24,11 @@ class Field(msgspec.Struct, frozen=True, kw_only=True):
     choices: list[tuple[str, str]] = []
     schema: Mapping[str, Any] = {}
 
+    @property
+    def entered(self) -> str:
+        """What stands in a field for text or a number before anybody writes there. Nobody could see it in a secret one."""
+        return "" if self.default is None or self.is_secret else str(self.default)
+
 
 def fields_of(schema: Mapping[str, Any]) -> list[Field]:
     """In the schema's order; what is no object in `properties` is left out."""

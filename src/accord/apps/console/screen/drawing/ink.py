@@ -12,12 +12,14 @@ from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
 from textual.color import Color
+from textual.filter import LineFilter
 from textual.strip import Strip
 
+from accord.apps.console.sanitising import without_controls
 from accord.apps.console.screen.drawing.contrast import readable_on
 from accord.local.letters import most_cells
 
-__all__ = ["Ink", "Palette", "beside", "folded", "palette_of"]
+__all__ = ["ControlFilter", "Ink", "Palette", "beside", "folded", "palette_of"]
 
 
 class Palette(msgspec.Struct, frozen=True, eq=False, kw_only=True):
@@ -135,6 +137,27 @@ def _of_sixteen(named: Mapping[str, Color], dark: bool) -> Palette:
 _CONSOLE = Console(
     file=io.StringIO(), width=80, force_terminal=True, color_system="truecolor", legacy_windows=False, _environ={}
 )
+
+
+class ControlFilter(LineFilter):
+    """The last step of each line before it is written to the terminal, whatever widget has drawn it.
+
+    Law: what is written there by a widget holds no control character, not even in the address of a link.
+    """
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        return [segment if _is_plain(segment) else _made_plain(segment) for segment in segments]
+
+
+def _is_plain(segment: Segment) -> bool:
+    return segment.text.isprintable() and not (segment.style is not None and segment.style.link)
+
+
+def _made_plain(segment: Segment) -> Segment:
+    style = segment.style
+    if style is not None and style.link and without_controls(style.link) != style.link:
+        style = style.update_link(None)
+    return Segment(without_controls(segment.text), style, segment.control)
 
 
 class Ink:

@@ -1,13 +1,16 @@
 """A form or a link that an agent shows to the user, in the place of the permission bar.
 
-Law: nothing is sent or opened before the end of what is asked could be seen: of a form, its last field.
+Law: nothing is sent or opened before the end of what is asked could be seen: of a form, its last field, and all that the agent has
+put into the fields.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, cast
 
+from rich.highlighter import Highlighter
 from rich.style import Style
 from rich.text import Text
 from textual import events, on
@@ -17,7 +20,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Button, Checkbox, Input, Select, SelectionList, Static
 
-from accord.apps.console.sanitising import exact, exact_line, one_line
+from accord.apps.console.sanitising import exact, exact_line, in_place, one_line
 from accord.apps.console.screen.asking import Question
 from accord.apps.console.screen.drawing.ink import Ink, Palette
 from accord.apps.console.screen.fields import Field, fields_of, read_field
@@ -31,8 +34,8 @@ from accord.session.requests import Elicit, ElicitationAnswer
 __all__ = ["FormBar", "LinkBar"]
 
 _LONG_MESSAGE = 60
-_LONG_CHOICE = 40
-"""In letters; the name of a longer choice is also told whole above its field."""
+_BESIDE = 8
+"""So many cells of a field's line its box and its frame may take; what does not fit beside them is told whole above it."""
 
 
 class _Bar(QuestionBar):
@@ -162,28 +165,36 @@ class FormBar(_Bar):
         with VerticalScroll(can_focus=False, classes="fields"):
             yield from self.message()
             for place, field in enumerate(self._fields):
-                label = self._label(field)
-                if field.kind != "boolean" or most_cells(label.plain) > _LONG_MESSAGE:  # beside a box it would be cut
-                    yield FoldedText(label, self.palette, id=f"label-{place}")
-                yield _widget(field, place, label)
+                yield FoldedText(partial(self._label, field), self.palette, id=f"label-{place}")
+                yield _widget(field, place)
         yield Static("", classes="problem empty", markup=False)
         with Horizontal(classes="buttons"):
             yield Button("Send", id="accept", variant="primary", compact=True)
             yield Button("Decline", id="decline", compact=True)
             yield Static(self.texts()[".keys"], classes="keys", markup=False)
 
-    def _label(self, field: Field) -> Text:
+    def _label(self, field: Field, width: int) -> Text:
+        """What stands above a field: also all that it holds and has no room for, or that could not be seen in it."""
+        room = width - _BESIDE
+        if field.kind == "boolean" and most_cells(_box_label(field)) <= room:
+            return Text("")
         label = Text.assemble(exact_line(field.title), ("*" if field.is_required else "", self.palette.bad))
         if field.description:
             label.append(f"  {exact_line(field.description)}", self.palette.muted)
         for _, name in field.choices:
-            if len(exact_line(name)) > _LONG_CHOICE:
+            if not _fits(name, one_line(name), room):
                 label.append(f"\n· {exact_line(name)}", self.palette.muted)
+        if not field.choices and not _fits(field.entered, field.entered, room):
+            label.append(f"\nby default: {exact_line(field.entered)}", self.palette.muted)
         return label
 
+    def put_palette(self, palette: Palette) -> None:
+        super().put_palette(palette)
+        for label in self.query(FoldedText):
+            label.put_palette(palette)
+
     def texts(self) -> dict[str, Text]:
-        labels = {f"#label-{place}": self._label(field) for place, field in enumerate(self._fields)}
-        return {**super().texts(), **labels, ".problem": Text(self._problem, self.palette.bad)}
+        return {**super().texts(), ".problem": Text(self._problem, self.palette.bad)}
 
     @on(Button.Pressed, "#accept")
     @on(Input.Submitted)
@@ -195,7 +206,7 @@ class FormBar(_Bar):
             try:
                 value = read_field(field, _value(self.query_one(f"#field-{place}")))
             except ValueError as error:
-                self._problem = f"{one_line(field.title)}: {error}"
+                self._problem = f"{one_line(field.title)}: {exact_line(str(error))}"
                 problem = self.query_one(".problem", Static)
                 problem.update(Text(self._problem, self.palette.bad))
                 problem.remove_class("empty")
@@ -248,13 +259,34 @@ class LinkBar(_Bar):
         self.question.answer(ElicitationAnswer(action="accept"))
 
 
-def _widget(field: Field, place: int, label: Text) -> Input | Select[str] | Checkbox | SelectionList[str]:
+class _Signs(Highlighter):
+    """Shows what is in a field with a sign for each character that a terminal would obey, or not show."""
+
+    def highlight(self, text: Text) -> None:
+        """Nothing of it in particular."""
+
+    def __call__(self, text: str | Text) -> Text:
+        plain = text if isinstance(text, str) else text.plain
+        return Text(in_place(plain).replace("\n", "\u240a"), no_wrap=True, overflow="ignore", end="")
+
+
+def _fits(text: str, shown: str, room: int) -> bool:
+    """Whether all of a text is seen where it is shown so, in so many cells."""
+    return exact_line(text) == shown and most_cells(shown) <= room
+
+
+def _box_label(field: Field) -> str:
+    about = f"  {exact_line(field.description)}" if field.description else ""
+    return f"{exact_line(field.title)}{'*' if field.is_required else ''}{about}"
+
+
+def _widget(field: Field, place: int) -> Input | Select[str] | Checkbox | SelectionList[str]:
     id = f"field-{place}"
     match field.kind:
         case "boolean":
-            return TickBox(Content(label.plain), bool(field.default), id=id, compact=True)
+            return TickBox(Content(_box_label(field)), bool(field.default), id=id, compact=True)
         case "choice":
-            chosen = field.default if field.default in dict(field.choices) else Select.NULL
+            chosen = str(field.default) if str(field.default) in dict(field.choices) else Select.NULL
             prompt = [(Text(one_line(name)), value) for value, name in field.choices]
             return Select[str](cast("Any", prompt), value=cast("Any", chosen), id=id, compact=True)
         case "choices":
@@ -263,8 +295,7 @@ def _widget(field: Field, place: int, label: Text) -> Input | Select[str] | Chec
             entries = [(Content(one_line(name)), value, value in chosen) for value, name in field.choices]
             return TickList(*entries, id=id, compact=True)
         case _:
-            default = "" if field.default is None else str(field.default)
-            return Input(default, id=id, compact=True, password=field.is_secret)
+            return Input(field.entered, id=id, compact=True, password=field.is_secret, highlighter=_Signs())
 
 
 def _value(widget: Any) -> Any:

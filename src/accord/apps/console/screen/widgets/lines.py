@@ -22,6 +22,8 @@ from accord.apps.console.screen.widgets.blocks_view import BlocksView
 __all__ = ["FoldedText", "LinesView", "has_its_height", "rows_on_screen"]
 
 Compose: TypeAlias = Callable[[Ink], Iterable[Part]]
+ByWidth: TypeAlias = Callable[[int], Text]
+"""What a text is for a width; an empty one takes no line."""
 
 
 class _Sheet(Block):
@@ -77,17 +79,24 @@ class LinesView(BlocksView):
 
 
 class FoldedText(Static):
-    """A text of which every line is in view in any terminal, whatever it takes for wide."""
+    """A text of which every line is in view in any terminal, whatever it takes for wide. It may depend on the room that it has."""
 
-    def __init__(self, text: Text, palette: Palette, *, id: str | None = None, classes: str | None = None) -> None:
+    def __init__(
+        self, text: Text | ByWidth, palette: Palette, *, id: str | None = None, classes: str | None = None
+    ) -> None:
         super().__init__("", markup=False, id=id, classes=classes)
         self._text = text
         self._ink_palette = palette
 
-    def update(self, content: VisualType = "", *, layout: bool = True) -> None:
+    def update(self, content: VisualType | ByWidth = "", *, layout: bool = True) -> None:
         """Another text."""
-        self._text = content if isinstance(content, Text) else Text(str(content))
+        self._text = content if isinstance(content, Text) or callable(content) else Text(str(content))
         self.refresh(layout=layout)
+
+    def put_palette(self, palette: Palette) -> None:
+        """In other colours."""
+        self._ink_palette = palette
+        self.refresh()
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         return len(self._lines(width))
@@ -97,7 +106,10 @@ class FoldedText(Static):
 
     def _lines(self, width: int) -> list[Text]:
         ink = Ink(self._ink_palette, width)
-        return [part for line in self._text.split("\n", allow_blank=True) for part in ink.exact_lines(line)]
+        text = self._text if isinstance(self._text, Text) else self._text(width)
+        if not text.plain and text is not self._text:
+            return []
+        return [part for line in text.split("\n", allow_blank=True) for part in ink.exact_lines(line)]
 
 
 def has_its_height(widget: Widget) -> bool:

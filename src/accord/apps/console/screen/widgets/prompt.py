@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from typing import ClassVar, Protocol
 
+from rich.text import Text
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widgets import TextArea
 
+from accord.apps.console.sanitising import in_place
 from accord.apps.console.screen.mentions import pasted_file, quoted
 from accord.apps.console.screen.pictures import token_at_end
 
@@ -54,6 +56,10 @@ class PromptEditor(TextArea):
         self.placeholder = "Ask for a change, or / for commands"
         self.writing: Writing | None = None
         self.typed_at = 0.0
+
+    def get_line(self, line_index: int) -> Text:
+        """As it is shown: a name that an agent or a repository has chosen may be in it."""
+        return Text(in_place(self.document.get_line(line_index), tab="\t"), end="", no_wrap=True)
 
     @property
     def before_cursor(self) -> str:
