@@ -120,6 +120,51 @@ class WritesUnasked(ScriptedAgent):
         self.finish(asked)
 
 
+class Forgets(WritesUnasked):
+    """A login puts the sessions that are open back into the defaults. It has an option more."""
+
+    def __init__(self, version: Any, cwd: Path, *, tells: bool) -> None:
+        way = {"type": "agent", "methodId": "a"} if version == 2 else {"id": "a"}
+        super().__init__(version, cwd, authMethods=[{**way, "name": "By itself"}])
+        self.efforts: dict[str, str] = {}
+        self.forgotten = 0
+        self._tells = tells
+        self.on("auth/login" if version == 2 else "authenticate", self._forget)
+
+    def in_force(self, session_id: str) -> tuple[str, str, str]:
+        return self.modes[session_id], self.models[session_id], self.efforts[session_id]
+
+    def tell(self, session_id: str) -> None:
+        self.update(
+            "config_option_update", session_id=session_id, configOptions=self._told(session_id)["configOptions"]
+        )
+        if self.version == 1:
+            self.update("current_mode_update", session_id=session_id, currentModeId=self.modes[session_id])
+
+    def _forget(self, asked: Any) -> dict[str, Any]:
+        self.forgotten += 1
+        for session_id in self.modes:
+            self._open(session_id)
+            if self._tells:
+                self.tell(session_id)
+        return {}
+
+    def _open(self, session_id: str) -> dict[str, Any]:
+        self.efforts[session_id] = "low"
+        return super()._open(session_id)
+
+    def _told(self, session_id: str) -> dict[str, Any]:
+        told = super()._told(session_id)
+        effort = self._select("thought_level", "Effort", self.efforts[session_id], "low", "high")
+        return {**told, "configOptions": [*told["configOptions"], effort]}
+
+    def _option(self, asked: Any) -> Any:
+        if asked.params["configId"] != "thought_level":
+            return super()._option(asked)
+        self.efforts[asked.params["sessionId"]] = asked.params["value"]
+        return {"configOptions": self._told(asked.params["sessionId"])["configOptions"]}
+
+
 @pytest.fixture
 def work(tmp_path: Path) -> Path:
     directory = tmp_path / "work"
@@ -200,18 +245,16 @@ class TestTheScreen:
             await prompted(stage, agent, 1)
         assert (agent.prompted, agent.written) == ([(READ_ONLY, "small")], [])
 
+    @pytest.mark.parametrize("tells", [True, False], ids=["told", "silently"])
     @pytest.mark.parametrize("by", ["/login", "new tab"])
-    async def test_restores_the_mode_that_a_login_has_changed_in_a_session_that_stays_open(self, work, by):
-        agent = WritesUnasked(1, work, authMethods=[{"id": "a", "name": "By itself"}])
-
-        @agent.on("authenticate")
-        def forget(asked: Any) -> dict[str, Any]:
-            agent.modes["s1"] = AUTO
-            agent.update("current_mode_update", session_id="s1", currentModeId=AUTO)
-            return {}
-
-        async with opened(agent, work, version=1, mode=READ_ONLY) as stage:
+    async def test_restores_all_that_a_login_has_changed_in_a_session_that_stays_open(self, work, version, by, tells):
+        """Not only in the session for which the user has logged in, and also if the agent does not tell what it has changed."""
+        agent = Forgets(version, work, tells=tells)
+        async with opened(agent, work, version=version, mode=READ_ONLY, model="large") as stage:
             first = stage.talk
+            agent.efforts["s1"] = "high"
+            agent.tell("s1")
+            await stage.until(lambda: first.session.options[-1].value == "high")
             if by == "/login":
                 await stage.send("/login")
             else:
@@ -219,11 +262,11 @@ class TestTheScreen:
                 stage.app.action_new_session()
             await stage.shows("The agent wants you to log in")
             await stage.press("enter")
-            await stage.until(lambda: agent.calls("authenticate") and stage.talk.is_open)
+            await stage.until(lambda: agent.in_force("s1") == (READ_ONLY, "large", "high"))
+            await stage.until(lambda: stage.talk.is_open)
             stage.app.tabs.show(first)
-            await stage.until(lambda: len(agent.calls("session/set_mode")) == (2 if by == "/login" else 3))
             await prompted(stage, agent, 1)
-        assert (agent.prompted, agent.written) == ([(READ_ONLY, "small")], [])
+        assert (agent.forgotten, agent.prompted, agent.written) == (1, [(READ_ONLY, "large")], [])
 
     async def test_opens_a_session_that_wanted_a_login_in_the_mode_asked_for(self, work):
         agent = WritesUnasked(1, work, authMethods=WAYS)
@@ -309,12 +352,19 @@ async def _logged_in(command: object) -> int:
 
 class TestWithoutAScreen:
     async def test_a_login_in_the_middle_of_a_run_does_not_lose_the_mode(self, typed, work, version):  # noqa: F811
+        """Nor does an agent that forgets it then, and does not say so."""
         methods = (
             [{"id": "a", "name": "By itself"}] if version != 2 else [{"type": "agent", "methodId": "a", "name": "A"}]
         )
         agent = WritesUnasked(version, work, authMethods=methods)
-        agent.on("authenticate" if version != 2 else "auth/login", {})
         agent.on("session/prompt", AuthRequired(), agent._prompt)
+
+        @agent.on("authenticate" if version != 2 else "auth/login")
+        def forget(asked: Any) -> dict[str, Any]:
+            assert agent.modes["s1"] == READ_ONLY
+            agent.modes["s1"] = AUTO
+            return {}
+
         words = ["--mode", READ_ONLY, "--login", "a", "--cwd", work]
         async with program(agent) as command:
             finished = await typed("run", *words, "Do it", "--", *command.args)

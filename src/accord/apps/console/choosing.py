@@ -19,23 +19,24 @@ _TRIES = 2
 """Something that the agent had told before it heard of the first may look as if it had not heeded it."""
 
 
-async def choose_model(session: Session, wanted: str) -> Option:
+async def choose_model(session: Session, wanted: str, *, anew: bool = False) -> Option:
     """Put a model in force; the option that it is a value of. UsageWrong names those that there are."""
     option = next((each for each in session.options if "model" in (each.category, each.id)), None)
     if option is None:
         raise UsageWrong("the agent offers no choice of models", "Leave --model out, or give its own flag after `--`")
     value = _meant("model", wanted, {choice.value: choice.name for choice in option.choices})
-    return await choose_option(session, option.id, value)
+    return await choose_option(session, option.id, value, anew=anew)
 
 
-async def choose_option(session: Session, option_id: str, wanted: str | bool) -> Option:
-    """Give an option a value, unless it has it; ConsoleFailed if the agent does not do that."""
+async def choose_option(session: Session, option_id: str, wanted: str | bool, *, anew: bool = False) -> Option:
+    """Give an option a value, unless it has it, or `anew` in any case; ConsoleFailed if the agent does not do that."""
     for _ in range(_TRIES):
         option = next((each for each in session.options if each.id == option_id), None)
         if option is None:
             raise ConsoleFailed(f"the agent has no option {one_line(option_id, 80)!r} here")
-        if option.value == wanted:
+        if option.value == wanted and not anew:
             return option
+        anew = False
         with _naming(f"{one_line(str(wanted), 80)!r} for the option {one_line(option_id, 80)!r}"):
             await session.set_option(option_id, wanted)
     option = next((each for each in session.options if each.id == option_id), None)
@@ -46,8 +47,11 @@ async def choose_option(session: Session, option_id: str, wanted: str | bool) ->
     )
 
 
-async def choose_mode(session: Session, wanted: str) -> str:
-    """Put a mode in force, unless it is; its id. UsageWrong names those that there are, ConsoleFailed if it stays away."""
+async def choose_mode(session: Session, wanted: str, *, anew: bool = False) -> str:
+    """Put a mode in force, unless it is, or `anew` in any case; its id.
+
+    UsageWrong names those that there are, ConsoleFailed if it stays away.
+    """
     option = _mode_option(session)
     if session.modes is not None:
         known = {mode.id: mode.name for mode in session.modes.available}
@@ -57,8 +61,9 @@ async def choose_mode(session: Session, wanted: str) -> str:
         raise UsageWrong(f"the agent has no modes, and so no mode {wanted!r}", "Leave --mode out")
     value = _meant("mode", wanted, known)
     for _ in range(_TRIES):
-        if mode_in_force(session) == value:
+        if mode_in_force(session) == value and not anew:
             return value
+        anew = False
         with _naming(f"the mode {value!r}"):
             if session.modes is None and option is not None:
                 await session.set_option(option.id, value)

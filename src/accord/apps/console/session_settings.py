@@ -28,6 +28,8 @@ class SessionSettings:
         """The one in which everything is as it was chosen, and the values that it began with."""
         self._began_in: str | None = None
         self._began_with: dict[str, str | bool | None] = {}
+        self._is_in_doubt = False
+        """Whether the agent may have lost what it had told, without a word."""
 
     def copy(self) -> SessionSettings:
         """The same for another conversation, as it is now."""
@@ -56,13 +58,15 @@ class SessionSettings:
         self._begin(session)
 
     def hold(self) -> None:
-        """What the agent changes from now on, until it is restored, was not chosen: it is at a login."""
+        """What the agent changes from now on, until it is restored, was not chosen, and need not be told: it is at a login."""
         self._note_changes()
         self._session = None
+        self._is_in_doubt = True
 
     async def restore(self, session: Session) -> None:
         """Put all that was chosen in force there. All of it is tried, the mode last; then the first failure is raised."""
-        self.hold()
+        self._note_changes()
+        self._session = None
         failures: list[AccordError] = []
         for put in (self._put_model, self._put_options, self._put_mode):
             try:
@@ -73,6 +77,7 @@ class SessionSettings:
                 failures.append(error)
         if failures:
             raise failures[0]
+        self._is_in_doubt = False
         await self._put_options(session)  # a mode may have brought values of its own with it
         await self._put_mode(session)
         self._check(session)
@@ -80,16 +85,16 @@ class SessionSettings:
 
     async def _put_model(self, session: Session) -> None:
         if self._model is not None:
-            option = await choose_model(session, self._model)
+            option = await choose_model(session, self._model, anew=self._is_in_doubt)
             self.chose_option(option, option.value or "")
 
     async def _put_options(self, session: Session) -> None:
         for option_id, value in self._options.items():
-            await choose_option(session, option_id, value)
+            await choose_option(session, option_id, value, anew=self._is_in_doubt)
 
     async def _put_mode(self, session: Session) -> None:
         if self._mode is not None:
-            self._mode = await choose_mode(session, self._mode)
+            self._mode = await choose_mode(session, self._mode, anew=self._is_in_doubt)
 
     def _check(self, session: Session) -> None:
         now = {option.id: option.value for option in session.options}
