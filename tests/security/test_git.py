@@ -16,7 +16,7 @@ import pytest
 from accord import permissions
 from accord.apps.console.screen.files import list_files
 from accord.errors import UnusableRepository
-from accord.local.git import GIT, filters_off, git_environment, working_tree
+from accord.local.git import DIFF_OPTIONS, GIT, filters_off, git_environment, working_tree
 from tests.apps.coder.scripted import git
 
 
@@ -159,6 +159,15 @@ def monitor_of_a_submodule(root: Path, mark: Path) -> list[str]:
     return ["status"]
 
 
+def filter_of_a_submodule_that_is_never_ignored(root: Path, mark: Path) -> list[str]:
+    """The setting of one submodule is stronger than those of all, which we give; only options are stronger."""
+    inner = f'[filter "evil"]\n\tclean = "touch {mark}; cat"\n'
+    submodule(root, settings='[submodule "sub"]\n\tignore = none\n', inner=inner)
+    configure(root, "*.py filter=evil\n", ".git/modules/sub/info/attributes")
+    git(root, "add", "sub")  # what differs already is not looked into
+    return ["-c", "diff.ignoreSubmodules=dirty", "diff"]
+
+
 def summary_of_submodules(root: Path, mark: Path) -> list[str]:
     submodule(
         root,
@@ -224,6 +233,7 @@ TRAPS = [
     monitor_of_a_submodule,
     summary_of_submodules,
     filter_of_a_submodule,
+    filter_of_a_submodule_that_is_never_ignored,
     missing_objects,
     merge_driver,
 ]
@@ -260,6 +270,23 @@ async def test_looking_runs_no_program_that_the_repository_names(
         for command in COMMANDS:
             await desk.use_one("run", command=command)
             assert not mark.exists(), command
+
+
+@pytest.mark.parametrize("kept", ["options", "settings"])
+@pytest.mark.parametrize("trap", [differences_of_a_submodule, text_conversion_in_a_submodule], ids=ids)
+def test_options_and_settings_each_keep_git_from_the_differences_in_a_submodule(
+    project: Path, tmp_path: Path, trap: Callable[[Path, Path], list[str]], kept: str
+) -> None:
+    """Git has changed before what it goes by: none of them is left out because there is the other."""
+    mark = tmp_path / "mark"
+    plain(project, *trap(project, mark))
+    assert mark.exists(), "the trap is none"
+    mark.unlink()
+    environment = git_environment(project, os.environ) if kept == "settings" else dict(os.environ)
+    options = DIFF_OPTIONS if kept == "options" else ("--no-ext-diff",)
+    shown = subprocess.run([*GIT, "diff", *options], cwd=project, env=environment, check=True, capture_output=True)
+    assert b"Subproject commit" in shown.stdout
+    assert not mark.exists()
 
 
 async def test_a_filter_of_the_users_own_is_not_run_either(

@@ -66,6 +66,8 @@ VARIABLES = {
     "NODE_OPTIONS": "--require ./x.js",
     "GCONV_PATH": ".",
     "GREP_OPTIONS": "-f x",
+    "GREP_COLOR": "1;31",
+    "GREP_COLORS": "ms=01;31",
     "POSIXLY_CORRECT": "1",
     "RIPGREP_CONFIG_PATH": "x",
     "GIT_DIR": "x",
@@ -104,27 +106,35 @@ def test_settings_and_programs_of_git_are_not_taken_from_the_project(tmp_path: P
 
 
 def told_variables(directory: Path, *names: str) -> None:
-    """Programs that say in which environment they were started."""
+    """Programs that say in which environment they were started, and fail: of a search that fails, all of it is told."""
     directory.mkdir()
     for name in names:
-        (directory / name).write_text("#!/bin/sh\n/usr/bin/env\n")
+        (directory / name).write_text("#!/bin/sh\n/usr/bin/env\nexit 2\n")
         (directory / name).chmod(0o755)
 
 
 async def test_a_program_that_looks_is_told_no_more(
     sit: Any, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told_variables(tmp_path / "bin", "cat", "rg")
+    told_variables(tmp_path / "bin", "cat", "grep", "rg")
     monkeypatch.setattr(sysconfig, "get_path", lambda name: str(tmp_path / "nothing"))
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setenv("GREP_OPTIONS", "-f x")
-    monkeypatch.setenv("RIPGREP_CONFIG_PATH", "x")
+    searched = os.pathsep.join([str(tmp_path / "bin"), "/usr/bin", "/bin"])
+    monkeypatch.setenv("PATH", os.pathsep.join(["", ".", "bin", str(project / "bin"), searched]))
+    names = ("GREP_OPTIONS", "GREP_COLOR", "GREP_COLORS", "RIPGREP_CONFIG_PATH", "POSIXLY_CORRECT", "LD_PRELOAD")
+    for name in names[:-1]:
+        monkeypatch.setenv(name, "x")
+    monkeypatch.setenv("LD_PRELOAD", "")
     monkeypatch.setenv("LD_LIBRARY_PATH", "/opt/none:")
     async with sit(on_permission=permissions.allow_all) as desk:
-        for told in (await desk.use_one("run", command="cat main.py"), await desk.use_one("search", pattern="x")):
-            assert "GREP_OPTIONS" not in told.text
-            assert "RIPGREP_CONFIG_PATH" not in told.text
-        assert "LD_LIBRARY_PATH=/opt/none\n" in (await desk.use_one("run", command="cat main.py")).text
+        for tool, arguments in [
+            ("run", {"command": "cat main.py"}),
+            ("run", {"command": "grep x main.py"}),
+            ("search", {"pattern": "x"}),
+        ]:
+            told = (await desk.use_one(tool, **arguments)).text
+            assert [name for name in names if name in told] == [], tool
+            assert f"\nPATH={searched}\n" in f"\n{told}", tool
+            assert "LD_LIBRARY_PATH=/opt/none\n" in told, tool
 
 
 @pytest.fixture
