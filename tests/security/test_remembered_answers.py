@@ -11,7 +11,7 @@ import pytest
 from accord import Agent, Client, Turn
 from accord.apps.coder.coder import Coder
 from accord.apps.coder.settings.loading import settings_in
-from accord.apps.console.always import reach_of_always, take_back
+from accord.apps.console.always_choices import reach_of_always, take_back
 from accord.apps.console.exits import Exit
 from accord.apps.console.known_agents import KnownAgent
 from accord.client import permissions

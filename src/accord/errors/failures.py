@@ -1,4 +1,4 @@
-"""What fails on this side, of the connection, a payload, a turn or a store."""
+"""Exceptions for what fails on this side: a connection, a payload, a turn or a store."""
 
 # ruff: noqa: N818 - exceptions are facts, not "errors"
 from __future__ import annotations

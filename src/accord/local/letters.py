@@ -1,4 +1,4 @@
-"""Which characters of a text can be seen, and how wide they are at most: for what a person decides by.
+"""Characters of foreign text: which of them can be seen, and how many cells each takes at most.
 
 Foreign text is judged by these rules, not by Python's idea of white space or a terminal's idea of width.
 """

@@ -1,4 +1,4 @@
-"""Who may write to a session: one owner at a time.
+"""Claims: the right of one owner at a time to write to a session.
 
 Law: a claim has an epoch, which is higher than that of every claim before it, of whatever session. A store takes nothing
 from a claim that is not the newest of its session, so an owner that was taken over can't write, however late it notices.

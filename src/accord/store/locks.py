@@ -1,4 +1,4 @@
-"""Which owners are alive: each holds the lock of a file of its own, as long as its process lives.
+"""Locks that tell which owners are alive: each holds that of a file of its own, as long as its process lives.
 
 The system releases a lock with its process, however that ends; a process that is stopped keeps it. Unlike a process id
 it can't be taken for that of another process, and it is seen from every container that has the same directory. A file

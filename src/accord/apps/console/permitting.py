@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Literal, TypeAlias, get_args
 
-from accord.apps.console.always import Keeper, has_always, reach_of_always
+from accord.apps.console.always_choices import Keeper, has_always, reach_of_always
 from accord.apps.console.given import (
     ShownFile,
     command_of,

@@ -1,4 +1,4 @@
-"""Where a host on the web really is: its addresses, and whether anybody on the internet could reach them.
+"""The addresses of a host on the web, and whether they belong to the public internet.
 
 Law: what is not known to be an address of the public internet is none. An address that carries another one, for a
 translator or a tunnel, is judged by the one that it carries.

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from typing import Any, Literal, Protocol
 
 from accord import __version__
-from accord.apps.console.always import Keeper
+from accord.apps.console.always_choices import Keeper
 from accord.apps.console.continuing import KnownSessions
 from accord.apps.console.explaining import TOO_LONG
 from accord.apps.console.heard import Heard

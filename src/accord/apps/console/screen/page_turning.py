@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from textual.app import SystemCommand
 
-from accord.apps.console.always import take_back
+from accord.apps.console.always_choices import take_back
 from accord.apps.console.continuing import newest
 from accord.apps.console.sanitising import one_line
 from accord.apps.console.screen.blocks.block import Block

@@ -16,7 +16,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import Static
 
-from accord.apps.console.always import Keeper, has_always, reach_of_always
+from accord.apps.console.always_choices import Keeper, has_always, reach_of_always
 from accord.apps.console.sanitising import exact_line
 from accord.apps.console.screen.asking import Question
 from accord.apps.console.screen.drawing.ink import Ink, Palette

@@ -8,7 +8,7 @@ from textual.containers import Vertical
 from textual.geometry import Size
 from textual.widget import Widget
 
-from accord.apps.console.always import Keeper
+from accord.apps.console.always_choices import Keeper
 from accord.apps.console.screen.asking import Question
 from accord.apps.console.screen.drawing.ink import Palette
 from accord.apps.console.screen.presses import Presses
