@@ -247,6 +247,33 @@ async def test_a_redirect_from_https_to_http_is_not_followed(
     assert len(requests) == seen
 
 
+async def test_an_always_choice_for_https_does_not_cover_http(sit: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the model, told of a redirect to http, would get there without a question."""
+    requests: list[str] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        requests.append(str(request.url))
+        if request.url.scheme == "https":
+            return httpx2.Response(302, headers={"location": "http://good.test/b"})
+        return httpx2.Response(200, headers={"content-type": "text/plain"}, text="the page")
+
+    usual = httpx2.AsyncClient
+    monkeypatch.setattr(httpx2, "AsyncClient", lambda **_: usual(transport=httpx2.MockTransport(answer)))
+    looks_up(monkeypatch, ["93.184.215.14"])
+    person = Person()
+    person.answers = ["allow-always", "reject"]
+    async with sit(person) as opened:
+        for url in ("https://good.test/a", "https://good.test/c"):
+            assert "fetch http://good.test/b if that is wanted" in (await opened.use_one("fetch", url=url)).text
+        assert len(person.asked) == 1
+        assert (await opened.use_one("fetch", url="http://good.test/b")).text != "the page"
+    assert [asked.options[1].name.rpartition(": ")[2] for asked in person.asked] == [
+        "fetch from good.test",
+        "fetch from good.test by http, without encryption",
+    ]
+    assert len(requests) == 2
+
+
 async def test_nobody_is_asked_for_a_name_before_the_user_said_yes(sit: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else the name of a host could carry whatever the model has read to the owner of its domain."""
     person, asked = Person("reject"), looks_up(monkeypatch, ["127.0.0.1"])

@@ -119,8 +119,8 @@ async def test_an_always_choice_is_for_one_host(
             await desk.use_one("fetch", url=address)
         port = url.rpartition(":")[2]
         assert [asked.options[1].name.rpartition(": ")[2] for asked in seen] == [
-            f"fetch from 127.0.0.1:{port}",
-            f"fetch from localhost:{port}",
+            f"fetch from 127.0.0.1:{port} by http, without encryption",
+            f"fetch from localhost:{port} by http, without encryption",
         ]
 
 

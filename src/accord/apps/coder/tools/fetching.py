@@ -66,7 +66,9 @@ class FetchPage(Tool[FetchArguments]):
         return [f"{fenced(arguments.url)}\nfrom the host `{host_of(address)}`"]
 
     def scope(self, work: Work, arguments: FetchArguments) -> str:
-        return f"fetch from {host_of(_address(arguments.url))}"
+        address = _address(arguments.url)
+        open_to_all = " by http, without encryption" if address.scheme == "http" else ""
+        return f"fetch from {host_of(address)}{open_to_all}"
 
     def danger(self, work: Work, arguments: FetchArguments) -> str | None:
         target = self._targets.get(arguments)
