@@ -38,6 +38,7 @@ class WritesUnasked(ScriptedAgent):
             handshake.setdefault("agentCapabilities", CAN)
         super().__init__(version, **handshake)
         self.cwd = cwd
+        self.opens_in = AUTO
         self.modes: dict[str, str] = {}
         self.models: dict[str, str] = {}
         self.prompted: list[tuple[str, str]] = []
@@ -69,7 +70,7 @@ class WritesUnasked(ScriptedAgent):
         return {"sessionId": f"s{self._count}", **self._open(f"s{self._count}")}
 
     def _open(self, session_id: str) -> dict[str, Any]:
-        self.modes[session_id], self.models[session_id] = AUTO, "small"
+        self.modes[session_id], self.models[session_id] = self.opens_in, "small"
         return self._told(session_id)
 
     def _told(self, session_id: str) -> dict[str, Any]:
@@ -143,6 +144,7 @@ class Forgets(WritesUnasked):
 
     def _forget(self, asked: Any) -> dict[str, Any]:
         self.forgotten += 1
+        self.opens_in = AUTO
         for session_id in self.modes:
             self._open(session_id)
             if self._tells:
@@ -267,6 +269,27 @@ class TestTheScreen:
             stage.app.tabs.show(first)
             await prompted(stage, agent, 1)
         assert (agent.forgotten, agent.prompted, agent.written) == (1, [(READ_ONLY, "large")], [])
+
+    @pytest.mark.parametrize("tells", [True, False], ids=["told", "silently"])
+    @pytest.mark.parametrize("by", ["/login", "f5"])
+    async def test_keeps_a_session_in_its_mode_that_nobody_chose(self, work, version, by, tells):
+        """The agent's default when it was opened: it is in force, although the agent has another default since."""
+        agent = Forgets(version, work, tells=tells)
+        agent.opens_in = ASK
+        async with opened(agent, work, version=version) as stage:
+            if by == "/login":
+                await stage.send("/login")
+                await stage.shows("The agent wants you to log in")
+                await stage.press("enter")
+                await stage.until(lambda: agent.forgotten == 1)
+            else:
+                agent.die(3)
+                await stage.shows("gone, F5 starts it again")
+                agent.opens_in = AUTO
+                await stage.press("f5")
+            await stage.until(lambda: stage.talk.is_open and agent.modes["s1"] == ASK)
+            await prompted(stage, agent, 1)
+        assert (agent.prompted, agent.written) == ([(ASK, "small")], [])
 
     async def test_opens_a_session_that_wanted_a_login_in_the_mode_asked_for(self, work):
         agent = WritesUnasked(1, work, authMethods=WAYS)

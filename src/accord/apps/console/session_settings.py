@@ -1,6 +1,7 @@
 """The mode, model and options that a conversation is held in, whichever session it is held in.
 
-Law: what was chosen, by the user or by the agent at a command of the user's, holds until something else is chosen. A
+Law: what was chosen, by the user or by the agent at a command of the user's, holds until something else is chosen. Where no mode
+was chosen, a restart or a login does not change the one that a session is in. A
 session that is opened for the conversation is put into it before anything is sent there; where the agent does not do
 that, whoever opened it is told by an exception, and sends nothing.
 """
@@ -28,6 +29,8 @@ class SessionSettings:
         """The one in which everything is as it was chosen, and the values that it began with."""
         self._began_in: str | None = None
         self._began_with: dict[str, str | bool | None] = {}
+        self._mode_unchosen: str | None = None
+        """The one that the session was in by itself: it stays in force there, and counts for no other conversation."""
         self._is_in_doubt = False
         """Whether the agent may have lost what it had told, without a word."""
 
@@ -53,19 +56,22 @@ class SessionSettings:
 
     def take_what_there_is(self, session: Session) -> None:
         """The user goes on with what the agent has made of it."""
-        self._mode = self._model = None
+        self._mode = self._model = self._mode_unchosen = None
         self._options.clear()
         self._begin(session)
 
     def hold(self) -> None:
         """What the agent changes from now on, until it is restored, was not chosen, and need not be told: it is at a login."""
         self._note_changes()
+        self._mode_unchosen = self._mode_unchosen or self._began_in
         self._session = None
         self._is_in_doubt = True
 
     async def restore(self, session: Session) -> None:
         """Put all that was chosen in force there. All of it is tried, the mode last; then the first failure is raised."""
         self._note_changes()
+        if self._session is not None:
+            self._mode_unchosen = self._began_in if self._session.id == session.id else None
         self._session = None
         failures: list[AccordError] = []
         for put in (self._put_model, self._put_options, self._put_mode):
@@ -95,6 +101,8 @@ class SessionSettings:
     async def _put_mode(self, session: Session) -> None:
         if self._mode is not None:
             self._mode = await choose_mode(session, self._mode, anew=self._is_in_doubt)
+        elif self._mode_unchosen is not None:
+            await choose_mode(session, self._mode_unchosen, anew=self._is_in_doubt)
 
     def _check(self, session: Session) -> None:
         now = {option.id: option.value for option in session.options}
@@ -104,7 +112,7 @@ class SessionSettings:
                 raise ConsoleFailed(f"the agent does not keep {what} in the mode {mode_in_force(session)!r}")
 
     def _begin(self, session: Session) -> None:
-        self._session, self._began_in = session, mode_in_force(session)
+        self._session, self._began_in, self._mode_unchosen = session, mode_in_force(session), None
         self._began_with = {option.id: option.value for option in session.options}
 
     def _note_changes(self) -> None:
