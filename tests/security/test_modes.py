@@ -135,7 +135,7 @@ class Forgets(WritesUnasked):
     def in_force(self, session_id: str) -> tuple[str, str, str]:
         return self.modes[session_id], self.models[session_id], self.efforts[session_id]
 
-    def tell(self, session_id: str) -> None:
+    def tell_settings(self, session_id: str) -> None:
         self.update(
             "config_option_update", session_id=session_id, configOptions=self._told(session_id)["configOptions"]
         )
@@ -148,7 +148,7 @@ class Forgets(WritesUnasked):
         for session_id in self.modes:
             self._open(session_id)
             if self._tells:
-                self.tell(session_id)
+                self.tell_settings(session_id)
         return {}
 
     def _open(self, session_id: str) -> dict[str, Any]:
@@ -255,7 +255,7 @@ class TestTheScreen:
         async with opened(agent, work, version=version, mode=READ_ONLY, model="large") as stage:
             first = stage.talk
             agent.efforts["s1"] = "high"
-            agent.tell("s1")
+            agent.tell_settings("s1")
             await stage.until(lambda: first.session.options[-1].value == "high")
             if by == "/login":
                 await stage.send("/login")
