@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
+import json
+import sqlite3
+import sys
+from contextlib import closing, suppress
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from accord.agent import Agent, Session, Turn
-from accord.errors import Denied, Fenced, NotFound, SessionInUse
+from accord.errors import Denied, Fenced, NotFound, SessionInUse, StoreFailed
 from accord.session.content import Text
 from accord.session.requests import (
     CloseSession,
@@ -21,7 +25,9 @@ from accord.session.requests import (
     ResumeSession,
     SetOption,
 )
-from accord.store import Store
+from accord.session.updates import MessagePiece
+from accord.store import Claim, MemoryStore, Owner, SqliteStore, Store
+from accord.store.tables import is_busy
 from tests.agent.user import CWD, User, plain_agent
 from tests.store.telling import transcript
 
@@ -189,3 +195,119 @@ async def test_a_turn_that_runs_while_it_is_taken_over_ends_with_an_error(versio
                 await turn
         await second.prompt(session, "mine")
     assert (await said(store, session))[-2:] == ["mine", "other heard mine."]
+
+
+class LeasedStore(MemoryStore):
+    """A store whose claims have to be renewed, and very often."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.renewals = 0
+
+    async def claim(self, session_id: str, owner: Owner, take_over: bool = False) -> Claim:
+        claim = replace(await super().claim(session_id, owner, take_over), lease=0.003)
+        self._sessions[session_id].claim = claim
+        return claim
+
+    async def renew(self, claim: Claim) -> None:
+        self.renewals += 1
+        if self.renewals == 2:
+            raise StoreFailed("leased", "not now")
+        await super().renew(claim)
+
+
+async def test_a_claim_with_a_lease_is_renewed_as_long_as_the_session_is_open(version):
+    store = LeasedStore()
+    agent = talker(store)
+    async with User(agent, version) as user:
+        session = await user.new_session()
+        while store.renewals < 5:  # noqa: ASYNC110  # one of them fails, which ends nothing
+            await asyncio.sleep(0.001)
+        await user.prompt(session, "hello")
+        live = agent.live.find(session)
+        assert live is not None
+        assert live._renewal is not None
+        await user.ask(CloseSession(session_id=session))
+        with pytest.raises(asyncio.CancelledError):
+            await live._renewal
+
+
+@pytest.mark.parametrize("text", ["wait", "swallow"])
+async def test_a_silent_turn_learns_by_a_renewal_that_it_was_taken_over(version, text: str):
+    store = LeasedStore()
+    async with User(talker(store), version) as user, User(talker(store, "other"), version) as second:
+        session = await user.new_session()
+        turn = user.start(user.prompt(session, text))
+        await user.until(f"agent: one heard {text}.")
+        await second.ask(load(session, TAKE_OVER))
+        if version == 2:
+            assert await turn == "error"
+        else:
+            with pytest.raises(Fenced):
+                await turn
+
+
+async def test_what_is_told_right_before_a_session_is_closed_is_kept_although_the_file_is_locked(
+    version, tmp_path, monkeypatch
+):
+    busy: list[bool] = []
+    monkeypatch.setattr("accord.store.sqlite.is_busy", lambda error: busy.append(is_busy(error)) or busy[-1])
+    async with SqliteStore(tmp_path / "sessions.db", window=3600) as store:
+        sessions: list[Session] = []
+        agent = talker(store)
+        agent.new_session(sessions.append)
+        async with User(agent, version) as user:
+            session = await user.new_session()
+            await user.prompt(session, "hello")
+            with closing(sqlite3.connect(store.path, isolation_level=None)) as locking:
+                locking.execute("BEGIN IMMEDIATE")
+                await sessions[0].tell(MessagePiece(role="agent", id="late", content=Text("By the way.")))
+                ending = user.start(user.ask(CloseSession(session_id=session)))
+                while not any(busy):  # noqa: ASYNC110  # another thread finds it locked
+                    await asyncio.sleep(0)
+                assert not ending.done()
+            await ending
+            await user.ask(load(session))
+        assert await said(store, session) == ["hello", "one heard hello.", "By the way."]
+
+
+IDS = """
+import asyncio, json, sys
+from accord import Agent, Client, permissions
+
+agent = Agent("naming")
+
+@agent.prompt
+async def talk(turn):
+    await turn.think("Hm.")
+    await turn.say("Here.")
+    async with turn.tool_call("Look") as call:
+        await turn.run(sys.executable, "-c", "print()", call=call)
+    await turn.say("Done.")
+
+async def main():
+    async with Client(agent, on_permission=permissions.allow_all) as client:
+        ids = []
+        for _ in range(2):
+            session = await client.new_session(cwd="/")
+            for _ in range(2):
+                await (await session.prompt("go")).finished()
+            kept = session.transcript
+            ids += [session.id, *(id for _, id in kept.messages), *kept.tool_calls, *kept.terminals]
+        print(json.dumps(ids))
+
+asyncio.run(main())
+"""
+
+
+async def test_no_two_processes_give_the_same_id():
+    """Ids that count would meet in the journal of a session that one process takes up after the other."""
+
+    async def given() -> list[str]:
+        process = await asyncio.create_subprocess_exec(sys.executable, "-c", IDS, stdout=asyncio.subprocess.PIPE)
+        printed, _ = await process.communicate()
+        return json.loads(printed)
+
+    ids = [id for each in await asyncio.gather(given(), given()) for id in each]
+    assert len(ids) >= 2 * 2 * (1 + 2 * (3 + 1))
+    assert sorted({*ids}) == sorted(ids)

@@ -12,6 +12,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -38,6 +39,9 @@ async def deaf(*_):
             await asyncio.sleep(3600)
         except asyncio.CancelledError:
             pass
+
+async def talk(turn):
+    await turn.say("hello")
 
 async def in_thread(*_):
     await asyncio.to_thread(hang)
@@ -155,16 +159,23 @@ def test_what_follows_the_agents_run_is_done_although_a_handler_hangs() -> None:
         agent.hear(b"returned")
 
 
-def test_a_store_that_another_process_keeps_locked_does_not_keep_an_agent(tmp_path: Path) -> None:
-    with hanging("hang", store=tmp_path / "sessions.db") as agent:
+@pytest.mark.parametrize("is_coder", [False, True], ids=["library", "coder"])
+def test_a_store_that_another_process_keeps_locked_does_not_keep_an_agent_and_the_loss_is_told(
+    tmp_path: Path, is_coder: bool
+) -> None:
+    path = tmp_path / "state" / "sessions.db" if is_coder else tmp_path / "sessions.db"
+    coder = partial(Running, "-m", "accord", "agent", ACCORD_HOME=str(tmp_path))
+    with coder() if is_coder else hanging("talk", store=path) as agent:
         session = agent.session()
-        locking = sqlite3.connect(tmp_path / "sessions.db", isolation_level=None)
+        locking = sqlite3.connect(path, isolation_level=None)
         locking.execute("BEGIN EXCLUSIVE")
         try:
             agent.say(PROMPT % session)
-            agent.end()
+            said = agent.end()
         finally:
             locking.close()
+    assert f"bytes were not written to {path}" in said
+    assert f"of the sessions: {session.decode()}\n" in said
 
 
 def test_a_client_that_reads_nothing_does_not_keep_the_agent(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Makes `tests/fixtures/sessions-layout-1.db` with the accord that wrote layout 1: it does not run with this one.
 
-    git archive 05a267c src | tar -x -C /tmp/old
+    added=$(git log --format=%h -S'LAYOUT = 2' -- src/accord/store/tables.py | tail -1)
+    git archive "$added^" src | tar -x -C /tmp/old
     PYTHONPATH=/tmp/old/src python tests/store/layout_1.py tests/fixtures/sessions-layout-1.db
 
 Session `shared` was held by two agents at the same time, prompted in turn, as two processes would: their ids count from

@@ -154,6 +154,46 @@ async def test_closing_a_store_gives_its_claims_back(store: SqliteStore, path: P
     await store.claim("s", Owner.here())
 
 
+async def test_closing_one_of_two_stores_with_one_owner_leaves_the_others_claims(store: SqliteStore, path: Path):
+    await store.create(kept("t"))
+    await store.create(kept("u"))
+    async with SqliteStore(path) as second:
+        first = SqliteStore(path)
+        for name, each in (("s", first), ("t", second), ("u", first), ("u", second)):
+            await each.claim(name, HERE)
+        mine = await second.claim("t", HERE)
+        await first.aclose()
+        assert owners(path) == [HERE.id]
+        await store.claim("s", Owner.here())
+        for name in "tu":
+            with pytest.raises(SessionInUse):
+                await store.claim(name, Owner.here())
+        second.append(mine, said("still mine"))
+        await second.commit(mine)
+    for name in "tu":
+        await store.claim(name, Owner.here())
+    assert HERE.id not in owners(path)
+
+
+async def test_a_lock_that_is_swept_away_before_it_is_held_is_made_again(path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Another process can take a file that is not locked yet for that of an owner which is gone."""
+    one, other = locks.OwnerLocks(path), locks.OwnerLocks(path)
+    lock, swept = locks._lock, []
+
+    def sweep_and_lock(descriptor: int) -> None:
+        if not swept:
+            swept.extend(other.others())
+            other.remove(HERE.id)
+        lock(descriptor)
+
+    monkeypatch.setattr(locks, "_lock", sweep_and_lock)
+    assert one.hold(HERE.id)
+    assert swept == owners(path) == [HERE.id]
+    assert other.is_held(HERE.id)
+    one.release()
+    assert not other.is_held(HERE.id)
+
+
 def aged(path: Path, boot: str, renewed: str) -> None:
     """As if the owner were on another system, whose locks can't be seen from here."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:

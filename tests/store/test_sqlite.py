@@ -17,11 +17,12 @@ from typing import Any
 import pytest
 
 from accord.session.content import Image
-from accord.store import JournalUnreadable, SqliteStore, StoreClosed, StoreFailed
+from accord.store import JournalUnreadable, Owner, SessionInUse, SqliteStore, StoreClosed, StoreFailed, tables
 from accord.store.tables import LAYOUT, Tables
 from tests.session.words import piece, tool_piece
 from tests.store.telling import OWNER, claimed, delete, kept, listed, read, said, text
 
+ROOT = Path(__file__).parents[2]
 FOR_EVER = 3600.0
 
 
@@ -257,12 +258,56 @@ async def test_a_call_waits_for_a_lock_that_is_released_in_time(path: Path):
         await commit
 
 
-async def test_closing_a_locked_store_says_what_was_lost(path: Path):
+async def test_closing_a_locked_store_says_what_was_lost(path: Path, caplog: pytest.LogCaptureFixture):
     store = await filled(path, patience=0, window=FOR_EVER)
     store.append(await claimed(store), said("lost"))
     with locked(path), pytest.raises(StoreFailed, match="bytes were not written: another process"):
         await store.aclose()
     await store.aclose()
+    (record,) = caplog.records
+    assert record.levelno == logging.ERROR
+    assert f"not written to {path} (another process keeps it locked" in record.getMessage()
+    assert record.getMessage().endswith("of the sessions: s")
+
+
+async def test_whoever_does_not_wait_for_a_locked_store_to_close_is_told_what_is_not_written(
+    path: Path, caplog: pytest.LogCaptureFixture
+):
+    store = await filled(path, patience=FOR_EVER, window=FOR_EVER)
+    store.append(await claimed(store), said("lost"))
+    with locked(path):
+        closing_store = asyncio.ensure_future(store.aclose())
+        await asyncio.sleep(0)
+        closing_store.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await closing_store
+        assert caplog.messages == [
+            f"about 68 bytes were not written to {path} (there was no more time to wait for it), of the sessions: s"
+        ]
+    while not reports_on_disk(path):  # the process has not ended yet
+        pass
+
+
+def test_a_program_that_ends_without_closing_a_locked_store_says_what_was_lost(path: Path):
+    program = f"""
+import asyncio, sqlite3
+from accord.store import SqliteStore
+from tests.store.telling import claimed, kept, said
+
+async def main():
+    global store, locking
+    store = SqliteStore({str(path)!r}, patience=0, window=3600)
+    await store.create(kept())
+    claim = await claimed(store)
+    locking = sqlite3.connect({str(path)!r}, isolation_level=None)
+    locking.execute("BEGIN IMMEDIATE")
+    store.append(claim, said("lost"))
+
+asyncio.run(main())
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert "bytes were not written" in ended.stderr
+    assert ended.stderr.endswith("of the sessions: s\n")
 
 
 def reports_on_disk(path: Path) -> int:
@@ -299,9 +344,9 @@ async def test_a_stream_is_written_in_batches(path: Path, monkeypatch: pytest.Mo
     writes: list[int] = []
     write = Tables.write
 
-    def counted(tables: Tables, unwritten: Any) -> Any:
+    def counted(opened: Tables, unwritten: Any, released: Any) -> Any:
         writes.append(sum(map(len, unwritten.values())))
-        return write(tables, unwritten)
+        return write(opened, unwritten, released)
 
     monkeypatch.setattr(Tables, "write", counted)
     async with await filled(path, window=FOR_EVER) as store:
@@ -314,14 +359,14 @@ async def test_a_stream_is_written_in_batches(path: Path, monkeypatch: pytest.Mo
 
 async def test_a_full_disk_loses_nothing_and_leaves_the_rest_working(path: Path):
     async with await filled(path, window=FOR_EVER) as store:
-        await store._do(lambda tables: tables._execute("PRAGMA max_page_count = 20").fetchall())
+        await store._do(lambda opened: opened._execute("PRAGMA max_page_count = 20").fetchall())
         store.append(await claimed(store), [tool_piece("x" * 200_000)])
         for _ in range(2):
             with pytest.raises(StoreFailed, match="full"):
                 await store.commit(await claimed(store))
         assert await listed(store) == ["s"]
         store.append(await claimed(store), [tool_piece("after")])
-        await store._do(lambda tables: tables._execute("PRAGMA max_page_count = 10000").fetchall())
+        await store._do(lambda opened: opened._execute("PRAGMA max_page_count = 10000").fetchall())
         await store.commit(await claimed(store))
         assert await read(store) == [tool_piece("x" * 200_000), tool_piece("after")]
 
@@ -339,11 +384,123 @@ async def test_what_waits_for_a_disk_that_takes_nothing_is_bounded(path: Path, m
 
 async def test_a_deleted_session_takes_along_what_could_not_be_written(path: Path):
     async with await filled(path, patience=0, window=FOR_EVER) as store:
-        await store._do(lambda tables: tables._execute("PRAGMA max_page_count = 20").fetchall())
-        store.append(await claimed(store), [tool_piece("x" * 200_000)])
-        await delete(store)
+        await store._do(lambda opened: opened._execute("PRAGMA max_page_count = 20").fetchall())
+        claim = await claimed(store)
+        store.append(claim, [tool_piece("x" * 200_000)])
+        with pytest.raises(SessionInUse):
+            await store.delete("s")
+        with pytest.raises(StoreFailed, match="full"):
+            await store.release(claim)
+        await store.delete("s")
         assert store._window.weight == 0
         await store.commit()
+
+
+async def test_a_full_disk_does_not_keep_other_sessions_from_being_read_and_claimed(path: Path):
+    async with await filled(path, patience=0, window=FOR_EVER) as store:
+        await store.create(kept("other"))
+        store.append(await claimed(store, "other"), said("read me"))
+        await store.commit()
+        await store._do(lambda opened: opened._execute("PRAGMA max_page_count = 20").fetchall())
+        store.append(await claimed(store), [tool_piece("x" * 200_000)])
+        assert await text(store, "other") == "read me"
+        with pytest.raises(StoreFailed, match="full"):
+            await text(store)
+        await store._do(lambda opened: opened._execute("PRAGMA max_page_count = 10000").fetchall())
+
+
+@pytest.fixture
+def busy(monkeypatch: pytest.MonkeyPatch) -> list[sqlite3.Error]:
+    """Each time that somebody found the file locked."""
+    found: list[sqlite3.Error] = []
+
+    def is_noted(error: sqlite3.Error) -> bool:
+        if tables.is_busy(error):
+            found.append(error)
+        return tables.is_busy(error)
+
+    monkeypatch.setattr("accord.store.sqlite.is_busy", is_noted)
+    return found
+
+
+@pytest.mark.parametrize("call", ["release", "take over"])
+async def test_a_session_that_changes_hands_while_the_file_is_locked_waits_until_all_is_written(
+    path: Path, busy: list[sqlite3.Error], call: str
+):
+    async with await filled(path, patience=FOR_EVER, window=FOR_EVER) as store, SqliteStore(path) as other:
+        claim = await claimed(store)
+        store.append(claim, said("precious"))
+        with locked(path):
+            ending = store.release(claim) if call == "release" else store.claim("s", Owner.here(), take_over=True)
+            ending = asyncio.ensure_future(ending)
+            while not busy:  # noqa: ASYNC110  # another thread finds it
+                await asyncio.sleep(0)
+            assert not ending.done()
+            assert await other.holder("s") == claim
+        await ending
+        await store.commit()
+        assert await text(other) == "precious"
+
+
+async def test_a_release_that_a_lock_prevents_loses_nothing_and_is_made_up_for(path: Path):
+    async with await filled(path, patience=0, window=0.0) as store, SqliteStore(path) as other:
+        claim = await claimed(store)
+        with locked(path):
+            store.append(claim, said("precious"))
+            with pytest.raises(StoreFailed, match="another process keeps it locked"):
+                await store.release(claim)
+            assert await other.holder("s") == claim
+        while await other.holder("s") is not None:
+            pass
+        assert await text(other) == "precious"
+
+
+async def test_an_owner_that_could_not_give_a_session_back_can_have_it_again(path: Path):
+    async with await filled(path, patience=0, window=FOR_EVER) as store:
+        claim = await claimed(store)
+        store.append(claim, said("one "))
+        with locked(path), pytest.raises(StoreFailed):
+            await store.release(claim)
+        again = await store.claim("s", OWNER)
+        store.append(again, said("two"))
+        await store.commit(again)
+        assert await text(store) == "one two"
+
+
+async def test_another_owner_in_the_same_store_gets_a_session_only_after_all_is_written(path: Path):
+    async with await filled(path, patience=0, window=FOR_EVER) as store:
+        claim = await claimed(store)
+        store.append(claim, said("before "))
+        with locked(path):
+            with pytest.raises(StoreFailed):
+                await store.claim("s", Owner.here(), take_over=True)
+            with pytest.raises(StoreFailed):
+                await store.release(claim)
+        new = await store.claim("s", Owner.here())
+        store.append(new, said("after"))
+        await store.commit(new)
+        assert await text(store) == "before after"
+
+
+async def test_closing_a_store_gives_back_what_could_not_be_released(path: Path):
+    async with SqliteStore(path) as other:
+        async with await filled(path, patience=0, window=FOR_EVER) as store:
+            claim = await claimed(store)
+            store.append(claim, said("precious"))
+            with locked(path), pytest.raises(StoreFailed):
+                await store.release(claim)
+        await other.claim("s", Owner.here())
+        assert await text(other) == "precious"
+
+
+async def test_what_is_refused_because_it_was_taken_over_is_logged(path: Path, caplog: pytest.LogCaptureFixture):
+    async with await filled(path, window=FOR_EVER) as store, SqliteStore(path) as other:
+        claim = await claimed(store)
+        store.append(claim, said("too late"))
+        await other.claim("s", Owner.here(), take_over=True)
+        await store.release(claim)
+        assert await text(other) == ""
+    assert "of the session s were not kept: The session was taken over by another process" in caplog.text
 
 
 async def test_a_slow_disk_does_not_block_the_loop(path: Path):
@@ -405,8 +562,8 @@ async def test_a_cancelled_commit_is_none_the_less_done(path: Path):
 )
 async def test_only_surviving_a_power_cut_waits_for_the_disk(path: Path, options: dict[str, Any], level: int):
     async with SqliteStore(path, **options) as store:
-        assert await store._do(lambda tables: tables._execute("PRAGMA synchronous").fetchone()) == (level,)
-        assert await store._do(lambda tables: tables._execute("PRAGMA journal_mode").fetchone()) == ("wal",)
+        assert await store._do(lambda opened: opened._execute("PRAGMA synchronous").fetchone()) == (level,)
+        assert await store._do(lambda opened: opened._execute("PRAGMA journal_mode").fetchone()) == ("wal",)
 
 
 async def test_a_store_closed_while_somebody_waits_lets_them_go(path: Path):

@@ -20,9 +20,12 @@ def nothing() -> None:
 
 
 def worker(
-    on_time: Callable[[], None] = nothing, at_end: Callable[[], None] = nothing, patience: float = 9.0
+    on_time: Callable[[], None] = nothing,
+    at_end: Callable[[], None] = nothing,
+    on_abandoned: Callable[[], None] = nothing,
+    patience: float = 9.0,
 ) -> Worker:
-    return Worker("tested", on_time, at_end, patience)
+    return Worker("tested", on_time, at_end, on_abandoned, patience)
 
 
 class Disk:
@@ -196,3 +199,39 @@ def test_a_loop_that_is_closed_meanwhile_is_nobodys_problem():
     disk.release()
     assert asyncio.run(one.call(lambda: "alive", Refused)) == "alive"
     asyncio.run(one.end(Refused))
+
+
+async def test_whoever_stops_waiting_for_the_end_is_noticed_and_the_work_goes_on():
+    disk, abandoned = Disk(), threading.Event()
+    one = worker(on_abandoned=abandoned.set)
+    writing = asyncio.ensure_future(one.call(disk.write, Refused))
+    await reached(disk)
+    ending = asyncio.ensure_future(one.end(Refused))
+    await asyncio.sleep(0)
+    ending.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await ending
+    assert abandoned.is_set()
+    disk.release()
+    assert await writing == "written"
+
+
+async def test_an_end_that_takes_too_long_is_noticed():
+    disk, abandoned = Disk(), threading.Event()
+    one = worker(on_abandoned=abandoned.set, patience=0)
+    writing = asyncio.ensure_future(one.call(disk.write, Refused))
+    await reached(disk)
+    with pytest.raises(Refused):
+        await one.end(Refused)
+    with pytest.raises(Refused):
+        await writing
+    assert abandoned.is_set()
+    disk.release()
+
+
+async def test_an_end_in_time_abandons_nothing():
+    abandoned = threading.Event()
+    one = worker(on_abandoned=abandoned.set)
+    await one.call(nothing, Refused)
+    await one.end(Refused)
+    assert not abandoned.is_set()

@@ -262,14 +262,11 @@ class Agent:
 
         stdio = Stdio()
         with suppress(KeyboardInterrupt):
-            run(run_until(stdio.over, partial(self._serve_and_close, stdio)))
+            run(run_until(stdio.over, partial(self.serve, stdio), self._close))
 
-    async def _serve_and_close(self, transport: Transport) -> None:
-        try:
-            await self.serve(transport)
-        finally:
-            if self.store is not None:
-                await self.store.aclose()
+    async def _close(self) -> None:
+        if self.store is not None:
+            await self.store.aclose()
 
     def _explanation(self) -> str:
         name = self.info.title or self.info.name

@@ -344,7 +344,7 @@ class Session:
             try:
                 await self._store.release(claim)
             except StoreFailed as failed:
-                log.warning("the session %s stays claimed until this process ends: %s", self.id, failed)
+                log.warning("the session %s stays claimed until what was said in it is written: %s", self.id, failed)
 
 
 def _ignore(fenced: Fenced) -> None: ...

@@ -23,8 +23,9 @@ log = logging.getLogger("accord")
 
 T = TypeVar("T")
 
-_IN_ORDER_SECONDS = 3.5  # with the two moments below, less than the five seconds that a client may count on
-_MOMENT = 0.5
+_IN_ORDER_SECONDS = 3.5  # with the three moments below, less than the five seconds that a client may count on
+_CLOSING_SECONDS = 0.5  # of these; for what must be closed in any case
+_MOMENT = 0.4
 _NAMED = 10  # tasks that are left behind; of more than that, how many
 _DESCRIPTORS = 24  # a loop, stdio, a store and one program that is started
 
@@ -52,8 +53,13 @@ def run(main: Coroutine[Any, Any, T], *, is_fast: bool = True) -> T:
             loop.close()
 
 
-async def run_until(over: asyncio.Event, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Do the work; once it is over, it has a few seconds to come to its end, and is then left behind by `run`."""
+async def run_until(
+    over: asyncio.Event, work: Callable[[], Coroutine[Any, Any, None]], close: Callable[[], Coroutine[Any, Any, None]]
+) -> None:
+    """Do the work, then close. Once it is over, both have a few seconds to come to their end; `run` leaves them behind.
+
+    What is closed has its time also when the work does not end.
+    """
     working = asyncio.create_task(work(), name="accord program")
     waiting = asyncio.create_task(over.wait(), name="accord end of input")
     try:
@@ -63,9 +69,14 @@ async def run_until(over: asyncio.Event, work: Callable[[], Coroutine[Any, Any, 
         raise
     finally:
         waiting.cancel()
-        await asyncio.wait((working,), timeout=_IN_ORDER_SECONDS)
-    if working.done():
-        await working
+        loop = asyncio.get_running_loop()
+        end = loop.time() + _IN_ORDER_SECONDS
+        await asyncio.wait((working,), timeout=_IN_ORDER_SECONDS - _CLOSING_SECONDS)
+        closing = asyncio.create_task(close(), name="accord closing")
+        await asyncio.wait((closing,), timeout=end - loop.time())
+    for task in (working, closing):
+        if task.done():
+            await task
 
 
 def end_process(seconds: float, status: int) -> None:

@@ -50,7 +50,11 @@ class Store(Protocol):
         ...
 
     async def release(self, claim: Claim) -> None:
-        """Give the claim back, after all that was appended. Safe to call twice, and when it is over."""
+        """Give the claim back, after all that was appended is safe. Safe to call twice, and when it is over.
+
+        Raises StoreFailed when that can't be done now. Then nothing is dropped: it is done as soon as it can be, and until
+        then the session has this owner.
+        """
         ...
 
     async def update(self, claim: Claim, kept: Kept) -> Kept:

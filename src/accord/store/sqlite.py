@@ -65,9 +65,13 @@ class SqliteStore:
         self._lock = threading.Lock()  # of the window
         self._window = Window()
         # A moment more, so that a call that is out of patience says so itself.
-        self._worker = Worker(f"accord store {self.path.name}", self._window_closes, self._at_end, patience + 1)
+        name = f"accord store {self.path.name}"
+        self._worker = Worker(name, self._window_closes, self._at_end, self._tell_unwritten, patience + 1)
+        self._writing = Window()  # what was taken from the window and is not on the disk yet
+        self._is_loss_told = False
         self._tables: Tables | None = None  # of the worker's thread, like all below
         self._fenced: dict[Key, Fenced] = {}
+        self._released: dict[Key, Claim] = {}  # to be given back with the next write
         self._log_holds_deleted = False
         self._failing = False
 
@@ -83,7 +87,7 @@ class SqliteStore:
 
     async def claim(self, session_id: str, owner: Owner, take_over: bool = False) -> Claim:
         """See `Store.claim`; a claim ends with its process, and a process that is stopped keeps it."""
-        return await self._do(lambda tables: tables.claim(session_id, owner, take_over))
+        return await self._do(lambda tables: tables.claim(session_id, owner, take_over), written=session_id)
 
     async def holder(self, session_id: str) -> Claim | None:
         """Who has a session now; also while the file can't be written."""
@@ -94,8 +98,9 @@ class SqliteStore:
         await self._do(lambda tables: self._fencing(claim, lambda: tables.renew(claim)))
 
     async def release(self, claim: Claim) -> None:
-        """See `Store.release`."""
-        await self._do(lambda tables: self._release(tables, claim))
+        """See `Store.release`; what was appended and the release are one transaction."""
+        deadline = monotonic() + self._patience
+        await self._worker.call(lambda: self._release(claim, deadline), self._closed)
 
     async def update(self, claim: Claim, kept: Kept) -> Kept:
         """See `Store.update`."""
@@ -131,7 +136,7 @@ class SqliteStore:
 
     async def read(self, session_id: str) -> AsyncIterator[Reports]:
         """See `Store.read`."""
-        number, last = await self._do(lambda tables: tables.extent(session_id), written=True)
+        number, last = await self._do(lambda tables: tables.extent(session_id), written=session_id)
         place = 0
         while place < last:
             page = await self._do(lambda tables, after=place: tables.page(session_id, number, after, last))
@@ -141,7 +146,7 @@ class SqliteStore:
     async def fork(self, session_id: str, kept: Kept) -> Kept:
         """See `Store.fork`."""
         new = dated(kept)
-        await self._do(lambda tables: tables.create(new, session_id), written=True)
+        await self._do(lambda tables: tables.create(new, session_id), written=session_id)
         return new
 
     async def delete(self, session_id: str) -> None:
@@ -149,7 +154,7 @@ class SqliteStore:
         await self._do(lambda tables: self._delete(tables, session_id))
 
     async def aclose(self) -> None:
-        """See `Store.aclose`; raises StoreFailed when something could not be written."""
+        """See `Store.aclose`; raises StoreFailed when something could not be written, and logs what."""
         await self._worker.end(self._closed)
 
     async def __aenter__(self) -> Self:
@@ -160,15 +165,19 @@ class SqliteStore:
     ) -> None:
         await self.aclose()
 
-    async def _do(self, work: Callable[[Tables], T], written: bool = False) -> T:
-        """Have the worker do it, after all that was appended is written; if that fails, only where it must be."""
+    async def _do(self, work: Callable[[Tables], T], written: bool | str = False) -> T:
+        """Have the worker do it, after all that was appended is written.
+
+        If that fails it is done all the same, unless everything must be written before, or what waits of one session.
+        """
         deadline = monotonic() + self._patience
 
         def in_order() -> T:
+            must_be_written = written if isinstance(written, bool) else self._waits_for(written)
             try:
-                self._write(deadline if written else 0)
+                self._write(deadline if must_be_written else 0)
             except StoreFailed:
-                if written:
+                if must_be_written:
                     raise
             return self._patiently(work, deadline)
 
@@ -186,22 +195,42 @@ class SqliteStore:
         else:
             self._failing = False
 
+    def _waits_for(self, session_id: str) -> bool:
+        with self._lock:
+            return self._window.waits_for(session_id) or any(key[0] == session_id for key in self._released)
+
     def _write(self, deadline: float) -> None:
         with self._lock:
-            window = self._window.close()
-        if not window:
+            window = self._writing = self._window.close()
+        if not window and not self._released:
             return
         unwritten = window.entries()
+        released = list(self._released.values())
         try:
-            self._fenced.update(self._patiently(lambda tables: tables.write(unwritten), deadline))
+            refused = self._patiently(lambda tables: tables.write(unwritten, released), deadline)
         except BaseException:
             with self._lock:
+                self._writing = Window()
                 self._window.put_back(unwritten)
             self._worker.set_alarm(max(self._seconds, _AGAIN))
             raise
+        with self._lock:
+            self._writing = Window()
+        self._note_refused(refused, window)
+        for claim in released:
+            del self._released[claim.key]
+            self._fenced.pop(claim.key, None)
         if self._log_holds_deleted and self._tables is not None:
             with suppress(sqlite3.Error):  # what was to be written is written
                 self._log_holds_deleted = not self._tables.clear_log()
+
+    def _note_refused(self, refused: dict[Key, Fenced], window: Window) -> None:
+        self._fenced.update(refused)
+        weights = window.weights() if refused else {}
+        for (session_id, _), error in refused.items():
+            log.warning(
+                "about %d bytes of the session %s were not kept: %s", weights.get(session_id, 0), session_id, error
+            )
 
     def _fencing(self, claim: Claim, work: Callable[[], T]) -> T:
         """What `work` gives; that the claim is over is remembered, so that `append` knows it."""
@@ -214,12 +243,16 @@ class SqliteStore:
     def _check(self, tables: Tables, claim: Claim) -> None:
         self._fencing(claim, lambda: tables.check(claim))
 
-    def _release(self, tables: Tables, claim: Claim) -> None:
-        tables.release(claim)
-        self._fenced.pop(claim.key, None)
+    def _release(self, claim: Claim, deadline: float) -> None:
+        """Give it back with all that was appended; when that fails it is tried again, like all that is to be written."""
+        self._released[claim.key] = claim
+        self._write(deadline)
 
     def _delete(self, tables: Tables, session_id: str) -> None:
-        tables.delete(session_id)
+        released = [key for key in self._released if key[0] == session_id]
+        tables.delete(session_id, {epoch for _, epoch in released})
+        for key in released:
+            del self._released[key]
         with self._lock:
             self._window.forget(session_id)
         self._log_holds_deleted = not tables.clear_log()
@@ -242,13 +275,28 @@ class SqliteStore:
 
     def _at_end(self) -> None:
         try:
-            self._write(monotonic() + self._patience)
+            self._write((self._worker.ending_since or monotonic()) + self._patience)
         except StoreFailed as error:
             lost = self._window.weight
+            if not lost:  # only a claim could not be given back, which ends with its lock
+                return
+            self._tell_unwritten(error.reason)
             raise StoreFailed(str(self.path), f"about {lost} bytes were not written: {error.reason}") from error
         finally:
             if self._tables is not None:
                 self._tables.close()
+
+    def _tell_unwritten(self, reason: str = "there was no more time to wait for it") -> None:
+        """Log what is not on the disk at the end, once; from whatever thread."""
+        with self._lock:
+            windows = (self._writing, self._window)
+            weights = [item for window in windows for item in window.weights().items()]
+            if not weights or self._is_loss_told:
+                return
+            self._is_loss_told = True
+        sessions = ", ".join({session_id: None for session_id, _ in weights})
+        lost = sum(weight for _, weight in weights)
+        log.error("about %d bytes were not written to %s (%s), of the sessions: %s", lost, self.path, reason, sessions)
 
     def _closed(self) -> StoreClosed:
         return StoreClosed(str(self.path))

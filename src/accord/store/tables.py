@@ -12,7 +12,8 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections.abc import Generator, Iterator
+from collections import Counter
+from collections.abc import Collection, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -79,6 +80,8 @@ class _More(msgspec.Struct):
 
 _read_more = msgspec.json.Decoder(_More).decode
 _making = threading.Lock()
+_claimed: Counter[tuple[Path, int]] = Counter()  # how many stores of this process gave each claim out
+_counting = threading.Lock()
 
 
 def is_busy(error: sqlite3.Error) -> bool:
@@ -93,7 +96,9 @@ class Tables:
     def __init__(self, path: Path, *, survives_power_cut: bool) -> None:
         self._name = str(path)
         path = Path(os.path.realpath(path))  # whoever comes by a link finds the same owners
+        self._path = path
         self._locks = OwnerLocks(path)
+        self._epochs: set[int] = set()  # of the claims that were given out here
         _make_file(path)
         self._connection = sqlite3.connect(path, timeout=_WAIT, isolation_level=None)
         self._execute = self._connection.execute
@@ -138,6 +143,7 @@ class Tables:
             number = self._number(session_id)
             holder = self._holder(number, session_id)
             if holder is not None and holder.claim.owner.id == owner.id:
+                self._count(holder.claim.epoch)
                 return holder.claim
             if holder is not None and not take_over and self._is_alive(holder):
                 raise in_use(holder.claim)
@@ -147,7 +153,9 @@ class Tables:
                 " VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (number, owner.id, owner.pid, owner.host, owner.boot if is_locked else "", time, time),
             )
-            return Claim(session_id, owner, added.lastrowid or 0, time, _LEASE)
+            claim = Claim(session_id, owner, added.lastrowid or 0, time, _LEASE)
+        self._count(claim.epoch)
+        return claim
 
     def holder(self, session_id: str) -> Claim | None:
         """Who has the session now; to look needs no right to write."""
@@ -159,10 +167,6 @@ class Tables:
         with self._transaction():
             self.check(claim)
             self._execute("UPDATE claims SET renewed = ? WHERE epoch = ?", (now(), claim.epoch))
-
-    def release(self, claim: Claim) -> None:
-        with self._transaction():
-            self._execute("DELETE FROM claims WHERE epoch = ?", (claim.epoch,))
 
     def check(self, claim: Claim) -> None:
         """Raise NotFound if the session is not there, and Fenced if this is not its claim."""
@@ -204,10 +208,10 @@ class Tables:
                 kept = _kept((*row[:-1], b'{"additional_directories": [], "meta": null}'))
             yield (row[5], row[0]), kept
 
-    def write(self, unwritten: Unwritten) -> dict[Key, Fenced]:
-        """Add entries to the journals; those of sessions that are not there are dropped, and of claims that are over.
+    def write(self, unwritten: Unwritten, released: Iterable[Claim] = ()) -> dict[Key, Fenced]:
+        """Add entries to the journals, then give claims back.
 
-        The latter are returned.
+        Entries of sessions that are not there are dropped, and those of claims that are over; the latter are returned.
         """
         refused: dict[Key, Fenced] = {}
         with self._transaction():
@@ -226,6 +230,9 @@ class Tables:
                     [(row[0], entry.form, entry.reports, epoch) for entry in entries],
                 )
                 self._execute("UPDATE sessions SET updated_at = max(updated_at, ?) WHERE number = ?", (time, row[0]))
+            for claim in released:
+                self._execute("DELETE FROM claims WHERE epoch = ?", (claim.epoch,))
+        self._discount([claim.epoch for claim in released if claim.epoch in self._epochs])
         return refused
 
     def extent(self, session_id: str) -> tuple[int, int]:
@@ -249,13 +256,14 @@ class Tables:
             raise NotFound(session_id=session_id)
         return page
 
-    def delete(self, session_id: str) -> None:
+    def delete(self, session_id: str, released: Collection[int] = ()) -> None:
+        """Delete a session; the epochs that are `released` do not count as claims of it."""
         with self._transaction():
             row = self._execute("SELECT number FROM sessions WHERE id = ?", (session_id,)).fetchone()
             if row is None:
                 return
             holder = self._holder(row[0], session_id)
-            if holder is not None and self._is_alive(holder):
+            if holder is not None and holder.claim.epoch not in released and self._is_alive(holder):
                 raise in_use(holder.claim)
             for table, column in (("claims", "session"), ("journal", "session"), ("sessions", "number")):
                 self._execute(f"DELETE FROM {table} WHERE {column} = ?", row)  # noqa: S608
@@ -268,15 +276,33 @@ class Tables:
         return not busy
 
     def close(self) -> None:
-        """Give back the claims of those whose locks are held here, and the file."""
+        """Give the file back, and the claims that no other store of this process has given out as well."""
+        ended = self._discount(list(self._epochs))
         try:
-            if self._locks.held:
+            if ended:
                 with suppress(sqlite3.Error), self._transaction():  # a claim that stays ends with its lock
-                    for owner_id in self._locks.held:
-                        self._execute("DELETE FROM claims WHERE owner = ?", (owner_id,))
+                    self._connection.executemany("DELETE FROM claims WHERE epoch = ?", [(epoch,) for epoch in ended])
         finally:
             self._connection.close()
             self._locks.release()
+
+    def _count(self, epoch: int) -> None:
+        """Note that the claim was given out here."""
+        if epoch in self._epochs:
+            return
+        self._epochs.add(epoch)
+        with _counting:
+            _claimed[self._path, epoch] += 1
+
+    def _discount(self, epochs: list[int]) -> list[int]:
+        """Note that these are not used here any more; those that nobody else uses either."""
+        self._epochs.difference_update(epochs)
+        with _counting:
+            _claimed.subtract((self._path, epoch) for epoch in epochs)
+            ended = [epoch for epoch in epochs if not _claimed[self._path, epoch]]
+            for epoch in ended:
+                del _claimed[self._path, epoch]
+        return ended
 
     def _prepare(self, synchronous: str) -> None:
         self._execute("BEGIN")

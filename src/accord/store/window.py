@@ -69,6 +69,17 @@ class Window:
             self._waiting[key] = [*entries, *self._waiting.get(key, ())]
             self.weight += sum(map(_weigh, entries))
 
+    def waits_for(self, session_id: str) -> bool:
+        """Whether anything of a session waits."""
+        return any(key[0] == session_id for key in self._waiting)
+
+    def weights(self) -> dict[str, int]:
+        """About how many bytes of each session wait."""
+        weights: dict[str, int] = {}
+        for (session_id, _), waiting in self._waiting.items():
+            weights[session_id] = weights.get(session_id, 0) + sum(map(_weigh, waiting))
+        return weights
+
     def forget(self, session_id: str) -> None:
         """Drop what waits for a session."""
         for key in [key for key in self._waiting if key[0] == session_id]:

@@ -54,13 +54,22 @@ class Worker:
     """Does calls in its thread, and `on_time` when an alarm is due; `at_end` is the last thing it does.
 
     The thread starts when it is first needed. It is a daemon: a disk that hangs does not keep the process alive. A
-    program that ends without `end` leaves it `patience` seconds.
+    program that ends without `end` leaves it `patience` seconds. `on_abandoned` is called when it was not waited for
+    until it had ended.
     """
 
-    def __init__(self, name: str, on_time: Callable[[], None], at_end: Callable[[], None], patience: float) -> None:
+    def __init__(
+        self,
+        name: str,
+        on_time: Callable[[], None],
+        at_end: Callable[[], None],
+        on_abandoned: Callable[[], None],
+        patience: float,
+    ) -> None:
         self._name = name
         self._on_time = on_time
         self._at_end = at_end
+        self._on_abandoned = on_abandoned
         self._patience = patience
         self._wake = threading.Condition()
         self._calls: deque[_Call] = deque()
@@ -70,8 +79,13 @@ class Worker:
         self._enders: list[_Call] = []
         self._failure: BaseException | None = None
         self._over = False
-        self.ending = False
-        """Whether `end` was called: nothing is accepted any more."""
+        self.ending_since: float | None = None
+        """When `end` was called: nothing is accepted any more."""
+
+    @property
+    def ending(self) -> bool:
+        """Whether `end` was called."""
+        return self.ending_since is not None
 
     async def call(self, work: Callable[[], T], refused: Callable[[], Exception]) -> T:
         """The outcome of `work`, done after all that was asked for before; raises `refused()` once it is ending."""
@@ -95,19 +109,26 @@ class Worker:
         When that takes longer than its patience, whoever still waits gets `refused()`, also this call.
         """
         with self._wake:
-            self.ending = True
+            self._begin_to_end()
             if self._thread is None or self._over:
                 return
             call = _Call(self._outcome)
             self._enders.append(call)
-            self._wake.notify()
         try:
             await asyncio.wait([call.future], timeout=self._patience)
+        except asyncio.CancelledError:
+            self._on_abandoned()  # what is under way goes on as long as the process does
+            raise
         finally:
             atexit.unregister(self._end_at_exit)  # whoever did not wait here does not wait there
         if not call.future.done():
             self._abandon(refused)
         await call.future
+
+    def _begin_to_end(self) -> None:
+        if self.ending_since is None:
+            self.ending_since = monotonic()
+        self._wake.notify()
 
     def _outcome(self) -> None:
         if self._failure is not None:
@@ -119,13 +140,15 @@ class Worker:
             self._calls.clear()
         for call in waiting:
             call.fail(refused())
+        self._on_abandoned()
 
     def _end_at_exit(self) -> None:
         with self._wake:
-            self.ending = True
-            self._wake.notify()
+            self._begin_to_end()
         if self._thread is not None:
             self._thread.join(self._patience)
+            if self._thread.is_alive():
+                self._on_abandoned()
 
     def _queue(self, work: Callable[[], Any]) -> _Call:
         call = _Call(work)

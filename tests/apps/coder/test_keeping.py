@@ -16,7 +16,7 @@ from accord.apps.coder.coder import build
 from accord.apps.coder.keeping import KeptChoices, KeptSessions
 from accord.apps.coder.settings.loading import settings_in
 from accord.client.choosing import chosen
-from accord.errors import RequestFailed, SessionInUse
+from accord.errors import RequestFailed, SessionInUse, StoreFailed
 from accord.session.content import Text
 from accord.session.entities import AGENT
 from accord.session.requests import PermissionAnswer, RequestPermission
@@ -142,6 +142,39 @@ async def test_nothing_is_taken_over_in_a_file_that_can_not_be_written(locked: P
         with pytest.raises(RequestFailed, match="another process keeps it locked"):
             await sessions.claim(name, OWNER, take_over=True)
     await sessions.aclose()
+
+
+async def test_a_session_that_is_closed_while_the_file_is_locked_loses_nothing(tmp_path: Path):
+    path = tmp_path / "sessions.db"
+    sessions = KeptSessions(path, patience=0)
+    await sessions.create(kept("a"))
+    claim = await sessions.claim("a", OWNER)
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        sessions.append(claim, said("Hello"))
+        await sessions.commit(claim)  # it is told in another way that it is not on the disk
+        with pytest.raises(StoreFailed):
+            await sessions.release(claim)
+    await sessions.aclose()
+    async with SqliteStore(path) as other:
+        await other.claim("a", Owner.here())
+        assert [report.id async for reports in other.read("a") for report in reports] == ["Hello"]  # type: ignore[union-attr]
+
+
+async def test_what_is_lost_at_the_end_is_logged_although_it_was_told_before_that_the_file_fails(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    path = tmp_path / "sessions.db"
+    sessions = KeptSessions(path, patience=0)
+    await sessions.create(kept("a"))
+    claim = await sessions.claim("a", OWNER)
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        sessions.append(claim, said("Hello"))
+        await sessions.commit(claim)
+        assert sessions.take_untold() is not None
+        await sessions.aclose()
+    assert caplog.messages[-1].endswith("of the sessions: a")
 
 
 async def test_a_session_that_goes_on_in_memory_is_listed_once_and_deleted_everywhere(tmp_path: Path, monkeypatch):

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from accord.apps.coder.tools.work import Work
     from accord.store.interface import Store
     from accord.transports.framing import Framing
-    from accord.transports.stdio import Stdio
 
 __all__ = ["Coder", "build"]
 
@@ -169,15 +168,11 @@ class Coder:
         from accord.transports.stdio import Stdio  # noqa: PLC0415  # needs a process of its own
 
         stdio = Stdio(framing=framing)
-        run(run_until(stdio.over, partial(self._serve, stdio)))
+        run(run_until(stdio.over, partial(self.agent.serve, stdio), self._close))
 
-    async def _serve(self, stdio: Stdio) -> None:
-        try:
-            await self.agent.serve(stdio)
-        finally:
-            await self.aclose()
-            if self.agent.store is not None:
-                await self.agent.store.aclose()
+    async def _close(self) -> None:
+        store = self.agent.store
+        await asyncio.gather(self.aclose(), *([] if store is None else [store.aclose()]))
 
     async def aclose(self) -> None:
         """Free the models."""

@@ -180,11 +180,11 @@ class KeptSessions:
             self._in_memory.discard(session_id)
 
     async def aclose(self) -> None:
-        """See `Store.aclose`."""
+        """See `Store.aclose`; the file's own log says what could not be written."""
         try:
             await self._file.aclose()
         except StoreFailed as failed:
-            self._tell(failed)
+            log.debug("%s", failed)
         finally:
             await self._memory.aclose()
 
