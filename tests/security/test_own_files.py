@@ -16,8 +16,10 @@ from typing import Any
 import pytest
 
 from accord import Agent, Client
+from accord.apps.coder.coder import build
 from accord.apps.coder.failures import ModelFailed
 from accord.apps.coder.settings.files import SettingsFile
+from accord.apps.coder.settings.loading import settings_in
 from accord.apps.coder.settings.trust import Trust
 from accord.apps.console.attachments import read_attachment, text_of_file
 from accord.apps.console.failures import UsageWrong
@@ -112,6 +114,40 @@ def test_settings_that_are_no_file_end_every_command_at_once_with_the_reason(hom
         assert "can't be read: " in ended.stderr
         assert kind in ended.stderr
         assert ended.stderr.count("\n") == 1
+
+
+@every_kind
+@pytest.mark.parametrize("below", ["", "src"])
+def test_project_settings_that_are_no_file_are_refused_with_the_reason(
+    home: Path, make: Make, kind: str, below: str
+) -> None:
+    """They can't be trusted, and like all that is not trusted they are ignored and shown."""
+    project = home.parent / "project"
+    (project / "src").mkdir()
+    make(project / ".accord.toml")
+    what = "Is" if kind == "a directory" else "it is not a regular file, but"
+    reason = f"~/project/.accord.toml: can't be read: {what} {kind}"
+    for words, status in ((["trust"], 1), (["config"], 0), (["run", "/help"], 0), (["run", "--json", "/help"], 0)):
+        ended = accord(*words, cwd=project / below)
+        assert ended.returncode == status, words
+        assert reason in ended.stdout + ended.stderr, words
+        assert status or f"{reason}; it is ignored" in ended.stdout + ended.stderr
+        assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize("version", [1, 2, "2-draft"])
+async def test_a_session_under_project_settings_that_are_no_file_says_so(home: Path, version: Any) -> None:
+    coder = build(settings_in(home.parent))
+    _fifo(home.parent / "project" / ".accord.toml")
+    async with Client(coder.agent, version=version) as client:
+        session = await client.new_session(cwd=home.parent / "project")
+        changes = [repr(change) async for change in await session.prompt("/help")]
+        assert "can't be read: it is not a regular file, but a FIFO; it is ignored" in "".join(changes)
+
+
+def test_a_link_to_project_settings_that_are_gone_is_none(home: Path) -> None:
+    (home.parent / "project" / ".accord.toml").symlink_to("gone.toml")
+    assert accord("config").returncode == 0
 
 
 @every_kind

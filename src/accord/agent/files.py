@@ -21,6 +21,7 @@ from accord.errors import Denied, InternalError, Malformed, MethodNotFound, NotF
 from accord.local.blocking import in_thread
 from accord.local.disk import read_part, replace
 from accord.local.lines import count, part_of
+from accord.local.written_paths import kind_of
 from accord.session.requests import ReadFile, WriteFile
 
 __all__ = ["Files"]
@@ -106,16 +107,19 @@ class Files:
         # One that can't be asked is taken at its word: to write behind it could undo what the user does meanwhile.
         if not self._offered(self._client.capabilities.read_files):
             return True
-        if not await in_thread(self._session.cwd.is_dir) or await self._known(place, None, None) == text:
+        if not await self._is_on_disk() or await self._known(place, None, None) == text:
             return True
         try:
             return (await self._client.ask(ReadFile(session_id=self._session.id, path=place))).content == text
         except (RequestFailed, Malformed):
             return False
 
+    async def _is_on_disk(self) -> bool:
+        return await in_thread(lambda: kind_of(self._session.cwd)) == "directory"
+
     async def _is_missing(self, place: str) -> bool:
         """Whether our disk is the client's, as far as we can see, and there is no such file."""
-        if not await in_thread(self._session.cwd.is_dir):
+        if not await self._is_on_disk():
             return False
         try:
             await self._on_disk(place, partial(self._read, place, None, 0))

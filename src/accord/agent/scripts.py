@@ -17,6 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from accord.agent.ran import Line
+from accord.local.written_paths import kind_of
 
 __all__ = ["Script", "is_inert", "written"]
 
@@ -28,7 +29,7 @@ def is_inert(words: list[str]) -> bool:
 
 def written(line: Line) -> Script | None:
     """The command as a file; None where the client can't see one: its directory is not on our disk, or there is no sh."""
-    if sys.platform == "win32" or not Path(line.cwd).is_dir():
+    if sys.platform == "win32" or kind_of(Path(line.cwd)) != "directory":
         return None
     import tempfile  # noqa: PLC0415  # loads much, which an agent that only starts need not wait for
 

@@ -12,6 +12,7 @@ from accord.client.programs import environment, shown, to_run, usual_shell
 from accord.client.terminal import OnTerminal, Terminal, TerminalEvent
 from accord.errors import ConnectionClosed, Denied, InvalidParams, NotFound, RequestCancelled, RequestFailed
 from accord.local.roots import Roots
+from accord.local.written_paths import kind_of
 from accord.peer.limited_log import LimitedLog
 from accord.session.entities import Exit
 from accord.session.requests import (
@@ -185,6 +186,6 @@ def _directory(roots: Roots, cwd: str | None) -> str:
         real = roots.directories[0]
     else:
         raise Denied("terminal.cwd: the session has no directory")
-    if not real.is_dir():
+    if kind_of(real) != "directory":
         raise InvalidParams("there is no such directory", field="cwd")
     return str(real)

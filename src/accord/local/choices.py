@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from accord.local.own_files import locked, make_directory, read_regular, write_whole
-from accord.local.written_paths import path_of
+from accord.local.written_paths import kind_of, path_of
 
 __all__ = ["Choice", "Choices", "project_of"]
 
@@ -119,6 +119,6 @@ def project_of(directory: str | os.PathLike[str]) -> str:
     """The repository that a directory is in, or else the directory itself; as it really is, without links."""
     real = Path(directory).resolve()
     for each in (real, *real.parents):
-        if (each / ".git").exists():
+        if kind_of(each / ".git") is not None:
             return str(each)
     return str(real)

@@ -16,7 +16,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["check_regular", "locked", "make_directory", "open_regular", "read_regular", "write_whole"]
+from accord.local.written_paths import fault_of
+
+__all__ = ["check_name", "check_regular", "locked", "make_directory", "open_regular", "read_regular", "write_whole"]
 
 _PATIENCE = 2.0
 _LARGEST = 64 * 1024 * 1024
@@ -31,8 +33,16 @@ _KINDS = [
 ]
 
 
+def check_name(path: Path) -> None:
+    """OSError for a path that no file can have: the system's own calls raise other errors for some of those."""
+    fault = fault_of(path)
+    if fault is not None:
+        raise OSError(errno.EINVAL, f"no file can have this path: {fault}", ascii(str(path)))
+
+
 def check_regular(path: Path) -> bool:
     """Whether the file is there; OSError when something is, and it is not a regular file. Links are followed."""
+    check_name(path)
     try:
         _check(path.stat(), path)
     except FileNotFoundError:
@@ -43,6 +53,7 @@ def check_regular(path: Path) -> bool:
 @contextmanager
 def open_regular(path: Path) -> Generator[BinaryIO]:
     """A regular file, for reading; OSError says what else it is."""
+    check_name(path)
     _check(path.stat(), path)  # to open a device may do something to it already
     descriptor = os.open(path, os.O_RDONLY | _AT_ONCE)
     with open(descriptor, "rb") as file:  # noqa: PTH123  # a descriptor has no path
@@ -82,6 +93,7 @@ def write_whole(path: Path, content: bytes, *, is_durable: bool = True) -> None:
 
 def make_directory(path: Path) -> None:
     """Make a directory, and those above it that are missing, for the user alone: `mkdir` lets all others into those."""
+    check_name(path)
     if not path.parent.exists():
         make_directory(path.parent)
     path.mkdir(mode=0o700, exist_ok=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from accord.errors import Denied, NotFound, RequestFailed
+from accord.errors import Denied, InvalidParams, NotFound, RequestFailed
 
 __all__ = ["missing", "refusing", "unusable"]
 
@@ -35,4 +36,6 @@ def refusing(action: str, path: str) -> Generator[None]:
             raise missing(path) from error
         raise unusable(action, path, "a directory on the way is missing, or is none") from error
     except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:  # seen only when the directories before it are made
+            raise InvalidParams("it is too long", field="path") from error
         raise unusable(action, path, os.strerror(error.errno) if error.errno else "the system refuses") from error

@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from accord.errors import Denied, InvalidParams
+from accord.local.written_paths import fault_of
 
 __all__ = ["Directory", "PathLike", "Place", "Roots"]
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
+_RULE = "must be an absolute path on this system"
 _CAN_HOLD = os.open in os.supports_dir_fd
 _NO_LINK: int = getattr(os, "O_NOFOLLOW", 0)
 # With O_PATH, which Linux has, a directory need not be readable to be passed through.
@@ -121,8 +123,9 @@ class Roots:
     def __init__(self, directories: Iterable[PathLike] = ()) -> None:
         self.directories: list[Path] = []
         for directory in directories:
-            if not _is_nameable(directory) or not os.path.isabs(directory):  # noqa: PTH117  # the same rule as for what is asked
-                raise ValueError(f"a root must be an absolute path, not {os.fspath(directory)!r}")
+            fault = _fault_of(directory)
+            if fault is not None:
+                raise ValueError(f"a root {fault}, not {_shown(directory)}")
             self.directories.append(Path(os.path.realpath(directory)))
 
     def __add__(self, other: Roots) -> Roots:
@@ -143,8 +146,9 @@ class Roots:
 
     def place(self, path: str, scope: str, field: str = "path") -> Place:
         """Where the path really leads; `Denied` for the scope when that is not inside. It looks at the disk."""
-        if not _is_nameable(path) or not os.path.isabs(path):  # noqa: PTH117  # AMB-46: of this system, not of any
-            raise InvalidParams("must be an absolute path on this system", field=field)
+        fault = _fault_of(path)
+        if fault is not None:
+            raise InvalidParams(fault, field=field)
         real = Path(os.path.realpath(path))
         for root in self.directories:
             if real.is_relative_to(root):
@@ -152,9 +156,13 @@ class Roots:
         raise Denied(f"{scope} outside the session's directories: {path}")
 
 
-def _is_nameable(path: PathLike) -> bool:
-    """Whether the system can be asked about it at all; a NUL or half of a character is in no name of a file."""
-    try:
-        return b"\0" not in os.fsencode(path)
-    except UnicodeEncodeError:
-        return False
+def _fault_of(path: PathLike) -> str | None:
+    if not os.path.isabs(path):  # noqa: PTH117  # AMB-46: of this system, not of any
+        return _RULE
+    fault = fault_of(path)
+    return None if fault is None else f"{_RULE}: {fault}"
+
+
+def _shown(path: PathLike) -> str:
+    text = repr(os.fspath(path))
+    return text if len(text) <= 200 else f"{text[:200]}…"

@@ -1,13 +1,14 @@
-"""Paths as people write them. Law: whatever is written, nothing raises here."""
+"""Paths as people and peers write them. Law: whatever is written, nothing raises here."""
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from pathlib import Path
 from typing import Literal
 
-__all__ = ["kind_of", "path_of"]
+__all__ = ["fault_of", "kind_of", "path_of"]
 
 
 def path_of(written: str) -> Path:
@@ -16,6 +17,19 @@ def path_of(written: str) -> Path:
         return Path(os.path.expanduser(written))  # noqa: PTH111  # that of Path raises for a user who is not there
     except ValueError:  # there is a NUL in the name of the user
         return Path(written)
+
+
+def fault_of(path: str | os.PathLike[str]) -> str | None:
+    """Why no file of this system can have such a path; None if one can. It looks at the disk."""
+    try:
+        if b"\0" in os.fsencode(path):
+            return "it has a NUL character"
+        os.lstat(path)
+    except UnicodeEncodeError:
+        return "it has half of a character"
+    except OSError as error:
+        return "it is too long" if error.errno == errno.ENAMETOOLONG else None
+    return None
 
 
 def kind_of(path: Path) -> Literal["file", "directory", "other"] | None:

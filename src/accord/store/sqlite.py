@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from accord.errors import Fenced, StoreClosed, StoreFailed
-from accord.local.written_paths import path_of
+from accord.local.written_paths import fault_of, path_of
 from accord.session.requests import SessionPage
 from accord.session.updates import Report
 from accord.store.claims import Claim, Owner
@@ -59,6 +59,7 @@ class SqliteStore:
         survives_power_cut: bool = False,
     ) -> None:
         self.path = path_of(os.fspath(path)).absolute()
+        self._name = str(self.path) if fault_of(self.path) is None else ascii(str(self.path))[1:-1]  # can be printed
         self._seconds = window
         self._patience = patience
         self._survives_power_cut = survives_power_cut
@@ -115,12 +116,12 @@ class SqliteStore:
     def append(self, claim: Claim, reports: Iterable[Report]) -> None:
         """See `Store.append`; may be called from any thread."""
         if self._worker.ending:
-            raise StoreClosed(str(self.path))
+            raise StoreClosed(self._name)
         key = (claim.session_id, claim.epoch)
         if self._fenced and key in self._fenced:
             raise copy(self._fenced[key])
         if self._window.weight > UNWRITTEN:
-            raise StoreFailed(str(self.path), f"more than {UNWRITTEN} bytes wait to be written")
+            raise StoreFailed(self._name, f"more than {UNWRITTEN} bytes wait to be written")
         waiting, weight = taken(reports)
         if not waiting:
             return
@@ -266,11 +267,11 @@ class SqliteStore:
                 return work(self._tables)
             except sqlite3.Error as error:
                 if not is_busy(error):
-                    raise StoreFailed(str(self.path), str(error)) from error
+                    raise StoreFailed(self._name, str(error)) from error
                 if monotonic() >= deadline:
-                    raise StoreFailed(str(self.path), f"another process keeps it locked ({error})") from error
+                    raise StoreFailed(self._name, f"another process keeps it locked ({error})") from error
             except OSError as error:
-                raise StoreFailed(str(self.path), error.strerror or str(error)) from error
+                raise StoreFailed(self._name, error.strerror or str(error)) from error
             sleep(0.005)  # SQLite has waited itself, but not for every kind of lock
 
     def _at_end(self) -> None:
@@ -281,7 +282,7 @@ class SqliteStore:
             if not lost:  # only a claim could not be given back, which ends with its lock
                 return
             self._tell_unwritten(error.reason)
-            raise StoreFailed(str(self.path), f"about {lost} bytes were not written: {error.reason}") from error
+            raise StoreFailed(self._name, f"about {lost} bytes were not written: {error.reason}") from error
         finally:
             if self._tables is not None:
                 self._tables.close()
@@ -296,7 +297,7 @@ class SqliteStore:
             self._is_loss_told = True
         sessions = ", ".join({session_id: None for session_id, _ in weights})
         lost = sum(weight for _, weight in weights)
-        log.error("about %d bytes were not written to %s (%s), of the sessions: %s", lost, self.path, reason, sessions)
+        log.error("about %d bytes were not written to %s (%s), of the sessions: %s", lost, self._name, reason, sessions)
 
     def _closed(self) -> StoreClosed:
-        return StoreClosed(str(self.path))
+        return StoreClosed(self._name)

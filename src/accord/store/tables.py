@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from accord.errors import Fenced, JournalUnreadable, NotFound, SessionExists, StoreFailed
-from accord.local.own_files import check_regular, make_directory
+from accord.local.own_files import check_name, check_regular, make_directory
 from accord.store.claims import Claim, Owner, fenced, in_use
 from accord.store.cursors import Mark
 from accord.store.kept import Kept, now, seconds_since, updated
@@ -95,6 +95,7 @@ class Tables:
 
     def __init__(self, path: Path, *, survives_power_cut: bool) -> None:
         self._name = str(path)
+        check_name(path)
         path = Path(os.path.realpath(path))  # whoever comes by a link finds the same owners
         self._path = path
         self._locks = OwnerLocks(path)

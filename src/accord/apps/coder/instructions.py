@@ -12,6 +12,7 @@ from accord.apps.coder.modes import MODES
 from accord.apps.coder.tools.work import Work
 from accord.errors import Denied
 from accord.local.roots import Roots
+from accord.local.written_paths import kind_of
 
 __all__ = ["instructions", "project_instructions"]
 
@@ -57,7 +58,7 @@ def project_instructions(cwd: Path) -> str:
 def _from_root(cwd: Path) -> list[Path]:
     above = [cwd, *cwd.parents]
     for number, directory in enumerate(above):
-        if (directory / ".git").exists():
+        if kind_of(directory / ".git") is not None:
             return above[number::-1]
     return [cwd]
 

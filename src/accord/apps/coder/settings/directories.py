@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from accord.apps.coder.failures import CoderFailed, SettingsWrong
-from accord.local.written_paths import path_of
+from accord.local.written_paths import kind_of, path_of
 
 __all__ = ["config_directory", "existing", "home_directory", "shown_path", "state_directory"]
 
@@ -50,7 +50,7 @@ def shown_path(path: Path) -> str:
 def existing(directory: str) -> Path:
     """A directory that the user named; raises CoderFailed when it is none."""
     path = Path(directory).absolute()
-    if not path.is_dir():
+    if kind_of(path) != "directory":
         raise CoderFailed(f"{shown_path(path)} is no directory")
     return path
 

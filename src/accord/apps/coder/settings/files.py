@@ -10,6 +10,7 @@ from typing import Any
 from accord.apps.coder.failures import SettingsWrong
 from accord.apps.coder.settings.directories import home_directory, shown_path
 from accord.local.own_files import read_regular
+from accord.local.written_paths import kind_of
 
 __all__ = ["PROJECT_FILE", "SettingsFile", "project_file"]
 
@@ -29,9 +30,9 @@ def project_file(cwd: Path) -> Path | None:
         if directory != start and home.is_relative_to(directory):
             return None
         file = directory / PROJECT_FILE
-        if os.path.isfile(file):  # noqa: PTH113  # what can't be looked at is not there, and no error
+        if kind_of(file) is not None:  # whoever reads it says what else than a file it is
             return file
-        if os.path.exists(directory / ".git"):  # noqa: PTH110  # as above
+        if kind_of(directory / ".git") is not None:
             return None
     return None
 

@@ -16,6 +16,7 @@ from accord.apps.coder.tools.programs import environment, ran, ripgrep
 from accord.apps.coder.tools.tool import Result, Tool, fenced
 from accord.apps.coder.tools.work import Work
 from accord.local.blocking import in_thread
+from accord.local.written_paths import kind_of
 from accord.session.entities import Location
 
 __all__ = ["SearchFiles"]
@@ -59,7 +60,7 @@ class SearchFiles(Tool[SearchArguments]):
 
     async def run(self, work: Work, arguments: SearchArguments, call: OpenToolCall) -> Result:
         path = work.path(arguments.path)
-        if not await in_thread(lambda: path.is_dir() or path.is_file()):
+        if await in_thread(lambda: kind_of(path)) not in ("directory", "file"):
             raise ToolFailed(f"there is no file and no directory {arguments.path}: nothing can be searched there")
         whole = environment(work.session.roots)
         ended = await ran(_command(path, arguments, whole["PATH"]), work.turn.cwd, whole)

@@ -12,11 +12,11 @@ from accord.agent.turn import Turn
 from accord.apps.coder.failures import ToolFailed
 from accord.apps.coder.settings.shown import printable
 from accord.apps.coder.tools.programs import installation
-from accord.errors import Denied, UnusableRepository
+from accord.errors import Denied, InvalidParams, UnusableRepository
 from accord.local.blocking import in_thread
 from accord.local.git import is_bare_layout, is_git_name, repository_below
 from accord.local.roots import Place
-from accord.local.written_paths import path_of
+from accord.local.written_paths import kind_of, path_of
 
 if TYPE_CHECKING:
     from accord.apps.coder.settings.settings import Settings
@@ -124,10 +124,10 @@ class Work:
         return None
 
     def _place(self, path: str) -> Place:
-        if "\0" in path:
-            raise ToolFailed("a path can't hold a NUL character")
         try:
             place = self.session.roots.place(str(self.turn.cwd / path_of(path)), "access")
+        except InvalidParams as refused:
+            raise ToolFailed(f"not a path of a file, {refused.reason}: {_short(path)}") from None
         except Denied:
             roots = ", ".join(map(str, self.session.roots.directories))
             raise ToolFailed(f"{path} is outside the session's directories ({roots}): it can't be used") from None
@@ -142,7 +142,7 @@ class Work:
     async def read(self, path: Path, line: int | None = None, limit: int | None = None) -> str:
         """A text file, or some lines of it, as the user has it; ToolFailed says why it can't be had."""
         name = self.shown(path)
-        if await in_thread(path.is_dir):
+        if await in_thread(lambda: kind_of(path)) == "directory":
             raise ToolFailed(f"{name} is a directory: use the list tool")
         try:
             text = await self.turn.files.read(path, line, limit)
@@ -183,3 +183,8 @@ class Work:
         except OSError:
             return f", nor a directory {self.shown(path.parent)}"
         return f"; there is {', '.join(names)}" if names else ""
+
+
+def _short(path: str) -> str:
+    text = printable(path)
+    return text if len(text) <= 200 else f"{text[:200]}…"
