@@ -21,7 +21,7 @@ from accord import (
 from accord.client.delivering import Update
 from accord.errors import InvalidParams, Malformed
 from accord.session import Image
-from accord.session.updates import MessagePiece, ToolCallPatch
+from accord.session.updates import MessagePatch, MessagePiece, ToolCallPatch
 from accord.testing import ScriptedAgent, program
 from tests.client.words import CWD
 
@@ -55,6 +55,20 @@ async def test_a_prompt_brings_its_changes_in_order_and_a_stop_reason(version):
         assert [c.call.status for c in changes if isinstance(c, ToolCallChanged)] == ["in_progress", "completed"]
         assert reply.stop_reason == "end_turn"
         assert await reply.text() == "You said: hello"
+
+
+async def test_a_message_of_an_earlier_turn_that_is_told_anew_is_what_was_said_in_this_one():
+    agent = ScriptedAgent(2)
+
+    @agent.on("session/prompt")
+    def speak(asked):
+        agent.begin(asked)
+        agent.tell(MessagePatch(role="agent", id="a", content=[Text(asked.params["prompt"][0]["text"])]))
+        agent.finish(asked)
+
+    async with Client(agent, version=2) as client:
+        session = await client.new_session(CWD)
+        assert [await (await session.prompt(text)).text() for text in ("one", "another")] == ["one", "another"]
 
 
 async def test_every_version_shows_the_prompt_and_the_states_of_the_turn(version):

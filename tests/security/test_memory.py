@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 import tracemalloc
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from accord import permissions
 from accord.apps.console.event_lines import EventMaker
 from accord.apps.console.output import Outputs
 from accord.apps.console.printing import Printer
@@ -22,10 +25,19 @@ from accord.client.terminal import TerminalEvent
 from accord.local.own_files import read_regular
 from accord.session import Transcript
 from accord.session.content import Text
-from accord.session.entities import AGENT, ContentItem
-from accord.session.updates import MessagePiece, ToolCallPatch, ToolCallPiece
+from accord.session.entities import AGENT, ContentItem, Plan
+from accord.session.updates import (
+    CompactionPatch,
+    MessagePiece,
+    PlanReport,
+    TerminalPatch,
+    ToolCallPatch,
+    ToolCallPiece,
+    UnknownReport,
+)
 from accord.testing import ScriptedAgent
 from tests.apps.console.conftest import home, project  # noqa: F401  # fixtures
+from tests.session.memory import retained
 
 pytestmark = pytest.mark.timeout(90)
 
@@ -59,6 +71,13 @@ for line in sys.stdin:
                 tell({"sessionUpdate": "tool_call", "toolCallId": f"c{number}", "title": "t", "content": items})
             elif what == "messages":
                 tell({"sessionUpdate": "agent_message_chunk", "content": content, "messageId": f"m{number}"})
+            elif what == "ids":
+                tell({"sessionUpdate": "tool_call", "toolCallId": f"{number}-{text}", "title": "t"})
+            elif what == "kinds":
+                tell({"sessionUpdate": "tool_call", "toolCallId": f"c{number}", "title": "t", "kind": f"{number}-{text}"})
+            elif what == "message ids":
+                short = {"type": "text", "text": "x"}
+                tell({"sessionUpdate": "agent_message_chunk", "content": short, "messageId": f"{number}-{text}"})
             else:
                 tell({"sessionUpdate": what, "content": content})
         answer = {"stopReason": "end_turn"}
@@ -85,6 +104,13 @@ print("peak", tracemalloc.get_traced_memory()[1], "status", status, file=sys.std
         ("messages", ["--json"]),
         ("calls", ["--json"]),
         ("calls", []),
+        ("ids", []),
+        ("ids", ["--json"]),
+        ("ids", ["--format", "v2"]),
+        ("kinds", []),
+        ("kinds", ["--json"]),
+        ("message ids", []),
+        ("message ids", ["--json"]),
     ],
 )
 async def test_a_run_holds_no_more_of_what_an_agent_says_than_it_needs(project, what, words):  # noqa: F811
@@ -95,6 +121,7 @@ async def test_a_run_holds_no_more_of_what_an_agent_says_than_it_needs(project, 
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
         cwd=project,
+        env={**os.environ, "ACCORD_STRICT": "0"},  # an unknown kind is shown, and not an error
     )
     assert process.stdout is not None
     assert process.stderr is not None
@@ -107,7 +134,7 @@ async def test_a_run_holds_no_more_of_what_an_agent_says_than_it_needs(project, 
     *_, peak, _, status = told.split()
     assert status == "0", told
     assert int(peak) < BOUND, f"{int(peak) / MIB:.0f} MiB"
-    if what != "agent_thought_chunk" and (what != "calls" or words):
+    if words or what == "agent_message_chunk":
         assert written > SAID * 0.9
 
 
@@ -123,27 +150,6 @@ def test_a_small_file_of_ours_is_read_with_little(tmp_path):
 
 def call(number: int, size: int = MIB) -> ToolCallPatch:
     return ToolCallPatch(id=f"c{number}", title="t", content=[ContentItem(content=Text("x" * size))])
-
-
-def retained(kept: Any, seen: set[int] | None = None) -> int:
-    """The letters and bytes that something holds, each once."""
-    seen = set() if seen is None else seen
-    if id(kept) in seen or isinstance(kept, type):
-        return 0
-    seen.add(id(kept))
-    match kept:
-        case str() | bytes() | bytearray():
-            return len(kept)
-        case dict():
-            return sum(retained(key, seen) + retained(value, seen) for key, value in kept.items())
-        case list() | tuple() | set() | frozenset():
-            return sum(retained(each, seen) for each in kept)
-    names = [
-        *getattr(kept, "__dict__", ()),
-        *getattr(type(kept), "__slots__", ()),
-        *getattr(kept, "__struct_fields__", ()),
-    ]
-    return sum(retained(getattr(kept, name, None), seen) for name in names)
 
 
 def test_events_of_calls_that_never_end_hold_little_of_them():
@@ -249,3 +255,117 @@ def test_the_screen_lets_the_oldest_go_and_says_so():
     assert len([block for block in story.blocks if "not shown any more" in block.plain()]) == 1
     story.tell(transcript.apply(ToolCallPatch(id="c0", status="completed")))
     assert [block.call.id for block in story.calls][-1] == "c0"
+
+
+LONG = "x" * 65536
+KEPT = 4 * MIB
+
+
+def numbered(number: int) -> str:
+    return f"{number}-{LONG}"
+
+
+def held_by(session: Any, reply: Any) -> int:
+    """What a client holds of a session, but for its connection and for what is yet to be read."""
+    tables = [session.transcript, session.foreground.__dict__, reply._turn.messages, reply._turn.sent.__dict__]
+    receiving = session.connection.receiving
+    return retained([*tables, receiving._subagents.__dict__, receiving._held, session.connection.questions._clearance])
+
+
+UPDATES: dict[str, Callable[[int], dict[str, Any]]] = {
+    "ids of calls": lambda n: {"sessionUpdate": "tool_call", "toolCallId": numbered(n), "title": "t"},
+    "kinds": lambda n: {"sessionUpdate": "tool_call", "toolCallId": f"c{n}", "title": "t", "kind": numbered(n)},
+    "ids of messages": lambda n: {
+        "sessionUpdate": "agent_message_chunk",
+        "messageId": numbered(n),
+        "content": {"type": "text", "text": "x"},
+    },
+    "ids of prompts": lambda n: {
+        "sessionUpdate": "user_message_chunk",
+        "messageId": numbered(n),
+        "content": {"type": "text", "text": "no echo"},
+    },
+    "metas of an echo": lambda n: {
+        "sessionUpdate": "user_message_chunk",
+        "messageId": "m",
+        "content": {"type": "text", "text": ""},
+        "_meta": {f"k{n}": LONG},
+    },
+    "subagents": lambda n: {"sessionUpdate": "subagent_update", "sessionId": numbered(n), "title": "t"},
+    "unknown": lambda n: {"sessionUpdate": f"_{numbered(n)}"},
+}
+
+
+@pytest.mark.bad_frames
+@pytest.mark.parametrize("update", UPDATES.values(), ids=UPDATES.keys())
+@pytest.mark.parametrize("version", [1, 2, "2-draft"])
+async def test_a_client_holds_no_endless_number_of_long_names(version: Any, update: Callable[[int], dict[str, Any]]):
+    agent = ScriptedAgent(version)
+    async with Client(agent, version=version, transcript_bytes=KEPT) as client:
+        session = await client.new_session("/work")
+        session.transcript.entity_limit = 1000
+        for number in range(900):  # whatever is counted by these has room for the long ones
+            agent.say("light", messageId=f"m{number}")
+        reply = await session.prompt("go")
+        asked = await agent.seen("session/prompt")
+        agent.begin(asked)
+        for number in range(400):
+            agent.update(update(number))
+        agent.finish(asked)
+        await reply.finished()
+        assert held_by(session, reply) < 4 * KEPT
+
+
+@pytest.mark.parametrize("answer", ["allow_all", "reject_all"])
+async def test_a_client_holds_no_endless_number_of_long_questions(answer: str):
+    agent = ScriptedAgent(1)
+    options = [{"optionId": kind, "name": kind, "kind": kind} for kind in ("allow_once", "reject_once")]
+    async with Client(agent, version=1, transcript_bytes=KEPT, on_permission=getattr(permissions, answer)) as client:
+        session = await client.new_session("/work")
+        reply = await session.prompt("go")
+        reading = asyncio.ensure_future(reply.finished())
+        asked = await agent.seen("session/prompt")
+        for number in range(300):
+            call = {
+                "toolCallId": numbered(number),
+                "title": "t",
+                "kind": "execute",
+                "rawInput": {"command": numbered(number)},
+            }
+            params = {"sessionId": session.id, "toolCall": call, "options": options}
+            await agent.ask("session/request_permission", params)
+        assert held_by(session, reply) < 4 * KEPT
+        agent.finish(asked)
+        await reading
+
+
+STORIES: dict[str, Callable[[int], Any]] = {
+    "ids of calls": lambda n: ToolCallPatch(id=numbered(n), title="t"),
+    "names": lambda n: ToolCallPatch(id=f"c{n}", name=numbered(n)),
+    "kinds": lambda n: ToolCallPatch(id=f"c{n}", kind=numbered(n)),
+    "metas": lambda n: ToolCallPatch(id=f"c{n}", meta={"k": numbered(n)}),
+    "ids of messages": lambda n: MessagePiece(role=AGENT, id=numbered(n), content=Text("x")),
+    "ids of terminals": lambda n: TerminalPatch(id=numbered(n)),
+    "commands": lambda n: TerminalPatch(id=f"t{n}", command=numbered(n)),
+    "errors": lambda n: CompactionPatch(id=f"k{n}", status="failed", error=numbered(n)),
+    "tags": lambda n: UnknownReport(tag=numbered(n), raw={}),
+    "plans": lambda n: PlanReport(plan=Plan(id=numbered(n), type="odd", raw={})),
+}
+
+
+@pytest.mark.parametrize("report", STORIES.values(), ids=STORIES.keys())
+def test_the_screen_holds_no_endless_number_of_long_names(report: Callable[[int], Any]):
+    transcript, story = Transcript(byte_limit=KEPT), Story("/work", lambda part, block: None)
+    story.most = KEPT
+    for number in range(400):
+        story.tell(transcript.apply(report(number)))
+    assert retained([story.__dict__, *(block.__dict__ for block in story.blocks)]) < 3 * KEPT
+
+
+def test_a_call_that_gets_a_long_name_later_weighs_it():
+    transcript, story = Transcript(byte_limit=KEPT), Story("/work", lambda part, block: None)
+    story.most = KEPT
+    for number in range(400):
+        story.tell(transcript.apply(ToolCallPatch(id=f"c{number}", title="t")))
+        story.tell(transcript.apply(ToolCallPatch(id=f"c{number}", status=numbered(number))))
+    assert retained([story.__dict__, *(block.__dict__ for block in story.blocks)]) < 3 * KEPT

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from accord.session import Compaction, Image, Location, Plan, PlanEntry, Text, Transcript
+from accord.session.entities import ContentItem, Exit, State, Terminal, TerminalItem, TerminalSize, ToolCall
+from accord.session.growing import Items, Output
 from accord.session.updates import (
     CompactionPatch,
+    InfoPatch,
     MessagePiece,
     PlanReport,
+    PromptPatch,
+    StateReport,
     TerminalPatch,
     TerminalPiece,
     ToolCallPatch,
     UnknownReport,
 )
-from accord.session.weight import LINE, PIECE, weigh, weigh_detail, weigh_text
+from accord.session.weight import LINE, PIECE, content_weight, details_weight, weigh, weigh_detail, weigh_text
+from tests.session.memory import retained
 from tests.session.words import apply_all, item, patch, piece, tool_piece, whole
 
 
@@ -194,10 +201,18 @@ def entities(transcript: Transcript) -> list[Any]:
     return [entity for table in tables for entity in table.values()]
 
 
+ONCE = ("commands", "options", "modes", "info", "usage", "state")
+"""What a session has once."""
+
+
 def details(transcript: Transcript) -> int:
     """What is told beside the content of everything, weighed anew."""
-    names = ("title", "name", "locations", "command", "cwd", "error", "meta")
-    return sum(weigh_detail(getattr(entity, name, None)) for entity in entities(transcript) for name in names)
+    content = {"content", "raw_input", "raw_output", "output", "entries", "raw", "summary"}
+    total = sum(weigh_detail(getattr(transcript, name)) for name in ONCE)
+    for entity in [*entities(transcript), *transcript._unknown.values()]:
+        names = {*getattr(entity, "__struct_fields__", ()), "id", "role", "meta"} - content
+        total += sum(weigh_detail(getattr(entity, name, None)) for name in names)
+    return total
 
 
 @pytest.mark.parametrize("report", DETAILED, ids=lambda report: type(report).__name__)
@@ -209,6 +224,107 @@ def test_what_is_told_beside_the_content_is_limited_too(report: Any):
     assert len(repr(entity)) < 700
     assert change.patch == report
     assert (transcript._weight, transcript._room) == (0, 1000)
+
+
+def numbered(number: int) -> str:
+    return f"{number}-{LONG}"
+
+
+FLOODS: dict[str, Callable[[int], Any]] = {
+    "id of a call": lambda n: ToolCallPatch(id=numbered(n), title="t"),
+    "id of a call, in a piece": lambda n: tool_piece("x", id=numbered(n)),
+    "title": lambda n: ToolCallPatch(id=f"c{n}", title=numbered(n)),
+    "name": lambda n: ToolCallPatch(id=f"c{n}", name=numbered(n)),
+    "kind": lambda n: ToolCallPatch(id=f"c{n}", kind=numbered(n)),
+    "status": lambda n: ToolCallPatch(id=f"c{n}", status=numbered(n)),
+    "locations": lambda n: ToolCallPatch(id=f"c{n}", locations=[Location(numbered(n))]),
+    "raw input": lambda n: ToolCallPatch(id=f"c{n}", raw_input=numbered(n)),
+    "id of a shown terminal": lambda n: ToolCallPatch(id=f"c{n}", content=[TerminalItem(terminal_id=numbered(n))]),
+    "meta of a call": lambda n: ToolCallPatch(id="c", meta={f"k{n}": numbered(n)}, meta_replaces=False),
+    "id of a message": lambda n: piece("x", id=numbered(n)),
+    "id of a whole message": lambda n: whole("x", id=numbered(n)),
+    "meta of a message": lambda n: patch(id=f"m{n}", meta={"k": numbered(n)}),
+    "id of a terminal": lambda n: TerminalPiece(id=numbered(n), data=b"x"),
+    "id of a terminal, in a patch": lambda n: TerminalPatch(id=numbered(n)),
+    "command": lambda n: TerminalPatch(id=f"t{n}", command=numbered(n)),
+    "signal": lambda n: TerminalPatch(id=f"t{n}", exit=Exit(signal=numbered(n))),
+    "id of a plan": lambda n: PlanReport(plan=Plan(id=numbered(n))),
+    "type of a plan": lambda n: PlanReport(plan=Plan(id=f"p{n}", type=numbered(n))),
+    "id of a compaction": lambda n: CompactionPatch(id=numbered(n), status="completed"),
+    "status of a compaction": lambda n: CompactionPatch(id=f"k{n}", status=numbered(n)),
+    "error of a compaction": lambda n: CompactionPatch(id=f"k{n}", status="failed", error=numbered(n)),
+    "tag": lambda n: UnknownReport(tag=numbered(n), raw={}),
+    "meta of an unknown update": lambda n: UnknownReport(tag="x", raw={}, meta={"k": numbered(n)}),
+    "prompt": lambda n: PromptPatch(id=numbered(n), not_accepted=True),
+    "prompt that is renamed": lambda n: PromptPatch(id=f"m{n}", new_id=numbered(n)),
+    "meta of the session": lambda n: InfoPatch(meta={f"k{n}": numbered(n)}, meta_replaces=False),
+    "title of the session": lambda n: InfoPatch(title=numbered(n)),
+    "state": lambda n: StateReport(state=State(state=numbered(n))),
+}
+
+
+@pytest.mark.parametrize("flood", FLOODS.values(), ids=FLOODS.keys())
+def test_whatever_is_told_again_and_again_in_whatever_field_what_is_kept_has_a_bound(flood: Callable[[int], Any]):
+    transcript = Transcript(byte_limit=100_000)
+    for number in range(300):
+        change = transcript.apply(flood(number))
+        assert numbered(number) in repr((change.patch, change))
+        assert transcript._room == 100_000 - details(transcript)
+    assert retained(transcript) < 300_000
+
+
+@pytest.mark.parametrize("flood", FLOODS.values(), ids=FLOODS.keys())
+def test_a_limit_of_nothing_keeps_of_a_flood_only_what_is_changing(flood: Callable[[int], Any]):
+    transcript = Transcript(byte_limit=0)
+    for number in range(20):
+        transcript.apply(flood(number))
+    assert retained(transcript) < 30_000
+
+
+@pytest.mark.parametrize("kind", [ToolCall, Terminal, Plan, Compaction])
+def test_every_field_of_an_entity_weighs(kind: type[Any]):
+    """So that a field that is added one day is not forgotten."""
+    table = {ToolCall: "tool_calls", Terminal: "terminals", Plan: "plans", Compaction: "compactions"}[kind]
+    required: dict[str, Any] = {"id": "x", **({"status": "x"} if kind is Compaction else {})}
+    plain = kind(**required)
+    for name in kind.__struct_fields__:
+        value = Items([ContentItem(content=Text(LONG))]) if name in ("content", "summary") else LONG
+        value = Output(LONG.encode()) if name == "output" else value
+        heavy = kind(**{**required, name: value})
+        grown = content_weight(table, heavy) + details_weight(table, heavy)
+        assert grown - content_weight(table, plain) - details_weight(table, plain) >= len(LONG), name
+
+
+def test_an_entity_with_a_long_id_goes_altogether_and_one_that_comes_again_is_new():
+    transcript = Transcript(byte_limit=12_000)
+    for number in (0, 1, 2):
+        transcript.apply(ToolCallPatch(id=numbered(number), title="t"))
+    assert [call.id for call in transcript.tool_calls.values()] == [numbered(1), numbered(2)]
+    assert transcript.forgotten == 1
+    change = transcript.apply(ToolCallPatch(id=numbered(0), status="completed"))
+    assert change.created
+    assert [call.id for call in transcript.tool_calls.values()] == [numbered(2), numbered(0)]
+    assert transcript.timeline == list(transcript.tool_calls.values())
+
+
+def test_text_without_an_id_goes_on_after_its_message_was_forgotten():
+    transcript = Transcript(byte_limit=12_000)
+    transcript.apply(piece("a", id=numbered(0)))
+    transcript.apply(ToolCallPatch(id="c"))
+    transcript.apply(piece("b", id=numbered(1)))
+    for number in range(3):
+        transcript.apply(TerminalPatch(id=numbered(number)))
+    for _ in range(3):
+        transcript.apply(piece("c", id=None))
+    assert [message.text for message in transcript.messages.values()] == ["ccc"]
+
+
+def test_how_a_command_ended_stays_when_its_output_goes():
+    transcript = Transcript(byte_limit=1000)
+    shown = TerminalPatch(id="t", exit=Exit(code=2, signal="SIGHUP"), size=TerminalSize(columns=80, rows=24))
+    apply_all(transcript, shown, TerminalPiece(id="t", data=b"x" * 900), piece("y" * 500))
+    terminal = transcript.terminals["t"]
+    assert (terminal.exit, terminal.size, terminal.dropped) == (shown.exit, shown.size, True)
 
 
 def test_many_tool_calls_with_huge_titles_keep_the_beginning_of_them():

@@ -30,6 +30,7 @@ from accord.session.requests import (
     WriteFile,
 )
 from accord.session.updates import ToolCallPatch
+from accord.session.weight import weigh
 from accord.session.word import UNSET
 
 __all__ = [
@@ -53,6 +54,8 @@ __all__ = [
 _ONCE = PermissionOption(id="allow", name="Allow", kind="allow_once")
 _ALWAYS = PermissionOption(id="allow_always", name="Allow all writes in this session", kind="allow_always")
 _NO = PermissionOption(id="reject", name="Reject", kind="reject_once")
+_MOST_GRANTS = 1000
+_GRANTED_BYTES = 4 * 1024 * 1024
 _SHELLS = ("sh", "bash")
 _SYSTEM = ("/bin", "/usr/bin")
 _QUIET = {"NO_COLOR": "1", "TERM": "dumb", "GIT_TERMINAL_PROMPT": "0"}
@@ -146,6 +149,11 @@ class Grant:
         self.is_open = is_open
         self._is_used = False
 
+    @property
+    def weight(self) -> int:
+        """The memory that it takes."""
+        return weigh(self.told) + len(self.place)
+
     def use(self) -> bool:
         """Whether this was the one use."""
         was_used, self._is_used = self._is_used, True
@@ -175,7 +183,14 @@ class Clearance:
     def add(self, session_id: str, grants: Iterable[Grant]) -> None:
         """What a permission names may be done once."""
         known = [each for each in self._grants.get(session_id, ()) if each.is_open()]
-        self._grants[session_id] = [*known, *grants]
+        kept: list[Grant] = []
+        room = _GRANTED_BYTES
+        for grant in reversed([*known, *grants]):
+            room -= grant.weight
+            if room < 0 or len(kept) == _MOST_GRANTS:
+                break  # what the oldest allowed is asked again
+            kept.insert(0, grant)
+        self._grants[session_id] = kept
 
     def grants(self, asked: WriteFile | CreateTerminal) -> list[Grant]:
         """Those that may cover this, the oldest first."""

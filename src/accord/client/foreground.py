@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from accord.session.entities import USER, Message, Plan, ToolCall
+from accord.session.limited_dict import LimitedDict
 from accord.session.updates import PlanReport, ToolCallPatch
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class Foreground:
         self._left_before: set[str] = set()
         """The calls that an earlier turn had left without a result by then."""
         self._plans_before: dict[str, Plan] = {}
-        self._refused: dict[str, None] = {}
+        self._refused: LimitedDict[bool] = LimitedDict()
         self._was_refused = False
 
     def begin(self) -> None:
@@ -65,7 +66,7 @@ class Foreground:
         if self._open_before is not None:
             self._was_refused = True
             if tool_call_id is not None:
-                self._refused[tool_call_id] = None
+                self._refused.put(tool_call_id, True)
 
     def cancel(self) -> None:
         """Mark its open calls as cancelled, until the agent says otherwise (CANCEL-03)."""

@@ -18,7 +18,9 @@ from msgspec.structs import replace
 from accord.session import Transcript
 from accord.session.content import Audio, Content, Image, Resource, ResourceLink, Text
 from accord.session.entities import USER, Message
+from accord.session.limited_dict import LimitedDict
 from accord.session.updates import MessagePatch, MessagePiece, PromptPatch
+from accord.session.weight import weigh
 from accord.session.word import UNSET
 
 __all__ = ["SentPrompt"]
@@ -27,6 +29,7 @@ _Told: TypeAlias = MessagePatch | MessagePiece
 _Applied: TypeAlias = list[MessagePatch | MessagePiece | PromptPatch]
 
 _MOST_HELD = 100_000
+_HELD_BYTES = 4 * 1024 * 1024
 
 
 class SentPrompt:
@@ -45,9 +48,10 @@ class SentPrompt:
         self._transcript = transcript
         self._is_named = is_named
         self._is_placed = not is_named
-        self._others: set[str] = set()
+        self._others: LimitedDict[bool] = LimitedDict()
         self._echo = _Echo(content)
         self._held: list[_Told] = []
+        self._held_bytes = 0  # but for what it repeats of the prompt
         self._told: list[Content] = []
 
     def show(self) -> MessagePatch:
@@ -88,11 +92,13 @@ class SentPrompt:
         released = self._release() if self._held and report.id != self._held[0].id else []
         if not self._goes_on(report):
             self.awaits_echo = not self.is_recognised
-            self._others |= {report.id} if report.id is not None else set()
+            if report.id is not None:
+                self._others.put(report.id, True)
             return [*released, *self._release(), report]
         if self.is_recognised:
             return released
         self._held.append(report)
+        self._held_bytes += weigh(report) - weigh(_blocks(report))
         if self._echo.is_whole:
             self.is_recognised = True
             if report.id is not None and not self._is_known(report.id):
@@ -106,7 +112,7 @@ class SentPrompt:
         telling = self._transcript.telling
         if report.id is None and telling is not None and telling.role == USER and telling.id != self.id:
             return False  # it goes on with something else
-        if report.id in self._others or len(self._held) > _MOST_HELD:
+        if report.id in self._others or len(self._held) > _MOST_HELD or self._held_bytes > _HELD_BYTES:
             return False
         blocks = _blocks(report)
         if isinstance(report, MessagePiece) or not blocks or self.is_recognised:
@@ -151,7 +157,7 @@ class SentPrompt:
     def _release(self) -> _Applied:
         """What was held and is no echo."""
         held: _Applied = [*self._held]
-        self._held = []
+        self._held, self._held_bytes = [], 0
         if not self.is_recognised:
             self._echo.begin()
         return held

@@ -8,7 +8,7 @@ ends with the idle that follows work on it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET, Raw
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CHANGES", "PromptedTurn"]
 
+_IDS = 1024 * 1024  # letters
+
 CHANGES: Merging[Change] = Merging(merging.joins, merging.joined, merging.supersedes, merging.newest)
 
 
@@ -64,6 +66,8 @@ class PromptedTurn:
         self.cancel_requested = False
         self.messages: dict[tuple[str, str], int] = {}
         """Role and id of what the agent said in this turn, in order, and where in the message this turn begins."""
+        self._ids_size = 0
+        self._ids_limit = _IDS
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.heard_at = 0.0
         self.is_listened_to = False
@@ -158,12 +162,23 @@ class PromptedTurn:
         if message.role != AGENT:
             return
         known = self.session.transcript.messages
-        if len(self.messages) > 16 + 2 * len(known):  # those that the transcript has forgotten
-            self.messages = {each: begin for each, begin in self.messages.items() if each in known}
+        if len(self.messages) > 16 + 2 * len(known):
+            self._forget_messages(known)
+        is_new = key not in self.messages
         if isinstance(change, MessageChanged):
             self.messages[key] = 0
-        elif key not in self.messages:
+        elif is_new:
             self.messages[key] = 0 if change.created else len(message.text) - len(change.text)
+        if is_new:
+            self._ids_size += len(message.id)
+            if self._ids_size > self._ids_limit:
+                self._forget_messages(known)
+
+    def _forget_messages(self, known: Container[tuple[str, str]]) -> None:
+        """Those that the transcript has forgotten."""
+        self.messages = {each: begin for each, begin in self.messages.items() if each in known}
+        self._ids_size = sum(len(id) for _, id in self.messages)
+        self._ids_limit = 2 * self._ids_size + _IDS
 
     def _show_prompt(self) -> None:
         transcript = self.session.transcript

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from accord.session.content import Text
 from accord.session.entities import ContentItem
+from accord.session.limited_dict import LimitedDict
 from accord.session.updates import Report, TerminalPatch, TerminalPiece, ToolCallPatch, ToolCallPiece, UnknownReport
 from accord.session.word import UNSET, Patched
 
@@ -24,13 +25,13 @@ class Subagents:
     """Those that an agent has announced on one connection, the newest ten thousand."""
 
     def __init__(self) -> None:
-        self._works_for: dict[str, str] = {}
-        self._messages: dict[str, str] = {}
+        self._works_for: LimitedDict[str] = LimitedDict(_MOST)
+        self._messages: LimitedDict[str] = LimitedDict(_MOST)
 
     def root_of(self, session_id: str) -> str:
         """The session that a subagent works for, directly or not; any other session is its own."""
-        while session_id in self._works_for:
-            session_id = self._works_for[session_id]
+        while (works_for := self._works_for.get(session_id)) is not None:
+            session_id = works_for
         return session_id
 
     def told(self, root: str, session_id: str, reports: Sequence[Report]) -> Iterator[Report]:
@@ -59,7 +60,7 @@ class Subagents:
         if id not in self._works_for:
             if self.root_of(session_id) == id:
                 return []  # nobody works for itself
-            _remember(self._works_for, id, session_id)
+            self._works_for.put(id, session_id)
             patch.kind, patch.raw_input = "think", said
             patch.title = patch.title or _text(said, "description") or "Subagent"
         return [patch]
@@ -74,19 +75,13 @@ class Subagents:
         pieces = [_text_piece(subagent, block) for block in cast("list[Any]", content)]
         if None in pieces:
             return []
-        _remember(self._messages, id, subagent)
+        self._messages.put(id, subagent)
         return [piece for piece in pieces if piece is not None]
 
     def _piece(self, said: dict[str, Any]) -> list[Report]:
         subagent = self._messages.get(_text(said, "messageId") or "")
         piece = None if subagent is None else _text_piece(subagent, said.get("content"))
         return [] if piece is None else [piece]
-
-
-def _remember(table: dict[str, str], key: str, value: str) -> None:
-    table[key] = value
-    if len(table) > _MOST:
-        del table[next(iter(table))]
 
 
 def _text(said: dict[str, Any], name: str) -> str | None:

@@ -1,28 +1,32 @@
 """How much of the transcript's byte limit something uses up: about the bytes it had on the wire.
 
-Law: what was added piece by piece weighs as much as the whole does, so that it can be taken off again.
+Laws: every field of what is kept weighs, except for a line so short that a hundred thousand of them are no burden. What was
+added piece by piece weighs as much as the whole does, so that it can be taken off again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
+from msgspec import Struct
 from msgspec.msgpack import Encoder
+from msgspec.structs import astuple
 
 from accord.session.content import Text, is_plain
 from accord.session.growing import Items, Output
 
 __all__ = [
     "CONTENT",
-    "DETAILS",
     "LINE",
     "PIECE",
     "TRANSCRIPT_BYTES",
     "content_weight",
     "details_growth",
     "details_weight",
-    "left_of",
+    "is_light",
+    "remains_of",
     "weigh",
     "weigh_detail",
     "weigh_piece",
@@ -36,21 +40,14 @@ PIECE = 64
 LINE = 200
 """How many characters of a title or the like stay whatever the limit is; one that is no longer weighs nothing."""
 CONTENT: Mapping[str, Mapping[str, Any]] = {
+    "messages": {},  # which weigh their content themselves
+    "unknown": {"raw": None},
     "tool_calls": {"content": Items[Any](), "raw_input": None, "raw_output": None},
     "terminals": {"output": Output()},
     "plans": {"entries": [], "raw": None},
     "compactions": {"summary": Items[Any]()},
 }
-"""By kind of entity, the content that the limit counts, and what remains of it when it is dropped."""
-DETAILS: Mapping[str, tuple[str, ...]] = {
-    "messages": ("meta",),
-    "tool_calls": ("title", "name", "locations", "meta"),
-    "terminals": ("command", "cwd", "meta"),
-    "plans": ("meta",),
-    "compactions": ("error", "meta"),
-    "unknown": (),
-}
-"""What it counts beside the content."""
+"""By kind of entity, its content, and what remains of that when it is dropped. All its other fields are details."""
 _STEP = 64 * 1024
 
 _encode = Encoder(enc_hook=repr).encode  # the quickest way to add up all that is in a word
@@ -66,17 +63,22 @@ def weigh(value: Any) -> int:
 
 
 def weigh_detail(value: Any) -> int:
-    """The weight of something told beside a content; that of what is `left_of` it is nothing."""
+    """The weight of something told beside a content; what is no longer than a line weighs nothing, unless it is a list or a dict."""
     if isinstance(value, str):
         return weigh_text(value) if len(value) > LINE else 0
-    return weigh(value)
+    if not value or isinstance(value, bool | int | float):
+        return 0
+    weight = weigh(value)
+    return 0 if isinstance(value, Struct) and weight <= LINE else weight
 
 
-def left_of(detail: Any) -> Any:
-    """What stays of something told beside a content that is dropped: the beginning of a text, else nothing."""
+def _left_of(detail: Any) -> Any:
+    """What stays of something told beside a content that is dropped: the beginning of a text, else what weighs nothing."""
     if isinstance(detail, str):
         return detail[:LINE]
-    return [] if isinstance(detail, list) else None
+    if isinstance(detail, list):
+        return []
+    return None if weigh_detail(detail) else detail
 
 
 def weigh_piece(piece: Any) -> int:
@@ -100,14 +102,12 @@ def content_weight(table: str, entity: Any) -> int:
     """The weight of an entity's content."""
     if table == "messages":
         return entity.weight
-    if table == "unknown":
-        return weigh(entity.raw)
     return sum([weigh(getattr(entity, name)) for name in CONTENT[table]])
 
 
 def details_weight(table: str, entity: Any) -> int:
     """The weight of what is told of an entity beside its content."""
-    return sum([weigh_detail(getattr(entity, name)) for name in DETAILS[table]])
+    return sum([weigh_detail(getattr(entity, name)) for name in _details(table, entity.__class__)])
 
 
 def details_growth(table: str, before: Any, after: Any) -> int:
@@ -115,11 +115,29 @@ def details_growth(table: str, before: Any, after: Any) -> int:
     if before is None:
         return details_weight(table, after)
     growth = 0
-    for name in DETAILS[table]:
-        old, new = getattr(before, name), getattr(after, name)
-        if new is not old:
+    content = CONTENT[table]
+    for name, old, new in zip(after.__struct_fields__, astuple(before), astuple(after), strict=True):
+        if new is not old and name not in content:
             growth += weigh_detail(new) - weigh_detail(old)
     return growth
+
+
+def is_light(entity: Any) -> bool:
+    """Whether nothing of it weighs once its content is dropped: an id can't be cut."""
+    return not weigh_detail(getattr(entity, "id", None))
+
+
+def remains_of(table: str, entity: Any) -> dict[str, Any]:
+    """The fields of an entity whose content is dropped."""
+    names = [name for name in _details(table, entity.__class__) if name != "id"]
+    return {**{name: _left_of(getattr(entity, name)) for name in names}, **CONTENT[table], "dropped": True}
+
+
+@cache
+def _details(table: str, kind: type) -> tuple[str, ...]:
+    """All that an entity has, but its content; so that none can be forgotten, they are named nowhere."""
+    fields: Any = getattr(kind, "__struct_fields__", None) or getattr(kind, "__slots__", ())
+    return tuple(str(name) for name in fields if name not in CONTENT[table] and not name.startswith("_"))
 
 
 def _encoded(value: Any) -> int:

@@ -13,7 +13,6 @@ from accord import __version__
 from accord.apps.console import events
 from accord.apps.console.file_changes import ChangedFiles
 from accord.apps.console.given import command_of, files_of
-from accord.apps.console.limited_dict import LimitedDict
 from accord.apps.console.output import Outputs
 from accord.apps.console.permitting import what_is_asked
 from accord.apps.console.reporting import NOT_ACCEPTED, Outcome, words_of_stop
@@ -23,6 +22,7 @@ from accord.client.session import Session
 from accord.session import replay
 from accord.session.content import Content, Text
 from accord.session.entities import AGENT, THOUGHT, USER, Message, Plan, ToolCall, ToolCallItem
+from accord.session.limited_dict import LimitedDict
 from accord.session.requests import CommandSubject, Initialized, PermissionAnswer, RequestPermission, ToolCallSubject
 from accord.session.updates import (
     Change,

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import Literal
 
 from accord.apps.console.given import command_lines, untold_action
-from accord.apps.console.limited_dict import LimitedDict
 from accord.apps.console.output import Output, Outputs
 from accord.apps.console.permitting import least_choice, patch_of, what_is_asked
 from accord.apps.console.reporting import NOT_ACCEPTED, Outcome, words_of_exit, words_of_stop
@@ -29,6 +28,7 @@ from accord.session.entities import (
     ToolCall,
     Usage,
 )
+from accord.session.limited_dict import LimitedDict
 from accord.session.requests import Initialized, PermissionAnswer, RequestPermission, ToolCallSubject
 from accord.session.updates import (
     Change,

@@ -34,7 +34,7 @@ from accord.session.updates import (
     UnknownUpdate,
     UsageChanged,
 )
-from accord.session.weight import weigh, weigh_piece
+from accord.session.weight import content_weight, details_growth, details_weight, weigh, weigh_piece
 from accord.session.word import UNSET
 
 __all__ = ["MOST_BYTES", "Part", "Story"]
@@ -42,7 +42,7 @@ __all__ = ["MOST_BYTES", "Part", "Story"]
 MOST_BYTES = 64 * 1024 * 1024
 _BLOCK = 2048
 """What a block weighs beside what it shows."""
-_WEIGHED = ("content", "title", "locations", "raw_input", "raw_output")
+_CONTENT = ("content", "raw_input", "raw_output")
 _LET_GO = "what came before this is not shown any more, to keep within the memory limit; /export has what is kept of it"
 
 Part: TypeAlias = Literal["block", "plan", "commands", "status"]
@@ -154,7 +154,7 @@ class Story:
             case UnknownUpdate():
                 unknown = UnknownBlock(change.patch.tag, change.patch.raw)
                 self.add(unknown)
-                self._grow(unknown, weigh(change.patch.raw))
+                self._grow(unknown, weigh(change.patch))
             case CommandsChanged():
                 self._on_change("commands", None)
             case StateChanged() | UsageChanged() | InfoChanged() | ModeChanged() | OptionsChanged():
@@ -186,6 +186,8 @@ class Story:
             if not shown_in:
                 del self._shown_in[terminal_id]
                 self._terminals.pop(terminal_id, None)
+        for terminal_id in [id_ for id_, block in self._alone.items() if id(block) in gone]:
+            self._terminals.pop(terminal_id, None)
         _forget(self._messages, gone)
         _forget(self._calls, gone)
         _forget(self._compactions, gone)
@@ -213,12 +215,14 @@ class Story:
             if isinstance(block, Thought):
                 block.is_folded = self.folds_thoughts
             self.blocks.append(block)
+            self._grow(block, len(message_id))
         if added:
             for each in content:
                 block.append(each)
         else:
             block.replace(content)
-        self._grow(block, sum(weigh_piece(each) for each in content), is_all=not added)
+        weight = sum(weigh_piece(each) for each in content)
+        self._grow(block, weight if added else weight + len(message_id), is_all=not added)
         self._on_change("block", block)
 
     def _prompt(self, change: PromptChanged) -> None:
@@ -239,6 +243,7 @@ class Story:
     def _call(self, change: ToolCallChanged) -> None:
         call = change.call
         block = self._calls.get(call.id)
+        before = None if block is None else block.call
         if block is None:
             block = self._calls[call.id] = ToolCallBlock(call, self.cwd, self._terminals.get)
             self.blocks.append(block)
@@ -253,12 +258,13 @@ class Story:
         patch = change.patch
         if isinstance(patch, ToolCallPiece):
             self._grow(block, weigh_piece(patch.item))
-        elif id(block) not in self._weights or any(getattr(patch, name) is not UNSET for name in _WEIGHED):
-            content = sum(weigh_piece(item) for item in call.content) + self._output_of(call)
+        elif id(block) not in self._weights or any(getattr(patch, name) is not UNSET for name in _CONTENT):
             now = set(map(id, call.content))
-            content += sum(weigh_piece(diff) for diff in block.shown if id(diff) not in now)
-            details = sum(weigh(getattr(call, name)) for name in _WEIGHED[1:]) + len(call.id)
-            self._grow(block, content + details, is_all=True)
+            earlier = sum(weigh_piece(diff) for diff in block.shown if id(diff) not in now)
+            content = content_weight("tool_calls", call) + self._output_of(call) + earlier
+            self._grow(block, content + details_weight("tool_calls", call), is_all=True)
+        else:
+            self._grow(block, details_growth("tool_calls", before, call))
         self._on_change("block", block)
 
     def _output_of(self, call: ToolCall) -> int:
@@ -269,6 +275,7 @@ class Story:
     def _terminal(self, terminal: Terminal) -> None:
         before = self._terminals.get(terminal.id)
         growth = len(terminal.output) - (0 if before is None else len(before.output))
+        growth += details_growth("terminals", before, terminal)
         self._terminals[terminal.id] = terminal
         calls = self._shown_in.get(terminal.id)
         if calls is None:
@@ -288,7 +295,7 @@ class Story:
             self.blocks.append(block)
         else:
             block.show(terminal)
-        self._grow(block, len(terminal.output), is_all=True)
+        self._grow(block, len(terminal.output) + details_weight("terminals", terminal), is_all=True)
         self._on_change("block", block)
 
     def _plan(self, plan: Plan) -> None:
@@ -302,7 +309,7 @@ class Story:
             self.blocks.append(block)
         else:
             block.show(plan.type, plan.raw)
-        self._grow(block, weigh(plan.raw), is_all=True)
+        self._grow(block, content_weight("plans", plan) + details_weight("plans", plan), is_all=True)
         self._on_change("block", block)
 
     def _compaction(self, change: CompactionChanged) -> None:
@@ -317,7 +324,8 @@ class Story:
         if isinstance(patch, CompactionPiece):
             self._grow(block, weigh_piece(patch.content))
         else:
-            self._grow(block, sum(weigh_piece(each) for each in compaction.summary), is_all=True)
+            details = details_weight("compactions", compaction)
+            self._grow(block, content_weight("compactions", compaction) + details, is_all=True)
         self._on_change("block", block)
 
 
