@@ -29,13 +29,14 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from accord.agent.mcp.content import result_from_mcp
 from accord.agent.mcp.dispatcher import Dispatcher
 from accord.agent.mcp.fates import ServerFate, State, kind_of, told
-from accord.agent.mcp.reasons import reason_of
+from accord.agent.mcp.reasons import reason_of, traceback_of
 from accord.agent.mcp.settings import Settings
 from accord.agent.mcp.speaking import all_tools, call_tool, greet
 from accord.agent.mcp.streams import Pipe, Streams, http_streams, sse_streams, stdio_streams
 from accord.agent.mcp.tools import McpResult, McpTool, OnProgress
 from accord.errors import ConnectionClosed, DeadlineExceeded, Malformed, RequestFailed
 from accord.errors.texts import output_text
+from accord.local.redaction import redacted
 from accord.session.servers import HttpServer, SseServer, StdioServer
 from accord.transports.process import Process
 
@@ -56,6 +57,7 @@ class ServerOwner:
         self.tools: list[McpTool] = []
         self.settled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._server = server
+        self._url = None if isinstance(server, StdioServer) else server.url
         self._settings = settings
         self._state: State = "connecting"
         self._reason = ""
@@ -136,7 +138,7 @@ class ServerOwner:
             if self._over.done():
                 return self._gone()
         status = f" ({self._refusal})" if self._refusal else ""
-        return _refused(error.code, error.message + status, error.data)
+        return _refused(error.code, redacted(error.message + status, self._url), error.data)
 
     def _gone(self) -> ConnectionClosed:
         fate = self.fate
@@ -150,8 +152,8 @@ class ServerOwner:
             with self._scope:
                 async with self._streams() as (read, write):
                     await self._speak(read, write)
-        except Exception as caught:  # whatever it is, it is this server's fate and nobody else's
-            log.debug("MCP server %r", self.name, exc_info=caught)
+        except Exception as caught:  # noqa: BLE001  # whatever it is, it is this server's fate and nobody else's
+            log.debug("MCP server %r: %s", self.name, traceback_of(caught, self._url))
             error = caught
         finally:
             self._conclude(error)
@@ -231,7 +233,7 @@ class ServerOwner:
             try:
                 tools = await self._list(session)
             except (MCPError, ValueError) as error:
-                log.info("MCP server %r did not say which tools it has now: %s", self.name, reason_of(error))
+                log.info("MCP server %r did not say which tools it has now: %s", self.name, reason_of(error, self._url))
                 return not (isinstance(error, MCPError) and error.code == CONNECTION_CLOSED)
             if tools != self.tools:
                 self.tools = tools
@@ -309,7 +311,7 @@ class ServerOwner:
             return f"it did not answer within {self._settings.connect_deadline:g} s"
         if self._pipe is not None and self._pipe.lost is not None:
             return self._pipe.lost.reason
-        reason = "it closed the connection" if error is None else reason_of(error)
+        reason = "it closed the connection" if error is None else reason_of(error, self._url)
         return f"{self._refusal}: {reason}" if self._refusal else reason
 
     def _tell(self) -> None:

@@ -21,6 +21,7 @@ from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, json
 from pydantic import ValidationError
 
 from accord.errors import ConnectionClosed, FrameRejected
+from accord.local.redaction import fault_of_address
 from accord.session.servers import HttpServer, SseServer
 from accord.transports.framing import FRAME_LIMIT
 from accord.transports.process import Process
@@ -143,7 +144,8 @@ async def _until_closed(pump: Callable[[Process, Any], Awaitable[None]], process
 
 @asynccontextmanager
 async def http_streams(server: HttpServer, on_response: OnResponse) -> AsyncGenerator[Streams]:
-    """Nothing is sent before the first message, so nothing can fail before."""
+    """Nothing is sent before the first message, so nothing but the check of its address can fail before."""
+    _check_address(server.url)
     async with (
         _client(server.headers, on_response) as client,
         streamable_http_client(server.url, http_client=client, max_sse_event_size=FRAME_LIMIT) as streams,
@@ -160,8 +162,15 @@ async def sse_streams(server: SseServer, on_response: OnResponse) -> AsyncGenera
     ) -> httpx2.AsyncClient:
         return _client(headers, on_response)
 
+    _check_address(server.url)
     async with sse_client(server.url, headers=dict(server.headers), httpx_client_factory=make) as streams:
         yield streams
+
+
+def _check_address(url: str) -> None:
+    fault = fault_of_address(url)
+    if fault is not None:
+        raise ConnectionClosed(f"its address is not valid: {fault}")
 
 
 def _client(headers: dict[str, str] | None, on_response: OnResponse) -> httpx2.AsyncClient:

@@ -34,7 +34,7 @@ def explained(error: Exception, place: Place, *, began: bool) -> ModelFailed:
     """The failure to raise for what the library raised; `began` when a part of the answer was streamed already."""
     if began:
         return ModelFailed(
-            f"The answer of {place.name} was cut off in the middle: {_said(error)}",
+            f"The answer of {place.name} was cut off in the middle: {_said(error, place)}",
             "What was said so far is kept; send another prompt to go on.",
         )
     match error:
@@ -43,16 +43,16 @@ def explained(error: Exception, place: Place, *, began: bool) -> ModelFailed:
             refused = (
                 f"{place.provider} refused the key in {variable}" if place.key else f"{place.provider} wants a key"
             )
-            return ModelNeedsKey(variable, place.provider, f"{refused}: {_said(error)}")
+            return ModelNeedsKey(variable, place.provider, f"{refused}: {_said(error, place)}")
         case ModelRateLimitError():
             return ModelOverloaded(
-                f"{place.provider} allows no more requests now: {_said(error)}",
+                f"{place.provider} allows no more requests now: {_said(error, place)}",
                 _later(error.retry_after),
                 error.retry_after,
             )
         case ModelUnavailableError() | ModelServerError():
             return ModelOverloaded(
-                f"{place.provider} can't answer now: {_said(error)}",
+                f"{place.provider} can't answer now: {_said(error, place)}",
                 _later(error.retry_after),
                 error.retry_after,
             )
@@ -68,7 +68,7 @@ def _later(seconds: float | None) -> str:
 
 
 def _refused(error: Exception, place: Place) -> ModelFailed:
-    said = _said(error)
+    said = _said(error, place)
     if isinstance(error, ModelContextWindowExceededError) or (
         isinstance(error, ModelRequestRejectedError) and any(words in said.lower() for words in _TOO_LONG)
     ):
@@ -97,15 +97,15 @@ def _unreachable(error: Exception, place: Place) -> ModelUnreachable:
         advice = f"Is a server running there? The address is the base URL of {place.provider!r} in the settings."
     else:
         advice = "Check the network, or choose the model 'offline', which needs none."
-    return ModelUnreachable(f"{redacted(place.url or place.provider)} can't be reached: {_said(error)}", advice)
+    return ModelUnreachable(f"{redacted(place.url or place.provider)} can't be reached: {_said(error, place)}", advice)
 
 
-def _said(error: Exception) -> str:
+def _said(error: Exception, place: Place) -> str:
     """The provider's own words, in one short line."""
     text = ""
     if isinstance(error, ModelHTTPError):
         text = _message_in(error.body) or f"status {error.status_code}"
-    text = redacted(" ".join((text or str(error) or type(error).__name__).split()).rstrip("."))
+    text = redacted(" ".join((text or str(error) or type(error).__name__).split()).rstrip("."), place.url)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 

@@ -19,7 +19,7 @@ from pydantic_ai.providers import Provider, infer_provider, infer_provider_class
 from accord.apps.coder.failures import ModelFailed
 from accord.apps.coder.models.answers import watched_client
 from accord.apps.coder.models.choosing import PROVIDERS, Place
-from accord.local.redaction import redacted
+from accord.local.redaction import fault_of_address, redacted
 
 __all__ = ["Found", "find"]
 
@@ -43,15 +43,20 @@ class Found(NamedTuple):
 
 def find(place: Place) -> Found:
     """It loads the provider's library, which takes long; nothing is sent."""
+    fault = fault_of_address(place.url) if place.url else None
+    if fault is not None:  # a setting was checked before; a variable was not
+        raise ModelFailed(f"{place.name} can't be used: its base URL is no address: {fault}")
     try:
         if place.url and (place.provider == "openai" or "base_url" not in _arguments(place.provider)):
             return _compatible(place, place.url)
         client = watched_client() if place.provider in _FORGETFUL else None
         return Found(infer_model(place.name, lambda provider: _provider(provider, place, client)), client)
     except ImportError as missing:
-        raise ModelFailed(f"The provider {place.provider!r} can't be loaded: {redacted(str(missing))}") from missing
+        raise ModelFailed(
+            f"The provider {place.provider!r} can't be loaded: {redacted(str(missing), place.url)}"
+        ) from missing
     except UserError as wrong:
-        raise ModelFailed(f"{place.name} can't be used: {redacted(str(wrong))}") from wrong
+        raise ModelFailed(f"{place.name} can't be used: {redacted(str(wrong), place.url)}") from wrong
     except (httpx2.InvalidURL, ValueError) as wrong:
         if not place.url:
             raise

@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol, cast, get_args, get_origin
-from urllib.parse import urlsplit
 
 import msgspec
 
 from accord.apps.coder.failures import SettingsWrong
 from accord.apps.coder.settings.described import choices_of, types_of, without_bounds
 from accord.apps.coder.settings.settings import BUILT_IN, RESERVED, Settings
+from accord.local.redaction import fault_of_address
 
 __all__ = ["Place", "checked", "from_text", "nearest"]
 
@@ -124,8 +124,8 @@ def _problem(path: tuple[str, ...], value: Any) -> str | None:
             return _model_problem(value)
         case ("models",):
             return next((problem for each in value if (problem := _model_problem(each))), None)
-        case ("base_urls", _) | ("servers", _, "url") if not _is_address(value):
-            return "expects an address that begins with http:// or https://"
+        case ("base_urls", _) | ("servers", _, "url") if value is not None and (fault := fault_of_address(value)):
+            return f"expects an address, such as https://host/v1: {fault}"
         case ("environment", name) | (_, _, "env", name) if not name or "=" in name or "\0" in name:
             return "is no name for a variable"
         case ("servers", _):
@@ -142,15 +142,6 @@ def _problem(path: tuple[str, ...], value: Any) -> str | None:
             return "is empty"
         case _:
             return None
-
-
-def _is_address(value: str | None) -> bool:
-    if not re.match(r"https?://[^/\s]", value or ""):
-        return False
-    try:
-        return urlsplit(value or "").port != 0
-    except ValueError:  # a password with a slash in it looks like a port
-        return False
 
 
 def _model_problem(name: str) -> str | None:

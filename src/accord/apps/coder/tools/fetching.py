@@ -25,6 +25,7 @@ from accord.apps.coder.tools.page_text import text_of_page
 from accord.apps.coder.tools.tool import Result, Tool, fenced
 from accord.apps.coder.tools.work import Work
 from accord.local.blocking import in_thread
+from accord.local.redaction import redacted
 
 if TYPE_CHECKING:
     from httpx2 import URL, AsyncClient, Response
@@ -98,11 +99,12 @@ def _address(url: str) -> URL:
     try:
         address = httpx2.URL(url)
     except (httpx2.InvalidURL, ValueError) as error:
-        raise ToolFailed(f"{url!r} is no address of the web: {error}") from None
+        reason = "its host or port can't be read" if "@" in url else error  # which would show a part of a password
+        raise ToolFailed(f"{redacted(url)!r} is no address of the web: {reason}") from None
     if address.scheme not in ("http", "https") or not address.host:
-        raise ToolFailed(f"{url!r} is no address of the web: it begins with http:// or https://")
+        raise ToolFailed(f"{redacted(url)!r} is no address of the web: it begins with http:// or https://")
     if address.userinfo:
-        raise ToolFailed(f"{url!r} holds a name or a password: an address without them can be fetched")
+        raise ToolFailed(f"{redacted(url)!r} holds a name or a password: an address without them can be fetched")
     return address
 
 
@@ -134,7 +136,8 @@ async def _fetched(address: URL, target: Target) -> tuple[str, str]:
                         f"it redirects from https to http, without a certificate: fetch {url} if that is wanted"
                     )
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, ImportError) as error:
-        raise ToolFailed(f"{url} can't be fetched: {error or type(error).__name__}") from None
+        reason = redacted(str(error), target.proxy) or type(error).__name__
+        raise ToolFailed(f"{url} can't be fetched: {reason}") from None
     raise ToolFailed(f"{address} redirects for ever")
 
 
