@@ -83,13 +83,72 @@ async def test_a_later_update_of_such_a_call_applies_and_takes_the_mark_away(ver
         await reply.finished()
         agent.update("tool_call_update", toolCallId="c", **update)
         await arrived(agent, client)
-        assert not session.transcript.tool_calls["c"].ended_without_result
-        reply, asked = await prompted(agent, session, 2)
-        agent.finish(asked)
-        await reply.finished()
         call = session.transcript.tool_calls["c"]
         assert not call.ended_without_result
         assert (call.status, call.title) == (update.get("status", "in_progress"), update.get("title", "Look around"))
+
+
+@pytest.mark.parametrize("update", [{"status": "in_progress"}, {"title": "Looked"}], ids=str)
+async def test_a_call_that_a_later_update_opened_again_is_closed_when_the_next_turn_ends(version, update):
+    agent, heard = ScriptedAgent(version), []
+    async with Client(agent, version=version, on_update=heard.append) as client:
+        session = await client.new_session(CWD)
+        reply, asked = await prompted(agent, session)
+        open_call(agent)
+        agent.finish(asked)
+        await reply.finished()
+        for count in (2, 3):  # as often as it is opened again
+            agent.update("tool_call_update", toolCallId="c", **update)
+            await arrived(agent, client)
+            assert not session.transcript.tool_calls["c"].finished
+            reply, asked = await prompted(agent, session, count)
+            assert not session.transcript.tool_calls["c"].finished
+            agent.finish(asked)
+            await reply.finished()
+            assert session.transcript.tool_calls["c"].ended_without_result
+        agent.update("tool_call_update", toolCallId="c", status="completed")
+        await arrived(agent, client)
+        reply, asked = await prompted(agent, session, 4)
+        agent.finish(asked)
+        await reply.finished()
+        call = session.transcript.tool_calls["c"]
+        assert (call.status, call.ended_without_result) == ("completed", False)
+
+
+async def test_a_call_that_was_left_and_is_now_in_the_background_stays_open():
+    agent, heard = ScriptedAgent(2), []
+    async with Client(agent, version=2, on_update=heard.append) as client:
+        session = await client.new_session(CWD)
+        reply, asked = await prompted(agent, session)
+        open_call(agent)
+        agent.finish(asked)
+        await reply.finished()
+        agent.update("tool_call_update", toolCallId="c", status="in_progress")
+        await arrived(agent, client)
+        reply, _ = await prompted(agent, session, 2)
+        background = [{"type": "tool_call", "toolCallId": "c"}]
+        agent.update("state_update", state="idle", stopReason="end_turn", background=background)
+        await reply.finished()
+        assert not session.transcript.tool_calls["c"].finished
+
+
+@pytest.mark.requirement("CANCEL-03")
+async def test_a_cancel_does_not_mark_a_call_that_a_later_update_opened_again(version):
+    agent, heard = ScriptedAgent(version), []
+    async with Client(agent, version=version, on_update=heard.append) as client:
+        session = await client.new_session(CWD)
+        reply, asked = await prompted(agent, session)
+        open_call(agent)
+        agent.finish(asked)
+        await reply.finished()
+        agent.update("tool_call_update", toolCallId="c", status="in_progress")
+        await arrived(agent, client)
+        reply, asked = await prompted(agent, session, 2)
+        await session.cancel()
+        assert session.transcript.tool_calls["c"].status == "in_progress"
+        agent.finish(asked, "cancelled")
+        await reply.finished()
+        assert session.transcript.tool_calls["c"].ended_without_result
 
 
 async def test_calls_that_were_open_before_a_turn_are_not_its_own(version):
@@ -437,3 +496,46 @@ async def test_a_plan_that_goes_on_in_the_next_turn_or_is_done_is_left_alone(ver
         await reply.finished()
         (kept,) = session.transcript.plans.values()
         assert not kept.ended_without_result
+
+
+async def test_a_plan_that_a_later_update_set_running_again_is_marked_when_the_next_turn_ends(version):
+    agent, heard = ScriptedAgent(version), []
+    async with Client(agent, version=version, on_update=heard.append) as client:
+        session = await client.new_session(CWD)
+        reply, asked = await prompted(agent, session)
+        plan(agent, STEP)
+        agent.finish(asked, "refusal")
+        await reply.finished()
+        plan(agent, STEP)
+        await arrived(agent, client)
+        (kept,) = session.transcript.plans.values()
+        assert not kept.ended_without_result
+        reply, asked = await prompted(agent, session, 2)
+        agent.finish(asked)
+        await reply.finished()
+        (kept,) = session.transcript.plans.values()
+        assert kept.ended_without_result
+        reply, asked = await prompted(agent, session, 3)
+        plan(agent, STEP)  # it is this turn's own now, which ends as it should
+        agent.finish(asked)
+        await reply.finished()
+        (kept,) = session.transcript.plans.values()
+        assert not kept.ended_without_result
+
+
+async def test_an_agent_that_dies_between_turns_leaves_no_plan_running(version):
+    agent, heard = ScriptedAgent(version), []
+    async with Client(agent, version=version, on_update=heard.append) as client:
+        session = await client.new_session(CWD)
+        reply, asked = await prompted(agent, session)
+        plan(agent, STEP)
+        agent.finish(asked)  # as it should, so that the plan goes on
+        await reply.finished()
+        agent.die()
+        await client.wait_closed()
+        await client.aclose()
+        (kept,) = session.transcript.plans.values()
+        assert kept.ended_without_result
+        assert [each.change.plan.ended_without_result for each in heard if isinstance(each.change, PlanChanged)] == [
+            True
+        ]

@@ -1,7 +1,8 @@
 """The foreground work of a session: what it has opened, and what becomes of that when it ends.
 
 Law: what nobody will finish is not left open. Calls and plans that were there before it, and work in the background, are
-not its own, and stay as they are.
+not its own, and stay as they are. What an earlier turn had left without a result is nobody's: if the agent tells more of
+it after that turn, it is open again, until the next turn ends.
 """
 
 from __future__ import annotations
@@ -29,8 +30,10 @@ class Foreground:
         self._open_before: set[str] | None = None
         """The calls that were open when it began; None while nothing is done."""
         self._left_before: set[str] = set()
-        """The calls that an earlier turn had left without a result by then."""
+        """The calls that an earlier turn had left without a result by then, also if more was told of them since."""
         self._plans_before: dict[str, Plan] = {}
+        self._left: set[str] = set()
+        self._left_plans: set[str] = set()
         self._refused: LimitedDict[bool] = LimitedDict()
         self._was_refused = False
 
@@ -39,8 +42,8 @@ class Foreground:
         if self._open_before is None:
             transcript = self._session.transcript
             calls = transcript.tool_calls.items()
-            self._open_before = {id for id, call in calls if not call.finished}
-            self._left_before = {id for id, call in calls if call.ended_without_result}
+            self._left_before = {id for id, call in calls if call.ended_without_result or id in self._left}
+            self._open_before = {id for id, call in calls if not call.finished} - self._left_before
             self._plans_before = dict(transcript.plans)
 
     def began(self, tool_call_id: str) -> None:
@@ -80,13 +83,21 @@ class Foreground:
                 self._session.take(ToolCallPatch(id=id, status="cancelled"), 0)
             else:
                 self._close_call(id)
-        if self._open_before is not None and not (is_clean and not self._was_refused):
-            for plan in list(self._session.transcript.plans.values()):
-                if self._plans_before.get(plan.id) is not plan:
-                    self._close_plan(plan)
+        if self._open_before is not None:
+            self._end_plans(is_clean=is_clean and not self._was_refused)
+            calls = self._session.transcript.tool_calls.items()
+            self._left = {id for id, call in calls if call.ended_without_result}
         self._open_before, self._plans_before, self._was_refused = None, {}, False
         self._left_before.clear()
         self._refused.clear()
+
+    def _end_plans(self, *, is_clean: bool) -> None:
+        plans = self._session.transcript.plans
+        for plan in list(plans.values()):
+            is_own = self._plans_before.get(plan.id) is not plan
+            if (is_own and not is_clean) or (not is_own and plan.id in self._left_plans):
+                self._close_plan(plan)
+        self._left_plans = {id for id, plan in plans.items() if plan.ended_without_result}
 
     def lose_all(self) -> None:
         """The agent is gone, and with it all that it did, also in the background."""

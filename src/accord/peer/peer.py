@@ -99,6 +99,7 @@ class Peer:
         self._is_open = True
         self._closed: ConnectionClosed | None = None
         self._silence: ConnectionClosed | None = None
+        self._ended: ConnectionClosed | None = None  # nothing more can be put into inboxes
         self._loop: asyncio.AbstractEventLoop | None = None
         self._lifetime = Lifetime(transport, self._answering, self.limits, self._ends, self.connection_lost)
 
@@ -261,9 +262,8 @@ class Peer:
             pressed=self._flow.inbox_pressed,
             overflowed=self._flow.inbox_overflowed,
         )
-        over = self._closed or self._silence
-        if over is not None:
-            inbox.close(over.again())
+        if self._ended is not None:
+            inbox.close(self._ended.again())
         self._inboxes.append(inbox)
         return inbox
 
@@ -366,6 +366,7 @@ class Peer:
                 self._on_closed(reason)
             except Exception:
                 log.exception("what was to be told of the end failed")
+        self._ended = reason
         for inbox in self._inboxes:
             inbox.close(reason.again())
 
