@@ -175,6 +175,47 @@ async def test_closing_one_of_two_stores_with_one_owner_leaves_the_others_claims
     assert HERE.id not in owners(path)
 
 
+@pytest.mark.parametrize("times", [1, 2])
+async def test_a_claim_that_two_stores_have_is_free_when_both_have_released_it(
+    store: SqliteStore, path: Path, times: int
+):
+    async with SqliteStore(path) as first, SqliteStore(path) as second:
+        claim = await first.claim("s", HERE)
+        assert await second.claim("s", HERE) == claim
+        for _ in range(times):
+            await first.release(claim)
+        with pytest.raises(SessionInUse):
+            await store.claim("s", Owner.here())
+        with pytest.raises(SessionInUse):
+            await first.delete("s")
+        second.append(claim, said("still mine"))
+        await second.commit(claim)
+        assert await first.claim("s", HERE) == claim
+        await second.release(claim)
+        with pytest.raises(SessionInUse):
+            await store.claim("s", Owner.here())
+        await first.release(claim)
+        await store.claim("s", Owner.here())
+
+
+async def test_a_release_that_waits_for_the_file_frees_nothing_that_another_store_has(store: SqliteStore, path: Path):
+    first = SqliteStore(path, patience=0)
+    async with SqliteStore(path) as second:
+        claim = await first.claim("s", HERE)
+        with closing(sqlite3.connect(path, isolation_level=None)) as locking:
+            locking.execute("BEGIN IMMEDIATE")
+            with pytest.raises(StoreFailed, match="locked"):
+                await first.release(claim)
+            locking.execute("ROLLBACK")
+        assert await second.claim("s", HERE) == claim
+        with pytest.raises(SessionInUse):
+            await first.delete("s")
+        await first.aclose()
+        with pytest.raises(SessionInUse):
+            await store.claim("s", Owner.here())
+    await store.claim("s", Owner.here())
+
+
 async def test_a_lock_that_is_swept_away_before_it_is_held_is_made_again(path: Path, monkeypatch: pytest.MonkeyPatch):
     """Another process can take a file that is not locked yet for that of an owner which is gone."""
     one, other = locks.OwnerLocks(path), locks.OwnerLocks(path)

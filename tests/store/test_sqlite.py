@@ -523,6 +523,7 @@ async def test_two_stores_on_one_file_see_each_others_sessions(path: Path):
         other.append(await claimed(other), said("other"))
         await other.commit()
         assert await text(one) == await text(other) == "one other"
+        await one.release(await claimed(one))
         await delete(other)
         assert await one.find("s") is None
         one.append(await claimed(one), said("too late"))

@@ -214,26 +214,35 @@ class Tables:
 
         Entries of sessions that are not there are dropped, and those of claims that are over; the latter are returned.
         """
+        epochs = [claim.epoch for claim in released]
+        mine = self._epochs.intersection(epochs)
+        try:
+            with self._transaction():
+                refused = self._write(unwritten)
+                self._give_back(epochs)
+        except BaseException:
+            for epoch in mine:  # it is still ours, so that nobody else ends it before all is written
+                self._count(epoch)
+            raise
+        return refused
+
+    def _write(self, unwritten: Unwritten) -> dict[Key, Fenced]:
         refused: dict[Key, Fenced] = {}
-        with self._transaction():
-            time = now()
-            for key, entries in unwritten.items():
-                session_id, epoch = key
-                row = self._execute("SELECT number FROM sessions WHERE id = ?", (session_id,)).fetchone()
-                if row is None:
-                    continue
-                holder = self._holder(row[0], session_id)
-                if holder is None or holder.claim.epoch != epoch:
-                    refused[key] = fenced(session_id, None if holder is None else holder.claim)
-                    continue
-                self._connection.executemany(
-                    "INSERT INTO journal (session, format, reports, epoch) VALUES (?, ?, ?, ?)",
-                    [(row[0], entry.form, entry.reports, epoch) for entry in entries],
-                )
-                self._execute("UPDATE sessions SET updated_at = max(updated_at, ?) WHERE number = ?", (time, row[0]))
-            for claim in released:
-                self._execute("DELETE FROM claims WHERE epoch = ?", (claim.epoch,))
-        self._discount([claim.epoch for claim in released if claim.epoch in self._epochs])
+        time = now()
+        for key, entries in unwritten.items():
+            session_id, epoch = key
+            row = self._execute("SELECT number FROM sessions WHERE id = ?", (session_id,)).fetchone()
+            if row is None:
+                continue
+            holder = self._holder(row[0], session_id)
+            if holder is None or holder.claim.epoch != epoch:
+                refused[key] = fenced(session_id, None if holder is None else holder.claim)
+                continue
+            self._connection.executemany(
+                "INSERT INTO journal (session, format, reports, epoch) VALUES (?, ?, ?, ?)",
+                [(row[0], entry.form, entry.reports, epoch) for entry in entries],
+            )
+            self._execute("UPDATE sessions SET updated_at = max(updated_at, ?) WHERE number = ?", (time, row[0]))
         return refused
 
     def extent(self, session_id: str) -> tuple[int, int]:
@@ -264,8 +273,10 @@ class Tables:
             if row is None:
                 return
             holder = self._holder(row[0], session_id)
-            if holder is not None and holder.claim.epoch not in released and self._is_alive(holder):
-                raise in_use(holder.claim)
+            if holder is not None and self._is_alive(holder):
+                epoch = holder.claim.epoch
+                if epoch not in released or self._is_shared(epoch):
+                    raise in_use(holder.claim)
             for table, column in (("claims", "session"), ("journal", "session"), ("sessions", "number")):
                 self._execute(f"DELETE FROM {table} WHERE {column} = ?", row)  # noqa: S608
         # Gives the room back to the disk. It is a script because `execute` would stop after the first page.
@@ -278,12 +289,12 @@ class Tables:
 
     def close(self) -> None:
         """Give the file back, and the claims that no other store of this process has given out as well."""
-        ended = self._discount(list(self._epochs))
         try:
-            if ended:
+            if self._epochs:
                 with suppress(sqlite3.Error), self._transaction():  # a claim that stays ends with its lock
-                    self._connection.executemany("DELETE FROM claims WHERE epoch = ?", [(epoch,) for epoch in ended])
+                    self._give_back(list(self._epochs))
         finally:
+            self._discount(list(self._epochs))
             self._connection.close()
             self._locks.release()
 
@@ -295,15 +306,26 @@ class Tables:
         with _counting:
             _claimed[self._path, epoch] += 1
 
+    def _give_back(self, epochs: list[int]) -> None:
+        """End the claims that no other store of this process has given out as well; in a transaction."""
+        ended = self._discount(epochs)
+        self._connection.executemany("DELETE FROM claims WHERE epoch = ?", [(epoch,) for epoch in ended])
+
     def _discount(self, epochs: list[int]) -> list[int]:
         """Note that these are not used here any more; those that nobody else uses either."""
-        self._epochs.difference_update(epochs)
+        mine = self._epochs.intersection(epochs)
+        self._epochs -= mine
         with _counting:
-            _claimed.subtract((self._path, epoch) for epoch in epochs)
+            _claimed.subtract((self._path, epoch) for epoch in mine)
             ended = [epoch for epoch in epochs if not _claimed[self._path, epoch]]
             for epoch in ended:
                 del _claimed[self._path, epoch]
         return ended
+
+    def _is_shared(self, epoch: int) -> bool:
+        """Whether another store of this process has given the claim out."""
+        with _counting:
+            return _claimed[self._path, epoch] > (epoch in self._epochs)
 
     def _prepare(self, synchronous: str) -> None:
         self._execute("BEGIN")
