@@ -1,5 +1,8 @@
 """Makes `tests/fixtures/sessions-layout-1.db` with the accord that wrote layout 1: it does not run with this one.
 
+That is the last commit before layout 2 was added:
+
+    mkdir /tmp/old
     added=$(git log --format=%h -S'LAYOUT = 2' -- src/accord/store/tables.py | tail -1)
     git archive "$added^" src | tar -x -C /tmp/old
     PYTHONPATH=/tmp/old/src python tests/store/layout_1.py tests/fixtures/sessions-layout-1.db

@@ -7,6 +7,7 @@ import pty
 import socket
 import subprocess
 import sys
+import threading
 import tty
 from collections.abc import Callable
 from pathlib import Path
@@ -153,6 +154,69 @@ def test_a_client_that_stops_reading_is_gone(command: list[str]):
         stderr = process.stderr.read()
         process.wait(TIMEOUT)
     assert b"no longer reads our output" in stderr
+
+
+WAITING = """
+import asyncio, sys
+from accord.transports.stdio import Stdio
+
+class Receiver:
+    def __init__(self):
+        self.lost = asyncio.get_running_loop().create_future()
+
+    def input_ended(self, reason):
+        print("ended", file=sys.stderr, flush=True)
+
+    def connection_lost(self, reason):
+        if not self.lost.done():
+            self.lost.set_result(reason)
+
+async def main():
+    stdio, receiver = Stdio(), Receiver()
+    await stdio.open(receiver)
+    print("lost:", await receiver.lost, file=sys.stderr, flush=True)
+    await stdio.aclose()
+
+if sys.argv[1] == "uvloop":
+    import uvloop
+    uvloop.run(main())
+else:
+    asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("first", ["output", "input"])
+@pytest.mark.parametrize("kind", ["pipes", "sockets"])
+def test_a_client_that_is_gone_altogether_is_missed_although_nothing_is_written(
+    command: list[str], first: str, kind: str
+):
+    """FN-37: after the end of input, answers may take long; nobody has to work for one that nobody will read."""
+    ours: list[int] = []
+    theirs: list[int] = []
+    for end in (0, 1):
+        pair = [each.detach() for each in socket.socketpair()] if kind == "sockets" else [*os.pipe()]
+        theirs.append(pair.pop(end))
+        ours.append(pair[0])
+    words = [sys.executable, "-c", WAITING, command[-1]]
+    with subprocess.Popen(words, stdin=theirs[0], stdout=theirs[1], stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr
+        for descriptor in theirs:
+            os.close(descriptor)
+        if first == "output":
+            os.close(ours.pop(1))
+        os.close(ours.pop(0))
+        guard = threading.Timer(TIMEOUT, process.kill)
+        guard.start()
+        try:
+            assert process.stderr.readline() == "ended\n"
+            for descriptor in ours:
+                os.close(descriptor)
+            told = process.stderr.read()
+        finally:
+            guard.cancel()
+            process.kill()
+    assert "lost: " in told
+    assert "the other side no longer reads our output: [Errno 32] Broken pipe" in told
 
 
 def test_a_large_frame_is_flushed_before_the_end(command: list[str]):

@@ -7,6 +7,7 @@ process writes lands in the log, and nothing but us reads the protocol's input. 
 from __future__ import annotations
 
 import asyncio
+import errno
 import io
 import os
 import sys
@@ -84,7 +85,7 @@ class Stdio(Duplex):
         if self._taken is None or self._closing is not None:
             return
         if is_hung_up(self._taken.stdout):
-            self._broken(BrokenPipeError())
+            self._broken(BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE)))
         else:
             self._look = asyncio.get_running_loop().call_later(_LOOK_SECONDS, self._look_for_readers)
 
