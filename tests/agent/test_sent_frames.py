@@ -58,7 +58,7 @@ async def test_no_two_tool_calls_of_a_session_share_an_id_and_each_report_names_
     told = [
         (titles[update["toolCallId"]], update["rawOutput"]["of"]) for update in calls(client) if "rawOutput" in update
     ]
-    assert told == [("second", "second"), ("first", "first")] * 2
+    assert told == [("second", "second"), ("first", "first")] * 4  # as it came, and again with the end of each
 
 
 @pytest.mark.requirement("TOOL-04")
@@ -102,7 +102,10 @@ async def test_what_a_tool_call_was_given_and_produced_is_sent_and_what_it_lacks
         {"path": f"{CWD}/b.py", "line": 3}
     ]
     assert [update["rawInput"] for update in later if "rawInput" in update] == [{"pattern": "x", "deep": True}]
-    assert [update["rawOutput"] for update in later if "rawOutput" in update] == [{"matches": 2}]
+    assert [update["rawOutput"] for update in later if "rawOutput" in update] == [{"matches": 2}] * 2
+    assert later[-1]["status"] == "completed"
+    assert later[-1]["rawOutput"] == {"matches": 2}  # the end tells the whole outcome
+    assert later[-1]["content"] == full["content"]
 
 
 @pytest.mark.requirement(

@@ -219,6 +219,8 @@ class Engine:
         for call in list(session.transcript.tool_calls.values()):
             if not call.finished and call.id not in session.background:
                 session.report(ToolCallPatch(id=call.id, status=status))  # FN-25
+        if failure is not None or stop_reason != "end_turn":
+            session.pause_plans(current.turn.plan_ids)
         try:
             await session.commit()
         except Exception as error:  # noqa: BLE001  # what is not safe must not be called so

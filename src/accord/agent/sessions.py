@@ -1,8 +1,8 @@
 """A live session: its transcript, and the one way by which anything in it is told.
 
 Law: a report is applied to the transcript, then written down, then sent to every connection that listens; in that order,
-and nothing overtakes it. Text that follows text within a short window is sent as one chunk (FN-80); whatever else is
-told lets it go first.
+and nothing overtakes it. Text that follows text within a short window is sent as one chunk (FN-80), and what is told of a
+tool call right before its end is sent with its end (FN-114); whatever else is told lets it go first.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Hashable, Iterable, MutableMapping
 from contextlib import suppress
 from copy import copy
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec.structs import replace
 
 from accord.agent.background import Background
 from accord.agent.connected_client import ConnectedClient
@@ -25,7 +27,7 @@ from accord.local.roots import Roots
 from accord.peer.limited_log import LimitedLog
 from accord.session.content import Content
 from accord.session.entities import Option, State, TokenUsage, ToolCall
-from accord.session.merging import joined, joins
+from accord.session.merging import is_end, joined, joins, joins_end, with_outcome
 from accord.session.requests import SessionSummary
 from accord.session.servers import McpServer
 from accord.session.transcript import Transcript
@@ -37,8 +39,10 @@ from accord.session.updates import (
     MessageChunk,
     NoticeReport,
     OptionsReport,
+    PlanReport,
     Report,
     StateReport,
+    ToolCallChanged,
 )
 from accord.session.validation import Validator, is_absolute
 
@@ -132,7 +136,7 @@ class Session:
         change = self.record(report)
         if self.lost is not None:
             raise copy(self.lost)
-        has_room = self._held_back(change) if self._window else self._post(change)
+        has_room = self.send(change)
         self._breath += 1
         return has_room and self._breath < _BREATH
 
@@ -178,10 +182,20 @@ class Session:
 
     def send(self, change: Change) -> bool:
         """Send what was applied, or hold it for the window; whether there is room for more."""
-        return self._held_back(change) if self._window else self._post(change)
+        if type(change) is ToolCallChanged:
+            return self._send_call(change)
+        return self._held_back(change, joins(change)) if self._window else self._post(change)
 
-    def _held_back(self, change: Change) -> bool:
-        key = joins(change)
+    def _send_call(self, change: ToolCallChanged) -> bool:
+        key = ("call", change.call.id)
+        if is_end(change):
+            waiting = self._taken() if key == self._held_key else []
+            change = with_outcome(change, [each for each in waiting if type(each) is ToolCallChanged])
+        if not self._window:
+            return self._post(change)
+        return self._held_back(change, key if joins_end(change) else None)
+
+    def _held_back(self, change: Change, key: Hashable | None) -> bool:
         if key is None or key != self._held_key:
             self.flush()
         if key is None:
@@ -197,13 +211,20 @@ class Session:
 
     def flush(self) -> None:
         """Send what waits for the window to end."""
+        if not self._held:
+            return
+        held = self._taken()
+        for change in held if type(held[0]) is ToolCallChanged else (joined(held),):
+            self._post(change)
+
+    def _taken(self) -> list[Change]:
+        """What waits; from now on nothing does."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if self._held:
-            held, self._held = self._held, []
-            self._held_key, self._held_size = None, 0
-            self._post(joined(held))
+        held, self._held = self._held, []
+        self._held_key, self._held_size = None, 0
+        return held
 
     def _post(self, change: Change) -> bool:
         has_room = True
@@ -284,6 +305,16 @@ class Session:
             if kept is not None and self.claim is not None:
                 kept.title, kept.updated_at = title, None
                 await self._claimed(self._store.update(self.claim, kept))
+
+    def pause_plans(self, plan_ids: Iterable[str]) -> None:
+        """Report what is in progress in these plans as pending: nobody works on it any more."""
+        for plan in [self.transcript.plans[id] for id in plan_ids if id in self.transcript.plans]:
+            if plan.raw is None and any(entry.status == "in_progress" for entry in plan.entries):
+                entries = [
+                    replace(entry, status="pending") if entry.status == "in_progress" else entry
+                    for entry in plan.entries
+                ]
+                self.report(PlanReport(plan=replace(plan, entries=entries)))
 
     def option(self, option_id: str) -> Option | None:
         """An option as it is now."""

@@ -101,8 +101,8 @@ class SyncToolCall:
     def begin(self) -> None:
         self._bridge.wait(self.open.begin())
 
-    def end(self, status: ToolStatus) -> None:
-        self._bridge.wait(_done(self.open.end, status))
+    def end(self, status: ToolStatus, *, raw_output: Any = UNSET, meta: dict[str, Any] | None = None) -> None:
+        self._bridge.wait(_done(partial(self.open.end, status, raw_output=raw_output, meta=meta)))
 
     def show(self, *shown: Shown) -> None:
         self._bridge.wait(self.open.show(*shown))

@@ -81,15 +81,20 @@ class OpenToolCall:
         else:
             self.end("cancelled" if isinstance(error, asyncio.CancelledError) else "failed")
 
-    def end(self, status: ToolStatus) -> None:
-        """Give it its final status, unless it has one; for those who do not use it as a context."""
+    def end(self, status: ToolStatus, *, raw_output: Any = UNSET, meta: dict[str, Any] | None = None) -> None:
+        """Give it its final status, unless it has one; for those who do not use it as a context.
+
+        The client is told with it all that the call shows and gave (FN-114).
+        """
         if status not in ENDINGS:
             raise ValueError(f"invalid final status of a tool call {status!r}: expected {', '.join(ENDINGS)}")
         if self.call.finished:
             return
+        end = ToolCallPatch(id=self.id, status=status, raw_output=raw_output, meta=UNSET if meta is None else meta)
+        end = self._session.validator.report(end)
         if status == "completed" and self.status == "pending":
             self._session.report(ToolCallPatch(id=self.id, status="in_progress"))  # TOOL-28
-        self._session.report(ToolCallPatch(id=self.id, status=status))
+        self._session.report(end)
 
     def outlives_turn(self) -> None:
         """From now on it may be reported when the turn is over."""

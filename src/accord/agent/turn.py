@@ -73,6 +73,8 @@ class Turn:
         self.requests = 0
         self.tokens = 0
         self.files = Files(session, self.client)
+        self.plan_ids: set[str] = set()
+        """The plans that were told in this turn."""
         self._token_usage: TokenUsage | None = None
         self._policy = policy
         self._deadlines = deadlines
@@ -120,7 +122,10 @@ class Turn:
         await self.tell(NoticeReport(notice=Notice(severity=severity, title=title, description=description)))
 
     async def plan(self, entries: Iterable[str | PlanEntry], id: str = "main") -> None:
-        """Show the plan as it is now, complete."""
+        """Show the plan as it is now, complete; nothing is told when the turn has told it just so.
+
+        A turn that fails, is refused or is cancelled leaves nothing of it in progress: such entries are pending again.
+        """
         listed = [PlanEntry(content=entry) if isinstance(entry, str) else entry for entry in entries]
         await self.tell(PlanReport(plan=Plan(id=id, entries=listed)))
 
@@ -268,6 +273,11 @@ class Turn:
     async def tell(self, report: Report) -> None:
         """Report anything there is a word for, see `accord.session.updates`; ValueError for what must not be told."""
         self._touch()
+        if isinstance(report, PlanReport):
+            plan = report.plan
+            if plan.id in self.plan_ids and report.meta is UNSET and plan == self.session.transcript.plans.get(plan.id):
+                return
+            self.plan_ids.add(plan.id)
         await self.session.tell(report)
 
     def _piece(self, role: str, content: str | Content) -> Report:
