@@ -102,7 +102,10 @@ def test_an_internal_error_carries_no_text_of_the_exception():
     """FN-41: the message is generic, the log is found by the correlation id."""
     error = InternalError("c-17")
     error.__cause__ = KeyError("secret token")
-    assert error.to_error() == (-32603, "Internal error", {"correlationId": "c-17"})
+    assert error.to_error() == (-32603, "Internal error (correlation id c-17)", {"correlationId": "c-17"})
+    assert str(error).endswith(
+        "(correlation id c-17) (error -32603). Whoever answered has the details in its log under this id"
+    )
     assert error.correlation_id == "c-17"
     assert "secret" not in str(error)
 

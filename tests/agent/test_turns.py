@@ -368,11 +368,12 @@ async def test_an_exception_is_a_clean_failure_with_a_correlation_id(version, ca
             assert await user.prompt(session, "x") == "error"
             error = user.transcripts[session].state.error
             assert error is not None
-            correlation_id = error["data"]["correlationId"]
+            correlation_id, message = error["data"]["correlationId"], error["message"]
         else:
             with pytest.raises(InternalError) as raised:
                 await user.prompt(session, "x")
-            correlation_id = raised.value.correlation_id
+            correlation_id, message = raised.value.correlation_id, raised.value.message
+        assert message == f"Internal error (correlation id {correlation_id})"
         assert correlation_id in caplog.text
         assert "secret details" in caplog.text
         assert not any("secret" in repr(frame) for frame in user.sent())

@@ -382,7 +382,7 @@ class TestServing:
             request = incoming(conversation, id=1, method="m")
             assert sent(conversation.answer(request, result))["error"] == {
                 "code": -32603,
-                "message": "Internal error",
+                "message": f"Internal error (correlation id {correlation_id})",
                 "data": {"correlationId": correlation_id},
             }
             assert request.failure is not None

@@ -135,11 +135,12 @@ class InvalidParams(RequestFailed):
 class InternalError(RequestFailed):
     """Something unexpected broke; the peer learns only under which id our log tells what.
 
-    It has no place for an exception's text, and must not get one. RPC-37, RPC-39, RPC-50, FN-41
+    The id is in the message, too: that is all that most clients show. The message has no place for an exception's text, and must not get one. RPC-37, RPC-39, RPC-50, FN-41
     """
 
     def __init__(self, correlation_id: str) -> None:
-        super().__init__(-32603, "Internal error", {"correlationId": correlation_id})  # RPC-38
+        message = f"Internal error (correlation id {correlation_id})"
+        super().__init__(-32603, message, {"correlationId": correlation_id})  # RPC-38
 
     @property
     def correlation_id(self) -> str | None:
@@ -150,9 +151,10 @@ class InternalError(RequestFailed):
         says_why = self.message.strip(" .").casefold() not in _GENERIC and not self.correlation_id
         if says_why or self.details_without("correlationId"):
             return ""
-        return "Whoever answered has the details in its log" + (
-            f" under {_shortened(str(self.correlation_id))}" if self.correlation_id else ""
-        )
+        advice, id = "Whoever answered has the details in its log", str(self.correlation_id or "")
+        if not id:
+            return advice
+        return f"{advice} under {'this id' if id in self.message else _shortened(id)}"
 
     def details_without(self, *names: str) -> list[str]:
         """Without the correlation id if that is all there is: the advice says what it is good for."""
