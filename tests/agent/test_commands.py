@@ -248,6 +248,75 @@ async def test_where_the_clients_disk_is_not_ours_the_words_are_sent(version):
         assert (asked.command, asked.args) == ("echo", ["a b"])
 
 
+PLAIN = [
+    ("echo hi there", ["echo", "hi", "there"]),
+    ("  sh  --version ", ["sh", "--version"]),
+    ("true ", ["true"]),
+    ("./run.sh -v", ["./run.sh", "-v"]),
+]
+
+
+@posix
+@pytest.mark.parametrize("version", [1, "2-draft"])
+@pytest.mark.parametrize("kind", ["joins", "execs"])
+@pytest.mark.parametrize("plain", PLAIN)
+async def test_a_line_that_is_only_a_program_and_words_is_shown_as_that(version, kind, plain, tmp_path, temporary):
+    """A terminal is titled by what it is asked to run: a temporary file would tell nothing."""
+    line, words = plain
+    (tmp_path / "run.sh").write_text("#!/bin/sh\necho ran $1\n")
+    (tmp_path / "run.sh").chmod(0o755)
+    agent, ran = runner(line)
+    async with User(agent, version) as user:
+        terminals = Terminals(user, kind)
+        await user.prompt(await user.new_session(str(tmp_path)), "x")
+        (asked,) = terminals.created
+        assert [asked.command, *asked.args] == words
+        assert ran[0].succeeded or words[0] == "sh"
+        assert list(temporary.iterdir()) == []
+
+
+NOT_PLAIN = [
+    ("cd sub && ls", "cd-sub-ls"),
+    ("exit 3", "exit-3"),
+    ("echo -e x", "echo-e-x"),
+    ("echo 'a b' | wc -c", "echo-a-b-wc-c"),
+    ("X=1 env", "X-1-env"),
+    ("echo $HOME", "echo-HOME"),
+    ("ls *", "ls"),
+    ("true\nfalse", "true-false"),
+    ("no-such-program-at-all x", "no-such-program-at-all-x"),
+    ("; ;", "command"),
+]
+
+
+@posix
+@pytest.mark.parametrize("version", [1, "2-draft"])
+@pytest.mark.parametrize(("line", "name"), NOT_PLAIN)
+async def test_a_line_that_needs_a_shell_is_a_file_whose_name_tells_the_command(
+    version, line, name, tmp_path, temporary
+):
+    agent, _ = runner(line)
+    async with User(agent, version) as user:
+        terminals = Terminals(user, "execs")
+        await user.prompt(await user.new_session(str(tmp_path)), "x")
+        (asked,) = terminals.created
+        assert asked.command == "/bin/sh"
+        (path,) = map(Path, asked.args)
+        assert (path.name, path.parent.parent) == (name, temporary)
+        assert list(temporary.iterdir()) == []
+
+
+@posix
+@pytest.mark.parametrize("version", [1, "2-draft"])
+async def test_a_program_that_nobody_finds_ends_as_in_a_shell(version, tmp_path, temporary):
+    agent, ran = runner("no-such-program-at-all x")
+    async with User(agent, version) as user:
+        Terminals(user, "execs")
+        await user.prompt(await user.new_session(str(tmp_path)), "x")
+        assert ran[0].code == 127
+        assert "not found" in ran[0].output
+
+
 @pytest.mark.parametrize("words", [["A=b", "x"], ["x", "=ls"], ["x", ""], ["x", "a b"], ["x", "$Y"], ["x", "~"]])
 def test_what_a_shell_would_change_is_not_inert(words):
     """FN-72: assignments and expansions as well as blanks."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from accord.agent.connected_client import ConnectedClient
 from accord.agent.ran import Line, Ran
-from accord.agent.scripts import is_inert, written
+from accord.agent.scripts import is_inert, plain_words, written
 from accord.agent.tool_calls import OpenToolCall
 from accord.errors import AccordError
 from accord.local.blocking import in_thread
@@ -43,7 +43,10 @@ class ClientTerminals:
 
     async def run(self, line: Line, call: OpenToolCall | None) -> Ran:
         """Run it to its end, or to its deadline."""
-        script = None if is_inert(line.words) else await in_thread(partial(written, line))
+        words = line.words if is_inert(line.words) else await in_thread(partial(plain_words, line))
+        if words is not None:
+            return await self._run(words, line, call)
+        script = await in_thread(partial(written, line))
         if script is None:
             return await self._run(line.words, line, call)
         try:

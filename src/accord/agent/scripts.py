@@ -1,7 +1,9 @@
-"""A command as a file, for clients that join the words of a command with blanks and give that to a shell (FN-72).
+"""A command in words that every client runs alike, also one that joins them with blanks and gives that to a shell (FN-72).
 
-What no shell would take for anything else is sent as it is. The rest is written into a file of ours, and the command that
-is sent is a shell with that file: the same two words to those who join and to those who don't.
+What no shell would take for anything else is sent as it is, and so is a line for the shell that is nothing but a program
+and such words: clients show the user the words that they are asked to run. The rest is written into a file of ours, whose
+name tells the command, and the command that is sent is a shell with that file: the same two words to those who join and
+to those who don't.
 
 The file's first act is to remove itself, and it ends if it can't. So a file that is still there was never run: the
 client does not see our disk, and the words may be sent after all.
@@ -12,6 +14,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -19,12 +22,38 @@ from pathlib import Path
 from accord.agent.ran import Line
 from accord.local.written_paths import kind_of
 
-__all__ = ["Script", "is_inert", "written"]
+__all__ = ["Script", "is_inert", "plain_words", "written"]
+
+_LONGEST_NAME = 40
+_SHELL_WORDS = {
+    ".", ":", "alias", "bg", "bind", "break", "builtin", "caller", "case", "cd", "command", "compgen", "complete",
+    "continue", "coproc", "declare", "dirs", "disown", "do", "done", "elif", "else", "enable", "esac", "eval", "exec",
+    "exit", "export", "fc", "fg", "fi", "for", "function", "getopts", "hash", "help", "history", "if", "in", "jobs",
+    "kill", "let", "local", "logout", "mapfile", "popd", "pushd", "pwd", "read", "readarray", "readonly", "return",
+    "select", "set", "shift", "shopt", "source", "suspend", "then", "time", "times", "trap", "type", "typeset",
+    "ulimit", "umask", "unalias", "unset", "until", "wait", "while",
+}  # fmt: skip
+"""What a shell does by itself, or takes for the beginning of something."""
 
 
 def is_inert(words: list[str]) -> bool:
     """Whether a shell that is given the words joined by blanks makes the same words of them."""
     return all(shlex.quote(word) == word and word[0] != "=" for word in words) and "=" not in words[0]
+
+
+def plain_words(line: Line) -> list[str] | None:
+    """A line for the shell as a program and its arguments; None if it is more than that, or nobody knows the program."""
+    if sys.platform == "win32" or not line.is_for_shell or "\n" in line.shown:
+        return None
+    words = line.shown.split()
+    if not words or not is_inert(words) or words[0] in _SHELL_WORDS:
+        return None
+    if words[0] == "echo" and words[1:2] and words[1].startswith("-"):  # shells differ in what they make of that
+        return None
+    if not Path(line.cwd).is_dir():
+        return words
+    known = Path(line.cwd, words[0]) if "/" in words[0] else words[0]
+    return words if shutil.which(known, path={**os.environ, **line.env}.get("PATH")) else None
 
 
 def written(line: Line) -> Script | None:
@@ -33,29 +62,35 @@ def written(line: Line) -> Script | None:
         return None
     import tempfile  # noqa: PLC0415  # loads much, which an agent that only starts need not wait for
 
-    name = re.sub(r"[^A-Za-z0-9]+", "-", line.shown).strip("-")[:32]  # so that a user recognises it
-    descriptor, path = tempfile.mkstemp(prefix=f"accord-{name}-")
-    with open(descriptor, "w", encoding="utf-8", newline="") as file:  # noqa: PTH123  # a descriptor has no path
-        command = line.shown if line.is_for_shell else f"exec {line.shown}"
-        file.write(f"rm -- {path} || exit 126\n{command}\n")
-    script = Script(path)
-    if is_inert(script.words):
-        return script
-    script.remove()
-    return None
+    name = re.sub(r"[^A-Za-z0-9.]+", "-", line.shown)[:_LONGEST_NAME].strip("-.") or "command"
+    directory = tempfile.mkdtemp(prefix="accord-")
+    script = Script(directory, name)
+    command = line.shown if line.is_for_shell else f"exec {line.shown}"
+    remove = f"rm -- {script.path} && rmdir -- {directory} || exit 126"
+    is_usable = False
+    try:
+        Path(script.path).write_text(f"{remove}\n{command}\n", encoding="utf-8", newline="")
+        is_usable = is_inert(script.words)
+    finally:
+        if not is_usable:
+            script.remove()
+    return script if is_usable else None
 
 
 class Script:
-    """A file that runs a command once."""
+    """A file that runs a command once, in a directory of its own."""
 
-    def __init__(self, path: str) -> None:
-        self.words = ["/bin/sh", path]
-        self._path = path
+    def __init__(self, directory: str, name: str) -> None:
+        self.path = f"{directory}/{name}"
+        self.words = ["/bin/sh", self.path]
+        self._directory = directory
 
     @property
     def was_begun(self) -> bool:
-        return not os.path.lexists(self._path)
+        return not os.path.lexists(self.path)
 
     def remove(self) -> None:
         with suppress(FileNotFoundError):
-            os.unlink(self._path)  # noqa: PTH108
+            os.unlink(self.path)  # noqa: PTH108
+        with suppress(FileNotFoundError):
+            os.rmdir(self._directory)  # noqa: PTH106
