@@ -22,7 +22,7 @@ def add(a: int, b: int) -> int:
 
 @agent.prompt
 async def use_tool(turn: Turn) -> None:
-    servers, (name, arguments) = turn.session.servers or turn.stop("refusal"), turn.text.split(maxsplit=1)
+    servers, (name, arguments) = await turn.servers(), turn.text.split(maxsplit=1)
     tool = next(tool for tool in servers.tools if tool.name == name)
     async with turn.tool_call(f"{tool.server}: {name}", raw_input=json.loads(arguments)) as call:
         result = await servers.call(tool, json.loads(arguments), deadline=60)

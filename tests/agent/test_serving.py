@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import sys
 from typing import Any
 
@@ -8,6 +9,7 @@ import msgspec
 import pytest
 
 from accord.agent import Agent, ConnectedClient, Turn
+from accord.agent.slow_loop import loading
 from accord.dialects.negotiation import Offered, offer
 from accord.errors import AuthRequired, Denied, InvalidParams, InvalidRequest, MethodNotFound
 from accord.jsonrpc.events import NotificationReceived, RequestReceived
@@ -413,6 +415,34 @@ async def test_a_loop_that_stands_still_is_reported(caplog):
         session = await user.new_session()
         await user.prompt(session, "x")
     assert "the event loop stood still" in caplog.text
+
+
+@pytest.mark.parametrize("is_still_loading", [False, True])
+async def test_nobody_is_blamed_for_a_loop_that_waited_for_a_library(caplog, is_still_loading):
+    """FN-15: a module that a thread imports holds up whoever needs it, too; that is no handler's fault."""
+    import time
+
+    caplog.set_level(logging.INFO)
+    agent = plain_agent(slow_loop_seconds=0.02)
+    done = asyncio.Event()
+
+    async def load() -> None:
+        with loading():
+            time.sleep(0.1)  # noqa: ASYNC251  # as an import does
+            if is_still_loading:
+                await done.wait()
+
+    @agent.prompt
+    async def work(turn: Turn) -> None:
+        loads = asyncio.create_task(load())
+        while "while a library was loaded" not in caplog.text:  # noqa: ASYNC110  # a log sets no event
+            await asyncio.sleep(0.01)
+        done.set()
+        await loads
+
+    async with User(agent, 1) as user:
+        await user.prompt(await user.new_session(), "x")
+    assert "a handler blocks" not in caplog.text
 
 
 def test_on_a_terminal_it_explains_itself(monkeypatch, capsys):

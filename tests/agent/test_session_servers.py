@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import sys
@@ -46,7 +47,17 @@ def failures(user: User, session: str) -> list[str]:
 
 
 async def opened(user: User, *servers: Any, cwd: str = CWD) -> str:
-    return (await user.ask(NewSession(cwd=cwd, servers=list(servers)))).session_id
+    session = (await user.ask(NewSession(cwd=cwd, servers=list(servers)))).session_id
+    await known(user, session)
+    return session
+
+
+async def known(user: User, session: str) -> None:
+    """Wait until it is known what becomes of the session's servers."""
+    live = user.served.live.find(session)
+    assert live is not None
+    if live.session.connecting is not None:
+        await asyncio.wait([live.session.connecting])
 
 
 @pytest.mark.parametrize("version", WITHOUT_NOTICES)
@@ -180,6 +191,7 @@ async def test_the_same_holds_for_a_session_that_is_opened_again(version: Any, h
             await user.ask(CloseSession(session_id=session))
             asked = (LoadSession if how == "load" else ResumeSession)(session_id=session, cwd=CWD, servers=[GONE])
             user.take_in(session, await user.ask(asked))
+        await known(user, session)
         await user.prompt(session, "again")
         (failure,) = failures(user, session)
         assert failure.startswith("MCP server 'gone': failed; ")
@@ -226,8 +238,7 @@ async def test_a_server_that_dies_later_is_told_of_in_the_next_turn(
 
     @agent.prompt
     async def work(turn: Turn) -> None:
-        servers = turn.session.servers
-        assert servers is not None
+        servers = await turn.servers()
         if turn.text == "die":
             with pytest.raises(Exception, match="connection is closed"):
                 await servers.call(servers.tools[0], {}, deadline=30)

@@ -28,6 +28,7 @@ class User(ClientSide):
 
     def __init__(self, agent: Agent, version: Any = "auto", prefers: str | None = "allow_once", **options: Any) -> None:
         super().__init__(agent.connect(), version=version, chooses=prefers, **options)
+        self.served = agent
         self.asked: list[Asked] = []
         self.answers: dict[type[Asked], Callable[[Any], Any]] = {}
         self._call_ids: dict[str, str] = {}

@@ -59,8 +59,7 @@ class Caller:
         self.tools: list[str] = []
 
     async def call(self, turn: Turn) -> None:
-        servers = turn.session.servers
-        assert servers is not None
+        servers = await turn.servers()
         assert [fate.state for fate in servers.fates] == ["connected"] * len(servers.fates), servers.fates
         self.tools = [tool.name for tool in servers.tools]
         name, _, arguments = turn.text.partition(" ")

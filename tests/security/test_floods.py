@@ -16,11 +16,14 @@ import msgspec
 import pytest
 
 from accord import Agent, Client
+from accord.agent.mcp import ServerFate
+from accord.agent.session_servers import tell_fate
+from accord.agent.sessions import SERVER_LINES, Session
 from accord.client.permissions import ask
 from accord.errors import AccordError, ConnectionClosed
 from accord.peer import Limits, Peer
 from accord.peer.limited_log import LINES, SECONDS, LimitedLog
-from accord.session.requests import RequestPermission
+from accord.session.requests import RequestPermission, SessionSummary
 from accord.testing import ScriptedAgent, ScriptedClient
 from accord.transports.process import Process
 
@@ -394,6 +397,14 @@ def test_a_kind_of_line_is_written_again_after_a_while_with_the_count(written: W
         f"odd: again ({100 - LINES} more like this were left out before)",
         "odd: and again",
     ]
+
+
+def test_a_server_whose_tools_change_all_the_time_fills_no_log(caplog: pytest.LogCaptureFixture):
+    caplog.set_level(logging.INFO, "accord.agent")
+    session = Session(SessionSummary(session_id="s", cwd="/"))
+    for tools in range(1000):
+        tell_fate(session, ServerFate(name="restless", kind="stdio", state="connected", tools=tools))
+    assert len([record for record in caplog.records if "restless" in record.getMessage()]) == SERVER_LINES
 
 
 def test_what_a_peer_says_is_one_short_line_that_a_terminal_shows_and_does_not_obey(written: Written):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +22,6 @@ __all__ = ["handle", "is_command"]
 async def handle(agent: Agent, turn: Turn) -> Any:
     """Call whoever the turn is for; their result is the stop reason."""
     handler = _handler(agent, turn)
-    if turn.session.connecting is not None:
-        await asyncio.wait([turn.session.connecting])
     if turn.session.unusable_servers:
         await show_unusable(turn)
     if inspect.iscoroutinefunction(handler):

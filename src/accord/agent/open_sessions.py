@@ -19,7 +19,7 @@ from accord.agent.handling import handle, is_command
 from accord.agent.listeners import Listener
 from accord.agent.live import Live
 from accord.agent.registered import called
-from accord.agent.session_servers import check_servers, connect_servers, skip_servers
+from accord.agent.session_servers import begin_to_connect, check_servers, skip_servers
 from accord.agent.sessions import Session
 from accord.agent.waiting import WaitingPrompt
 from accord.dialects.models import model_option, models_of
@@ -347,7 +347,7 @@ class OpenSessions:
                 listener.begin()
         all_servers = [*session.own_servers, *servers]
         if all_servers and session.connecting is None:
-            session.connecting = asyncio.create_task(connect_servers(self._agent, session, all_servers))
+            begin_to_connect(self._agent, session, all_servers)
 
     def _options(self, session: Session) -> list[Option]:
         """The options there are, with the values that were chosen before and still exist."""

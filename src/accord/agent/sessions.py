@@ -59,7 +59,7 @@ T = TypeVar("T")
 
 _FULL = 4096  # characters that wait at most
 _BREATH = 64  # reports between two yields, so that a handler which only talks can be cancelled
-_SERVER_LINES, _SERVER_LENGTH = 100, 1000  # more than anybody's servers need, and what one client may write at most
+SERVER_LINES, _SERVER_LENGTH = 100, 1000  # more than anybody's servers need, and what one client may write at most
 _PASSING = (StateReport, NoticeReport, CommandsReport)  # true only while it is told
 
 
@@ -96,9 +96,9 @@ class Session:
         """All that it was opened with."""
         self.unusable_servers: dict[tuple[str, int], ServerFate] = {}
         """Those that failed, were skipped or died, by name and number; for clients that are not told by a notice."""
-        self.server_log = LimitedLog(lines=_SERVER_LINES, length=_SERVER_LENGTH)
+        self.server_log = LimitedLog(lines=SERVER_LINES, length=_SERVER_LENGTH)
         self.servers: ServerConnections | None = None
-        """The MCP servers that the client named, None when it named none."""
+        """The MCP servers that the client named, None when it named none; connected only when `Turn.servers` returns."""
         self.connecting: asyncio.Task[Any] | None = None
         self.background = Background(self._repeat_state)
         self.validator = Validator(self.absolute, self._check_terminal, self._mode_ids, self._tool_calls)

@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NoReturn, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
 from accord.agent.connected_client import ConnectedClient
 from accord.agent.questions import OPTIONS
@@ -29,7 +29,10 @@ from accord.session.updates import Report
 from accord.session.vocabulary import NoticeSeverity, StopReason, ToolKind, ToolStatus
 from accord.session.word import UNSET
 
-__all__ = ["SyncClient", "SyncFiles", "SyncToolCall", "SyncTurn", "in_thread"]
+if TYPE_CHECKING:
+    from accord.agent.mcp import McpResult, McpTool, ServerConnections, ServerFate
+
+__all__ = ["SyncClient", "SyncFiles", "SyncServers", "SyncToolCall", "SyncTurn", "in_thread"]
 
 T = TypeVar("T")
 
@@ -175,6 +178,32 @@ class SyncClient:
         self._bridge.wait(self._client.notify(method, params))
 
 
+class SyncServers:
+    """`ServerConnections` for a thread, as far as a turn needs them."""
+
+    def __init__(self, servers: ServerConnections, bridge: Bridge) -> None:
+        self._servers = servers
+        self._bridge = bridge
+
+    @property
+    def tools(self) -> list[McpTool]:
+        return self._servers.tools
+
+    @property
+    def fates(self) -> list[ServerFate]:
+        return self._servers.fates
+
+    def call(
+        self,
+        tool: McpTool,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        deadline: float | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> McpResult:
+        return self._bridge.wait(self._servers.call(tool, arguments, deadline=deadline, meta=meta))
+
+
 class SyncTurn:
     """`Turn` for a thread; `turn` is the turn itself."""
 
@@ -315,6 +344,9 @@ class SyncTurn:
         return self._bridge.wait(
             self.turn.run(*command, cwd=cwd, env=env, deadline=deadline, output_limit=output_limit, call=shown)
         )
+
+    def servers(self) -> SyncServers:
+        return SyncServers(self._bridge.wait(self.turn.servers()), self._bridge)
 
     def usage(self, used: int, size: int, cost: float | None = None, currency: str = "USD") -> None:
         self._bridge.wait(self.turn.usage(used, size, cost, currency))

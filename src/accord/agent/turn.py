@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from accord.agent.background import BackgroundWork
 from accord.agent.commands import Commands
@@ -15,6 +15,7 @@ from accord.agent.files import Files
 from accord.agent.policy import Policy
 from accord.agent.questions import OPTIONS, Questions
 from accord.agent.ran import Ran
+from accord.agent.session_servers import servers_for
 from accord.agent.sessions import Session
 from accord.agent.tool_calls import OpenToolCall, Shown, items_of
 from accord.errors import TurnStopped
@@ -34,6 +35,9 @@ from accord.session.updates import (
 )
 from accord.session.vocabulary import STOP_REASONS, NoticeSeverity, StopReason, ToolKind
 from accord.session.word import UNSET
+
+if TYPE_CHECKING:
+    from accord.agent.mcp import ServerConnections
 
 __all__ = ["TakeSteered", "Turn"]
 
@@ -222,6 +226,14 @@ class Turn:
         """
         self._touch()
         return await self._commands.run(command, cwd, env, deadline=deadline, limit=output_limit, call=call)
+
+    async def servers(self) -> ServerConnections:
+        """The session's MCP servers, once each is connected or has failed; a turn that never asks does not wait for them.
+
+        The client shows a pending tool call while they are waited for. Without servers there are no tools in it.
+        """
+        self._touch()
+        return await servers_for(self)
 
     async def usage(self, used: int, size: int, cost: float | None = None, currency: str = "USD") -> None:
         """Tell how many tokens are in context, how many fit, and what the session has cost so far."""

@@ -48,6 +48,11 @@ class LimitedLog:
         if log.isEnabledFor(logging.DEBUG):
             self._write(log, logging.DEBUG, text, arguments, None)
 
+    def info(self, log: logging.Logger, text: str, *arguments: object) -> None:
+        """For what is worth a line, but as often as the other side likes."""
+        if log.isEnabledFor(logging.INFO):
+            self._write(log, logging.INFO, text, arguments, None)
+
     def warning(self, log: logging.Logger, text: str, *arguments: object) -> None:
         """For what the other side got wrong."""
         self._write(log, logging.WARNING, text, arguments, None)

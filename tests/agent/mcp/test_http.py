@@ -71,9 +71,9 @@ async def test_an_agent_connects_to_the_server_on_the_network_that_a_client_name
 
     @agent.prompt
     async def use(turn: Turn) -> None:
-        assert turn.session.servers is not None
-        tool = next(tool for tool in turn.session.servers.tools if tool.name == "large")
-        result = await turn.session.servers.call(tool, {"size": 3})
+        servers = await turn.servers()
+        tool = next(tool for tool in servers.tools if tool.name == "large")
+        result = await servers.call(tool, {"size": 3})
         await turn.say(text_of(result.content))
 
     async with Client(agent, version=1) as client:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import os
+import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 from accord.agent.mcp.fates import KINDS, Kind, ServerFate, kind_of, name_of, told
 from accord.agent.mcp.settings import Settings
 from accord.agent.mcp.tools import McpResult, McpTool, OnProgress
+from accord.agent.slow_loop import loading
 from accord.errors import ConnectionClosed, Unencodable
 from accord.session.servers import HttpServer, McpServer, SseServer, StdioServer
 
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["ServerConnections", "is_installed"]
 
 log = logging.getLogger("accord.mcp")
+
+_OWNER = "accord.agent.mcp.owner"
 
 
 def is_installed() -> bool:
@@ -156,7 +160,10 @@ class ServerConnections:
 async def _owner_class() -> type[ServerOwner] | str:
     # In a thread, because importing mcp costs about a second.
     try:
-        module = await asyncio.to_thread(import_module, "accord.agent.mcp.owner")
+        if (loaded := sys.modules.get(_OWNER)) is not None:
+            return loaded.ServerOwner
+        with loading():
+            module = await asyncio.to_thread(import_module, _OWNER)
     except Exception as error:  # whatever is wrong with it, each server's fate says so
         if not is_installed():
             return "the package that speaks MCP is missing; run: pip install 'accord[mcp]'"

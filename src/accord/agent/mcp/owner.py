@@ -37,6 +37,7 @@ from accord.agent.mcp.tools import McpResult, McpTool, OnProgress
 from accord.errors import ConnectionClosed, DeadlineExceeded, Malformed, RequestFailed
 from accord.errors.texts import output_text
 from accord.local.redaction import redacted
+from accord.peer.limited_log import LimitedLog
 from accord.session.servers import HttpServer, SseServer, StdioServer
 from accord.transports.process import Process
 
@@ -73,6 +74,7 @@ class ServerOwner:
         self._has_ended = False
         self._looked: asyncio.Future[None] | None = None
         self._is_stopping = False
+        self._limited = LimitedLog()
         self.task = asyncio.create_task(self._own(), name=f"accord mcp {name}")
 
     @property
@@ -233,7 +235,8 @@ class ServerOwner:
             try:
                 tools = await self._list(session)
             except (MCPError, ValueError) as error:
-                log.info("MCP server %r did not say which tools it has now: %s", self.name, reason_of(error, self._url))
+                text = "MCP server %r did not say which tools it has now: %s"
+                self._limited.info(log, text, self.name, reason_of(error, self._url))
                 return not (isinstance(error, MCPError) and error.code == CONNECTION_CLOSED)
             if tools != self.tools:
                 self.tools = tools

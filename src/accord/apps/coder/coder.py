@@ -135,7 +135,8 @@ class Coder:
         project = ""
         if work.settings.instructions and model.is_language_model:
             project = await asyncio.to_thread(project_instructions, work.turn.cwd)
-        loop = Loop(work, Toolbox(await server_tools(work)), model, self.history(work.session), project)
+        tools = await server_tools(work) if model.is_language_model else []  # no rule asks for a server's tool
+        loop = Loop(work, Toolbox(tools), model, self.history(work.session), project)
         try:
             return await loop.run(prompt)
         except ModelFailed as failed:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -91,7 +90,4 @@ def tools_of(tools: Iterable[McpTool]) -> list[ServerTool]:
 
 async def server_tools(work: Work) -> list[ServerTool]:
     """Those of all servers that could be connected; waits for the connecting, which has its own deadline."""
-    if work.session.connecting is not None:
-        await asyncio.wait([work.session.connecting])
-    servers = work.session.servers
-    return [] if servers is None else tools_of(servers.tools)
+    return tools_of((await work.turn.servers()).tools)
