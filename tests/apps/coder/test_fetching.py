@@ -58,7 +58,7 @@ async def host() -> AsyncIterator[tuple[str, list[str]]]:
         ("/", "Hello\nto all"),
         ("/plain", "![x](http://evil.test/pixel)"),
         ("/same", "![x](http://evil.test/pixel)"),
-        ("/other", "redirects to another host: fetch http://localhost"),
+        ("/other", "redirects to another host, http://localhost"),
         ("/file", "is no address of the web"),
         ("/nowhere", "answers with the status 302"),
         ("/ever", "redirects for ever"),

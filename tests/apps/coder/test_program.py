@@ -172,7 +172,7 @@ async def test_a_killed_agent_has_kept_what_was_said(start: Start, project: Path
     async with Client(command) as client:
         again = await client.load_session(session.id, cwd=project)
         titles = [call.title for call in again.transcript.tool_calls.values()]
-        assert titles == ["Search for 'double'", "`echo $PPID > pid; sleep 1000`"]
+        assert titles == ["Search for 'double'", "echo $PPID > pid; sleep 1000"]
         assert list(again.transcript.tool_calls.values())[-1].status == "failed"
         assert "main.py:1" in await (await again.prompt("/search double")).text()
 
@@ -226,6 +226,6 @@ async def test_the_tools_of_mcp_servers_are_the_models_as_well(
     async with provided(start, replies) as (client, _):
         session = await client.new_session(cwd=project, servers=[sums] if named_by == "client" else [])
         assert await (await session.prompt("Add")).text() == "Three."
-        (call,) = session.transcript.tool_calls.values()
+        *_, call = session.transcript.tool_calls.values()  # before it there may be one that tells of the waiting
         assert (call.title, call.status) == ("sums: add", "completed")
         assert call.raw_output["output"] == "3"

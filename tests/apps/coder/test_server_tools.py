@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from accord import permissions
-from accord.agent.mcp.tools import McpResult, McpTool
+from accord.agent.mcp import McpResult, McpTool, ServerFate
 from accord.apps.coder.tools.servers import tools_of
 from accord.errors import DeadlineExceeded
 from accord.session.content import Image, Text
-from tests.apps.coder.scripted import tool
+from accord.session.servers import StdioServer
+from tests.apps.coder.scripted import tool, until
 
 SHOOT = McpTool(server="cam era", name="shoot", input_schema={"type": "object"})
 
@@ -22,6 +23,7 @@ class Servers:
 
     def __init__(self, call: Any) -> None:
         self.tools = [SHOOT]
+        self.fates = [ServerFate(name="cam era", kind="stdio", state="connected", tools=1)]
         self.call = call
 
     async def aclose(self) -> None:
@@ -108,4 +110,58 @@ async def test_one_that_hangs_is_given_up_after_its_time_and_cancelled_with_the_
         assert await reply.finished() == "cancelled"
         (*_, outcome) = await desk.use(tool("cam_era__shoot"))
         assert outcome.text == "cam era did not answer within 0.5 seconds"
+        desk.agent_side.servers = None
+
+
+def connecting(desk: Any, call: Any) -> asyncio.Event:
+    """Let the session have a server that is connected when the event is set."""
+    ready, session = asyncio.Event(), desk.agent_side
+
+    async def connect() -> None:
+        await ready.wait()
+        session.servers = Servers(call)
+
+    session.named_servers = [StdioServer(name="cam era", command="/bin/camera")]
+    session.connecting = asyncio.create_task(connect())
+    return ready
+
+
+@pytest.mark.parametrize("prompt", ["/read main.py", "show main.py", "/help", "/test"])
+async def test_what_needs_no_language_model_waits_for_no_server(sit: Any, prompt: str) -> None:
+    async def call(*_: Any, **__: Any) -> McpResult:
+        raise AssertionError("nobody asked for it")
+
+    async with sit(flags={}, on_permission=permissions.allow_all) as desk:
+        ready = connecting(desk, call)
+        assert await desk.ask(prompt)
+        assert not ready.is_set()
+        assert not [each for each in desk.calls if "Connecting" in (each.title or "")]
+
+
+async def test_a_command_waits_for_no_server_with_a_language_model_either(sit: Any) -> None:
+    async with sit(on_permission=permissions.allow_all) as desk:
+        ready = connecting(desk, None)
+        assert "double" in await desk.ask("/read main.py")
+        assert not ready.is_set()
+
+
+async def test_a_language_model_is_told_of_the_tools_when_they_are_there(
+    sit: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("accord.agent.session_servers._UNSAID", 0.0)
+
+    async def call(*_: Any, **__: Any) -> McpResult:
+        return McpResult(content=[Text("a picture")])
+
+    async with sit(on_permission=permissions.allow_all) as desk:
+        ready = connecting(desk, call)
+        desk.model.steps = [[tool("cam_era__shoot")]]
+        reply = await desk.session.prompt("Go")
+        await until(lambda: bool(desk.calls))
+        assert (desk.calls[0].title, desk.calls[0].status) == ("Connecting to the MCP server 'cam era'", "pending")
+        assert not desk.model.asked
+        ready.set()
+        assert await reply.finished() == "end_turn"
+        assert [each.name for each in desk.model.asked[0].tools if "shoot" in each.name] == ["cam_era__shoot"]
+        assert [each.status for each in desk.calls] == ["completed", "completed"]
         desk.agent_side.servers = None

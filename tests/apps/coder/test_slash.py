@@ -49,7 +49,7 @@ async def test_help_lists_every_command(offline: Any) -> None:
 @pytest.mark.parametrize("prompt", ["/search n + n", 'Search for "n + n"', "where is `n + n`?"])
 async def test_a_search_is_done(offline: Any, prompt: str) -> None:
     async with offline() as desk:
-        assert "- `main.py:2:    return n + n`" in await desk.ask(prompt)
+        assert "```\nmain.py:2:    return n + n\n```" in await desk.ask(prompt)
 
 
 async def test_a_file_is_shown(offline: Any) -> None:

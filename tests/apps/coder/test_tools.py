@@ -127,8 +127,8 @@ async def test_an_edit_shows_its_diff_before_it_is_allowed(sit: Any) -> None:
         ("n * n", "the nearest is line 2:     return n + n"),
         ("return n + n \n", "the same but for blanks"),
         ("n", "times in main.py (lines 1"),
-        ("", "old_text is empty"),
-        ("n + n", "old_text and new_text are the same"),
+        ("", "the text to replace is empty: use write"),
+        ("n + n", "the text to replace and the new one are the same"),
     ],
 )
 async def test_an_edit_that_can_not_be_made_says_what_to_do(sit: Any, old: str, reason: str) -> None:
@@ -151,7 +151,7 @@ async def test_a_file_that_changed_after_it_was_read_is_not_edited(sit: Any) -> 
         (desk.root / "main.py").write_text("def double(n):\n    return n + n  # by hand\n")
         refused = await desk.use_one("edit", path="main.py", old_text="n + n", new_text="2 * n")
         assert refused.is_error
-        assert "has changed since you read it: read it again" in refused.text
+        assert "has changed since it was read: read it again" in refused.text
         await desk.use_one("read", path="main.py")
         assert not (await desk.use_one("edit", path="main.py", old_text="n + n", new_text="2 * n")).is_error
         assert (desk.root / "main.py").read_text() == "def double(n):\n    return 2 * n  # by hand\n"
@@ -162,7 +162,7 @@ async def test_a_file_is_written_new_or_after_it_was_read(sit: Any) -> None:
         assert (await desk.use_one("write", path="src/new.py", content="x = 1\n")).text == "Created src/new.py."
         assert (desk.root / "src" / "new.py").read_text() == "x = 1\n"
         refused = await desk.use_one("write", path="main.py", content="")
-        assert "you have not read it" in refused.text
+        assert "was not read: read it first" in refused.text
         await desk.use_one("read", path="main.py")
         assert (await desk.use_one("write", path="main.py", content="y\n")).text == "Wrote main.py."
 
@@ -289,7 +289,7 @@ async def test_a_file_that_changed_while_the_user_was_asked_is_not_changed(sit: 
         for name, arguments in [("edit", {"old_text": "n + n", "new_text": "2 * n"}), ("delete", {})]:
             (project / "main.py").write_text("def double(n):\n    return n + n\n")
             outcome = await desk.use_one(name, path="main.py", **arguments)
-            assert "has changed since the user was asked" in outcome.text
+            assert "has changed since permission was asked" in outcome.text
             assert "by hand" in (project / "main.py").read_text()
 
 
@@ -301,7 +301,7 @@ async def test_a_file_is_the_same_whatever_path_leads_to_it(sit: Any) -> None:
         (desk.root / "main.py").write_text("changed: n + n\n")
         for path in ("main.py", "alias.py"):
             outcome = await desk.use_one("edit", path=path, old_text="n + n", new_text="x")
-            assert ("has changed since you read it" in outcome.text) is (path == "main.py")
+            assert ("has changed since it was read" in outcome.text) is (path == "main.py")
 
 
 async def test_lines_that_end_as_on_windows_are_edited_and_stay_so(sit: Any) -> None:

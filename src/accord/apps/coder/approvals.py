@@ -8,15 +8,12 @@ from typing import Any
 from accord.agent.tool_calls import OpenToolCall
 from accord.apps.coder.failures import ToolFailed
 from accord.apps.coder.settings.shown import printable
-from accord.apps.coder.tools.tool import SAID_NO, Need, Tool
+from accord.apps.coder.tools.tool import Need, Result, Tool
 from accord.apps.coder.tools.work import Work
 from accord.local.blocking import in_thread
 from accord.session.requests import PermissionOption
 
-__all__ = ["NOT_ALLOWED", "is_risk_taken", "refusal"]
-
-NOT_ALLOWED = f"{SAID_NO} Don't try the same again; ask what they would rather have, or go on without it."
-"""What the model is told when the user said no."""
+__all__ = ["is_risk_taken", "refusal", "rejected"]
 
 _FREE: dict[str, frozenset[Need]] = {
     "ask": frozenset({"nothing"}),
@@ -29,23 +26,35 @@ _ALLOW = PermissionOption(id="allow", name="Allow", kind="allow_once")
 _REJECT = PermissionOption(id="reject", name="Reject", kind="reject_once")
 
 
-async def refusal(work: Work, tool: Tool[Any], arguments: Any, call: OpenToolCall) -> str | None:
-    """None when it may go on; otherwise what the model is told."""
+def rejected() -> Result:
+    """What comes of a call when the user said no."""
+    return Result(
+        "The user said no. Don't try the same again; ask what they would rather have, or go on without it.",
+        shown="Not allowed.",
+        is_error=True,
+        is_rejected=True,
+    )
+
+
+async def refusal(work: Work, tool: Tool[Any], arguments: Any, call: OpenToolCall) -> Result | None:
+    """None when it may go on; otherwise what comes of the call."""
     danger = await in_thread(partial(tool.danger, work, arguments))
     if danger is None and tool.needs in _FREE.get(work.mode, _FREE["ask"]):
         return None
     if work.mode == "architect" and tool.needs in _CLOSED_TO_ARCHITECTS:
-        leave = "" if work.is_read_only else ". The tool switch_mode asks to leave the mode, and /mode leaves it"
-        reason = f"{tool.name} is not possible now: an architect changes nothing{leave}."
-        await call.fail(reason)
-        return reason
+        reason = f"{tool.name} is not possible now: an architect changes nothing"
+        shown, leave = reason, ""
+        if not work.is_read_only:
+            shown, leave = f"{reason}. /mode leaves the mode", ". The tool switch_mode asks to leave the mode"
+        await call.fail(f"{shown}.")
+        return Result(f"{reason}{leave}.", shown=f"{shown}.", is_error=True)
     if danger is not None:
         if tool.needs == "edit":  # a client that allows edits by their kind is asked as well
             await call.update(kind="other")
         await call.say(danger)
     if await _is_allowed(work, tool, arguments, call, is_dangerous=danger is not None):
         return None
-    return NOT_ALLOWED
+    return rejected()
 
 
 async def is_risk_taken(work: Work, call: OpenToolCall, danger: str) -> bool:

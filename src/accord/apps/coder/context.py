@@ -75,7 +75,7 @@ async def _linked(work: Work, link: ResourceLink) -> Text:
         path = work.path(path_in or link.name)
         text = await work.read(path)
     except ToolFailed as failed:
-        return Text(f"[{link.name}]({link.uri}) ({failed.reason})")
+        return Text(f"[{link.name}]({link.uri}) ({failed.told_to_model})")
     work.seen.note(path, text)
     return Text(_file(work.shown(path), bounded(text, work.settings.output_limit)))
 

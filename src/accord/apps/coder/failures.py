@@ -5,7 +5,7 @@ CoderFailed
 │  ├─ ModelNeedsKey         its provider has no key from us, or refused it; names the variable
 │  ├─ ModelOverloaded       too many requests, or the provider is down for a moment; worth another try
 │  └─ ModelUnreachable      nobody answers at its address
-├─ ToolFailed               told to the model as the tool's result, and to the user as a failed call
+├─ ToolFailed               told to the model as the tool's result, and to the user as a failed call; `advice` to the model alone
 └─ SettingsWrong            a setting can't be used; says which, and where it stands
 
 The text of each is meant for the user.
@@ -68,11 +68,17 @@ class ModelUnreachable(ModelFailed):
 
 
 class ToolFailed(CoderFailed):
-    """A tool could not do what the model asked for."""
+    """A tool could not do what the model asked for. `reason` is for people, `advice` is what the model should do now."""
 
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
+    def __init__(self, reason: str, advice: str = "") -> None:
+        super().__init__(reason, advice)
         self.reason = reason
+        self.advice = advice
+
+    @property
+    def told_to_model(self) -> str:
+        """The reason and the advice."""
+        return f"{self.reason}: {self.advice}" if self.advice else self.reason
 
     def __str__(self) -> str:
         return self.reason

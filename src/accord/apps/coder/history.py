@@ -16,10 +16,13 @@ from accord.session.content import Text, text_of
 from accord.session.entities import AGENT, USER, Compaction, Message, ToolCall
 from accord.session.transcript import Place, Transcript
 
-__all__ = ["OUTPUT", "REFUSED", "close_requests", "history_of", "summarised"]
+__all__ = ["OUTPUT", "REFUSED", "TOLD", "close_requests", "history_of", "summarised"]
 
 OUTPUT = "output"
-"""The member of a tool call's raw output that holds what the model was told."""
+"""The member of a tool call's raw output that holds what the model was told, but for advice to it."""
+
+TOLD = "accord/told"
+"""The member of a tool call's `_meta` that holds what the model was told where people are told something else."""
 
 REFUSED = "accord/refused"
 """The member of a prompt's `_meta` that says: the model refused it, and nothing of that turn is told to it again."""
@@ -76,6 +79,8 @@ def _tell_call(history: list[Past], call: ToolCall, name: str) -> None:
 
 
 def _output(call: ToolCall) -> str:
+    if isinstance(told := (call.meta or {}).get(TOLD), str):
+        return told
     raw: Any = call.raw_output
     if isinstance(raw, dict) and isinstance(told := raw.get(OUTPUT), str):  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
         return told

@@ -53,6 +53,7 @@ class Loop:
         self._history = history
         self._project = project
         self._prompt = _last_prompt(work)
+        self._is_rejected = False
         usage = work.session.transcript.usage
         self._tokens = 0 if usage is None else usage.used
         self._cost = 0.0 if usage is None or usage.cost is None else usage.cost.amount
@@ -69,6 +70,8 @@ class Loop:
         if reason == "refusal":
             self._history[:] = before
             await self._mark_refused()
+        if self._is_rejected:  # whatever the model leaves of its plan, nobody goes on with it now
+            self._work.session.pause_plans(self._turn.plan_ids)
         return reason
 
     async def _answered(self) -> StopReason | None:
@@ -126,6 +129,7 @@ class Loop:
             await call_tools(self._work, self._toolbox, spoken.requests, outcomes)
         finally:
             close_requests(self._history, outcomes)
+            self._is_rejected = self._is_rejected or any(outcome.is_rejected for outcome in outcomes)
 
     async def _take_steered(self) -> bool:
         """What the user said meanwhile joins the conversation. Who only follows rules does one thing after the other."""

@@ -44,13 +44,18 @@ class ToolRequest(Struct, frozen=True):
 
 
 class ToolOutcome(Struct, frozen=True):
-    """What came of a request. `content` holds images and the like, for models that take them."""
+    """What came of a request. `content` holds images and the like, for models that take them.
+
+    `shown` is what people are told where `text` tells the model what to do; `is_rejected` when the user said no.
+    """
 
     id: str
     name: str
     text: str
     is_error: bool = False
     content: list[Content] = []
+    shown: str | None = None
+    is_rejected: bool = False
 
 
 class UserMessage(Struct, frozen=True, tag="user"):

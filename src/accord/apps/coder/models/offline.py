@@ -6,9 +6,8 @@ searching, editing and running are really done, with the same permissions. It ne
 
 from __future__ import annotations
 
-import itertools
 import os
-from collections.abc import AsyncGenerator, Iterator, Sequence, Sized
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -24,6 +23,15 @@ from accord.apps.coder.models.model import (
     ToolOutcome,
     ToolRequest,
     UserMessage,
+)
+from accord.apps.coder.models.offline_answers import (
+    answer_to,
+    answer_to_tests,
+    explanation,
+    failure,
+    plan_answer,
+    readme_among,
+    was_run,
 )
 from accord.apps.coder.models.sentences import (
     Changes,
@@ -41,8 +49,7 @@ from accord.apps.coder.models.sentences import (
     Tests,
     understood,
 )
-from accord.apps.coder.project_tests import TELLING, failures_in, how_to_test, without_pytest
-from accord.apps.coder.tools.tool import SAID_NO
+from accord.apps.coder.project_tests import TELLING, how_to_test, without_pytest
 from accord.session.content import Text
 
 __all__ = ["OfflineModel"]
@@ -81,8 +88,10 @@ class OfflineModel:
 
     async def stream(self, asked: Asked) -> AsyncGenerator[Event, None]:
         """One step of what was asked for."""
-        intent, outcomes = _since_prompt(asked)
+        intent, outcomes, is_answered = _since_prompt(asked)
         step = Step(_UNKNOWN) if intent is None else self._step(intent, outcomes)
+        if is_answered:  # and what was left to do beside the answer is done
+            step = Step()
         for piece in _pieces(step.says):
             yield Said(piece)
         for name, arguments in step.calls:
@@ -109,8 +118,6 @@ class OfflineModel:
     def _tests(self, intent: Tests, outcomes: list[ToolOutcome]) -> Step:
         steps = ["Find out how the tests are run", "Run them", "Tell what failed"]
         ran, listed, read = _of(outcomes, "run"), _of(outcomes, "list"), _of(outcomes, "read")
-        if ran and len(_of(outcomes, "plan")) > 2:
-            return Step()
         names = listed[-1].text.splitlines() if listed else []
         telling = [name for name in TELLING if name in names]
         contents = {name: outcome.text for name, outcome in zip(telling, read, strict=False) if not outcome.is_error}
@@ -124,25 +131,36 @@ class OfflineModel:
         if command is None:
             return Step(
                 "Nothing here tells how the tests are run. Say it with `/run COMMAND`, or set `test_command` in the "
-                "settings.\n"
+                "settings.\n",
+                [_planned(steps, 0, is_paused=True)],
             )
         if not ran:
             return Step(calls=[_planned(steps, 1), ("run", {"command": command})])
-        if len(ran) == 1 and "No module named pytest" in ran[0].text and without_pytest(command) != command:
-            return Step(calls=[("run", {"command": without_pytest(command)})])
-        return Step(_tests_told(ran[-1]), [_planned(steps, 3)])
+        if "No module named pytest" in ran[0].text and without_pytest(command) != command:
+            command = without_pytest(command)
+            if len(ran) == 1:
+                return Step(calls=[("run", {"command": command})])
+        is_run = was_run(ran[-1])
+        return Step(answer_to_tests(command, ran[-1]), [_planned(steps, 3 if is_run else 1, is_paused=not is_run)])
 
 
-def _since_prompt(asked: Asked) -> tuple[Intent | None, list[ToolOutcome]]:
-    """What the last prompt asks for, and what came of the tools since. The last text that is understood is the newest."""
+def _since_prompt(asked: Asked) -> tuple[Intent | None, list[ToolOutcome], bool]:
+    """What the last prompt asks for, what came of the tools since, and whether it has its answer.
+
+    The last text that is understood is the newest.
+    """
     outcomes: list[ToolOutcome] = []
+    is_answered = False
     for past in reversed(asked.history):
         if isinstance(past, UserMessage):
             texts = [block.text for block in reversed(past.content) if isinstance(block, Text)]
-            return next((intent for text in texts if (intent := understood(text)) is not None), None), outcomes
+            intent = next((intent for text in texts if (intent := understood(text)) is not None), None)
+            return intent, outcomes, is_answered
         if isinstance(past, ToolMessage):
             outcomes[:0] = past.outcomes
-    return None, outcomes
+        elif past.text:
+            is_answered = True
+    return None, outcomes, is_answered
 
 
 def _pieces(text: str) -> Iterator[str]:
@@ -154,9 +172,9 @@ def _of(outcomes: Sequence[ToolOutcome], name: str) -> list[ToolOutcome]:
     return [outcome for outcome in outcomes if outcome.name == name]
 
 
-def _planned(steps: Sequence[str], done: int) -> tuple[str, dict[str, Any]]:
-    """The plan with so many steps done."""
-    states = ["completed"] * done + ["in_progress"] + ["pending"] * len(steps)
+def _planned(steps: Sequence[str], done: int, *, is_paused: bool = False) -> tuple[str, dict[str, Any]]:
+    """The plan with so many steps done, and the next one begun unless nobody goes on with it."""
+    states = ["completed"] * done + ["pending" if is_paused else "in_progress"] + ["pending"] * len(steps)
     return "plan", {"steps": [{"content": step, "status": state} for step, state in zip(steps, states, strict=False)]}
 
 
@@ -164,7 +182,7 @@ def _one_call(intent: Intent, outcomes: list[ToolOutcome]) -> Step:
     if isinstance(intent, Search) and outcomes and outcomes[0].text.startswith("there is no "):
         intent, outcomes = Search(f"{intent.pattern} in {intent.path}"), outcomes[1:]  # "for x in range" names no place
     if outcomes:
-        return Step(_told(intent, outcomes[-1]))
+        return Step(answer_to(intent, outcomes[-1]))
     match intent:
         case Search(pattern, path):
             return Step(calls=[("search", {"pattern": pattern, "path": path, "is_plain": True})])
@@ -186,105 +204,20 @@ def _one_call(intent: Intent, outcomes: list[ToolOutcome]) -> Step:
             return Step(_UNKNOWN)
 
 
-def _told(intent: Intent, outcome: ToolOutcome) -> str:
-    """What came of it, in a sentence; the call itself shows the rest."""
-    lines = outcome.text.splitlines()
-    if outcome.is_error:
-        return _failed(outcome)
-    match intent:
-        case Search(pattern, _):
-            files = {line.partition(":")[0] for line in lines}
-            if not outcome.text or lines[0] == "Nothing was found.":
-                return f"`{pattern}` was not found.\n"
-            return f"`{pattern}` is on {_counted(lines, 'line')} of {_counted(files, 'file')}:\n\n" + _listed(lines)
-        case Read(path, _, _):
-            return f"`{path}` is shown above.\n"
-        case Listing(path):
-            return f"`{path}` has {len(lines)} {'entry' if len(lines) == 1 else 'entries'}.\n"
-        case Run(command):
-            return f"`{command}` is done: {lines[0].strip('[]') if lines else ''}.\n"
-        case Changes():
-            return _changes_told(lines)
-        case _:
-            return f"{outcome.text}\n"
-
-
-def _failed(outcome: ToolOutcome) -> str:
-    """What is said to a model is not always what a user should read."""
-    if outcome.text.startswith(SAID_NO):
-        return "Nothing was done: it was not allowed.\n"
-    lines = outcome.text.strip().splitlines()
-    return f"That did not work: {' '.join(lines) if len(lines) < 5 else lines[0]}\n"
-
-
-def _counted(things: Sized, name: str) -> str:
-    return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"
-
-
-def _listed(lines: list[str], most: int = 20) -> str:
-    shown = "".join(f"- `{line[:200]}`\n" for line in lines[:most])
-    return shown + (f"- and {len(lines) - most} more\n" if len(lines) > most else "")
-
-
-def _changes_told(lines: list[str]) -> str:
-    if not lines or lines[0].startswith("Nothing has changed"):
-        return "Nothing has changed since the last commit.\n"
-    files = list(itertools.takewhile(str.strip, lines))
-    added = sum(line.startswith("+") and not line.startswith("+++") for line in lines)
-    removed = sum(line.startswith("-") and not line.startswith("---") for line in lines)
-    marks = [line for line in lines if line.startswith("+") and any(mark in line for mark in ("TODO", "FIXME", "XXX"))]
-    have = "has" if len(files) == 1 else "have"
-    told = f"{_counted(files, 'file')} {have} changed, +{added} −{removed}:\n\n" + _listed(files)  # noqa: RUF001  # a minus
-    if marks:
-        told += f"\nNew lines that are marked as unfinished:\n\n{_listed([mark[1:].strip() for mark in marks])}"
-    return told
-
-
 def _edit(intent: Edit, outcomes: list[ToolOutcome]) -> Step:
     steps = [f"Read {intent.path}", f"Replace the text in {intent.path}"]
     edited = _of(outcomes, "edit")
     if edited:
         if edited[-1].is_error:
-            return Step(_failed(edited[-1]))
-        if len(_of(outcomes, "plan")) > 2:
-            return Step()
+            return Step(failure(edited[-1]), [_planned(steps, 1, is_paused=True)])
         return Step(f"{edited[-1].text}\n", [_planned(steps, 2)])
     read = _of(outcomes, "read")
     if not read:
         return Step(calls=[_planned(steps, 0), ("read", {"path": intent.path})])
     if read[-1].is_error:
-        return Step(_failed(read[-1]))
+        return Step(failure(read[-1]), [_planned(steps, 0, is_paused=True)])
     arguments = {"path": intent.path, "old_text": intent.old, "new_text": intent.new}
     return Step(calls=[_planned(steps, 1), ("edit", arguments)])
-
-
-def _tests_told(ran: ToolOutcome) -> str:
-    if not ran.text.startswith("["):  # a command's own output begins with how it ended
-        return f"The tests were not run. {_failed(ran)}"
-    failures = failures_in(ran.text)
-    last = next((line for line in reversed(ran.text.splitlines()) if line.strip()), "")
-    if not ran.is_error:
-        return f"The tests pass: {last.strip('= ')}\n"
-    if not failures:
-        return f"The tests fail, in a way that I can't read: {last}\n"
-    fail = "fails" if len(failures) == 1 else "fail"
-    return f"{_counted(failures, 'test')} {fail}:\n\n" + "".join(f"- {failure}\n" for failure in failures)
-
-
-_READABLE = ("readme.md", "readme.rst", "readme.txt", "readme")
-_SPOKEN = {
-    ".py": "Python", ".js": "JavaScript", ".ts": "TypeScript", ".rs": "Rust", ".go": "Go", ".java": "Java",
-    ".c": "C", ".cpp": "C++", ".rb": "Ruby", ".sh": "shell", ".md": "Markdown",
-}  # fmt: skip
-_KNOWN = {
-    "pyproject.toml": "a Python project (pyproject.toml)",
-    "setup.py": "a Python project (setup.py)",
-    "package.json": "a Node.js project (package.json)",
-    "Cargo.toml": "a Rust project (Cargo.toml)",
-    "go.mod": "a Go project (go.mod)",
-    "pom.xml": "a Java project (pom.xml)",
-    "Makefile": "made with make (Makefile)",
-}
 
 
 def _explain(intent: Explain, outcomes: list[ToolOutcome]) -> Step:
@@ -292,9 +225,9 @@ def _explain(intent: Explain, outcomes: list[ToolOutcome]) -> Step:
     if not listed:
         return Step(calls=[("list", {"path": intent.path})])
     if listed[-1].is_error:
-        return Step(_failed(listed[-1]))
+        return Step(failure(listed[-1]))
     names = listed[-1].text.splitlines()
-    readme = next((name for name in names if name.lower() in _READABLE), None)
+    readme = readme_among(names)
     if len(outcomes) == 1:
         directory = "" if intent.path == "." else f"{intent.path.rstrip('/')}/"
         looks: list[tuple[str, dict[str, Any]]] = []
@@ -304,36 +237,10 @@ def _explain(intent: Explain, outcomes: list[ToolOutcome]) -> Step:
             looks.append(("changes", {}))
         if looks:
             return Step(calls=looks)
-    return Step(_explained(names, _of(outcomes, "read"), _of(outcomes, "changes")))
-
-
-def _explained(names: list[str], read: list[ToolOutcome], changes: list[ToolOutcome]) -> str:
-    kinds = [about for name, about in _KNOWN.items() if name in names]
-    spoken = sorted({_SPOKEN[ending] for name in names for ending in _SPOKEN if name.endswith(ending)})
-    directories = [name for name in names if name.endswith("/") and not name.startswith(".")]
-    kinds = kinds or ["a git repository" if {".git", ".git/"} & set(names) else "a directory"]
-    told = f"This is {', '.join(kinds)}"
-    told += f", with files in {', '.join(spoken)}.\n" if spoken else ".\n"
-    if directories:
-        told += f"\nDirectories: {', '.join(f'`{name}`' for name in directories[:20])}\n"
-    command = how_to_test(names, {})
-    told += f"\nIts tests are probably run with `{command}`; `/test` finds out and does it.\n" if command else ""
-    if read and not read[-1].is_error:
-        told += f"\nIts README begins:\n\n{_opening(read[-1].text)}\n"
-    if changes and not changes[-1].is_error:
-        told += f"\n{_changes_told(changes[-1].text.splitlines())}"
-    return told + "\nThis is what the files say; I am not a language model. `/help` shows what I can do.\n"
-
-
-def _opening(text: str) -> str:
-    """The first paragraphs, quoted."""
-    lines = [line for line in text.splitlines() if not line.startswith(("[lines ", "```", "!["))]
-    return "\n".join(f"> {line}" for line in lines[:12]).rstrip("> \n")
+    return Step(explanation(names, _of(outcomes, "read"), _of(outcomes, "changes")))
 
 
 def _plan(intent: Plan, outcomes: list[ToolOutcome]) -> Step:
-    if outcomes:
-        return Step("This is the usual order of work; a language model would fit it to the goal.\n")
     steps = [
         f"Understand the goal: {intent.goal}",
         "Search for what is concerned (/search)",
@@ -342,4 +249,6 @@ def _plan(intent: Plan, outcomes: list[ToolOutcome]) -> Step:
         "Run the tests (/test)",
         "Look at the result (/review)",
     ]
-    return Step(calls=[_planned(steps, 0)])
+    if outcomes:
+        return Step(plan_answer(steps))
+    return Step(calls=[_planned(steps, 0, is_paused=True)])

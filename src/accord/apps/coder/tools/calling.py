@@ -18,14 +18,14 @@ import msgspec
 from accord.agent.tool_calls import OpenToolCall
 from accord.apps.coder.approvals import refusal
 from accord.apps.coder.failures import ToolFailed
-from accord.apps.coder.history import OUTPUT
+from accord.apps.coder.history import OUTPUT, TOLD
 from accord.apps.coder.models.model import ToolOutcome, ToolRequest
 from accord.apps.coder.settings.shown import printable
 from accord.apps.coder.tools.tool import Result, Tool
 from accord.apps.coder.tools.toolbox import Toolbox
 from accord.apps.coder.tools.work import Work
 from accord.errors import ConnectionClosed, RequestFailed, TurnStopped
-from accord.session.updates import ToolCallPatch
+from accord.session.vocabulary import ToolKind
 
 __all__ = ["bounded", "call_tools"]
 
@@ -66,13 +66,14 @@ def _only_looks(toolbox: Toolbox, request: ToolRequest) -> bool:
 async def _called(work: Work, toolbox: Toolbox, request: ToolRequest) -> ToolOutcome:
     tool = toolbox.find(request.name)
     if tool is None:
-        return await _refused(work, request, _unknown(request.name, toolbox))
+        return await _refused(work, request, _unknown(request.name, toolbox), _line(request.name), "other")
+    title = _line(request.name)
     try:
         arguments = tool.parsed(request.arguments)
         title, locations = _line(tool.title(work, arguments)), list(tool.locations(work, arguments))
         preview = await tool.preview(work, arguments)
     except Exception as error:  # noqa: BLE001  # told to the model, as the law says
-        return await _refused(work, request, _reason(tool, error), tool)
+        return await _refused(work, request, _failed(tool, error), title, tool.kind)
     opened = work.turn.tool_call(
         title, kind=tool.kind, name=tool.name, raw_input=_raw(request), content=preview, locations=locations
     )
@@ -80,49 +81,65 @@ async def _called(work: Work, toolbox: Toolbox, request: ToolRequest) -> ToolOut
         result = await tool.run(work, arguments, opened)
         return ToolOutcome(id=request.id, name=request.name, text=result.text, is_error=result.is_error)
     async with opened as call:
-        return await _outcome(work, request, await _run(work, tool, arguments, call), call)
+        return _outcome(work, request, await _run(work, tool, arguments, call), call)
 
 
 async def _run(work: Work, tool: Tool[Any], arguments: Any, call: OpenToolCall) -> Result:
     try:
         refused = await refusal(work, tool, arguments, call)
         if refused is not None:
-            return Result(refused, is_error=True)
+            return refused
         await call.begin()
         return await tool.run(work, arguments, call)
     except (ConnectionClosed, TurnStopped):
         raise
     except Exception as error:  # noqa: BLE001  # as the law says
-        reason = _reason(tool, error)
-        await call.say(reason)
-        return Result(reason, is_error=True)
+        failed = _failed(tool, error)
+        await call.say(failed.reason)
+        return _result(failed)
 
 
-def _reason(tool: Tool[Any], error: Exception) -> str:
+def _failed(tool: Tool[Any], error: Exception) -> ToolFailed:
     if isinstance(error, ToolFailed):
-        return error.reason
+        return error
     if isinstance(error, RequestFailed):
-        return f"the client refused: {error.full_message()}"
+        return ToolFailed(f"the client refused: {error.full_message()}")
     log.error("the tool %s failed", tool.name, exc_info=error)
-    return f"{tool.name} failed in a way that nobody expected: {error or type(error).__name__}. Try another way."
+    return ToolFailed(f"{tool.name} failed unexpectedly: {error or type(error).__name__}", "try another way")
 
 
-async def _refused(work: Work, request: ToolRequest, reason: str, tool: Tool[Any] | None = None) -> ToolOutcome:
+def _result(failed: ToolFailed) -> Result:
+    return Result(failed.told_to_model, shown=failed.reason, is_error=True)
+
+
+async def _refused(work: Work, request: ToolRequest, failed: ToolFailed, title: str, kind: ToolKind) -> ToolOutcome:
     """A call that never began is shown all the same."""
-    kind = "other" if tool is None else tool.kind
-    title = _line(request.name)
     async with work.turn.tool_call(title, kind=kind, name=request.name, raw_input=_raw(request)) as call:
-        await call.say(reason)
-        return await _outcome(work, request, Result(reason, is_error=True), call)
+        await call.say(failed.reason)
+        return _outcome(work, request, _result(failed), call)
 
 
-async def _outcome(work: Work, request: ToolRequest, result: Result, call: OpenToolCall) -> ToolOutcome:
-    """What the model is told, which is also kept with the call: a history is made from it after a restart."""
+def _outcome(work: Work, request: ToolRequest, result: Result, call: OpenToolCall) -> ToolOutcome:
+    """End the call, and what the model is told, which is also kept: a history is made from it after a restart.
+
+    The raw output is something that many clients show, so it holds what people are told.
+    """
     text = bounded(result.text, work.settings.output_limit)
-    await work.turn.tell(ToolCallPatch(id=call.id, raw_output={OUTPUT: text, **result.details}))
-    if result.is_error:
-        await call.fail()
-    return ToolOutcome(id=request.id, name=request.name, text=text, is_error=result.is_error, content=result.content)
+    shown = text if result.shown is None else bounded(result.shown, work.settings.output_limit)
+    call.end(
+        "failed" if result.is_error else "completed",
+        raw_output={OUTPUT: shown, **result.details},
+        meta=None if shown == text else {TOLD: text},
+    )
+    return ToolOutcome(
+        id=request.id,
+        name=request.name,
+        text=text,
+        is_error=result.is_error,
+        content=result.content,
+        shown=result.shown,
+        is_rejected=result.is_rejected,
+    )
 
 
 def bounded(text: str, limit: int) -> str:
@@ -147,7 +164,7 @@ def _raw(request: ToolRequest) -> Any:
         return {"text": request.arguments}
 
 
-def _unknown(name: str, toolbox: Toolbox) -> str:
+def _unknown(name: str, toolbox: Toolbox) -> ToolFailed:
     near = difflib.get_close_matches(name, toolbox.names, n=1)
-    meant = f"; did you mean {near[0]}?" if near else "."
-    return f"there is no tool {name!r}{meant} There are {', '.join(toolbox.names)}."
+    meant = f"did you mean {near[0]}? " if near else ""
+    return ToolFailed(f"there is no tool {name!r}", f"{meant}There are {', '.join(toolbox.names)}.")

@@ -62,7 +62,7 @@ class ShowChanges(Tool[ChangesArguments]):
             async with asyncio.timeout(_SECONDS):
                 status, difference = await self._changes(work, work.path(arguments.path))
         except TimeoutError:
-            raise ToolFailed(f"git took longer than {_SECONDS:g} seconds: ask for less") from None
+            raise ToolFailed(f"git took longer than {_SECONDS:g} seconds", "ask for less") from None
         if not status.output.strip():
             return Result("Nothing has changed since the last commit.", {"files": 0})
         shown = _shown(status)
@@ -98,7 +98,7 @@ async def git_surroundings(work: Work, where: Path) -> dict[str, str]:
             _succeeded(listed)
         return git_environment(tree, ours, filters_off(listed.output, is_whole=not listed.is_truncated))
     except UnusableRepository as why:
-        raise ToolFailed(f"git can't be asked here without the user's permission: {why}. Use the run tool") from None
+        raise ToolFailed(f"git can't be asked here without permission: {why}", "use the run tool") from None
 
 
 def _succeeded(ended: Ran) -> Ran:

@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 from msgspec import Meta, Struct
 
 from accord.agent.tool_calls import OpenToolCall, Shown
-from accord.apps.coder.approvals import NOT_ALLOWED, is_risk_taken
+from accord.apps.coder.approvals import is_risk_taken, rejected
 from accord.apps.coder.failures import ToolFailed
 from accord.apps.coder.tools.addresses import Target, known_target, looked_up
 from accord.apps.coder.tools.page_text import text_of_page
@@ -81,7 +81,7 @@ class FetchPage(Tool[FetchArguments]):
         if target is None:  # not looked up before the user said yes: a name can carry a secret to its owner
             target = await looked_up(address.raw_host.decode("ascii"))
             if target.danger is not None and not await is_risk_taken(work, call, target.danger):
-                return Result(NOT_ALLOWED, is_error=True)
+                return rejected()
         try:
             async with asyncio.timeout(_SECONDS):
                 kind, text = await _fetched(address, target)
@@ -130,10 +130,10 @@ async def _fetched(address: URL, target: Target) -> tuple[str, str]:
                         return await _content(response, url)
                     scheme, url = url.scheme, _address(str(url.join(response.headers["location"])))
                 if host_of(url) != host:
-                    raise ToolFailed(f"it redirects to another host: fetch {url} if that is wanted")
+                    raise ToolFailed(f"it redirects to another host, {url}", "fetch that if it is wanted")
                 if (scheme, url.scheme) == ("https", "http"):
                     raise ToolFailed(
-                        f"it redirects from https to http, without a certificate: fetch {url} if that is wanted"
+                        f"it redirects from https to http, without a certificate: {url}", "fetch that if it is wanted"
                     )
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, ImportError) as error:
         reason = redacted(str(error), target.proxy) or type(error).__name__

@@ -55,11 +55,11 @@ class AskUser(Tool[AskArguments]):
     arguments = AskArguments
 
     def title(self, work: Work, arguments: AskArguments) -> str:
-        return arguments.question
+        return _plain(arguments.question)
 
     async def run(self, work: Work, arguments: AskArguments, call: OpenToolCall) -> Result:
         if not work.turn.can_ask:
-            raise ToolFailed("this client has no forms: ask in your answer and end your turn")
+            raise ToolFailed("this client has no forms", "ask in your answer and end your turn")
         field: dict[str, Any] = {"type": "string", "title": "Answer"}
         if arguments.choices:
             field["enum"] = list(dict.fromkeys(arguments.choices))
@@ -68,6 +68,11 @@ class AskUser(Tool[AskArguments]):
             return Result("The user did not answer.", is_error=True)
         await call.say(str(answer.get("answer", "")))
         return Result(str(answer.get("answer", "")))
+
+
+def _plain(text: str) -> str:
+    """What a model wrote, as a title: clients show titles as they are, so without the marks of code and bold type."""
+    return text.replace("`", "").replace("**", "")
 
 
 class ModeArguments(Struct):
@@ -86,7 +91,7 @@ class SwitchMode(Tool[ModeArguments]):
     arguments = ModeArguments
 
     def title(self, work: Work, arguments: ModeArguments) -> str:
-        return f"Switch to the mode {arguments.mode}" + (f": {arguments.reason}" if arguments.reason else "")
+        return f"Switch to the mode {arguments.mode}" + (f": {_plain(arguments.reason)}" if arguments.reason else "")
 
     async def run(self, work: Work, arguments: ModeArguments, call: OpenToolCall) -> Result:
         await work.turn.mode(arguments.mode)

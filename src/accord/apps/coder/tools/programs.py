@@ -64,7 +64,7 @@ async def ran(
             async for _ in running:
                 pass
     except TimeoutError:
-        raise ToolFailed(f"{Path(command[0]).name} took longer than {seconds:g} seconds: ask for less") from None
+        raise ToolFailed(f"{Path(command[0]).name} took longer than {seconds:g} seconds", "ask for less") from None
     finally:
         ended = await running.end()
     return Ran(output=running.output, code=ended.code, signal=ended.signal, is_truncated=running.is_truncated)

@@ -101,7 +101,7 @@ class ListDirectory(Tool[ListArguments]):
         try:
             names = await in_thread(lambda: _names(path))
         except NotADirectoryError:
-            raise ToolFailed(f"{arguments.path} is no directory: use the read tool") from None
+            raise ToolFailed(f"{arguments.path} is no directory", "use the read tool") from None
         except OSError as error:
             raise ToolFailed(f"{arguments.path} can't be listed: {error.strerror}") from None
         text = "\n".join(names[:_MOST_ENTRIES]) or "(the directory is empty)"

@@ -46,7 +46,7 @@ class RunCommand(Tool[RunArguments]):
     arguments = RunArguments
 
     def title(self, work: Work, arguments: RunArguments) -> str:
-        return f"`{arguments.command}`"
+        return arguments.command
 
     async def preview(self, work: Work, arguments: RunArguments) -> list[Shown]:
         where = self._directory(work, arguments)
@@ -79,7 +79,7 @@ class RunCommand(Tool[RunArguments]):
         where = self._directory(work, arguments)
         coverage = await in_thread(partial(self._coverage, work, arguments))
         if coverage.scope != work.asked.get(call.id):
-            raise ToolFailed("the files there have changed since this was allowed: try again")
+            raise ToolFailed("the files there have changed since this was allowed", "try again")
         if coverage.words is not None:
             ended = await self._look(work, coverage.words, where or work.turn.cwd, deadline, call)
         else:
@@ -101,7 +101,7 @@ class RunCommand(Tool[RunArguments]):
                 whole = await git_surroundings(work, real) if words[0] == "git" else environment(work.session.roots)
                 ended = await ran(words, real, whole, deadline)
         except TimeoutError:
-            raise ToolFailed(f"{words[0]} took longer than {deadline:g} seconds: ask for less") from None
+            raise ToolFailed(f"{words[0]} took longer than {deadline:g} seconds", "ask for less") from None
         if ended.output:
             await call.say(fenced(ended.output))
         return ended

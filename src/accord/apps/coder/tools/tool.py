@@ -17,7 +17,7 @@ from accord.session.content import Content
 from accord.session.entities import Location
 from accord.session.vocabulary import ToolKind
 
-__all__ = ["SAID_NO", "Need", "Result", "Tool", "fenced", "members_of"]
+__all__ = ["Need", "Result", "Tool", "fenced", "in_code", "members_of"]
 
 Arguments = TypeVar("Arguments", bound=msgspec.Struct)
 
@@ -25,17 +25,19 @@ Need: TypeAlias = Literal["nothing", "edit", "delete", "command", "network", "mc
 """What a tool touches; the session's mode decides whether the user is asked for that."""
 
 
-SAID_NO = "The user said no."
-"""How the outcome of a call begins that the user did not allow."""
-
-
 class Result(msgspec.Struct):
-    """What the model is told, and details for programs; `is_error` when the tool itself says that it failed."""
+    """What the model is told, and details for programs; `is_error` when the tool itself says that it failed.
+
+    `shown` takes the place of the text for people, where the text tells the model what to do. `is_rejected` when the user
+    said no.
+    """
 
     text: str
     details: dict[str, Any] = {}
     content: list[Content] = []
     is_error: bool = False
+    shown: str | None = None
+    is_rejected: bool = False
 
 
 class Tool(Generic[Arguments]):
@@ -58,7 +60,7 @@ class Tool(Generic[Arguments]):
         try:
             return msgspec.convert(members_of(written, self.name), self.arguments, strict=False)
         except msgspec.ValidationError as error:
-            raise ToolFailed(f"the arguments of {self.name} are wrong: {error}") from None
+            raise ToolFailed(f"the arguments of {self.name} are wrong", str(error)) from None
 
     def title(self, work: Work, arguments: Arguments) -> str:
         """One line for the user."""
@@ -90,13 +92,26 @@ def members_of(written: str, name: str) -> dict[str, Any]:
     try:
         return msgspec.json.decode(written or "{}", type=dict[str, Any])
     except msgspec.DecodeError as error:
-        raise ToolFailed(f"the arguments of {name} are no JSON object: {error}") from None
+        raise ToolFailed(f"the arguments of {name} are no JSON object", str(error)) from None
 
 
 def fenced(text: str, language: str = "") -> str:
-    """As a code block, whatever is in it."""
-    fence = "`" * max(3, 1 + max((len(ticks) for ticks in re.findall("`+", text)), default=0))
-    return f"{fence}{language}\n{text if text.endswith(chr(10)) else text + chr(10)}{fence}"
+    """As a code block, whatever is in it; what can't be the name of a language is left out."""
+    fence = "`" * max(3, 1 + _longest_ticks(text))
+    named = language if re.fullmatch(r"[\w+#.-]+", language) else ""
+    return f"{fence}{named}\n{text if text.endswith(chr(10)) else text + chr(10)}{fence}"
+
+
+def in_code(text: str) -> str:
+    """As code within a sentence, on one line, whatever is in it."""
+    lines = text.strip().splitlines() or [""]
+    line = lines[0] if len(lines) == 1 else f"{lines[0]} …"
+    ticks = "`" * (1 + _longest_ticks(line))
+    return f"{ticks} {line} {ticks}" if "`" in line else f"`{line}`"
+
+
+def _longest_ticks(text: str) -> int:
+    return max((len(ticks) for ticks in re.findall("`+", text)), default=0)
 
 
 @cache

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SeenFiles", "Work"]
 
+_READ_AGAIN = "read it again, then decide"
+
 
 class SeenFiles:
     """The content of files when somebody last saw it, by where they really are."""
@@ -82,7 +84,7 @@ class Work:
         """The same, for changing it. What git keeps is not to be changed as files: git runs programs that it names."""
         place = self._place(path)
         if any(map(is_git_name, place.names)):
-            raise ToolFailed(f"{path} belongs to git itself: change it with git, by the run tool")
+            raise ToolFailed(f"{path} belongs to git itself", "change it with git, by the run tool")
         return Path(place.path)
 
     def repository_made(self, path: Path) -> str | None:
@@ -143,7 +145,7 @@ class Work:
         """A text file, or some lines of it, as the user has it; ToolFailed says why it can't be had."""
         name = self.shown(path)
         if await in_thread(lambda: kind_of(path)) == "directory":
-            raise ToolFailed(f"{name} is a directory: use the list tool")
+            raise ToolFailed(f"{name} is a directory", "use the list tool")
         try:
             text = await self.turn.files.read(path, line, limit)
         except FileNotFoundError:
@@ -160,8 +162,8 @@ class Work:
             await self.turn.files.write(path, text)
         except PermissionError as error:
             raise ToolFailed(
-                f"{self.shown(path)} can't be written: {error.strerror or error}; it is as it was before. It may be "
-                "read-only: ask the user before you change that"
+                f"{self.shown(path)} can't be written: {error.strerror or error}; it is as it was before. It may be read-only",
+                "ask the user before you change that",
             ) from None
         except OSError as error:
             raise ToolFailed(
@@ -173,9 +175,9 @@ class Work:
         """Fail unless it is what the model read, and what the user was shown."""
         if self.seen.has_changed(path, text):
             self.seen.forget(path)
-            raise ToolFailed(f"{self.shown(path)} has changed since you read it: read it again, then decide")
+            raise ToolFailed(f"{self.shown(path)} has changed since it was read", _READ_AGAIN)
         if self.previewed.has_changed(path, text):
-            raise ToolFailed(f"{self.shown(path)} has changed since the user was asked: read it again, then decide")
+            raise ToolFailed(f"{self.shown(path)} has changed since permission was asked", _READ_AGAIN)
 
     def _neighbours(self, path: Path) -> str:
         try:

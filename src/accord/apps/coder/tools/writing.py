@@ -71,7 +71,7 @@ class WriteFile(Tool[WriteArguments]):
             work.previewed.note(path, before)
         work.check_unchanged(path, before)
         if not work.seen.is_known(path):
-            raise ToolFailed(f"{work.shown(path)} exists and you have not read it: read it first, or use edit")
+            raise ToolFailed(f"{work.shown(path)} exists already, and was not read", "read it first, or use edit")
         return before
 
 
@@ -123,18 +123,23 @@ class EditFile(Tool[EditArguments]):
         work.check_unchanged(path, before)
         name, old, new = work.shown(path), arguments.old_text, arguments.new_text
         if not old:
-            raise ToolFailed("old_text is empty: use write for a new file, or name the text before the place")
+            raise ToolFailed(
+                "the text to replace is empty", "use write for a new file, or name the text before the place"
+            )
         if old == new:
-            raise ToolFailed("old_text and new_text are the same: there is nothing to do")
+            raise ToolFailed("the text to replace and the new one are the same: there is nothing to do")
         if "\r\n" in before and old not in before:  # models write lines as they are written elsewhere
             old, new = (re.sub(r"\r?\n", "\r\n", text) for text in (old, new))
         found = before.count(old)
         if found == 0:
-            raise ToolFailed(f"old_text is not in {name}{_nearest(before, old)}")
+            hint = _nearest(before, old)
+            advice = "" if hint else "read the file again and copy the text exactly"
+            raise ToolFailed(f"the text to replace is not in {name}{hint}", advice)
         if found > 1 and not arguments.replace_all:
             lines = ", ".join(str(line) for line in _lines_of(before, old))
             raise ToolFailed(
-                f"old_text is {found} times in {name} (lines {lines}): add more of what is around it, or set replace_all"
+                f"the text to replace is {found} times in {name} (lines {lines})",
+                "add more of what is around it, or set replace_all",
             )
         return before.replace(old, new), before.count("\n", 0, before.find(old)) + 1
 
@@ -259,7 +264,7 @@ def _lines_of(text: str, piece: str) -> list[int]:
 
 
 def _nearest(text: str, wanted: str) -> str:
-    """A hint at what was probably meant."""
+    """A hint at what was probably meant, empty when there is none."""
     lines, pattern = text.splitlines(), wanted.strip("\n").splitlines()
     if not lines or not pattern:
         return ": the file is empty" if not lines else ""
@@ -271,6 +276,6 @@ def _nearest(text: str, wanted: str) -> str:
     first = max(pattern, key=len).strip()
     close = difflib.get_close_matches(first, [line.strip() for line in lines[:5000]], n=1, cutoff=0.4)
     if not close:
-        return ": read the file again and copy the text exactly"
+        return ""
     number = next(number for number, line in enumerate(lines, 1) if line.strip() == close[0])
     return f"; the nearest is line {number}: {lines[number - 1]}"
