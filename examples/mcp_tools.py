@@ -23,7 +23,7 @@ def add(a: int, b: int) -> int:
 @agent.prompt
 async def use_tool(turn: Turn) -> None:
     servers, (name, arguments) = await turn.servers(), turn.text.split(maxsplit=1)
-    tool = next(tool for tool in servers.tools if tool.name == name)
+    tool = next((tool for tool in servers.tools if tool.name == name), None) or turn.stop("refusal")
     async with turn.tool_call(f"{tool.server}: {name}", raw_input=json.loads(arguments)) as call:
         result = await servers.call(tool, json.loads(arguments), deadline=60)
         await (call.fail(text_of(result.content)) if result.is_error else call.show(*result.content))

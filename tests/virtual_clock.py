@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import selectors
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -41,6 +41,22 @@ class VirtualClockLoop(asyncio.SelectorEventLoop):
 
     def time(self) -> float:
         return self.now
+
+    def run_in_executor(self, executor: Any, func: Callable[..., Any], *args: Any) -> asyncio.Future[Any]:
+        self.outside += 1
+        work = super().run_in_executor(executor, func, *args)
+        work.add_done_callback(self._returned)
+        return work
+
+    async def shutdown_default_executor(self, timeout: float | None = None) -> None:  # noqa: ASYNC109  # as asyncio has it
+        self.outside += 1
+        try:
+            await super().shutdown_default_executor()
+        finally:
+            self.outside -= 1
+
+    def _returned(self, work: object) -> None:
+        self.outside -= 1
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:

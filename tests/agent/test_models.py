@@ -114,10 +114,10 @@ async def test_a_session_that_is_taken_up_again_tells_the_model_that_was_chosen(
 
 
 @pytest.mark.requirement("SESS-42", "SESS-40")
-async def test_our_own_client_shows_the_models_once_and_sets_the_option(version):
+async def test_our_own_client_shows_the_models_once_and_sets_the_option(version, tmp_path):
     agent, chosen = an_agent()
     async with Client(agent, version=version) as client:
-        session = await client.new_session(CWD)
+        session = await client.new_session(tmp_path)
         (option,) = session.options
         assert (option.id, option.category, option.value) == ("llm", "model", "good")
         await session.set_option("llm", "fast")

@@ -119,9 +119,11 @@ async def test_a_client_refuses_a_session_without_an_id(version, answer):
 
 
 @pytest.mark.requirement("SESS-01", "SESS-20", "SESS-05", "PROMPT-19")
-async def test_sessions_of_one_agent_have_their_own_directory_and_history(version):
+async def test_sessions_of_one_agent_have_their_own_directory_and_history(version, tmp_path):
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
     async with Client(echo(), version=version) as client:
-        one, two = await client.new_session("/one"), await client.new_session("/two")
+        one, two = await client.new_session(tmp_path / "one"), await client.new_session(tmp_path / "two")
         assert await (await one.prompt("a")).text() == "one: a"
         assert await (await two.prompt("b")).text() == "two: b"
         assert await (await one.prompt("c")).text() == "one: a, c"
@@ -130,15 +132,17 @@ async def test_sessions_of_one_agent_have_their_own_directory_and_history(versio
 
 @pytest.mark.requirement("SESS-17", "SESS-14")
 async def test_a_session_is_taken_up_after_a_restart_and_by_another_client(version, tmp_path):
+    project = tmp_path / "project"
+    project.mkdir()
     async with SqliteStore(tmp_path / "sessions.db") as store, Client(echo(store), version=version) as client:
-        session = await client.new_session(CWD)
+        session = await client.new_session(project)
         await (await session.prompt("a")).finished()
     async with SqliteStore(tmp_path / "sessions.db") as store:
         agent = echo(store)
         async with Client(agent, version=version) as first, Client(agent, version=version) as second:
-            loaded = await first.load_session(session.id, CWD)
+            loaded = await first.load_session(session.id, project)
             await (await loaded.prompt("b")).finished()
-            shared = await second.load_session(session.id, CWD)
+            shared = await second.load_session(session.id, project)
             texts = [message.text for message in shared.transcript.messages.values()]
             assert texts == ["a", "project: a", "b", "project: a, b"]
 
@@ -230,7 +234,13 @@ async def test_an_agent_starts_a_server_as_the_client_names_it(version, tmp_path
     note = tmp_path / "note.json"
     program = "import json, os, sys; json.dump([sys.argv[1:], os.environ['A'], os.getcwd()], open(sys.argv[1], 'w'))"
     server = told(version, "stdio") | {"command": sys.executable, "args": ["-c", program, str(note), "two words"]}
-    async with ScriptedClient(echo(), version) as client:
+    agent = Agent("user of tools", strict=True)
+
+    @agent.prompt
+    async def use(turn: Turn) -> None:
+        await turn.servers()
+
+    async with ScriptedClient(agent, version) as client:
         await client.new_session(str(tmp_path), mcpServers=[server])
         assert await client.stop_reason(client.prompt("hi")) == "end_turn"
     assert json.loads(note.read_text()) == [[str(note), "two words"], "b", str(tmp_path)]

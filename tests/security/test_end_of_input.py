@@ -169,6 +169,7 @@ def said(frame: dict[str, Any]) -> bool:
 @pytest.mark.parametrize("version", Versions)
 @pytest.mark.timeout(60)
 def test_requests_that_are_piped_in_get_all_of_their_answers(command, started, version, tmp_path):
+    """FN-115: everything that was read before the input ended is answered."""
     program = started(command)
     opening = request(2, "session/new", cwd=str(tmp_path), mcpServers=[])
     frames = program.rest(lines(initialize(version), opening, request(3, "session/list")))
@@ -315,6 +316,7 @@ def test_half_of_a_socket_that_is_closed_leaves_the_other_half(small, started, t
 
 
 def test_a_file_as_input_is_answered_whole(small, started, tmp_path):
+    """FN-115: `agent < requests.jsonl`."""
     script = tmp_path / "input.jsonl"
     opening = request(2, "session/new", cwd=str(tmp_path), mcpServers=[])
     script.write_bytes(lines(initialize(1), opening, request(3, "session/list")))

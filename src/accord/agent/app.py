@@ -46,6 +46,9 @@ class Agent:
     category `model` a second time, as the unstable `models`, and serves `session/set_model`. The times are told in `Policy`.
     """
 
+    is_on_this_machine = True
+    """As a client's target: it sees the client's directories."""
+
     def __init__(
         self,
         name: str,

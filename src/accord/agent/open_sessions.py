@@ -142,6 +142,7 @@ class OpenSessions:
         directories = asked.additional_directories
         summary = SessionSummary(session_id=_new_id(), cwd=asked.cwd, additional_directories=directories)
         session, store = self._made(summary), self._agent.store
+        session.is_new = True
         if store is not None:
             await store.create(_kept(summary))
         try:
@@ -166,6 +167,7 @@ class OpenSessions:
         directories = asked.additional_directories
         summary = SessionSummary(session_id=_new_id(), cwd=asked.cwd, additional_directories=directories, title=title)
         session = self._made(summary)
+        session.is_new = True
         await store.fork(asked.session_id, _kept(summary))
         try:
             await self._recalled(session)

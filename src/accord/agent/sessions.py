@@ -85,6 +85,8 @@ class Session:
         """The blocks of the prompts that the last cancel ended, until another turn has ended."""
         self.transcript = Transcript()
         self.transcript.new_id = partial(_new_id, "message")
+        self.is_new = False
+        """Whether it was just made, by session/new or as a fork; one that is loaded or resumed is not new."""
         self.state: dict[str, Any] = {}
         self.own_servers: list[McpServer] = []
         """MCP servers that the agent itself brings, beside those of the client; set while the session is prepared."""

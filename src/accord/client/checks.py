@@ -25,6 +25,7 @@ __all__ = [
     "check_choice",
     "check_content",
     "check_directories",
+    "check_directory",
     "check_filled",
     "check_offered",
     "check_servers",
@@ -41,6 +42,13 @@ def absolute_path(path: str | os.PathLike[str]) -> str:
     """The path as the protocol wants it; one that is absolute on some other system stays as it is (SESS-19)."""
     text = os.fspath(path)
     return text if is_absolute(text) else str(Path(text).absolute())
+
+
+def check_directory(path: str) -> None:
+    """An agent that sees our directories is not asked to work in one that is missing."""
+    if not Path(path).is_dir():
+        what = "not a directory" if os.path.lexists(path) else "no such directory"
+        raise InvalidParams(f"{what}: {path}", field="cwd")
 
 
 def check_offered(offered: bool, method: str) -> None:

@@ -6,11 +6,12 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, Self, TypeVar
 
 import msgspec
 
-from accord.client.checks import absolute_path, check_directories, check_offered, check_servers
+from accord.client.checks import absolute_path, check_directories, check_directory, check_offered, check_servers
 from accord.client.commands import AnyTarget, Command, target_of
 from accord.client.connection import Connection
 from accord.client.deadlines import Deadlines
@@ -31,6 +32,7 @@ from accord.client.session import Session
 from accord.client.workspace import Workspace
 from accord.dialects.negotiation import Offered
 from accord.errors import AuthRequired, ConnectionClosed, InternalError, NotFound, RequestFailed
+from accord.local.blocking import in_thread
 from accord.peer import FrameObserver, Limits, Peer
 from accord.peer.environment import is_strict
 from accord.session.capabilities import AuthMethod, Implementation, TerminalLogin, VariableLogin
@@ -161,8 +163,13 @@ class Client:
     async def new_session(
         self, cwd: Path, servers: Iterable[McpServer] = (), additional_directories: Iterable[Path] = ()
     ) -> Session:
-        """Begin a conversation. If the agent wants a login first, and `on_login` chooses one, it is done."""
+        """Begin a conversation. If the agent wants a login first, and `on_login` chooses one, it is done.
+
+        InvalidParams, before an agent on this machine is asked, when `cwd` is no directory.
+        """
         place = self._place(cwd, servers, additional_directories)
+        if getattr(self._target, "is_on_this_machine", False):
+            await in_thread(partial(check_directory, place["cwd"]))
         return await self._logged_in(lambda: self.connection.open_session(NewSession(**place)))
 
     async def load_session(

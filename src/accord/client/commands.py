@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from accord.transports.framing import FRAME_LIMIT, Framing
@@ -13,10 +14,18 @@ from accord.transports.transport import Transport
 
 __all__ = ["AnyTarget", "Command", "Target", "target_of"]
 
+_ELSEWHERE = {
+    "ssh", "mosh", "docker", "podman", "nerdctl", "kubectl", "oc", "lxc", "incus", "wsl", "vagrant", "multipass", "limactl",
+    "devcontainer", "distrobox", "toolbox", "flatpak-spawn", "nsenter", "chroot", "bwrap", "systemd-nspawn", "machinectl", "gcloud",
+}  # fmt: skip
+
 
 @runtime_checkable
 class Target(Protocol):
-    """Whatever an agent can be reached through. Each call makes a connection of its own, not yet open."""
+    """Whatever an agent can be reached through. Each call makes a connection of its own, not yet open.
+
+    One that also says `is_on_this_machine = True` sees our directories: it is not asked for a session in one that is missing.
+    """
 
     def connect(self) -> Transport:
         """The client's end; called in the event loop."""
@@ -24,7 +33,11 @@ class Target(Protocol):
 
 
 class Command:
-    """An agent that is a program. `env` is laid over our own environment; `Process` tells what the rest means."""
+    """An agent that is a program. `env` is laid over our own environment; `Process` tells what the rest means.
+
+    `is_on_this_machine` says whether it sees our directories; left out, it does unless a word of the command is a program
+    that runs others elsewhere, such as ssh or docker.
+    """
 
     def __init__(
         self,
@@ -37,6 +50,7 @@ class Command:
         on_stderr: Callable[[bytes], None] | None = None,
         close_grace: float = 2.0,
         terminate_grace: float = 2.0,
+        is_on_this_machine: bool | None = None,
     ) -> None:
         self.args = shlex.split(args) if isinstance(args, str) else [str(part) for part in args]
         if not self.args:
@@ -48,6 +62,8 @@ class Command:
         self.on_stderr = on_stderr
         self.close_grace = close_grace
         self.terminate_grace = terminate_grace
+        runs_elsewhere = any(Path(word).name.removesuffix(".exe") in _ELSEWHERE for word in self.args)
+        self.is_on_this_machine = not runs_elsewhere if is_on_this_machine is None else is_on_this_machine
 
     def environment(self) -> dict[str, str]:
         """All the variables that the program gets."""

@@ -36,7 +36,8 @@ async def program(target: AnyTarget) -> AsyncGenerator[Command, None]:
     server = await asyncio.start_server(accept, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     try:
-        yield Command([sys.executable, "-I", relay.__file__, f"127.0.0.1:{port}:{token}"])
+        words = [sys.executable, "-I", relay.__file__, f"127.0.0.1:{port}:{token}"]
+        yield Command(words, is_on_this_machine=getattr(made, "is_on_this_machine", False))
     finally:
         server.close()
         for task in lines:

@@ -80,6 +80,31 @@ async def test_a_client_that_knows_no_options_can_choose_the_model(sit: Any, ver
         assert next(option.value for option in session.options if option.id == "model") == "offline"
 
 
+@pytest.mark.parametrize(("name", "reason"), [("nothing", "no such directory"), ("main.py", "not a directory")])
+async def test_a_session_in_a_directory_that_is_not_there_is_refused(sit: Any, name: str, reason: str) -> None:
+    async with sit() as desk:
+        known = len([each async for each in desk.client.list_sessions()])
+        for method, more in (("session/new", {}), ("session/fork", {"sessionId": desk.session.id})):
+            asked = {"cwd": str(desk.root / name), "mcpServers": [], **more}
+            with pytest.raises(InvalidParams) as raised:
+                await desk.session.connection.peer.request(method, asked)
+            assert raised.value.code == -32602
+            assert raised.value.data == {"field": "cwd", "reason": f"{reason}: {desk.root / name}"}
+        assert len([each async for each in desk.client.list_sessions()]) == known
+
+
+async def test_a_session_whose_directory_has_gone_can_still_be_read(sit: Any, tmp_path: Path) -> None:
+    store, gone = MemoryStore(), tmp_path / "gone"
+    gone.mkdir()
+    async with sit(root=gone, model=ScriptedModel([Said("Hello.")]), store=store) as desk:
+        await desk.ask("Hi")
+        session_id = desk.session.id
+    gone.rmdir()
+    async with sit(store=store) as desk:
+        session = await desk.client.load_session(session_id, cwd=gone)
+        assert [message.text for message in session.transcript.messages.values()] == ["Hi", "Hello."]
+
+
 async def test_a_session_is_closed_listed_and_deleted(sit: Any) -> None:
     async with sit(model=ScriptedModel()) as desk:
         await desk.ask("A title of its own")

@@ -131,6 +131,20 @@ async def test_files_are_created_moved_and_deleted_by_sentences(offline: Any) ->
         assert not (desk.root / "old.txt").exists()
 
 
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "create hello.txt with hello world",
+        "Create a file hello.txt containing hello world.",
+        "write hello world to hello.txt",
+    ],
+)
+async def test_a_file_is_created_by_a_sentence_without_quotation_marks(offline: Any, prompt: str) -> None:
+    async with offline() as desk:
+        assert await desk.ask(prompt) == "Created hello.txt.\n"
+        assert (desk.root / "hello.txt").read_text() == "hello world\n"
+
+
 async def test_the_mode_is_shown_and_switched(offline: Any) -> None:
     async with offline() as desk:
         assert "`ask` (now)" in await desk.ask("/mode")

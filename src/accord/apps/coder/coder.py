@@ -185,6 +185,9 @@ class Coder:
         from accord.apps.coder.keeping import KeptChoices  # noqa: PLC0415
         from accord.local.choices import Choices  # noqa: PLC0415
 
+        if session.is_new and not await asyncio.to_thread(session.cwd.is_dir):  # an old one can still be read
+            is_there = await asyncio.to_thread(session.cwd.exists)
+            raise InvalidParams(f"{'not a' if is_there else 'no such'} directory: {session.cwd}", field="cwd")
         try:
             loaded = await asyncio.to_thread(self._loaded.in_directory, session.cwd)
         except SettingsWrong as wrong:

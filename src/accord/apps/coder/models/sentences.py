@@ -1,7 +1,8 @@
 """Requests that are understood without a language model: slash commands, and plain sentences that mean the same.
 
-Law: what might mean something else is not understood. A file is named by what can only be a file; text that is written,
-replaced or run stands between quotation marks, but for single words that replace each other.
+Law: what might mean something else is not understood. A file is named by what can only be a file; text that is
+replaced or run stands between quotation marks, but for single words that replace each other. Text for a new file may do
+without where it is plainly the text itself, see `literal_text`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from msgspec import Struct
+
+from accord.apps.coder.models.literal_text import literal_block, literal_text
 
 __all__ = [
     "Changes",
@@ -101,8 +104,9 @@ def understood(text: str) -> Intent | None:
     told = text.strip()
     for pattern, make in _PATTERNS:
         found = pattern.match(told)
-        if found is not None:
-            return make(found)
+        intent = None if found is None else make(found)
+        if intent is not None:
+            return intent
     return None
 
 
@@ -129,7 +133,13 @@ def _move(source: str, destination: str) -> Intent:
     return Move(source, destination + source.rpartition("/")[2] if destination.endswith("/") else destination)
 
 
-def _pattern(expression: str, make: Callable[[re.Match[str]], Intent]) -> tuple[re.Pattern[str], Callable[..., Intent]]:
+def _create(path: str, text: str | None) -> Intent | None:
+    return None if text is None else Create(path, text)
+
+
+def _pattern(
+    expression: str, make: Callable[[re.Match[str]], Intent | None]
+) -> tuple[re.Pattern[str], Callable[[re.Match[str]], Intent | None]]:
     return re.compile(expression, re.IGNORECASE | re.DOTALL), make
 
 
@@ -157,6 +167,14 @@ _COMMANDS = [
     _pattern(r"/explain(?:\s+(?P<path>\S+))?\s*$", lambda found: Explain(found["path"] or ".")),
     _pattern(r"/plan\s+(?P<goal>.+)$", lambda found: Plan(found["goal"].strip())),
 ]
+_NEW_FILE = (
+    rf"(?:(?:a\s+|the\s+)?(?:new\s+|text\s+)*file\s+(?:(?:called|named)\s+)?(?P<file>{_NAME})|(?P<path>{_PATH}))"
+)
+_CREATE = (
+    rf"{_PLEASE}(?:create|make)\s+{_NEW_FILE}\s+(?:with|containing|saying|(?:that|which)\s+(?:says|contains))"
+    r"(?:\s+the\s+(?:text|contents?|words))?"
+)
+_WRITE = rf"{_PLEASE}(?:write|put|save)"
 _CHANGES = [
     _pattern(
         rf"{_PLEASE}replace\s+(?P<old>{_ONE})\s+(?:with|by)\s+(?P<new>{_ONE})\s+in\s+{_FILE}{_END}",
@@ -172,13 +190,24 @@ _CHANGES = [
     ),
     _pattern(rf"{_PLEASE}(?:delete|remove)\s+{_FILE}{_END}", lambda found: Delete(_file(found))),
     _pattern(
-        rf"{_PLEASE}create\s+(?:a\s+)?{_FILE}\s+(?:with|containing)\s+(?:the\s+(?:text|content)\s+)?"
-        rf"(?P<content>{_QUOTED})\s*$",
+        rf"{_CREATE}\s+(?P<content>{_QUOTED})(?:\s+in(?:side)?\s+it)?{_END}",
         lambda found: Create(_file(found), _bare(found["content"])),
     ),
     _pattern(
-        rf"{_PLEASE}write\s+(?P<content>{_QUOTED})\s+(?:to|into)\s+{_FILE}{_END}",
+        rf"{_WRITE}\s+(?P<content>{_QUOTED})\s+(?:to|into|in)\s+{_FILE}{_END}",
         lambda found: Create(_file(found), _bare(found["content"])),
+    ),
+    _pattern(
+        rf"{_CREATE}\s*:\s*(?P<block>\S.*)$",
+        lambda found: Create(_file(found), literal_block(found["block"])),
+    ),
+    _pattern(
+        rf"{_CREATE}\s+(?P<content>\S.*?)(?:\s+in(?:side)?\s+it\s*[.!]?)?\s*$",
+        lambda found: _create(_file(found), literal_text(found["content"], _file(found))),
+    ),
+    _pattern(
+        rf"{_WRITE}\s+(?P<content>\S.*?)\s+(?:to|into|in)\s+{_FILE}{_END}",
+        lambda found: _create(_file(found), literal_text(found["content"], _file(found))),
     ),
     _pattern(
         rf"{_PLEASE}(?:run|execute)\s+(?P<command>{_QUOTED}){_END}",
