@@ -39,9 +39,9 @@ class Life:
         options: dict[str, Any] = {"version": self.version, "on_permission": permissions.allow_all}
         async with Client(self.command, on_frame=self.frame, **options) as client:
             if before is not None and before.session is not None:
-                loaded = await client.load_session(before.session.id, "/work")
+                loaded = await client.load_session(before.session.id, "/")
                 before.check(loaded)
-            self.session = await client.new_session("/work")
+            self.session = await client.new_session("/")
             try:
                 self.stop_reason = await (await self.session.prompt("Write it down")).finished()
             except ConnectionClosed as closed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ from accord.session.requests import (
 )
 
 SESSION = "s"
-CWD = "/work"
+CWD = tempfile.gettempdir()
+"""A directory that exists: an agent on this machine is asked for no session in any other."""
 
 
 async def read(workspace: Workspace, path: str | Path, **options: Any) -> str:

@@ -114,7 +114,7 @@ async def test_a_client_waits_for_each_answer_before_it_begins_the_next_phase(ve
     agent.on(login, late({}))
     agent.on("session/prompt", agent.reply("Hi"))
     async with Client(agent, version=version, on_login="key") as client:
-        session = await client.new_session("/work")
+        session = await client.new_session("/")
         assert await (await session.prompt("hi")).text() == "Hi"
     agent.check()
     assert [heard.method for heard in agent.received] == [
@@ -426,7 +426,7 @@ async def test_a_client_works_with_an_agent_that_offers_nothing(version: Offered
     agent.on("session/prompt", agent.reply("Hi"))
     agent.on("session/close", {})
     async with Client(agent, version=version) as client:
-        session = await client.new_session("/work")
+        session = await client.new_session("/")
         assert await (await session.prompt("hi")).text() == "Hi"
         await session.close()
 

@@ -31,7 +31,7 @@ __all__ = ["KINDS", "Asked", "World"]
 T = TypeVar("T")
 Told = list[tuple[str, str]]
 
-CWD = "/work"
+CWD = tempfile.gettempdir()
 KINDS = ["talk", "ask", "hang", "fail", "open", "stubborn", "refuse", "listen"]
 ENDS = {"fail": {"failed"}, "refuse": {"refusal"}, "hang": set[str](), "stubborn": set[str]()}
 

@@ -193,7 +193,7 @@ def test_the_output_of_commands_that_run_here_is_not_held():
 async def test_a_reply_of_many_messages_does_not_hold_their_ids():
     agent = ScriptedAgent(1)
     async with Client(agent, version=1) as client:
-        session = await client.new_session("/work")
+        session = await client.new_session("/")
         session.transcript.entity_limit = 10
         reply = await session.prompt("go")
         asked = await agent.seen("session/prompt")
@@ -207,7 +207,7 @@ async def test_a_reply_of_many_messages_does_not_hold_their_ids():
 async def test_a_client_can_be_told_how_much_to_keep_of_a_session():
     agent = ScriptedAgent(1)
     async with Client(agent, version=1, transcript_bytes=4 * MIB) as client:
-        session = await client.new_session("/work")
+        session = await client.new_session("/")
         reply = await session.prompt("go")
         asked = await agent.seen("session/prompt")
         for _ in range(10):
@@ -223,7 +223,7 @@ async def test_a_record_is_made_without_the_whole_conversation_in_memory(tmp_pat
     kept: list[list[bytes]] = []
     monkeypatch.setattr(records, "keep", lambda recorded, lines: kept.append(list(lines)))
     async with Client(agent, version=1) as client:
-        session = await client.new_session("/work")
+        session = await client.new_session("/")
         recording = Recording(records, "tester", session)
         for number in range(20):
             session.take(call(number), 0)

@@ -28,7 +28,7 @@ def test_a_slow_agent_takes_its_time_and_keeps_the_order(acp_version):
         agent = ScriptedAgent(acp_version)
         agent.on("session/prompt", agent.reply("a", "b", "c"))
         async with Client(faulty(agent, Slow(3600)), version=acp_version, deadlines=PATIENT) as client:
-            session = await client.new_session("/work")
+            session = await client.new_session("/")
             assert await (await session.prompt("go")).text() == "abc"
             assert asyncio.get_running_loop().time() == 3 * 3600
 
@@ -41,7 +41,7 @@ def test_a_slow_agent_dies_slowly():
         agent.on("session/new", lambda asked: agent.die(4))
         async with Client(faulty(agent, Slow(10)), deadlines=PATIENT) as client:
             with pytest.raises(ConnectionClosed) as raised:
-                await client.new_session("/work")
+                await client.new_session("/")
             assert raised.value.exit_code == 4
             assert asyncio.get_running_loop().time() == 20
 
@@ -56,7 +56,7 @@ def test_a_silent_agent_never_answers_but_works_on(acp_version):
         async with client:
             with pytest.raises(DeadlineExceeded):
                 await client.request("_acme/ping", deadline=60)
-            assert (await client.new_session("/work")).id == "session-1"
+            assert (await client.new_session("/")).id == "session-1"
 
     virtual_clock.run(main())
 
@@ -65,7 +65,7 @@ def test_a_silent_agent_never_answers_but_works_on(acp_version):
 async def test_a_noisy_agent_is_understood_all_the_same(acp_version, acp_connect):
     agent = ScriptedAgent(acp_version)
     agent.on("session/prompt", agent.reply(*"Hello you"))
-    session = await (await acp_connect(faulty(agent, Noisy()))).new_session("/work")
+    session = await (await acp_connect(faulty(agent, Noisy()))).new_session("/")
     assert await (await session.prompt("go")).text() == "Hello you"
     assert [heard for heard in agent.received if str(heard.id).startswith("noise")] == []
 
@@ -87,7 +87,7 @@ async def test_a_dying_agent_ends_the_turn_with_its_last_words(acp_version, acp_
     agent = ScriptedAgent(acp_version)
     agent.on("session/prompt", agent.reply("Hello"))
     fault = Dies(after, torn=torn, exit_code=-9, stderr="Killed")
-    session = await (await acp_connect(faulty(agent, fault))).new_session("/work")
+    session = await (await acp_connect(faulty(agent, fault))).new_session("/")
     with pytest.raises(ConnectionClosed, match="Killed") as raised:
         await (await session.prompt("go")).text()
     assert raised.value.exit_code == -9
@@ -97,9 +97,9 @@ async def test_each_connection_begins_anew_with_the_faults(acp_version):
     agent = faulty(ScriptedAgent(acp_version), Dies("session/new", count=2))
     for _ in range(2):
         async with Client(agent, version=acp_version) as client:
-            await client.new_session("/work")
+            await client.new_session("/")
             with pytest.raises(ConnectionClosed):
-                await client.new_session("/work")
+                await client.new_session("/")
 
 
 async def test_an_agent_may_be_dead_from_the_start():
@@ -120,7 +120,7 @@ async def test_updates_after_the_answer_are_told_while_idle(acp_connect):
     agent = ScriptedAgent(1)
     agent.on("session/prompt", agent.reply("late"))
     client = await acp_connect(faulty(agent, AnswersFirst()), version=1, on_update=told.put)
-    session = await client.new_session("/work")
+    session = await client.new_session("/")
     assert await (await session.prompt("go")).text() == ""
     assert (await told.get()).change.text == "late"
 
@@ -164,5 +164,5 @@ async def test_faults_stack_and_can_be_written(acp_version, acp_connect):
     agent = ScriptedAgent(acp_version)
     agent.on("session/prompt", agent.reply("hello"))
     target = faulty(agent, Shouting(), Slow(0.001), AnswersSwapped())
-    session = await (await acp_connect(target)).new_session("/work")
+    session = await (await acp_connect(target)).new_session("/")
     assert await (await session.prompt("go")).text() == "HELLO"

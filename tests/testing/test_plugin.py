@@ -38,7 +38,7 @@ def tests(pytester):
 ECHO = """
 async def test_echo(acp_version, acp_connect):
     client = await acp_connect(agent)
-    session = await client.new_session("/work")
+    session = await client.new_session("/")
     assert await (await session.prompt("hello")).text() == "hello"
 """
 
@@ -110,7 +110,7 @@ def test_a_failure_shows_the_conversation(tests):
     result = tests("""
 async def test_fail(acp_connect, acp_record):
     client = await acp_connect(agent, version=1)
-    await client.new_session("/work")
+    await client.new_session("/")
     async with Client(acp_record(agent), version=2):
         pass
     assert 0
@@ -123,7 +123,7 @@ async def test_pass(acp_connect):
         [
             "*- ACP conversation 1 -*",
             '*client → agent  initialize #0 {"protocolVersion": 1*',
-            '*client → agent  session/new #1 {"cwd": "/work"*',
+            '*client → agent  session/new #1 {"cwd": "/"*',
             "*- ACP conversation 2 -*",
             "*client hung up: closed by this side*",
         ]

@@ -13,7 +13,7 @@ async def test_a_scripted_agent_is_a_program_while_the_script_stays_in_the_test(
     agent = ScriptedAgent(acp_version)
     async with program(agent) as command:
         client = await acp_connect(command)
-        session = await client.new_session("/work")
+        session = await client.new_session("/")
         reply = await session.prompt("hi")
         asked = await agent.next("session/prompt")
         agent.begin(asked)
@@ -27,7 +27,7 @@ async def test_a_scripted_agent_is_a_program_while_the_script_stays_in_the_test(
 async def test_a_program_dies_with_its_exit_code_and_last_words(acp_version, acp_connect):
     agent = ScriptedAgent(acp_version)
     async with program(agent) as command:
-        session = await (await acp_connect(command)).new_session("/work")
+        session = await (await acp_connect(command)).new_session("/")
         reply = await session.prompt("hi")
         await agent.next("session/prompt")
         agent.die(7, "out of coffee")

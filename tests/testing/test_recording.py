@@ -15,7 +15,7 @@ async def test_a_conversation_is_recorded_from_the_line_and_from_either_side(ech
     line, agents, clients = Recording(), Recording(), Recording()
     echo.on_frame = agents.observer("agent")
     async with Client(line.of(echo), version=acp_version, on_frame=clients.observer("client")) as client:
-        session = await client.new_session("/work")
+        session = await client.new_session("/")
         await (await session.prompt("hello you")).text()
     assert line.entries.pop().closed == "closed by this side"
     told = [[(entry.sender, entry.frame) for entry in each.entries] for each in (line, agents, clients)]
@@ -27,7 +27,7 @@ async def test_a_conversation_is_recorded_from_the_line_and_from_either_side(ech
 async def test_a_file_has_a_header_and_a_line_for_each_frame(tmp_path):
     agent, recording = ScriptedAgent(1), Recording()
     async with Client(recording.of(agent), version=1) as client:
-        await client.new_session("/work")
+        await client.new_session("/")
         agent.die(3, "Killed")
         await client.wait_closed()
     recording.save(tmp_path / "new" / "file.jsonl")

@@ -12,7 +12,7 @@ from accord.testing.sameness import Account
 async def recorded(agent, version, prompts=("hello you", "ask"), policy=permissions.allow_all) -> Recording:
     recording = Recording()
     async with Client(recording.of(agent), version=version, on_permission=policy) as client:
-        session = await client.new_session("/work")
+        session = await client.new_session("/")
         for prompt in prompts:
             await (await session.prompt(prompt)).text()
     return recording
@@ -97,7 +97,7 @@ async def test_a_recorded_agent_plays_its_side_to_a_client(echo, acp_version, ac
     agent = ReplayedAgent(Recording.load(tmp_path / "echo.jsonl"))
     for _ in range(2):  # each connection begins anew
         client = await acp_connect(agent, on_permission=permissions.allow_all)
-        session = await client.new_session("/work")
+        session = await client.new_session("/")
         assert await (await session.prompt("hello you")).text() == "hello you "
         assert await (await session.prompt("ask")).text() == "Yes"
         agent.check()
@@ -111,7 +111,7 @@ async def test_a_client_with_other_ids_gets_its_answers(echo):
         client.peer.post("_x/y")
         with pytest.raises(RequestFailed, match="is not in the recording"):
             await client.request("_acme/ping")
-        session = await client.new_session("/work")
+        session = await client.new_session("/")
         assert await (await session.prompt("hello")).text() == "hello "
     with pytest.raises(AssertionError, match="the script failed"):
         agent.check()
@@ -122,14 +122,14 @@ async def test_a_client_that_says_something_else_is_told_what(echo, acp_version)
     async with Client(agent, version=acp_version, on_permission=permissions.allow_all) as client:
         session = await client.new_session("/elsewhere")
         await (await session.prompt("hello")).text()
-    with pytest.raises(AssertionError, match=r'cwd: recorded "/work", now "/elsewhere"'):
+    with pytest.raises(AssertionError, match=r'cwd: recorded "/", now "/elsewhere"'):
         agent.check()
 
 
 async def test_a_client_that_says_too_little_is_told(echo, acp_version):
     agent = ReplayedAgent(await recorded(echo, acp_version, ["hello"]))
     async with Client(agent, version=acp_version, on_permission=permissions.allow_all) as client:
-        await client.new_session("/work")
+        await client.new_session("/")
     with pytest.raises(AssertionError, match="the client has not said: session/prompt"):
         agent.check()
 
@@ -139,7 +139,7 @@ async def test_a_recorded_death_is_died_again(acp_version):
     agent.on("session/prompt", lambda asked: agent.die(7, "Killed"))
     for target in (recording.of(agent), ReplayedAgent(recording)):
         async with Client(target, version=acp_version) as client:
-            session = await client.new_session("/work")
+            session = await client.new_session("/")
             with pytest.raises(ConnectionClosed, match="Killed") as raised:
                 await (await session.prompt("hi")).text()
             assert raised.value.exit_code == 7
@@ -148,7 +148,7 @@ async def test_a_recorded_death_is_died_again(acp_version):
 async def test_a_cancel_is_replayed_when_the_agent_has_said_what_came_before(echo, acp_version):
     recording = Recording()
     async with Client(recording.of(echo), version=acp_version) as client:
-        session = await client.new_session("/work")
+        session = await client.new_session("/")
         reply = await session.prompt("hang")
         async for change in reply:
             if getattr(change, "text", None) == "Hanging":

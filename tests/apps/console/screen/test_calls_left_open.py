@@ -116,7 +116,7 @@ async def test_a_relay_tells_such_a_call_as_failed():
     """No version has a word for it; the loss is noted."""
     agent = ScriptedAgent(1)
     async with Client(agent, version=1, on_permission=permissions.deny) as client:
-        session = await client.new_session("/work")
+        session = await client.new_session("/")
         reply = await session.prompt("go")
         asked = await agent.next("session/prompt")
         agent.tell(CALL)
