@@ -135,7 +135,8 @@ class InvalidParams(RequestFailed):
 class InternalError(RequestFailed):
     """Something unexpected broke; the peer learns only under which id our log tells what.
 
-    The id is in the message, too: that is all that most clients show. The message has no place for an exception's text, and must not get one. RPC-37, RPC-39, RPC-50, FN-41
+    The id is in the message, too: that is all that most clients show. The message has no place for an exception's text,
+    and must not get one. RPC-37, RPC-39, RPC-50, FN-41
     """
 
     def __init__(self, correlation_id: str) -> None:
