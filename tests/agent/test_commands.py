@@ -15,7 +15,7 @@ import pytest
 from accord.agent import Agent, Ran, Turn
 from accord.agent.scripts import is_inert
 from accord.session.capabilities import ClientCapabilities
-from accord.session.entities import Exit
+from accord.session.entities import Exit, TerminalItem
 from accord.session.requests import (
     CreateTerminal,
     Done,
@@ -90,6 +90,24 @@ async def lines_of(file: Path, count: int) -> list[int]:
     while not await asyncio.to_thread(file.exists) or file.read_bytes().count(b"\n") < count:  # noqa: ASYNC110, ASYNC240
         await asyncio.sleep(0.01)
     return pids(file.read_bytes().splitlines())  # noqa: ASYNC240
+
+
+@posix
+async def test_a_client_that_shows_terminals_has_the_output_as_it_comes(version, tmp_path):
+    """FN-104: in v1, clients that advertise it are told in `_meta`; the draft tells text, v2 has terminals of its own."""
+    agent, ran = runner("sh", "-c", "printf one; printf two >&2; exit 5")
+    async with User(agent, version, capabilities=ClientCapabilities(display_terminals=True)) as user:
+        session = await user.new_session(str(tmp_path))
+        await user.prompt(session, "x")
+        transcript = user.transcripts[session]
+        [call] = transcript.tool_calls.values()
+        if version == "2-draft":
+            assert transcript.terminals == {}
+            return
+        [terminal] = transcript.terminals.values()
+        assert list(call.content) == [TerminalItem(terminal_id=terminal.id)]
+        assert (terminal.text, terminal.exit, terminal.cwd) == (ran[0].output, Exit(code=5), str(tmp_path))
+        assert call.status == "completed"
 
 
 PROGRAM = """

@@ -534,9 +534,10 @@ async def test_custom_capabilities_of_a_client_reach_the_agent(version: Any):
     note = lambda direction, frame: frames.append(msgspec.json.decode(frame))  # noqa: E731
     async with Client(agent, version=version, meta=meta, on_frame=note) as client:
         await client.request("_look", {})
-    assert seen == [meta]
+    assert [{"acme.dev": told["acme.dev"]} for told in seen] == [meta]
     params = frames[0]["params"]
     groups = {1: ["clientCapabilities"], 2: ["capabilities"], "2-draft": ["clientCapabilities"]}
     for group in groups.get(version, ["clientCapabilities", "capabilities"]):
-        assert params[group]["_meta"] == meta
+        terminals = {"terminal_output": True} if group == "clientCapabilities" else {}
+        assert params[group]["_meta"] == {**meta, **terminals}
     assert "_meta" not in params

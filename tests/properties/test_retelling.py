@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from accord.agent import Agent, Turn
 from accord.dialects.negotiation import Offered
@@ -30,7 +31,8 @@ from tests.properties.test_transcript import (
 )
 from tests.virtual_clock import run
 
-CAPABILITIES = st.sampled_from([EVERYTHING, ClientCapabilities()])
+SHOWS_TERMINALS = replace(EVERYTHING, display_terminals=True)
+CAPABILITIES = st.sampled_from([EVERYTHING, SHOWS_TERMINALS, ClientCapabilities()])
 SHOWING = st.builds(
     ToolCallPatch,
     id=IDS,
@@ -81,6 +83,7 @@ async def load(client: ScriptedClient, session_id: str) -> list[Any]:
 @pytest.mark.parametrize("version", [1, 2, "2-draft"], ids=["v1", "v2", "v2-draft"])
 @given(history=HISTORIES, capabilities=CAPABILITIES)
 @example(history=COMMAND, capabilities=EVERYTHING)
+@example(history=COMMAND, capabilities=SHOWS_TERMINALS)
 @example(history=COMMAND, capabilities=ClientCapabilities())
 @settings(max_examples=60, deadline=None)
 def test_a_session_that_is_open_is_told_as_after_a_restart(

@@ -64,6 +64,7 @@ def offered_capabilities(
         boolean_options=True,
         notices=True,
         compaction=True,
+        display_terminals=True,
         meta=dict(meta) if meta else None,
     )
 

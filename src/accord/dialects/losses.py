@@ -58,9 +58,22 @@ LOSSES: dict[str, LossRow] = {
         LossRow(
             "display-terminal",
             _BOTH,
-            "a terminal that the agent shows",
+            "a terminal that the agent shows; in v1, for a client that does not say that it shows such terminals",
             "the end of its output as text in the tool call",
         ),
+        LossRow(
+            "terminal-details",
+            _V1,
+            "the command and the size of a terminal that is told in `_meta`",
+            "nothing: the tool call says what is run",
+        ),
+        LossRow(
+            "terminal-rewritten",
+            _V1,
+            "output of such a terminal that takes the place of what was told",
+            "the new output, after the old one",
+        ),
+        LossRow("terminal-bytes", _V1, "output of such a terminal that is not UTF-8", "U+FFFD in its place"),
         LossRow(
             "client-terminal",
             _BOTH,

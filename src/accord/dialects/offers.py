@@ -10,9 +10,12 @@ from typing import Any, TypeAlias, cast
 
 from accord.session.capabilities import ClientCapabilities, Implementation
 
-__all__ = ["Members", "as_v1", "offer_of_v1", "offer_of_v2"]
+__all__ = ["Members", "as_v1", "meta_of_v1", "offer_of_v1", "offer_of_v2", "shows_terminals"]
 
 Members: TypeAlias = dict[str, Any]
+
+_TERMINALS = "terminal_output"
+"""In the `_meta` of v1's capabilities: the client shows terminals that are told in `_meta`, see `terminal_meta`."""
 
 
 def offer_of_v1(info: Implementation | None, can: ClientCapabilities) -> Members:
@@ -34,7 +37,17 @@ def offer_of_v1(info: Implementation | None, can: ClientCapabilities) -> Members
         "auth": _group(meta, "auth", terminal=True if can.terminal_login else None),
         "elicitation": _elicitation(can),
     }
-    return _said(clientInfo=_info(info), clientCapabilities=_said(**capabilities) | _meta(can.meta))
+    return _said(clientInfo=_info(info), clientCapabilities=_said(**capabilities) | _meta(meta_of_v1(can)))
+
+
+def meta_of_v1(can: ClientCapabilities) -> Members | None:
+    """The `_meta` of v1's capabilities, which says also what v1 has no member for."""
+    return {**(can.meta or {}), _TERMINALS: True} if can.display_terminals else can.meta
+
+
+def shows_terminals(meta: Any) -> bool:
+    """Whether the `_meta` of v1's capabilities says so."""
+    return _object(meta).get(_TERMINALS) is True
 
 
 def offer_of_v2(info: Implementation | None, can: ClientCapabilities) -> Members:

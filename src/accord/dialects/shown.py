@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from accord.dialects.dialect import Dialect
 from accord.dialects.options import is_mode_option
+from accord.dialects.terminal_meta import ToldTerminal
 from accord.session.entities import Exit, Option, Plan, Terminal, TerminalItem, ToolCall
 from accord.session.growing import Output
 
@@ -30,13 +31,15 @@ _ESCAPES = re.compile(
 class Shown:
     """One session's part of it."""
 
-    __slots__ = ("_calls", "_owing", "_told", "mode", "options", "plans", "terminals")
+    __slots__ = ("_calls", "_owing", "_told", "in_meta", "mode", "options", "plans", "terminals")
 
     def __init__(self) -> None:
         self.mode: str | None = None
         self.options: Sequence[Option] = ()
         self.plans: dict[str, Plan] = {}
         self.terminals: dict[str, Terminal] = {}
+        self.in_meta: dict[str, ToldTerminal] = {}
+        """The terminals that the client was told of in `_meta`, and shows itself."""
         self._calls: dict[str, ToolCall] = {}
         self._owing: set[str] = set()
         self._told: dict[tuple[str, str], int] = {}

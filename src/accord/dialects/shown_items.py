@@ -44,10 +44,12 @@ class ShownItems:
         return written
 
     def _terminal_item(self, dialect: ShowingDialect, session_id: str, item: TerminalItem) -> Any:
-        terminal = dialect.shown(session_id).terminals.get(item.terminal_id)
+        shown = dialect.shown(session_id)
+        is_told = item.terminal_id in shown.in_meta
+        terminal = None if is_told else shown.terminals.get(item.terminal_id)
         if terminal is not None:
             return self._text_item(terminal_text(terminal))
-        if dialect.client.terminals:
+        if is_told or dialect.client.terminals:
             return self._terminal(terminal_id=item.terminal_id, meta=told(item.meta))
         dialect.lose("client-terminal", item.terminal_id)  # AMB-18
         return self._text_item(f"[terminal {item.terminal_id}]")

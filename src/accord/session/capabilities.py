@@ -32,7 +32,8 @@ class Implementation(Word):
 class ClientCapabilities(Word):
     """What the client offers; everything defaults to off.
 
-    `boolean_options`, `notices` and `compaction` are asked for in v1 and always on in v2.
+    `boolean_options`, `notices`, `compaction` and `display_terminals` are asked for in v1 and always on in v2.
+    `display_terminals` is that it shows the terminals of an agent, which v1 says in `_meta`.
     `group_meta` holds the `_meta` of nested capability objects by their dotted wire path.
     """
 
@@ -45,6 +46,7 @@ class ClientCapabilities(Word):
     boolean_options: bool = False
     notices: bool = False
     compaction: bool = False
+    display_terminals: bool = False
     group_meta: dict[str, dict[str, Any]] = {}
 
 

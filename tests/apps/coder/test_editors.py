@@ -145,3 +145,39 @@ async def test_a_file_that_the_editor_calls_empty_and_that_is_not_there_is_missi
         client.on("fs/read_text_file", {"content": ""})
         await prompt(client, "/read gone.py")
         assert "there is no file gone.py" in client.said()
+
+
+SHOWS_TERMINALS = ClientCapabilities(display_terminals=True)
+
+
+async def test_an_editor_that_shows_terminals_sees_a_command_of_ours_as_it_runs(editor):
+    """FN-104: an editor of v1 without terminals of its own, which advertises `_meta.terminal_output`, as others read it."""
+    async with editor(SHOWS_TERMINALS) as client:
+        assert await prompt(client, "/run printf 'one\\ntwo\\n'; exit 3") == "end_turn"
+        calls = [update for update in client.updates() if update["sessionUpdate"].startswith("tool_call")]
+    announced = next(update for update in calls if "terminal_info" in update.get("_meta", {}))
+    id = announced["_meta"]["terminal_info"]["terminal_id"]
+    assert announced["sessionUpdate"] == "tool_call"
+    assert announced["_meta"]["terminal_info"]["cwd"].endswith("project")
+    assert {"type": "terminal", "terminalId": id} in announced["content"]
+    told = [update["_meta"] for update in calls[calls.index(announced) :] if "_meta" in update]
+    output = [meta["terminal_output"] for meta in told if "terminal_output" in meta]
+    assert "".join(each["data"] for each in output) == "one\ntwo\n"
+    assert {each["terminal_id"] for each in output} == {id}
+    [ended] = [meta["terminal_exit"] for meta in told if "terminal_exit" in meta]
+    assert ended == {"terminal_id": id, "exit_code": 3, "signal": None}
+
+
+async def test_an_editor_that_shows_terminals_is_told_them_when_it_loads_a_session(editor, project):
+    async with editor(SHOWS_TERMINALS) as client:
+        assert await prompt(client, "/run echo hello") == "end_turn"
+        already = len(client.updates())
+        about = {"sessionId": client.session_id, "cwd": str(project), "mcpServers": []}
+        assert (await client.ask("session/load", about)).error is None
+        told = [update for update in client.updates()[already:] if "_meta" in update]
+    [announced, ended] = [update for update in told if update["sessionUpdate"].startswith("tool_call")]
+    id = announced["_meta"]["terminal_info"]["terminal_id"]
+    assert ended["_meta"] == {
+        "terminal_output": {"terminal_id": id, "data": "hello\n"},
+        "terminal_exit": {"terminal_id": id, "exit_code": 0, "signal": None},
+    }

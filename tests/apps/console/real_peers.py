@@ -259,3 +259,92 @@ def wrapped_shell(line: str, *shell: str) -> Turn:
         return done
 
     return turn
+
+
+def pi_shell(line: str, *pieces: str, id: str = "t1", code: int = 0) -> Turn:
+    """pi-acp: the command is the title, its output is in `_meta` alone; the last piece comes with the end."""
+
+    async def turn(agent: ScriptedAgent) -> bool:
+        def output(text: str) -> dict[str, Any]:
+            return {"terminal_output": {"terminal_id": id, "data": text}}
+
+        agent.update(
+            "tool_call",
+            toolCallId=id,
+            title=line,
+            kind="execute",
+            status="in_progress",
+            content=[{"type": "terminal", "terminalId": id}],
+            _meta={"terminal_info": {"terminal_id": id, "cwd": "/work"}},
+        )
+        for piece in pieces[:-1]:
+            agent.update("tool_call_update", toolCallId=id, status="in_progress", _meta=output(piece))
+        ended = {"terminal_exit": {"terminal_id": id, "exit_code": code, "signal": None}}
+        status = "completed" if code == 0 else "failed"
+        agent.update("tool_call_update", toolCallId=id, status=status, _meta={**output(pieces[-1]), **ended})
+        return True
+
+    return turn
+
+
+def codex_shell(line: str, *pieces: str, id: str = "call-2", key: str = "terminal_output", code: int = 0) -> Turn:
+    """codex-acp: output comes in updates with nothing else in them, under one of two keys; the end by itself."""
+
+    async def turn(agent: ScriptedAgent) -> bool:
+        agent.update(
+            "tool_call",
+            toolCallId=id,
+            kind="execute",
+            title=line,
+            status="in_progress",
+            content=[{"type": "terminal", "terminalId": id}],
+            rawInput={"command": line, "cwd": "/work"},
+            _meta={"terminal_info": {"cwd": "/work", "terminal_id": id}},
+        )
+        for piece in pieces:
+            agent.update("tool_call_update", toolCallId=id, _meta={key: {"data": piece, "terminal_id": id}})
+        agent.update(
+            "tool_call_update",
+            toolCallId=id,
+            status="completed" if code == 0 else "failed",
+            rawOutput={"formatted_output": "".join(pieces), "exit_code": code},
+            _meta={"terminal_exit": {"exit_code": code, "signal": None, "terminal_id": id}},
+        )
+        return True
+
+    return turn
+
+
+def claude_shell(line: str, output: str, *, id: str = "toolu_3") -> Turn:
+    """claude-agent-acp: the call has no command at first and no directory; all of its output comes at once."""
+
+    async def turn(agent: ScriptedAgent) -> bool:
+        shown = [{"type": "terminal", "terminalId": id}]
+        name = {"claudeCode": {"toolName": "Bash"}}
+        about = {"command": line, "description": "scripted description"}
+        agent.update(
+            "tool_call",
+            toolCallId=id,
+            title="Terminal",
+            kind="execute",
+            status="pending",
+            content=shown,
+            rawInput={},
+            _meta={**name, "terminal_info": {"terminal_id": id}},
+        )
+        agent.update(
+            "tool_call_update", toolCallId=id, title=line, kind="execute", content=shown, rawInput=about, _meta=name
+        )
+        agent.update("tool_call_update", toolCallId=id, _meta={"terminal_output": {"terminal_id": id, "data": output}})
+        ended = {"terminal_exit": {"terminal_id": id, "exit_code": 0, "signal": None}}
+        agent.update(
+            "tool_call_update",
+            toolCallId=id,
+            status="completed",
+            content=shown,
+            rawOutput=output,
+            _meta={**name, **ended},
+        )
+        return True
+
+    return turn

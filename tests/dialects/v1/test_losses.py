@@ -59,6 +59,7 @@ from accord.session.updates import (
     Report,
     StateReport,
     TerminalPatch,
+    TerminalPiece,
     ToolCallPatch,
     UnknownReport,
 )
@@ -69,6 +70,9 @@ from tests.dialects.v1.speaking import speaker
 
 CALL = ToolCallPatch(id="call_1", title="Work")
 UNABLE = ClientCapabilities()
+SHOWING = ClientCapabilities(display_terminals=True)
+TERMINAL = TerminalPatch(id="t")
+SHOWN = ToolCallPatch(id="call_1", title="Work", content=[TerminalItem(terminal_id="t")])
 
 
 class Case(NamedTuple):
@@ -82,7 +86,7 @@ def told(*reports: Report | PromptPatch) -> Callable[[V1], Any]:
     """What the last of the reports makes the dialect say."""
 
     def act(dialect: V1) -> Any:
-        before = len(updates_of(speaker(), *reports[:-1]))
+        before = len(updates_of(speaker(client=dialect.client), *reports[:-1]))
         return updates_of(dialect, *reports)[before:]
 
     return act
@@ -183,6 +187,34 @@ CASES = [
             TerminalPatch(id="t", output=b"\x1b[31mred\x1b[0m\r\n", exit=Exit(code=3)),
         ),
         of_call(content=[text_item("red\n[exit code 3]")]),
+    ),
+    Case(
+        "terminal-details",
+        told(TERMINAL, CALL, TerminalPatch(id="t", command="make"), SHOWN),
+        [
+            {
+                "sessionUpdate": "tool_call",
+                "toolCallId": "call_1",
+                "title": "Work",
+                "kind": "other",
+                "status": "pending",
+                "content": [{"type": "terminal", "terminalId": "t"}],
+                "_meta": {"terminal_info": {"terminal_id": "t"}},
+            }
+        ],
+        SHOWING,
+    ),
+    Case(
+        "terminal-rewritten",
+        told(TERMINAL, SHOWN, TerminalPiece(id="t", data=b"old"), TerminalPatch(id="t", output=b"new")),
+        of_call(_meta={"terminal_output": {"terminal_id": "t", "data": "new"}}),
+        SHOWING,
+    ),
+    Case(
+        "terminal-bytes",
+        told(TERMINAL, SHOWN, TerminalPiece(id="t", data=b"a\xffb")),
+        of_call(_meta={"terminal_output": {"terminal_id": "t", "data": "a\ufffdb"}}),
+        SHOWING,
     ),
     Case(
         "diff-partial",

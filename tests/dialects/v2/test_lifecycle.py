@@ -67,7 +67,7 @@ def test_an_agent_without_sessions_says_nothing_about_them() -> None:
 
 def test_what_v2_has_without_a_capability_is_read_as_offered() -> None:
     can = offered().capabilities
-    assert can == ClientCapabilities(boolean_options=True, notices=True, compaction=True)
+    assert can == ClientCapabilities(boolean_options=True, notices=True, compaction=True, display_terminals=True)
 
 
 def test_a_marker_counts_when_it_is_an_object() -> None:
@@ -107,7 +107,9 @@ def test_of_an_offer_of_a_newer_version_only_the_number_must_be_understood(info:
     asked = offered(protocolVersion=9, info=info, capabilities="all of them")
     assert asked.version == 9
     assert asked.info == Implementation(name="unknown", version="unknown")
-    assert asked.capabilities == ClientCapabilities(boolean_options=True, notices=True, compaction=True)
+    assert asked.capabilities == ClientCapabilities(
+        boolean_options=True, notices=True, compaction=True, display_terminals=True
+    )
 
 
 @pytest.mark.parametrize("version", ["2", True, 2.5, -1, None])

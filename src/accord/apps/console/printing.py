@@ -25,6 +25,7 @@ from accord.session.entities import (
     Notice,
     Plan,
     Terminal,
+    TerminalItem,
     ToolCall,
     Usage,
 )
@@ -104,6 +105,8 @@ class Printer:
         """The call that the last line is about."""
         self._terminals: LimitedDict[bool] = LimitedDict()
         """By id, whether it was told that the command has ended."""
+        self._titles: LimitedDict[str] = LimitedDict()
+        """By the id of a terminal, the title of the call that shows it."""
 
     def started(self, agent: Initialized, session: Session, *, resumed: bool) -> None:
         self._has_begun = True
@@ -199,6 +202,9 @@ class Printer:
             output.write(self._painted(text, "dim") if role == THOUGHT else text)
 
     def _tool_call(self, call: ToolCall) -> None:
+        for item in call.content:
+            if isinstance(item, TerminalItem):
+                self._titles.put(item.terminal_id, _title(call))
         state = _NO_RESULT if call.ended_without_result else call.status
         if call.finished:
             if self._shown.get(call.id) == state:
@@ -209,7 +215,7 @@ class Printer:
             return
         else:
             self._shown.put(call.id, "")
-        title = one_line(call.title or call.name or call.kind)
+        title = _title(call)
         colour = {"failed": "red", "completed": "green"}.get(state, "dim")
         sign = _WORDS.get(state, "Begun:") if self._is_spoken else _SIGNS.get(state, "→")
         why = "" if self._is_transcript else _why(call)
@@ -226,7 +232,7 @@ class Printer:
 
     def _tell_later(self, call: ToolCall) -> None:
         """What a call does, when its agent tells it after its title."""
-        title = one_line(call.title or call.name or call.kind)
+        title = _title(call)
         if self._about != call.id and self._action(call, title) not in ([], self._actions.get(call.id)):
             self._note(f"{'Begun:' if self._is_spoken else '→'} {title}", "dim", call.id)
         self._tell_action(call, title)
@@ -255,10 +261,12 @@ class Printer:
         return lines + ([f"… and {len(files) - _MOST_FILES} files more"] if len(files) > _MOST_FILES else [])
 
     def _terminal(self, terminal: Terminal) -> None:
-        command = exact_line(terminal.command or "a command that was not named", 1000)
+        title = self._titles.get(terminal.id) or ""
+        command = exact_line(terminal.command or title or "a command that was not named", 1000)
         if terminal.command is not None and terminal.id not in self._terminals:
             self._terminals.put(terminal.id, False)
-            if self._commands.pop(terminal.command) is None:
+            is_told = self._commands.pop(terminal.command) is not None or one_line(terminal.command) in title
+            if not is_told:
                 self._note(f"{'Running:' if self._is_spoken else '$'} {command}", "dim")
         if terminal.exit is None or self._terminals.get(terminal.id):
             return
@@ -270,7 +278,8 @@ class Printer:
             for line in lines[-_MOST_LINES:]:
                 self._note(f"    {line}", "dim")
         how = words_of_exit(terminal.exit)
-        told = f"Ended, {how}: {command}" if self._is_spoken else f"$ {command}: {how}"
+        sign = "" if title and terminal.command is None else "$ "
+        told = f"Ended, {how}: {command}" if self._is_spoken else f"{sign}{command}: {how}"
         self._note(told, "dim" if terminal.exit.code == 0 else "red")
 
     def _planned(self, plan: Plan) -> None:
@@ -306,6 +315,10 @@ class Printer:
 
     def _painted(self, text: str, colour: str) -> str:
         return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m" if self._has_colour and text else text
+
+
+def _title(call: ToolCall) -> str:
+    return one_line(call.title or call.name or call.kind)
 
 
 def _why(call: ToolCall) -> str:

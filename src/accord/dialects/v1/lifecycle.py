@@ -19,6 +19,7 @@ from accord.dialects.lifecycle import (
 )
 from accord.dialects.logins import variable_login, variables_to_wire
 from accord.dialects.mcp_servers import pairs_from_wire
+from accord.dialects.offers import meta_of_v1, shows_terminals
 from accord.schema import v1 as wire
 from accord.schema.values import UNSET, UnsetType
 from accord.session.capabilities import (
@@ -117,7 +118,7 @@ def client_capabilities_to_wire(can: ClientCapabilities) -> wire.ClientCapabilit
         session=session,
         auth=group(wire.AuthCapabilities, meta, "auth", terminal=can.terminal_login or UNSET),
         elicitation=elicitation_to_wire(wire, can),
-        meta=told(can.meta),
+        meta=told(meta_of_v1(can)),
     )
 
 
@@ -140,6 +141,7 @@ def client_capabilities_from_wire(capabilities: wire.ClientCapabilities | UnsetT
         boolean_options=known(options.boolean) is not None,
         notices=known(session.notices) is not None,
         compaction=known(session.compaction) is not None,
+        display_terminals=shows_terminals(known(said.meta)),
         group_meta=group_meta(said),
         meta=known(said.meta),
     )

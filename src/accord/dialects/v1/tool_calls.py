@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from accord.dialects.absent import known, told
 from accord.dialects.dialect import Dialect
@@ -13,10 +13,18 @@ from accord.dialects.tool_calls import ItemReader, locations_from_wire
 from accord.dialects.v1.content import CONTENT, block_to_wire
 from accord.schema import v1 as wire
 from accord.schema.values import UNSET, UnsetType
-from accord.session.entities import OTHER, PENDING, Location
+from accord.session.entities import OTHER, PENDING, Location, ToolCall
 from accord.session.updates import ToolCallPatch
 
-__all__ = ["ITEMS", "kind_to_wire", "locations_to_wire", "patch_from_wire", "patch_to_wire", "status_to_wire"]
+__all__ = [
+    "ITEMS",
+    "kind_to_wire",
+    "locations_to_wire",
+    "new_tool_call",
+    "patch_from_wire",
+    "patch_to_wire",
+    "status_to_wire",
+]
 
 ITEMS = ShownItems(wire, wire.Diff, block_to_wire)
 T = TypeVar("T")
@@ -50,6 +58,26 @@ def locations_to_wire(locations: Iterable[Location]) -> list[wire.ToolCallLocati
         wire.ToolCallLocation(path=location.path, line=told(location.line), meta=told(location.meta))
         for location in locations
     ]
+
+
+def new_tool_call(
+    dialect: ShowingDialect, session_id: str, call: ToolCall, meta: dict[str, Any] | None | UnsetType
+) -> wire.ToolCall:
+    """All of a call, as its first report tells it."""
+    if call.cancellable:
+        dialect.lose("cancellable", call.id)
+    return wire.ToolCall(
+        tool_call_id=call.id,
+        title=call.title or call.name or (call.kind if call.kind != OTHER else call.id),
+        name=told(call.name),
+        kind=kind_to_wire(dialect, call.kind, call.id),
+        status=status_to_wire(dialect, call.status, call.id),
+        content=ITEMS.to_wire(dialect, session_id, call.content) if call.content else UNSET,
+        locations=locations_to_wire(call.locations) if call.locations else UNSET,
+        raw_input=told(call.raw_input),
+        raw_output=told(call.raw_output),
+        meta=UNSET if meta is None else meta,
+    )
 
 
 def patch_to_wire(

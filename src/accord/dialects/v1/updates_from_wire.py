@@ -7,6 +7,7 @@ from accord.dialects.alike import tags_of
 from accord.dialects.commands import commands_report
 from accord.dialects.dialect import Dialect, UpdatesFromWire
 from accord.dialects.plans import entries_from_wire
+from accord.dialects.terminal_meta import reports_with_terminals
 from accord.dialects.v1.content import ALIKE
 from accord.dialects.v1.options import options_from_wire
 from accord.dialects.v1.tool_calls import patch_from_wire
@@ -21,11 +22,11 @@ MAIN_PLAN = "main"
 
 
 def tool_call(dialect: Dialect, update: wire.ToolCall) -> list[Report]:
-    return [patch_from_wire(dialect, update, creates=True)]
+    return reports_with_terminals(patch_from_wire(dialect, update, creates=True))
 
 
 def tool_call_update(dialect: Dialect, update: wire.ToolCallUpdate) -> list[Report]:
-    return [patch_from_wire(dialect, update)]
+    return reports_with_terminals(patch_from_wire(dialect, update))
 
 
 def plan(dialect: Dialect, update: wire.Plan) -> list[Report]:

@@ -12,13 +12,14 @@ from accord.dialects.dialect import Dialect, UpdatesToWire
 from accord.dialects.plans import entries_to_wire
 from accord.dialects.showing import ShowingUpdates, entries_to_tell, plan_is_told
 from accord.dialects.shown import ShowingDialect
+from accord.dialects.v1 import terminals
 from accord.dialects.v1.content import ALIKE, block_to_wire, note_losses
 from accord.dialects.v1.options import COMMANDS, options_to_wire
-from accord.dialects.v1.tool_calls import ITEMS, kind_to_wire, locations_to_wire, patch_to_wire, status_to_wire
+from accord.dialects.v1.tool_calls import ITEMS, new_tool_call, patch_to_wire
 from accord.dialects.v1.updates_from_wire import TAGS
 from accord.schema import v1 as wire
 from accord.schema.values import UNSET, Wire
-from accord.session.entities import AGENT, OTHER, THOUGHT, USER, Plan, PlanEntry, ToolCall
+from accord.session.entities import AGENT, THOUGHT, USER, Plan, PlanEntry
 from accord.session.updates import (
     CommandsChanged,
     CompactionChanged,
@@ -27,9 +28,9 @@ from accord.session.updates import (
     MessageChunk,
     PlanChanged,
     TerminalChanged,
+    TerminalOutput,
     ToolCallChanged,
     ToolCallPatch,
-    ToolCallPiece,
     UnknownUpdate,
 )
 
@@ -75,9 +76,12 @@ def tool_call_changed(dialect: ShowingDialect, session_id: str, change: ToolCall
     call, patch = change.call, change.patch
     shown = dialect.shown(session_id)
     shown.hold(call)
+    meta = call.meta if type(patch) is ToolCallPatch else patch.meta
+    if new := terminals.unannounced(dialect, session_id, call):
+        return terminals.announced(dialect, session_id, call, new, meta)
     if change.created:
         shown.content_told(call, anyway=True)
-        return [_new_tool_call(dialect, session_id, call, patch)]
+        return [new_tool_call(dialect, session_id, call, meta)]
     if type(patch) is not ToolCallPatch:
         if not shown.piece_told(call):
             return []
@@ -91,29 +95,18 @@ def tool_call_changed(dialect: ShowingDialect, session_id: str, change: ToolCall
     return [update]
 
 
-def _new_tool_call(
-    dialect: ShowingDialect, session_id: str, call: ToolCall, patch: ToolCallPatch | ToolCallPiece
-) -> Wire:
-    if call.cancellable:
-        dialect.lose("cancellable", call.id)
-    return wire.ToolCall(
-        tool_call_id=call.id,
-        title=call.title or call.name or (call.kind if call.kind != OTHER else call.id),
-        name=told(call.name),
-        kind=kind_to_wire(dialect, call.kind, call.id),
-        status=status_to_wire(dialect, call.status, call.id),
-        content=ITEMS.to_wire(dialect, session_id, call.content) if call.content else UNSET,
-        locations=locations_to_wire(call.locations) if call.locations else UNSET,
-        raw_input=told(call.raw_input),
-        raw_output=told(call.raw_output),
-        meta=told(call.meta) if type(patch) is ToolCallPatch else patch.meta,
-    )
-
-
 def terminal_changed(dialect: ShowingDialect, session_id: str, change: TerminalChanged) -> list[Wire]:
     if change.patch.cancellable:
         dialect.lose("cancellable", change.terminal.id)
+    if dialect.client.display_terminals:
+        return terminals.terminal_changed(dialect, session_id, change)
     return _SHOWING.terminal_changed(dialect, session_id, change)
+
+
+def terminal_output(dialect: ShowingDialect, session_id: str, change: TerminalOutput) -> list[Wire]:
+    if dialect.client.display_terminals:
+        return terminals.terminal_output(dialect, session_id, change)
+    return _SHOWING.terminal_output(dialect, session_id, change)
 
 
 def plan_changed(dialect: ShowingDialect, session_id: str, change: PlanChanged) -> list[Wire]:
@@ -157,6 +150,7 @@ UPDATES_TO_WIRE: UpdatesToWire = {
     MessageChanged: message_changed,
     ToolCallChanged: tool_call_changed,
     TerminalChanged: terminal_changed,
+    TerminalOutput: terminal_output,
     PlanChanged: plan_changed,
     CommandsChanged: commands_changed,
     CompactionChanged: compaction_changed,

@@ -126,7 +126,7 @@ def client_capabilities_to_wire(can: ClientCapabilities) -> wire.ClientCapabilit
 
 
 def client_capabilities_from_wire(capabilities: wire.ClientCapabilities | UnsetType) -> ClientCapabilities:
-    """What the client can do; notices, compactions and switches need no capability in v2."""
+    """What the client can do; notices, compactions, switches and terminals of the agent's need no capability in v2."""
     said = known(capabilities) or wire.ClientCapabilities()
     auth = known(said.auth) or wire.ClientAuthCapabilities()
     elicitation = known(said.elicitation) or wire.ElicitationCapabilities()
@@ -137,6 +137,7 @@ def client_capabilities_from_wire(capabilities: wire.ClientCapabilities | UnsetT
         boolean_options=True,
         notices=True,
         compaction=True,
+        display_terminals=True,
         group_meta=group_meta(said),
         meta=known(said.meta),
     )

@@ -8,6 +8,7 @@ from accord.dialects.absent import known, listed, told
 from accord.dialects.dialect import Dialect
 from accord.dialects.lifecycle import group_meta, info_from_wire, info_to_wire, marker, unstable, unstable_of
 from accord.dialects.logins import variables_to_wire
+from accord.dialects.offers import shows_terminals
 from accord.dialects.v1 import lifecycle as older
 from accord.dialects.v2_draft.clearing import ClearingDialect
 from accord.schema import v1, v2
@@ -102,6 +103,7 @@ def client_capabilities_from_wire(
         boolean_options=is_supported(options.boolean),
         notices=is_supported(session.notices),
         compaction=is_supported(session.compaction),
+        display_terminals=shows_terminals(known(said.meta)),
         group_meta=group_meta(said),
         meta=known(said.meta),
     )

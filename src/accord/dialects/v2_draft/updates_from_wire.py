@@ -10,6 +10,7 @@ from accord.dialects.alike import tags_of
 from accord.dialects.commands import commands_report
 from accord.dialects.dialect import UpdatesFromWire
 from accord.dialects.plans import plan_from_wire
+from accord.dialects.terminal_meta import reports_with_terminals
 from accord.dialects.v1 import updates_from_wire as older
 from accord.dialects.v2 import updates_from_wire as newer
 from accord.dialects.v2_draft.clearing import ClearingDialect
@@ -59,11 +60,11 @@ def _message(role: str) -> Reading:
 
 
 def tool_call(dialect: ClearingDialect, update: wire.ToolCall) -> list[Report]:
-    return [patch_from_wire(dialect, update, creates=True)]
+    return reports_with_terminals(patch_from_wire(dialect, update, creates=True))
 
 
 def tool_call_update(dialect: ClearingDialect, update: wire.ToolCallUpdateVariant) -> list[Report]:
-    return [patch_from_wire(dialect, update)]
+    return reports_with_terminals(patch_from_wire(dialect, update))
 
 
 def tool_call_piece(dialect: ClearingDialect, update: wire.ToolCallContentChunk) -> list[Report]:
