@@ -7,7 +7,7 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 import msgspec
 
@@ -31,7 +31,7 @@ from accord.client.questions import OnElicitation, OnElicitationComplete, Questi
 from accord.client.session import Session
 from accord.client.workspace import Workspace
 from accord.dialects.negotiation import Offered
-from accord.errors import AuthRequired, ConnectionClosed, InternalError, NotFound, RequestFailed
+from accord.errors import AuthRequired, ConnectionClosed, InternalError, MethodNotFound, NotFound, RequestFailed
 from accord.local.blocking import in_thread
 from accord.peer import FrameObserver, Limits, Peer
 from accord.peer.environment import is_strict
@@ -58,6 +58,7 @@ __all__ = ["Client"]
 
 T = TypeVar("T")
 Path = str | os.PathLike[str]
+Offer = Literal["load", "resume", "fork", "list", "delete", "logout"]
 
 INFO = Implementation(name="accord", version="0")
 _FIRST_RETRY_SECONDS = 0.05
@@ -152,7 +153,10 @@ class Client:
 
     @property
     def agent(self) -> Initialized:
-        """What the agent said of itself: `info`, `capabilities`, `auth_methods`, and the `version` it speaks."""
+        """What the agent said of itself: `info`, `capabilities`, `auth_methods`, and the `version` it speaks.
+
+        A capability that it refused to keep (-32601) is off from then on.
+        """
         return self.connection.agent
 
     @property
@@ -194,7 +198,7 @@ class Client:
         async def load() -> Session:
             return await self.connection.take_up_session(LoadSession(session_id=session_id, meta=given, **place))
 
-        return await self._logged_in(lambda: _insisting(load, patience))
+        return await self._served("load", lambda: self._logged_in(lambda: _insisting(load, patience)))
 
     async def resume_session(
         self,
@@ -209,7 +213,7 @@ class Client:
         check_offered(self.agent.capabilities.resume, "session/resume")
         place = self._place(cwd, servers, additional_directories)
         asked = ResumeSession(session_id=session_id, meta=None if meta is None else dict(meta), **place)
-        return await self._logged_in(lambda: self.connection.take_up_session(asked))
+        return await self._served("resume", lambda: self._logged_in(lambda: self.connection.take_up_session(asked)))
 
     async def fork_session(
         self, session_id: str, cwd: Path, servers: Iterable[McpServer] = (), additional_directories: Iterable[Path] = ()
@@ -217,7 +221,7 @@ class Client:
         """Begin a session with the history of another one. Unstable."""
         check_offered(self.agent.capabilities.fork, "session/fork")
         asked = ForkSession(session_id=session_id, **self._place(cwd, servers, additional_directories))
-        return await self._logged_in(lambda: self.connection.open_session(asked))
+        return await self._served("fork", lambda: self._logged_in(lambda: self.connection.open_session(asked)))
 
     async def list_sessions(self, cwd: Path | None = None) -> AsyncIterator[SessionSummary]:
         """The sessions that the agent has kept, of one directory or of all, page after page."""
@@ -234,13 +238,13 @@ class Client:
             seen.add(cursor)
 
     async def _page(self, asked: ListSessions) -> SessionPage:
-        return await self._logged_in(lambda: self.connection.ask(asked))
+        return await self._served("list", lambda: self._logged_in(lambda: self.connection.ask(asked)))
 
     async def delete_session(self, session_id: str) -> None:
         """Take a session off the agent's list; one that is not there counts as taken off."""
         check_offered(self.agent.capabilities.delete, "session/delete")
         with suppress(NotFound):
-            await self.connection.ask(DeleteSession(session_id=session_id))
+            await self._served("delete", lambda: self.connection.ask(DeleteSession(session_id=session_id)))
 
     async def authenticate(self, method_id: str) -> None:
         """Log in by a method that the agent carries out itself."""
@@ -274,7 +278,7 @@ class Client:
     async def logout(self) -> None:
         """Have the agent drop its credentials."""
         check_offered(self.agent.capabilities.logout, "logout")
-        await self.connection.ask(Logout())
+        await self._served("logout", lambda: self.connection.ask(Logout()))
 
     async def request(self, method: str, params: Any = None, *, deadline: float | None = None) -> Any:
         """Call an extension method of the agent, whose name begins with an underscore; the result, decoded."""
@@ -311,6 +315,16 @@ class Client:
             on_frame=self._on_frame,
         )
         await connection.open(self._version, self._info, self._capabilities, strict=self._strict)
+
+    async def _served(self, offer: Offer, work: Callable[[], Awaitable[T]]) -> T:
+        """Do something that the agent offers; what it then says not to have (-32601) is offered no more."""
+        capabilities = self.agent.capabilities
+        try:
+            return await work()
+        except MethodNotFound as refused:
+            if refused.was_received:
+                setattr(capabilities, offer, False)
+            raise
 
     async def _logged_in(self, work: Callable[[], Awaitable[T]]) -> T:
         """Do something, and once more after a login if that is what it wants (AUTH-09)."""

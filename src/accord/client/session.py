@@ -157,14 +157,22 @@ class Session:
         for turn in [turn for turn in self._turns if not turn.is_sent]:
             self._drop(turn)
         try:
-            if self.connection.agent.capabilities.close:
-                await self.connection.ask(CloseSession(session_id=self.id))
-            elif self._running is not None:
+            if not await self._closed_by_agent() and self._running is not None:
                 await self._cancelled(self._running)
         except NotFound:
             pass  # it is gone, as we want it
         finally:
             await self.connection.forget(self)
+
+    async def _closed_by_agent(self) -> bool:
+        """Whether the agent has closed it; not one that offers to, and then has no such method."""
+        capabilities = self.connection.agent.capabilities
+        if capabilities.close:
+            try:
+                await self.connection.ask(CloseSession(session_id=self.id))
+            except MethodNotFound:
+                capabilities.close = False
+        return capabilities.close
 
     async def set_mode(self, mode_id: str) -> None:
         """Put one of the modes in force; where modes are an option (v2), sets that option."""

@@ -109,6 +109,8 @@ class MethodNotFound(RequestFailed):
 
     @property
     def advice(self) -> str:
+        if self.was_received:
+            return "The peer does not have this method, even if its capabilities offer it"
         return "Only methods that the peer's capabilities offer can be called"
 
 

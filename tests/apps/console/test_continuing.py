@@ -167,6 +167,57 @@ async def test_an_agent_that_takes_up_nothing_says_so(way: Way, request: pytest.
         assert (session_id, "can't take up a session again" in told) == (None, True)
 
 
+def refuses(agent: ScriptedAgent, *methods: str) -> ScriptedAgent:
+    """code-puppy: it offers them all the same."""
+    for method in methods:
+        agent.on(f"session/{method}", lambda asked: asked.fail(-32601, "Method not found", {"method": asked.method}))
+    return agent
+
+
+@pytest.mark.parametrize(("refused", "left"), [("resume", "load"), ("load", "resume")])
+async def test_a_way_that_is_offered_and_then_refused_leaves_the_other(way: Way, refused: str, left: str):
+    agent = refuses(an_agent(None, load=True, resume=True), refused)
+    session_id, told = await way(agent, "--resume", "given")
+    assert session_id == "given"
+    assert len(agent.calls(f"session/{left}")) == 1
+    assert "-32601" not in told
+
+
+@pytest.mark.parametrize("offered", [("load",), ("resume",), ("load", "resume")], ids=" and ".join)
+async def test_where_all_that_is_offered_is_refused_a_new_session_begins_and_that_is_said(
+    way: Way, offered: tuple[str, ...], request: pytest.FixtureRequest
+):
+    agent = refuses(an_agent(None, **dict.fromkeys(offered, True)), *offered)
+    session_id, told = await way(agent, "--resume", "given")
+    assert session_id == "fresh"
+    if "screen" in request.node.callspec.id:
+        assert "this agent cannot take up a session: a new one was begun, which does not know what is above" in told
+    else:
+        assert "can't take up a session, although it offers that (error -32601): a new session begins" in told
+    for method in offered:
+        assert len(agent.calls(f"session/{method}")) == 1
+
+
+async def test_the_events_say_that_the_session_is_another_one(typed: Any):
+    agent = refuses(an_agent(None, resume=True), "resume")
+    async with program(agent) as command:
+        finished = await typed(
+            "run", "--json", "--permissions", "reject", "--session", "given", "Hi", "--", *command.args
+        )
+    assert (finished.status, finished.event("start")["session_id"]) == (0, "fresh")
+    assert finished.event("start")["resumed"] is False
+    assert "does not know what was said before" in finished.event("notice")["title"]
+
+
+async def test_a_list_that_is_offered_and_then_refused_is_as_none(way: Way, typed: Any):
+    agent = refuses(an_agent([], resume=True), "list")
+    agent.on("session/new", {"sessionId": "first"})
+    async with program(agent) as command:
+        await typed("run", "Hi", "--", *command.args)
+        session_id, _ = await way(agent, "--continue", command=command.args)
+    assert session_id == "first"
+
+
 async def test_a_session_that_there_is_not_is_an_error_that_says_where_to_look(way: Way):
     agent = an_agent(resume=True)
     agent.on("session/resume", lambda asked: asked.fail(-32002, "Session not found: given"))

@@ -66,6 +66,58 @@ async def test_what_the_agent_tells_counts_more_than_what_was_kept_here(typed: A
     assert (shown.status, "/search milk" in shown.out) == (0, True)
 
 
+async def test_what_was_kept_here_is_listed_with_what_the_agent_lists(typed: Any, project: Path):
+    """Some agents list other sessions than those that we have held with them, or only the newest."""
+    agent = a_keeper("theirs")
+    async with program(agent) as command:
+        await typed("run", "Remember the milk", "--", *command.args)
+        told = await typed("sessions", "--", *command.args)
+        listed = await typed("sessions", "--json", "--", *command.args)
+        found = await typed("sessions", "milk", "--", *command.args)
+        here = await typed("sessions", "--cwd", project, "--json", "--", *command.args)
+        elsewhere = await typed("sessions", "--cwd", project.parent, "--json", "--", *command.args)
+    assert [line.split()[0] for line in told.out.splitlines()] == ["first", "theirs"]
+    assert [line.endswith("  (kept here)") for line in told.out.splitlines()] == [True, False]
+    rows = msgspec.json.decode(listed.out)
+    assert [(each["session_id"], each["source"], each["title"]) for each in rows] == [
+        ("first", "here", "Remember the milk"),
+        ("theirs", "agent", None),
+    ]
+    assert found.out.startswith("first ")
+    assert [each["session_id"] for each in msgspec.json.decode(here.out)] == ["first", "theirs"]
+    assert [each["session_id"] for each in msgspec.json.decode(elsewhere.out)] == ["theirs"]
+
+
+async def test_a_session_that_both_know_is_the_agents_with_a_title_of_ours_if_it_has_none(typed: Any):
+    agent = a_keeper("first")
+    async with program(agent) as command:
+        await typed("run", "Remember the milk", "--", *command.args)
+        listed = await typed("sessions", "--json", "--", *command.args)
+    [only] = msgspec.json.decode(listed.out)
+    assert (only["source"], only["title"], only["cwd"]) == ("agent", "Remember the milk", "/x")
+
+
+def refusing(*methods: str) -> ScriptedAgent:
+    agent = a_keeper("first", loadSession=True)
+    for method in methods:
+        agent.on(method, lambda asked: asked.fail(-32601, "Method not found"))
+    return agent
+
+
+async def test_what_an_agent_offers_and_then_refuses_it_can_not(typed: Any):
+    agent = refusing("session/list", "session/delete", "session/load")
+    async with program(agent) as command:
+        await typed("run", "Hi", "--", *command.args)
+        listed = await typed("sessions", "--", *command.args)
+        shown = await typed("sessions", "--show", "first", "--", *command.args)
+        deleted = await typed("sessions", "--delete", "first", "--", *command.args)
+    assert "does not list its sessions; these were held here" in listed.err
+    assert listed.out.startswith("first ")
+    assert (shown.status, "Done." in shown.out) == (0, True)
+    assert deleted.status == 0
+    assert deleted.err.startswith("Deleted here; the agent ")
+
+
 async def test_its_help_says_that_all_directories_are_listed(typed: Any):
     told = " ".join((await typed("sessions", "--help")).out.split())
     assert "--cwd DIR only those of this directory (default: of all)" in told

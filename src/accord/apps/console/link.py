@@ -7,7 +7,7 @@ which status to end, and the agent's last words.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Self
 
@@ -37,7 +37,13 @@ from accord.session.requests import Initialized, SessionSummary
 from accord.session.servers import McpServer
 from accord.session.weight import TRANSCRIPT_BYTES
 
-__all__ = ["Answers", "Link"]
+__all__ = ["NEW_INSTEAD", "Answers", "Link", "NotTakenUp"]
+
+NEW_INSTEAD = "a new session begins, which does not know what was said before"
+
+
+class NotTakenUp(ConsoleFailed):
+    """The agent offers to take up sessions, and has no method for it (-32601)."""
 
 
 class Answers(Struct, frozen=True, kw_only=True):
@@ -123,6 +129,7 @@ class Link:
     ) -> Session:
         """A stored session; resumed where the agent can, loaded otherwise, or when the history is wanted.
 
+        If the agent has no such method, although it offers it, the other way is tried; NotTakenUp if there is none left.
         `claim` is for agents made with accord: `take_over` takes it away from another process, `none` only reads it.
         """
         can = self.agent.capabilities
@@ -130,18 +137,27 @@ class Link:
             raise ConsoleFailed(
                 f"the agent {self.known.name!r} can't take up a session again", "Leave --session and --continue out"
             )
-        loads = can.load and (with_history or not can.resume)
+        ways = [("load", can.load), ("resume", can.resume)]
+        for way, is_offered in ways if with_history else reversed(ways):
+            with self.explaining("taking up the session"), suppress(MethodNotFound):
+                if is_offered:
+                    return await self._taken_up(session_id, servers, claim, loads=way == "load")
+        raise NotTakenUp(
+            f"the agent {self.known.name!r} can't take up a session, although it offers that (error -32601)",
+            "Leave --session and --continue out",
+        )
+
+    async def _taken_up(self, session_id: str, servers: list[McpServer], claim: str | None, *, loads: bool) -> Session:
         take_up = self.client.load_session if loads else self.client.resume_session
-        with self.explaining("taking up the session"):
-            try:
-                meta = None if claim is None else {"accord/claim": claim}
-                return await take_up(session_id, self.cwd, taken(servers, can, self.cwd), meta=meta)
-            except (NotFound, InvalidParams, InternalError) as error:
-                said = f"{words_of(error)} (error {error.code})"
-                raise ConsoleFailed(
-                    f"the agent {self.known.name!r} can't take up the session {session_id!r}: {said}",
-                    "`accord sessions` lists those that it has kept",
-                ) from error
+        try:
+            meta = None if claim is None else {"accord/claim": claim}
+            return await take_up(session_id, self.cwd, taken(servers, self.agent.capabilities, self.cwd), meta=meta)
+        except (NotFound, InvalidParams, InternalError) as error:
+            said = f"{words_of(error)} (error {error.code})"
+            raise ConsoleFailed(
+                f"the agent {self.known.name!r} can't take up the session {session_id!r}: {said}",
+                "`accord sessions` lists those that it has kept",
+            ) from error
 
     async def logged_in(self, refused: AuthRequired, session: Session, servers: list[McpServer]) -> Session:
         """The session after a login, or another one where it can't be taken up again; `refused` if there is no login."""
@@ -151,8 +167,10 @@ class Link:
         if not session.is_closed:
             return session
         can = self.agent.capabilities
-        takes_up = can.load or can.resume
-        return await (self.take_up(session.id, servers) if takes_up else self.new_session(servers))
+        if can.load or can.resume:
+            with suppress(NotTakenUp):
+                return await self.take_up(session.id, servers)
+        return await self.new_session(servers)
 
     async def sessions(self, cwd: Path | None) -> list[SessionSummary]:
         """Those that the agent has kept, the newest first, a bounded number; MethodNotFound when it tells none."""

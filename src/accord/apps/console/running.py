@@ -20,7 +20,7 @@ from accord.apps.console.failures import ConsoleFailed, UsageWrong, as_failure
 from accord.apps.console.forms import asked_of
 from accord.apps.console.history import Prompts
 from accord.apps.console.known_agents import KnownAgent
-from accord.apps.console.link import Answers, Link
+from accord.apps.console.link import NEW_INSTEAD, Answers, Link, NotTakenUp
 from accord.apps.console.logins import chooser
 from accord.apps.console.output import Output, Outputs
 from accord.apps.console.permitting import Permissions, asking, policy_of, workspace_of
@@ -277,6 +277,8 @@ class _Running:
             except AuthRequired as refused:  # some agents open sessions for anybody
                 settings.hold()
                 session = await link.logged_in(refused, session, asked.servers)
+                if session.id != self.session_id:
+                    self._reporter.noted(f"after the login {NEW_INSTEAD}", "warning")
                 self.session_id = session.id
                 await settings.restore(session)
                 stop_reason = await self._prompt(session, blocks)
@@ -339,7 +341,11 @@ class _Running:
         session_id = await self._last_session(link) if asked.continues else asked.session_id
         if session_id is None:
             return await link.new_session(asked.servers), False
-        session = await link.take_up(session_id, asked.servers)
+        try:
+            session = await link.take_up(session_id, asked.servers)
+        except NotTakenUp as failed:
+            self._reporter.noted(f"{failed.reason}: {NEW_INSTEAD}", "warning")
+            return await link.new_session(asked.servers), False
         await self._quiet(session, is_expected=False)
         return session, True
 

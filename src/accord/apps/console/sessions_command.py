@@ -6,13 +6,13 @@ import asyncio
 import sys
 from argparse import ArgumentParser
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from accord.apps.console.continuing import MOST, when_of
+from accord.apps.console.continuing import MOST, KnownSession, is_in, joined, newest, when_of
 from accord.apps.console.failures import ConsoleFailed, UsageWrong
 from accord.apps.console.known_agents import KnownAgent, agent_meant
 from accord.apps.console.link import Answers, Link
@@ -34,9 +34,9 @@ _LISTED = "`accord sessions` lists those that there are"
 
 def describe(parser: ArgumentParser) -> None:
     parser.description = (
-        "Lists the sessions that an agent has kept, the newest first; `accord --resume ID` goes on with one. Of an "
-        "agent that lists none, those that were held with it here. With WORDs only those that have them all in their "
-        "title or directory, with --cwd only those of that directory."
+        "Lists the sessions that an agent has kept and those that were kept here, the newest first; `accord --resume ID` "
+        "goes on with one. With WORDs only those that have them all in their title or directory, with --cwd only those "
+        "of that directory."
     )
     parser.add_argument("words", metavar="WORD", nargs="*", help="what to look for")
     describe_agent(parser, "only those of this directory (default: of all)")
@@ -83,15 +83,14 @@ class _Looking:
         self._cwd = cwd
         self._records = records
 
-    async def listed(self, *, is_limited: bool) -> list[SessionSummary]:
-        """What the agent lists, or else what was kept here."""
+    async def listed(self, *, is_limited: bool) -> list[KnownSession]:
+        """What the agent lists, and what was kept here."""
         async with self._link() as link:
             listed = await self._listed(link, self._cwd if is_limited else None)
-        if listed is not None:
-            return listed
-        sys.stderr.write(f"The agent {self.agent.name!r} does not list its sessions; these were held here.\n")
+        if listed is None:
+            sys.stderr.write(f"The agent {self.agent.name!r} does not list its sessions; these were held here.\n")
         own = self._records.listed(self.agent.key)
-        return [each for each in own if not is_limited or each.cwd == str(self._cwd)]
+        return newest(joined(listed or [], [each for each in own if not is_limited or is_in(each, self._cwd)]))
 
     async def told(self, session_id: str) -> list[Transcript]:
         """What the agent tells of it; else what was kept here."""
@@ -118,7 +117,8 @@ class _Looking:
         async with self._link() as link:
             if not link.agent.capabilities.load:
                 return None
-            return (await self._taken_up(link, session_id, "none")).transcript
+            session = await self._taken_up(link, session_id, "none")
+            return session.transcript if link.agent.capabilities.load else None  # it may have refused to
 
     async def take_over(self, session_id: str) -> str:
         """Away from another process; what was done, as a sentence."""
@@ -150,8 +150,9 @@ class _Looking:
                 what = f"has no session {session_id!r}" if can_delete else "can't delete sessions"
                 raise ConsoleFailed(f"the agent {agent.name!r} {what}, and none {session_id!r} was kept here", _LISTED)
             if can_delete:
-                with link.explaining("deleting the session"):
+                with link.explaining("deleting the session"), suppress(MethodNotFound):
                     await link.client.delete_session(session_id)
+            can_delete = link.agent.capabilities.delete  # it may have refused to
         self._records.forget(agent.key, session_id)
         return "Deleted." if can_delete else f"Deleted here; the agent {agent.name!r} can't delete what it has kept."
 
@@ -181,20 +182,25 @@ def _shown(parts: Sequence[Transcript], *, as_json: bool) -> str:
     return visible("\n".join(as_markdown(part) for part in parts))
 
 
-def _fitting(listed: list[SessionSummary], words: Sequence[str]) -> list[SessionSummary]:
+def _fitting(listed: list[KnownSession], words: Sequence[str]) -> list[KnownSession]:
     wanted = [word.casefold() for word in words]
     texts = [(each, f"{each.title or ''} {each.cwd} {each.session_id}".casefold()) for each in listed]
     return [each for each, text in texts if all(word in text for word in wanted)]
 
 
-def _as_text(listed: list[SessionSummary], agent: KnownAgent, words: Sequence[str]) -> str:
+def _as_text(listed: list[KnownSession], agent: KnownAgent, words: Sequence[str]) -> str:
     if not listed:
         return f"The agent {agent.name!r} has kept no session{' with these words' if words else ''}.\n"
     rows = [(one_line(each.session_id, 80), when_of(each.updated_at), each) for each in listed]
     width = max(len(row[0]) for row in rows)
     lines = [
-        f"{id:<{width}}  {when:<16}  {one_line(each.title or 'without a title', 60)}  {one_line(each.cwd)}"
+        f"{id:<{width}}  {when:<16}  {one_line(each.title or 'without a title', 60)}  {one_line(each.cwd)}{_mark(each)}"
         for id, when, each in rows
     ]
-    more = [f"These are the first {MOST} that it has told."] if len(listed) == MOST else []
+    is_cut = sum(each.source == "agent" for each in listed) == MOST
+    more = [f"These are the first {MOST} that it has told."] if is_cut else []
     return "\n".join([*lines, *more, ""])
+
+
+def _mark(session: KnownSession) -> str:
+    return "  (kept here)" if session.source == "here" else ""

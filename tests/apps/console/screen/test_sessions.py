@@ -6,6 +6,7 @@ import pytest
 
 from accord import Agent, Client, Turn
 from accord.apps.console.history import Prompts
+from accord.apps.console.records import Records
 from accord.apps.console.screen.drafts import Drafts
 from accord.session.content import Text
 from accord.session.updates import MessagePiece
@@ -83,6 +84,52 @@ async def test_a_session_is_forked_and_deleted_from_the_list(tmp_path):
         await stage.press("down", "enter")
         await agent.seen("session/delete", 1)
         await stage.shows("Deleted.")
+
+
+async def test_what_was_kept_here_is_on_the_list_and_can_be_deleted(tmp_path):
+    agent = ScriptedAgent(1, agentCapabilities={"sessionCapabilities": {"list": {}}})
+    agent.on("session/list", {"sessions": [{"sessionId": "theirs", "cwd": str(tmp_path), "title": "Of the agent"}]})
+    agent.on("session/prompt", agent.reply("Noted."))
+    records = Records(tmp_path / "state")
+    async with opened(agent, tmp_path, version=1, records=records) as stage:
+        await stage.send("Remember the milk")
+        await stage.idle()
+        key = stage.app.opening.agent.key
+        await stage.until(lambda: records.listed(key))
+        await stage.press("f3")
+        await stage.shows("Of the agent", "Remember the milk", "kept here", "ctrl+x delete")
+        assert [line.count("kept here") for line in stage.lines if "Of the agent" in line] == [0]
+        await stage.type("agent")
+        await stage.until(lambda: "Remember the milk" not in "\n".join(stage.lines[5:]))
+        await stage.press("ctrl+x")  # which the agent can't do
+        await stage.press("escape")
+        stage.app.action_new_session()
+        await stage.until(lambda: stage.talk.is_open)
+        await stage.press("f3")
+        await stage.shows("Remember the milk")
+        await stage.type("milk")
+        await stage.press("ctrl+x")
+        await stage.shows("Delete “Remember the milk”?")
+        await stage.press("down", "enter")
+        await stage.shows("Deleted.")
+        assert records.listed(key) == []
+
+
+async def test_a_fork_that_is_offered_and_then_refused_says_so(tmp_path):
+    """code-puppy."""
+    agent = ScriptedAgent(1)
+    agent.on("session/list", {"sessions": [{"sessionId": "old", "cwd": str(tmp_path), "title": "The old one"}]})
+    agent.on("session/fork", lambda asked: asked.fail(-32601, "Method not found", {"method": asked.method}))
+    async with opened(agent, tmp_path, version=1) as stage:
+        await stage.press("f3")
+        await stage.shows("The old one", "ctrl+f fork")
+        await stage.press("ctrl+f")
+        await stage.shows(
+            "Method not found (-32601)", "The peer does not have this method, even if its capabilities offer it."
+        )
+        await stage.press("f3")
+        await stage.shows("The old one")
+        assert "ctrl+f fork" not in stage.text
 
 
 async def test_deleting_a_session_that_is_open_closes_its_tab_and_waits_for_its_turn(tmp_path):

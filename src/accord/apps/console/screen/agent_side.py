@@ -15,10 +15,9 @@ from accord.apps.console.heard import Heard
 from accord.apps.console.known_agents import KnownAgent
 from accord.apps.console.permitting import Permissions, adapt, policy_of, what_is_asked, workspace_of
 from accord.apps.console.records import Recording, Records
-from accord.apps.console.screen.blocks.block import Block
 from accord.apps.console.screen.blocks.remarks import Failure
-from accord.apps.console.screen.failing import failure_of, failure_of_agent, not_restored, not_taken_up
-from accord.apps.console.screen.story import Part, Story
+from accord.apps.console.screen.failing import failure_of, failure_of_agent, not_restored
+from accord.apps.console.screen.resumption import Resumption
 from accord.apps.console.screen.talk import Talk
 from accord.apps.console.screen.traffic import Traffic
 from accord.apps.console.servers import left_out, taken
@@ -33,7 +32,6 @@ from accord.client.terminal import TerminalEvent
 from accord.client.workspace import Workspace, Written
 from accord.dialects.negotiation import Offered
 from accord.errors import AccordError, ConnectionClosed
-from accord.session import replay as retold
 from accord.session.capabilities import AuthMethod, Implementation
 from accord.session.requests import Elicit, ElicitationAnswer, PermissionAnswer, RequestPermission
 from accord.session.servers import McpServer
@@ -189,46 +187,14 @@ class AgentSide:
 
     async def take_up(self, talk: Talk, session_id: str, *, replay: bool = True) -> bool:
         """A session that the agent has kept: with its history where it can tell it, else without, else a new one."""
-        can, servers = self.client.agent.capabilities, self._taken(talk)
         talk.is_new = False
-        if replay and can.load:
-            return await self._load(talk, session_id, servers)
-        if talk.session is None:
-            await self._tell_record(talk, session_id)
-        talk.story.begin_part()
-        if can.resume:
-            talk.session_id = session_id
-            talk.taken_up(with_history=False)
-            return await self._fill(
-                talk, lambda: self.client.resume_session(session_id, talk.cwd, servers), not_taken_up
-            )
+        resumption = Resumption(
+            talk, session_id, client=self.client, known=self.sessions, servers=self._taken(talk), fill=self._fill
+        )
+        if (done := await resumption.attempt(with_history=replay)) is not None:
+            return done
         talk.say("this agent cannot take up a session: a new one was begun, which does not know what is above")
         return await self.open(talk)
-
-    async def _load(self, talk: Talk, session_id: str, servers: list[McpServer]) -> bool:
-        known, is_new_here = list(talk.story.blocks), talk.session is None
-        talk.story.clear()
-        talk.session_id = session_id
-        talk.taken_up(with_history=True)
-        done = is_told = False
-        try:
-            done = await self._fill(talk, lambda: self.client.load_session(session_id, talk.cwd, servers), not_taken_up)
-            is_told = done and talk.session is not None and bool(talk.session.transcript.timeline)
-        finally:
-            if not is_told:
-                talk.story.begin_with(known)  # better than nothing, which is what the agent has told
-        if done and not is_told and is_new_here:
-            await self._tell_record(talk, session_id)
-        return done
-
-    async def _tell_record(self, talk: Talk, session_id: str) -> None:
-        """What we have kept of a session, in place of what the agent does not tell."""
-        for part in await self.sessions.recorded(session_id):
-            story = Story(talk.cwd, _unheard)
-            for change in retold(part):
-                story.tell(change)
-            for block in story.blocks:
-                talk.story.add(block)
 
     async def fork(self, talk: Talk, session_id: str) -> bool:
         """A new session that begins with the history of another."""
@@ -288,15 +254,23 @@ class AgentSide:
         return taken(self._servers, can, talk.cwd)
 
     async def _fill(
-        self, talk: Talk, work: Callable[[], Awaitable[Session]], failed: Callable[[Exception], Failure] = failure_of
+        self,
+        talk: Talk,
+        work: Callable[[], Awaitable[Session]],
+        failed: Callable[[Exception], Failure] = failure_of,
+        letting: type[Exception] | tuple[type[Exception], ...] = (),
     ) -> bool:
         try:
-            return await self._filled(talk, work, failed)
+            return await self._filled(talk, work, failed, letting)
         finally:
             await self._restore_held()
 
     async def _filled(
-        self, talk: Talk, work: Callable[[], Awaitable[Session]], failed: Callable[[Exception], Failure]
+        self,
+        talk: Talk,
+        work: Callable[[], Awaitable[Session]],
+        failed: Callable[[Exception], Failure],
+        letting: type[Exception] | tuple[type[Exception], ...],
     ) -> bool:
         if talk not in self.talks:
             self.talks.append(talk)
@@ -306,6 +280,8 @@ class AgentSide:
             self._doing_last = "opening a session"
             return False  # told by whoever watches
         except (AccordError, ValueError, OSError) as error:
+            if isinstance(error, letting):
+                raise
             talk.fail(failed(error))
             return False
         finally:
@@ -442,6 +418,3 @@ class AgentSide:
     async def _run_login(self, command: Command) -> int:
         self._is_logging_in = True
         return await self._owner.run_login(command)
-
-
-def _unheard(part: Part, block: Block | None) -> None: ...

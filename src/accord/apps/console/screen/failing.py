@@ -16,6 +16,7 @@ from accord.errors import (
     ConnectionClosed,
     DeadlineExceeded,
     Fenced,
+    MethodNotFound,
     RateLimited,
     RequestFailed,
     SessionInUse,
@@ -95,7 +96,8 @@ def failure_of(error: Exception) -> Failure:
             advice = "Go on with it there; F5 takes it up again here once it is closed there, Ctrl+N begins a new one."
             return Failure(_title(error), advice, _details(error))
         case RequestFailed():
-            return Failure(f"The agent answered with an error: {_title(error)}", "", _details(error))
+            advice = f"{error.advice}." if isinstance(error, MethodNotFound) else ""
+            return Failure(f"The agent answered with an error: {_title(error)}", advice, _details(error))
         case AccordError():
             return Failure(str(error), "")
         case _:

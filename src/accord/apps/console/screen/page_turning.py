@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from textual.app import SystemCommand
 
 from accord.apps.console.always_choices import take_back
-from accord.apps.console.continuing import newest
+from accord.apps.console.continuing import KnownSession, newest
 from accord.apps.console.sanitising import one_line
 from accord.apps.console.screen.blocks.block import Block
 from accord.apps.console.screen.blocks.tool_calls import ToolCallBlock
@@ -19,12 +19,11 @@ from accord.apps.console.screen.pages.choosing import ChoicePage, Entry
 from accord.apps.console.screen.pages.keys import KeysPage
 from accord.apps.console.screen.pages.log import LogPage
 from accord.apps.console.screen.pages.review import ReviewPage, changed_files
-from accord.apps.console.screen.pages.sessions import SessionsPage, entries_of
+from accord.apps.console.screen.pages.sessions import SessionsPage
 from accord.apps.console.screen.status import mode_of
 from accord.client.session import Session
 from accord.errors import AccordError
 from accord.session.entities import Option
-from accord.session.requests import SessionSummary
 
 if TYPE_CHECKING:
     from accord.apps.console.screen.app import Console
@@ -268,10 +267,7 @@ class PageTurning:
         if not summaries and not can.list:
             app.tell("This agent does not list its sessions, and none was held with it here.", "warning")
             return
-        can_delete = can.delete or not can.list
-        page = SessionsPage(
-            entries_of(list(summaries.values()), app.talk.cwd), can_fork=can.fork, can_delete=can_delete
-        )
+        page = SessionsPage(list(summaries.values()), app.talk.cwd, can_fork=can.fork, can_delete=can.delete)
         what, _, session_id = (await app.ask_page(page) or "").partition(" ")
         if what == "delete":
             await self._delete(summaries[session_id])
@@ -279,7 +275,7 @@ class PageTurning:
         elif what in ("open", "fork"):
             await self._take_up(what, session_id, summaries[session_id].cwd)
 
-    async def _delete(self, summary: SessionSummary) -> None:
+    async def _delete(self, summary: KnownSession) -> None:
         """Only when the user says so once more, and not while something is done in it."""
         app, session_id = self._app, summary.session_id
         talk = next((each for each in app.talks if each.session_id == session_id), None)
@@ -295,8 +291,8 @@ class PageTurning:
             if len(app.talks) == 1:
                 app.action_new_session()
             await app.tabs.close(talk)
-        await app.agent.sessions.delete(session_id)
-        app.tell("Deleted.")
+        is_gone = await app.agent.sessions.delete(session_id) or summary.source == "here"
+        app.tell("Deleted." if is_gone else "Deleted here; this agent can't delete what it has kept.")
 
     async def _take_up(self, what: str, session_id: str, cwd: str) -> None:
         app = self._app

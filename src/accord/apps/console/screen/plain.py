@@ -17,7 +17,7 @@ from accord.apps.console.failures import ConsoleFailed
 from accord.apps.console.forms import asked_of
 from accord.apps.console.history import Prompts
 from accord.apps.console.known_agents import KnownAgent
-from accord.apps.console.link import Answers, Link
+from accord.apps.console.link import NEW_INSTEAD, Answers, Link, NotTakenUp
 from accord.apps.console.logins import chooser
 from accord.apps.console.output import Outputs
 from accord.apps.console.permitting import asking, policy_of, workspace_of
@@ -168,7 +168,11 @@ class _Plain:
                 self._printer.noted(NOTHING_EARLIER)
         if wanted is None:
             return await link.new_session(asked.servers)
-        session = await link.take_up(wanted, asked.servers, with_history=True)
+        try:
+            session = await link.take_up(wanted, asked.servers, with_history=True)
+        except NotTakenUp as failed:
+            self._printer.noted(f"{failed.reason}: {NEW_INSTEAD}", "warning")
+            return await link.new_session(asked.servers)
         session.on_update = self._heard_early
         for change in replay(session.transcript):
             self._printer.retold(change)
@@ -191,7 +195,9 @@ class _Plain:
             except AuthRequired as refused:  # some agents open sessions for anybody
                 self._settings.hold()
                 with link.explaining("logging in", letting=ConnectionClosed):
-                    session = self._opened(await link.logged_in(refused, session, asked.servers))
+                    before, session = session, self._opened(await link.logged_in(refused, session, asked.servers))
+                    if session.id != before.id:
+                        self._printer.noted(f"after the login {NEW_INSTEAD}", "warning")
                     await self._restore(session)
                 await self._exchange(link, session, text)
         except ConnectionClosed as error:

@@ -7,24 +7,23 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from accord.apps.console.continuing import when_of
+from accord.apps.console.continuing import KnownSession, when_of
 from accord.apps.console.file_changes import short_path
 from accord.apps.console.screen.pages.choosing import ChoicePage, Entry
-from accord.session.requests import SessionSummary
 
-__all__ = ["SessionsPage", "entries_of"]
+__all__ = ["SessionsPage"]
+
+_MARKS = {"agent": "", "here": "kept here"}
 
 
-def entries_of(summaries: Sequence[SessionSummary], cwd: str) -> list[Entry]:
-    """One line for each: when, what about, and where, if that is not here."""
-    return [
-        Entry(
-            each.session_id,
-            "  ".join(filter(None, [when_of(each.updated_at), each.title or each.session_id])),
-            "" if each.cwd == cwd else short_path(each.cwd, ""),
-        )
-        for each in summaries
-    ]
+def _entries(sessions: Sequence[KnownSession], cwd: str) -> list[Entry]:
+    """One line for each: when, what about, where, if that is not here, and whether the agent knows nothing of it."""
+    entries: list[Entry] = []
+    for each in sessions:
+        title = "  ".join(filter(None, [when_of(each.updated_at), each.title or each.session_id]))
+        place = "" if each.cwd == cwd else short_path(each.cwd, "")
+        entries.append(Entry(each.session_id, title, "  ".join(filter(None, [place, _MARKS[each.source]]))))
+    return entries
 
 
 class SessionsPage(ChoicePage):
@@ -35,10 +34,11 @@ class SessionsPage(ChoicePage):
         Binding("ctrl+x", "act('delete')", "Delete", priority=True),
     ]
 
-    def __init__(self, entries: Sequence[Entry], *, can_fork: bool, can_delete: bool) -> None:
-        super().__init__("Sessions", entries)
-        self._can = {"fork": can_fork, "delete": can_delete}
-        extra = [" · ctrl+f fork" if can_fork else "", " · ctrl+x delete" if can_delete else ""]
+    def __init__(self, sessions: Sequence[KnownSession], cwd: str, *, can_fork: bool, can_delete: bool) -> None:
+        super().__init__("Sessions", _entries(sessions, cwd))
+        deletable = [each.session_id for each in sessions if can_delete or each.source == "here"]
+        self._can = {"fork": [each.session_id for each in sessions if can_fork], "delete": deletable}
+        extra = [f" · {key} {what}" for key, what in (("ctrl+f", "fork"), ("ctrl+x", "delete")) if self._can[what]]
         self.hint = f"type to search · enter take up{''.join(extra)} · esc close"
 
     def end_with(self, chosen: Entry) -> None:
@@ -46,5 +46,5 @@ class SessionsPage(ChoicePage):
 
     def action_act(self, what: str) -> None:
         chosen = self.chosen
-        if chosen is not None and self._can[what]:
+        if chosen is not None and chosen.id in self._can[what]:
             self.dismiss(f"{what} {chosen.id}")
