@@ -139,7 +139,7 @@ class Questions:
                 return partial(self._elicitation, asked, self._on_elicitation, is_cancelled)
             case _ if self._workspace is None or not self._workspace.offers(asked):
                 raise MethodNotFound(method)
-            case WriteFile() | CreateTerminal() if self._workspace.asks_first:
+            case WriteFile() | CreateTerminal() if self._workspace.asks_about(asked):
                 # Those of this moment: some agents end the call before the write is done.
                 return partial(self._asking_first, asked, self._workspace, is_cancelled, self._clearance.grants(asked))
             case _:

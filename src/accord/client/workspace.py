@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Self, TypeAlias
+from typing import Literal, Self, TypeAlias
 
 from msgspec import structs
 
@@ -53,7 +53,8 @@ class Workspace:
     """Answers what agents ask of files and terminals; it has them or denies them, and waits for nobody for ever.
 
     `roots` are open to every session, `enter` opens more to one. `read`, `write` and `run` say what is offered at all.
-    With `asks_first` a client puts each write and each command to its permission policy, as if it were a tool call.
+    With `asks_first` a client puts each write and each command to its permission policy, as if it were a tool call; with
+    `"commands"` each command only.
     """
 
     def __init__(
@@ -63,7 +64,7 @@ class Workspace:
         read: bool = True,
         write: bool = True,
         run: bool = True,
-        asks_first: bool = False,
+        asks_first: bool | Literal["commands"] = False,
         on_write: OnWrite | None = None,
         buffers: Buffers | None = None,
         missing_file: MissingFile = "error",
@@ -76,7 +77,7 @@ class Workspace:
         kill_grace: float = 1.0,
     ) -> None:
         self.capabilities = ClientCapabilities(read_files=read, write_files=write, terminals=run)
-        self.asks_first = asks_first
+        self._asks_first: bool | Literal["commands"] = asks_first
         self._on_write = on_write
         self._roots = Roots([roots] if isinstance(roots, str | os.PathLike) else roots)
         self._of_session: dict[str, Roots] = {}
@@ -116,6 +117,20 @@ class Workspace:
     def offers(self, asked: Asked) -> bool:
         """Whether this is something that `answer` answers."""
         return getattr(self.capabilities, _CAPABILITY.get(type(asked), ""), False)
+
+    @property
+    def asks_first(self) -> bool:
+        """Whether the policy is asked about some of what agents want done here."""
+        return bool(self._asks_first)
+
+    def asks_about(self, asked: Asked) -> bool:
+        """Whether the policy is asked about this, before it is done."""
+        is_asked = isinstance(asked, CreateTerminal) or (isinstance(asked, WriteFile) and self._asks_first is True)
+        return self.asks_first and is_asked
+
+    def offer_terminals(self) -> None:
+        """Offer terminals to whoever connects from now on."""
+        self.capabilities.terminals = True
 
     async def question(self, asked: WriteFile | CreateTerminal) -> RequestPermission:
         """What to ask the user before this is done; Denied for what would not be done anyway."""

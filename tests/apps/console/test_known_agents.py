@@ -49,6 +49,7 @@ def test_gemini_reads_files_itself_whoever_named_it():
 
 
 SELF_READERS = {"gemini", "kimi"}
+UNASKED = {"fast-agent"}
 NAMES = [(preset, name) for preset, row in PRESETS.items() for name in row.names]
 
 
@@ -59,6 +60,7 @@ def test_an_agent_is_recognised_by_the_name_it_gives_whatever_starts_it(preset, 
             agent = agent_meant(None, command, AROUND).introduced(Implementation(name=given, version="1"))
             assert preset_of(agent.command, agent.identity) is PRESETS[preset]
             assert agent.reads_itself is (preset in SELF_READERS)
+            assert agent.runs_unasked is (preset in UNASKED)
 
 
 @pytest.mark.parametrize(
@@ -234,4 +236,21 @@ def test_no_preset_has_the_name_of_a_command():
 
 
 def test_every_preset_says_how_to_install_it():
-    assert all(re.match(r"npm install -g \S+$|see https://", preset.install) for preset in PRESETS.values())
+    way = re.compile(r"npm install -g \S+$|uv tool install \S+$|see https://")
+    assert all(way.match(preset.install) for preset in PRESETS.values())
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["fast-agent-acp", "-x"],
+        ["/opt/venv/bin/fast-agent-acp"],
+        ["fast-agent", "serve", "--transport", "acp"],
+        ["uvx", "fast-agent-acp@latest", "--model", "kimi"],
+        ["uv", "tool", "run", "fast-agent-acp"],
+        ["python3", "/opt/venv/bin/fast-agent-acp"],
+    ],
+    ids=" ".join,
+)
+def test_an_agent_that_runs_commands_unasked_is_recognised_before_it_is_started(command):
+    assert KnownAgent(name="x", command=command, source="command").runs_unasked

@@ -187,8 +187,8 @@ async def test_agents_are_listed_with_what_is_missing(typed, tmp_path, monkeypat
     monkeypatch.setenv("PATH", str(program.parent))
     shown = (await typed("agents")).out.splitlines()
     assert shown[0].split() == ["accord", "installed", "accord", "agent"]
-    assert "gemini    installed  gemini --acp" in shown
-    assert "codex     missing    codex-acp  (npm install -g @agentclientprotocol/codex-acp)" in shown
+    assert "gemini      installed  gemini --acp" in shown
+    assert "codex       missing    codex-acp  (npm install -g @agentclientprotocol/codex-acp)" in shown
     listed = msgspec.json.decode((await typed("agents", "--json")).out)
     gemini = next(each for each in listed if each["name"] == "gemini")
     assert (gemini["installed"], gemini["program"], gemini["source"]) == (True, str(program), "preset")

@@ -109,8 +109,8 @@ class TestPermissions:
             ([], True, True),
             (["--permissions", "ask"], True, True),
             (["--permissions", "reject"], False, False),
-            (["--permissions", "allow-reads"], False, False),
-            (["--permissions", "allow-edits"], True, False),
+            (["--permissions", "allow-reads"], False, True),
+            (["--permissions", "allow-edits"], True, True),
             (["--permissions", "allow-all"], True, True),
         ],
     )

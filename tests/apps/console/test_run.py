@@ -408,7 +408,7 @@ class TestPermissions:
 
     @pytest.mark.parametrize(
         ("chosen", "offered"),
-        [("reject", (True, False, False)), ("allow-edits", (True, True, False)), ("allow-all", (True, True, True))],
+        [("reject", (True, False, False)), ("allow-edits", (True, True, True)), ("allow-all", (True, True, True))],
     )
     async def test_the_clients_own_files_and_terminals_are_offered_likewise(self, typed, chosen, offered):
         agent = ScriptedAgent(1)
@@ -531,7 +531,7 @@ async def test_an_agent_of_the_config_is_started_by_its_name_where_the_work_is(t
         (home / "config.toml").write_text(f"[agents.mine]\ncommand = {name!r}\nargs = {args!r}\n")
         assert (await typed("run", "--agent", "mine", "Hi")).out == "ok\n"
         listed = await typed("agents")
-    assert "mine      installed" in listed.out
+    assert "mine        installed" in listed.out
 
 
 async def test_a_piece_of_a_diff_is_part_of_the_event(typed):

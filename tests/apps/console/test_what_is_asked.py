@@ -64,7 +64,7 @@ async def test_what_is_written_and_run_is_said_where_nobody_is_asked(typed, proj
     assert (said.status, said.out) == (0, "True True\n")
     assert said.notes == [
         f"wrote {project}/new.txt: 4 bytes",
-        "$ touch ran.txt",
+        f"allowed: run touch ran.txt in {project}",
         "$ touch ran.txt: exit 0",
     ]
     assert told.event("file_written") == {"type": "file_written", "path": f"{project}/new.txt", "size": 4}

@@ -66,6 +66,12 @@ class KnownAgent(Struct, frozen=True, kw_only=True):
         return preset is not None and preset.reads_itself
 
     @property
+    def runs_unasked(self) -> bool:
+        """Whether it runs commands itself, and asks nobody, if it is offered no terminals here."""
+        preset = preset_of(self.command, self.identity)
+        return preset is not None and preset.runs_unasked
+
+    @property
     def key(self) -> str:
         """What is kept here of its sessions is kept under this: two commands of one interpreter are two agents."""
         if self.source != "command":

@@ -77,7 +77,7 @@ class Link:
         self.heard = Heard(on_received, on_too_long)
         self.deadlines = deadlines or Deadlines(cancel_grace=10.0)
         self._answers = answers
-        command = Command(
+        self._command = Command(
             [*agent.command, *(extra or [])],
             env=agent.env,
             # A command was typed where we are; an agent with a name belongs where the work is.
@@ -86,8 +86,13 @@ class Link:
             close_grace=1.0,
             terminate_grace=1.0,
         )
-        self.client = Client(
-            command,
+        self._transcript_bytes = transcript_bytes
+        self.client = self._new_client()
+
+    def _new_client(self) -> Client:
+        answers = self._answers
+        return Client(
+            self._command,
             on_permission=answers.permission,
             on_elicitation=answers.elicitation,
             on_login=answers.choose_login,
@@ -97,7 +102,7 @@ class Link:
             info=Implementation(name="accord", version=__version__, title="accord"),
             deadlines=self.deadlines,
             limits=Limits(close_grace_seconds=1.0),
-            transcript_bytes=transcript_bytes,
+            transcript_bytes=self._transcript_bytes,
             on_frame=self.heard.frame,
         )
 
@@ -106,9 +111,16 @@ class Link:
         with self.explaining("starting"):
             await self.client.open()
         self.known = self.known.introduced(self.agent.info)
-        if self._answers.workspace is not None:
-            adapt(self._answers.workspace, self.known)
+        if self._answers.workspace is not None and adapt(self._answers.workspace, self.known):
+            await self._start_again()
         return self
+
+    async def _start_again(self) -> None:
+        """Offer it what it was not offered before it had said who it is."""
+        await self.client.aclose()
+        self.client = self._new_client()
+        with self.explaining("starting"):
+            await self.client.open()
 
     async def __aexit__(self, *exception: object) -> None:
         await self.client.aclose()

@@ -90,23 +90,34 @@ def policy_of(chosen: Permissions, asks: Policy | None, on_decision: OnDecision)
 
 
 def workspace_of(
-    chosen: Permissions | None, *, reads: bool, on_terminal: OnTerminal, on_write: OnWrite | None = None
+    chosen: Permissions | None, agent: KnownAgent, *, on_terminal: OnTerminal, on_write: OnWrite | None = None
 ) -> Workspace:
-    """What agents of v1 may do through us by that choice; by none, all that they want, inside their directory."""
+    """What an agent of v1 may do through us by that choice; by none, all that it wants, inside its directory.
+
+    By any other, each command is put to the policy. So terminals are offered also where the policy allows none, if the agent
+    would otherwise run its commands itself, and ask nobody.
+    """
     return Workspace(
-        read=reads,
+        read=not agent.reads_itself,
         write=chosen not in ("reject", "allow-reads"),
-        run=chosen in (None, "ask", "allow-all"),
-        asks_first=chosen == "ask",
+        run=chosen != "reject" or agent.runs_unasked,
+        asks_first=chosen == "ask" or ("commands" if chosen else False),
         on_write=on_write,
         on_terminal=on_terminal,
     )
 
 
-def adapt(workspace: Workspace, agent: KnownAgent) -> None:
-    """To what an agent needs that is recognised only by its `initialize`, when reading was offered to it already. FN-95"""
+def adapt(workspace: Workspace, agent: KnownAgent) -> bool:
+    """To what an agent needs that is recognised only by its `initialize`; whether it has to be started again for that.
+
+    It was offered to read files then, which is mended here (FN-95), or no terminals.
+    """
     if agent.reads_itself:
         workspace.missing_file = "empty"
+    if not agent.runs_unasked or workspace.capabilities.terminals:
+        return False
+    workspace.offer_terminals()
+    return True
 
 
 def least_choice(asked: RequestPermission) -> Permissions:

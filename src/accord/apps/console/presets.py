@@ -19,7 +19,8 @@ class Preset(Struct, frozen=True, kw_only=True):
 
     `names` are what it calls itself in `initialize`, and what its packages are called: in lower case, without the scope,
     with hyphens. With `reads_itself` it reads files from the disk, because it takes a client's answer that there is none
-    for a failure.
+    for a failure. With `runs_unasked` it runs commands itself, and asks nobody, where its client offers no terminals; in those
+    it asks.
     """
 
     title: str
@@ -28,6 +29,7 @@ class Preset(Struct, frozen=True, kw_only=True):
     install: str
     names: tuple[str, ...]
     reads_itself: bool = False
+    runs_unasked: bool = False
 
 
 PRESETS: dict[str, Preset] = {
@@ -63,6 +65,13 @@ PRESETS: dict[str, Preset] = {
         args=("acp",),
         install="see https://cursor.com/docs/cli/installation",
         names=("cursor", "cursor-agent", "cursor-cli"),
+    ),
+    "fast-agent": Preset(
+        title="fast-agent",
+        programs=("fast-agent-acp",),
+        install="uv tool install fast-agent-mcp",
+        names=("fast-agent", "fast-agent-acp", "fast-agent-mcp"),
+        runs_unasked=True,
     ),
     "gemini": Preset(
         title="Gemini CLI",
@@ -135,7 +144,8 @@ def preset_of(command: Sequence[str], name: str = "") -> Preset | None:
     if is_launcher(command[0]):
         return by_name.get(_plain(_package_in(command[1:])))
     by_program = {each: preset for preset in PRESETS.values() for each in preset.programs}
-    return by_program.get(PurePath(command[0]).stem)
+    program = PurePath(command[0]).stem
+    return by_program.get(program) or by_name.get(program)
 
 
 def _plain(name: str) -> str:

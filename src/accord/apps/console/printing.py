@@ -30,7 +30,7 @@ from accord.session.entities import (
     Usage,
 )
 from accord.session.limited_dict import LimitedDict
-from accord.session.requests import Initialized, PermissionAnswer, RequestPermission, ToolCallSubject
+from accord.session.requests import CommandSubject, Initialized, PermissionAnswer, RequestPermission, ToolCallSubject
 from accord.session.updates import (
     Change,
     CompactionChanged,
@@ -100,7 +100,7 @@ class Printer:
         self._actions: LimitedDict[list[str]] = LimitedDict()
         """By the id of a call, what was told of what it does."""
         self._commands: LimitedDict[bool] = LimitedDict()
-        """Those that a call has told, until a terminal runs them."""
+        """Those that a call or a question has told, until a terminal runs them."""
         self._about: str | None = None
         """The call that the last line is about."""
         self._terminals: LimitedDict[bool] = LimitedDict()
@@ -159,6 +159,8 @@ class Printer:
             why = "by --permissions reject" if self._is_spoken else "nobody can be asked here"
             how = f" ({why}; --permissions {least_choice(asked)} allows it)"
         self._note(f"{verdict}: {what_is_asked(asked)}{how}", colour)
+        if verdict == "allowed" and isinstance(asked.subject, CommandSubject):
+            self._commands.put(asked.subject.command, True)
         if isinstance(asked.subject, ToolCallSubject) and asked.subject.call.id:
             self._tell_action(asked.subject.call, asked.title or asked.subject.call.title or "")
 

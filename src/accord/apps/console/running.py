@@ -241,7 +241,7 @@ class _Running:
             raise UsageWrong("--permissions ask needs a terminal, and a prompt that does not come from stdin")
         workspace = workspace_of(
             chosen,
-            reads=not asked.agent.reads_itself,
+            asked.agent,
             on_write=lambda asked: self._reporter.wrote(asked.path, len(asked.content.encode())),
             on_terminal=terminals_told(self._reporter.changed),
         )

@@ -117,8 +117,7 @@ class AgentSide:
         self._early.clear()
         self._heard = Heard(on_too_long=self._too_long)
         self._doing_last = ""
-        reads = not self._known.reads_itself
-        self._workspace = workspace_of(self._permissions, reads=reads, on_terminal=self._terminal, on_write=self._wrote)
+        self._workspace = workspace_of(self._permissions, self._known, on_terminal=self._terminal, on_write=self._wrote)
         client = self._client = Client(
             self._target,
             version=self._version,
@@ -138,7 +137,9 @@ class AgentSide:
             self._set("gone")
             raise
         self._known = self._known.introduced(client.agent.info)
-        adapt(self._workspace, self._known)
+        if adapt(self._workspace, self._known):
+            await self.start()
+            return
         self._watch()
         self._set("ready")
 

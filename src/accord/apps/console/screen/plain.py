@@ -109,7 +109,7 @@ class _Plain:
             run_login=run_in_terminal,
             workspace=workspace_of(
                 asked.permissions,
-                reads=not asked.agent.reads_itself,
+                asked.agent,
                 on_write=lambda asked: printer.wrote(asked.path, len(asked.content.encode())),
                 on_terminal=terminals_told(printer.changed),
             ),
