@@ -30,6 +30,7 @@ def surroundings_in(cwd: Path) -> Surroundings:
         notices=loaded.notices,
         theme=settings.theme,
         plain=settings.plain,
+        start_timeout=settings.start_timeout,
         keeps_conversations=settings.conversations,
     )
 

@@ -11,7 +11,7 @@ import msgspec
 
 from accord.apps.console.known_agents import KnownAgent, agent_meant, known_agents
 from accord.apps.console.looking import Looked, look
-from accord.apps.console.run_command import directory_of
+from accord.apps.console.run_command import describe_start, directory_of, start_timeout_of
 from accord.apps.console.sanitising import escaped, one_line
 from accord.apps.console.surroundings import SurroundingsIn
 from accord.peer.loop import run
@@ -26,6 +26,7 @@ def describe(parser: ArgumentParser) -> None:
     )
     parser.add_argument("agent", metavar="NAME", nargs="?", help="the agent to ask")
     parser.add_argument("--cwd", metavar="DIR", help="the directory to work in (default: this one)")
+    describe_start(parser)
     parser.add_argument("--json", action="store_true", help="for programs")
 
 
@@ -41,7 +42,7 @@ def main(given: Mapping[str, Any], surroundings_in: SurroundingsIn) -> int:
     else:
         agent = agent_meant(name, command, around)
         around.tell_notices()
-        shown = run(look(agent, cwd))
+        shown = run(look(agent, cwd, start_timeout_of(given, around)))
         text = _as_text(shown)
     if given.get("json"):
         text = escaped(msgspec.json.format(msgspec.json.encode(shown))).decode() + "\n"

@@ -31,7 +31,7 @@ from accord.errors import (
 from accord.errors.texts import without_colours
 from accord.transports.framing import FRAME_LIMIT
 
-__all__ = ["TOO_LONG", "did_not_stop", "explained", "way_to_check", "way_to_have", "words_of"]
+__all__ = ["TOO_LONG", "did_not_stop", "explained", "not_answered", "way_to_check", "way_to_have", "words_of"]
 
 _REPORT = "Report this to those who make it"
 TOO_LONG = (
@@ -51,9 +51,7 @@ def explained(
         case ConnectionClosed():
             return _closed(error, doing, agent, heard)
         case DeadlineExceeded(method="initialize", seconds=seconds):
-            reason = f"{who} did not answer `initialize` within {seconds:g} s"
-            advice = _REPORT if heard.frames else way_to_check(agent)
-            return ConsoleFailed(_with_noise(reason, heard), advice, Exit.TIMEOUT, heard.last_words)
+            return not_answered(agent, heard, seconds, "--start-timeout")
         case DeadlineExceeded():
             return ConsoleFailed(
                 f"{who} did not answer `{error.method}` within {error.seconds:g} s, so it was ended",
@@ -115,6 +113,13 @@ def _closed(error: ConnectionClosed, doing: str, agent: KnownAgent, heard: Heard
         Exit.AGENT_GONE,
         words,
     )
+
+
+def not_answered(agent: KnownAgent, heard: Heard, seconds: float, option: str) -> ConsoleFailed:
+    """It has not answered at its start in the time that this option gives it."""
+    reason = f"the agent {agent.name!r} did not answer `initialize` within {seconds:g} s"
+    advice = f"{_REPORT if heard.frames else way_to_check(agent)}; {option} gives it more time"
+    return ConsoleFailed(_with_noise(reason, heard), advice, Exit.TIMEOUT, heard.last_words)
 
 
 def _with_noise(reason: str, heard: Heard) -> str:

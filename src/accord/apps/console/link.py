@@ -6,6 +6,7 @@ which status to end, and the agent's last words.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,7 +21,9 @@ from accord.apps.console.failures import ConsoleFailed
 from accord.apps.console.heard import Heard
 from accord.apps.console.known_agents import KnownAgent
 from accord.apps.console.permitting import adapt
+from accord.apps.console.sanitising import visible
 from accord.apps.console.servers import taken
+from accord.apps.console.start_watch import StartWatch
 from accord.client.client import Client
 from accord.client.commands import Command
 from accord.client.deadlines import Deadlines
@@ -37,13 +40,18 @@ from accord.session.requests import Initialized, SessionSummary
 from accord.session.servers import McpServer
 from accord.session.weight import TRANSCRIPT_BYTES
 
-__all__ = ["NEW_INSTEAD", "Answers", "Link", "NotTakenUp"]
+__all__ = ["NEW_INSTEAD", "Answers", "Link", "NotTakenUp", "told_on_stderr"]
 
 NEW_INSTEAD = "a new session begins, which does not know what was said before"
 
 
 class NotTakenUp(ConsoleFailed):
     """The agent offers to take up sessions, and has no method for it (-32601)."""
+
+
+def told_on_stderr(text: str) -> None:
+    """What goes on, for commands that hold no conversation."""
+    sys.stderr.write(f"{visible(text)}\n")
 
 
 class Answers(Struct, frozen=True, kw_only=True):
@@ -66,7 +74,9 @@ class Link:
         cwd: Path,
         answers: Answers,
         *,
-        deadlines: Deadlines | None = None,
+        start_timeout: float | None = None,
+        on_waiting: Callable[[str], None] | None = None,
+        is_start_told: bool = False,
         on_received: Callable[[bytes], None] | None = None,
         on_too_long: Callable[[], None] | None = None,
         extra: list[str] | None = None,
@@ -75,7 +85,9 @@ class Link:
         self.known = agent
         self.cwd = cwd
         self.heard = Heard(on_received, on_too_long)
-        self.deadlines = deadlines or Deadlines(cancel_grace=10.0)
+        self.deadlines = Deadlines(handshake=start_timeout or Deadlines().handshake, cancel_grace=10.0)
+        self._on_waiting = on_waiting
+        self._is_start_told = is_start_told
         self._answers = answers
         self._command = Command(
             [*agent.command, *(extra or [])],
@@ -108,8 +120,7 @@ class Link:
 
     async def __aenter__(self) -> Self:
         self.known.check()
-        with self.explaining("starting"):
-            await self.client.open()
+        await self._open()
         self.known = self.known.introduced(self.agent.info)
         if self._answers.workspace is not None and adapt(self._answers.workspace, self.known):
             await self._start_again()
@@ -119,7 +130,11 @@ class Link:
         """Offer it what it was not offered before it had said who it is."""
         await self.client.aclose()
         self.client = self._new_client()
-        with self.explaining("starting"):
+        await self._open()
+
+    async def _open(self) -> None:
+        watch = StartWatch(self.known.name, self.deadlines.handshake, self._on_waiting, is_told=self._is_start_told)
+        with self.explaining("starting"), watch:
             await self.client.open()
 
     async def __aexit__(self, *exception: object) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
 from accord.apps.console.failures import ConsoleFailed
 from accord.apps.console.known_agents import KnownAgent
-from accord.apps.console.link import Answers, Link
+from accord.apps.console.link import Answers, Link, told_on_stderr
 from accord.apps.console.logins import described
 from accord.client.delivering import Update
 from accord.client.session import Session
@@ -39,7 +40,7 @@ class Looked(Struct, frozen=True, kw_only=True):
     commands: list[Command] = []
 
 
-async def look(agent: KnownAgent, cwd: Path) -> Looked:
+async def look(agent: KnownAgent, cwd: Path, start_timeout: float) -> Looked:
     """Start it, ask, open a session and close it again; nothing is left behind where the agent can delete."""
     told = asyncio.Event()
 
@@ -47,7 +48,8 @@ async def look(agent: KnownAgent, cwd: Path) -> Looked:
         if isinstance(heard.change, CommandsChanged):
             told.set()
 
-    async with Link(agent, cwd, Answers(update=update)) as link:
+    waiting: dict[str, Any] = {"start_timeout": start_timeout, "on_waiting": told_on_stderr}
+    async with Link(agent, cwd, Answers(update=update), **waiting) as link:
         session: Session | None = None
         failure: str | None = None
         try:

@@ -14,10 +14,19 @@ from accord.apps.console.known_agents import agent_meant
 from accord.apps.console.permitting import CHOICES
 from accord.apps.console.running import Run, run
 from accord.apps.console.sanitising import encodable
-from accord.apps.console.surroundings import SurroundingsIn
+from accord.apps.console.surroundings import Surroundings, SurroundingsIn
 from accord.local.written_paths import kind_of, path_of
 
-__all__ = ["describe", "describe_agent", "describe_session", "directory_of", "main", "session_asked"]
+__all__ = [
+    "describe",
+    "describe_agent",
+    "describe_session",
+    "describe_start",
+    "directory_of",
+    "main",
+    "session_asked",
+    "start_timeout_of",
+]
 
 
 def describe(parser: ArgumentParser) -> None:
@@ -42,6 +51,23 @@ def describe_agent(parser: ArgumentParser, cwd: str = "the directory to work in 
     """The arguments that say which agent is meant, and where; `cwd` is what the directory is for."""
     parser.add_argument("--agent", metavar="NAME", help="the agent, by its name (default: the built-in one)")
     parser.add_argument("--cwd", metavar="DIR", help=cwd)
+    describe_start(parser)
+
+
+def describe_start(parser: ArgumentParser) -> None:
+    """How long the agent may take to start."""
+    parser.add_argument(
+        "--start-timeout",
+        metavar="SECONDS",
+        type=_seconds,
+        help="how long the agent may take to answer at its start (ACCORD_START_TIMEOUT, `start_timeout` in config.toml; "
+        "default: 60)",
+    )
+
+
+def start_timeout_of(given: Mapping[str, Any], around: Surroundings) -> float:
+    """In seconds: what `describe_start` describes, or else what is set."""
+    return given.get("start_timeout") or around.start_timeout
 
 
 def describe_session(parser: ArgumentParser) -> None:
@@ -77,6 +103,7 @@ def _asked(given: Mapping[str, Any], surroundings_in: SurroundingsIn) -> Run:
         prompt=_prompt(given, is_alone=not attachments),
         attachments=attachments,
         timeout=given.get("timeout"),
+        start_timeout=start_timeout_of(given, around),
         **session_asked(given),
         answering="json" if given.get("json") else given.get("format") or "text",
         is_quiet=given.get("quiet", False),

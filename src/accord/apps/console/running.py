@@ -15,7 +15,7 @@ from accord.apps.console.attachments import Attachment, stdin_text
 from accord.apps.console.continuing import NOTHING_EARLIER, last_session
 from accord.apps.console.event_lines import EventLines
 from accord.apps.console.exits import Exit
-from accord.apps.console.explaining import TOO_LONG, did_not_stop, explained
+from accord.apps.console.explaining import TOO_LONG, did_not_stop, not_answered
 from accord.apps.console.failures import ConsoleFailed, UsageWrong, as_failure
 from accord.apps.console.forms import asked_of
 from accord.apps.console.history import Prompts
@@ -32,11 +32,10 @@ from accord.apps.console.servers import left_out, named, taken
 from accord.apps.console.session_settings import SessionSettings
 from accord.apps.console.stopping import Stopping
 from accord.apps.console.surroundings import Surroundings
-from accord.client.deadlines import Deadlines
 from accord.client.delivering import Update
 from accord.client.login import run_in_terminal
 from accord.client.session import Session
-from accord.errors import AuthRequired, DeadlineExceeded
+from accord.errors import AuthRequired
 from accord.peer.loop import run as in_loop
 from accord.session.content import Content, Text
 from accord.session.entities import AGENT
@@ -46,7 +45,7 @@ from accord.session.updates import Change, MessageChanged, MessageChunk, NoticeS
 
 __all__ = ["Answering", "Run", "run"]
 
-_SLOW_START_SECONDS = 1.5
+_SLOW_STDIN_SECONDS = 1.5
 _STDIN_PATIENCE_SECONDS = 2.0
 _UNREAD_SECONDS = 1.0
 _MOMENT_SECONDS = 0.02
@@ -72,6 +71,7 @@ class Run(Struct, frozen=True, kw_only=True):
     continues: bool = False
     permissions: Permissions | None = None
     timeout: float | None = None
+    start_timeout: float | None = None
     login: str | None = None
     answering: Answering = "text"
     is_quiet: bool = False
@@ -182,7 +182,7 @@ class _Running:
     def _timed_out(self, seconds: float) -> ConsoleFailed:
         link = self._link
         if link is not None and link.heard.frames == 0:
-            return explained(DeadlineExceeded("initialize", seconds), "starting", link.known, link.heard)
+            return not_answered(link.known, link.heard, seconds, "--timeout")
         words = "" if link is None else link.heard.last_words
         return ConsoleFailed(f"the time is up: {seconds:g} s", "--timeout gives it more", Exit.TIMEOUT, words)
 
@@ -193,23 +193,19 @@ class _Running:
         text = await self._text()
         # A stdin that was read for the prompt answers no questions.
         person = Person(self._outputs.err) if asked.prompt is not None and is_attached() else None
-        slow = asyncio.get_running_loop().call_later(_SLOW_START_SECONDS, self._tell_slow_start)
         link = self._link = Link(
             asked.agent,
             asked.cwd,
             self._answers(person),
-            deadlines=Deadlines(cancel_grace=10.0),
+            start_timeout=asked.start_timeout,
+            on_waiting=self._reporter.noted,
             on_received=self._reporter.received,
             on_too_long=lambda: self._reporter.noted(TOO_LONG, "warning"),
             extra=asked.words_at_start,
             transcript_bytes=_KEPT_BYTES,
         )
-        try:
-            async with link:
-                slow.cancel()
-                return await self._converse(link, text)
-        finally:
-            slow.cancel()
+        async with link:
+            return await self._converse(link, text)
 
     async def _text(self) -> str:
         asked = self._asked
@@ -217,7 +213,7 @@ class _Running:
         if text is None:
             patience = None if asked.otherwise is None else _STDIN_PATIENCE_SECONDS
             slow = asyncio.get_running_loop().call_later(
-                _SLOW_START_SECONDS, self._reporter.noted, "the prompt is read from stdin, to its end…"
+                _SLOW_STDIN_SECONDS, self._reporter.noted, "the prompt is read from stdin, to its end…"
             )
             try:
                 text = "" if patience is not None and is_attached() else await stdin_text(patience)
@@ -367,9 +363,6 @@ class _Running:
             self._reporter.noted(f"MCP servers for the agent to connect: {', '.join(names)}")
         for told in left_out(servers, can):
             self._reporter.noted(told, "warning")
-
-    def _tell_slow_start(self) -> None:
-        self._reporter.noted(f"starting {self._asked.agent.name!r}…")
 
 
 def _is_answer(change: Change) -> bool:

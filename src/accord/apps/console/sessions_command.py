@@ -15,9 +15,9 @@ import msgspec
 from accord.apps.console.continuing import MOST, KnownSession, is_in, joined, newest, when_of
 from accord.apps.console.failures import ConsoleFailed, UsageWrong
 from accord.apps.console.known_agents import KnownAgent, agent_meant
-from accord.apps.console.link import Answers, Link
+from accord.apps.console.link import Answers, Link, told_on_stderr
 from accord.apps.console.records import Records
-from accord.apps.console.run_command import describe_agent, directory_of
+from accord.apps.console.run_command import describe_agent, directory_of, start_timeout_of
 from accord.apps.console.sanitising import escaped, one_line, visible
 from accord.apps.console.surroundings import SurroundingsIn
 from accord.client.session import Session
@@ -53,7 +53,7 @@ def main(given: Mapping[str, Any], surroundings_in: SurroundingsIn) -> int:
     around = surroundings_in(cwd)
     agent = agent_meant(given.get("agent"), given.get("command"), around)
     around.tell_notices()
-    looking = _Looking(agent, cwd, Records(around.state))
+    looking = _Looking(agent, cwd, Records(around.state), start_timeout_of(given, around))
     show, delete, take_over = given.get("show"), given.get("delete"), given.get("take_over")
     words: list[str] = given.get("words") or []
     if sum([show is not None, delete is not None, take_over is not None, bool(words)]) > 1:
@@ -78,8 +78,9 @@ def main(given: Mapping[str, Any], surroundings_in: SurroundingsIn) -> int:
 class _Looking:
     """What can be found out about the sessions of one agent."""
 
-    def __init__(self, agent: KnownAgent, cwd: Path, records: Records) -> None:
+    def __init__(self, agent: KnownAgent, cwd: Path, records: Records, start_timeout: float) -> None:
         self.agent = agent
+        self._start_timeout = start_timeout
         self._cwd = cwd
         self._records = records
 
@@ -158,7 +159,8 @@ class _Looking:
 
     @asynccontextmanager
     async def _link(self) -> AsyncGenerator[Link]:
-        async with Link(self.agent, self._cwd, Answers()) as link:
+        waiting: dict[str, Any] = {"start_timeout": self._start_timeout, "on_waiting": told_on_stderr}
+        async with Link(self.agent, self._cwd, Answers(), **waiting) as link:
             self.agent = link.known
             yield link
 

@@ -37,6 +37,7 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     notices: list[str] = []
     theme: str | None = None
     plain: bool = False
+    start_timeout: float = 60.0
     keeps_conversations: bool = True
 
     def tell_notices(self) -> None:

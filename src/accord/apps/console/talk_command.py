@@ -11,7 +11,13 @@ from typing import Any
 from accord.apps.console.exits import Exit
 from accord.apps.console.failures import ConsoleFailed
 from accord.apps.console.known_agents import agent_meant
-from accord.apps.console.run_command import describe_session, directory_of, session_asked
+from accord.apps.console.run_command import (
+    describe_session,
+    describe_start,
+    directory_of,
+    session_asked,
+    start_timeout_of,
+)
 from accord.apps.console.running import Run, run
 from accord.apps.console.surroundings import SurroundingsIn
 
@@ -27,6 +33,7 @@ def describe(parser: ArgumentParser) -> None:
     )
     parser.add_argument("agent", metavar="AGENT", nargs="?", help="the agent, by its name; `accord agents` lists them")
     parser.add_argument("--cwd", metavar="DIR", help="the directory to work in (default: this one)")
+    describe_start(parser)
     describe_session(parser)
     parser.add_argument("--theme", metavar="NAME", help="how the screen looks (ACCORD_THEME, `theme` in config.toml)")
     parser.add_argument(
@@ -47,6 +54,7 @@ def main(given: Mapping[str, Any], surroundings_in: SurroundingsIn) -> int:
         prompt=None,
         otherwise="/explain" if agent.is_builtin else None,
         is_transcript=True,
+        start_timeout=start_timeout_of(given, around),
         **session_asked(given),
     )
     if _has_terminal():

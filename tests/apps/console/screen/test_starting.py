@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 
 from accord.apps.console.screen.blocks.remarks import Failure
+from accord.apps.console.screen.status import Standing, left_of_status
 from accord.client.commands import Command
+from accord.client.deadlines import Deadlines
 from accord.testing import ScriptedAgent, Silent, faulty
 from tests.apps.console.screen.stage import Stage, is_there, opened
 
@@ -142,3 +144,17 @@ async def test_what_was_said_stays_when_the_session_is_not_taken_up_again(tmp_pa
         await stage.press("f5")
         await stage.shows("can't be taken up: not now")
         assert "Words of before" in stage.story
+
+
+async def test_a_start_that_takes_too_long_is_said_with_what_gives_it_more_time(tmp_path):
+    agent = faulty(ScriptedAgent(1), Silent("initialize"))
+    async with opened(agent, tmp_path, version=1, ready=False, deadlines=Deadlines(handshake=0.2)) as stage:
+        await stage.shows("did not answer `initialize` within 0.2 s", "`--start-timeout` gives it more time")
+
+
+async def test_the_status_line_says_how_long_the_agent_has(tmp_path):
+    async with opened(ScriptedAgent(1), tmp_path, version=1) as stage:
+        for seconds, told in ((3, "starting… 3 s: loading"), (7, "starting… 7 s of 1:00 min: loading")):
+            standing = Standing(name="slow", state="starting", seconds=seconds, start_timeout=60, last_words="loading")
+            said = left_of_status(standing, None, stage.app.palette)[0].text.plain
+            assert said.endswith(told)

@@ -23,7 +23,7 @@ RESERVED = frozenset(
 BUILT_IN = "accord"
 """What the built-in agent is called, and no other can be."""
 
-OF_SCREEN = frozenset(["conversations", "plain", "theme"])
+OF_SCREEN = frozenset(["conversations", "plain", "start_timeout", "theme"])
 """Those that concern the terminal client alone, so their flags are its own."""
 
 
@@ -109,6 +109,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     conversations: Annotated[
         bool, Meta(description="whether the terminal client keeps what is said, for `accord sessions --show`")
     ] = True
+    start_timeout: Annotated[
+        float, Meta(gt=0, description="seconds that an agent has to answer when it is started")
+    ] = 60.0
     plain: Annotated[
         bool, Meta(description="whether the conversation comes line by line, with nothing drawn, for screen readers")
     ] = False

@@ -13,6 +13,7 @@ from accord.apps.console.permitting import Permissions
 from accord.apps.console.records import Records
 from accord.apps.console.screen.collecting import keep_collector_calm
 from accord.client.commands import AnyTarget
+from accord.client.deadlines import Deadlines
 from accord.peer.loop import run
 from accord.session.servers import McpServer
 
@@ -36,6 +37,7 @@ def main(
     model: str | None = None,
     login: str | None = None,
     permissions: Permissions | None = None,
+    start_timeout: float | None = None,
     notices: Sequence[str] = (),
 ) -> int:
     """Open the screen and stay until the user leaves; the exit status.
@@ -68,6 +70,7 @@ def main(
             model=model,
             login=login,
             permissions=permissions,
+            deadlines=None if start_timeout is None else Deadlines(handshake=start_timeout),
             notices=list(notices),
         )
     )

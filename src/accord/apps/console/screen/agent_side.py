@@ -90,7 +90,7 @@ class AgentSide:
         self._doing_last = ""
         self._servers = list(servers)
         self._version: Offered = version
-        self._deadlines = deadlines
+        self._deadlines = deadlines or Deadlines()
         self._client: Client | None = None
         self._watching: asyncio.Task[None] | None = None
         self._workspace: Workspace | None = None
@@ -142,6 +142,11 @@ class AgentSide:
             return
         self._watch()
         self._set("ready")
+
+    @property
+    def start_timeout(self) -> float | None:
+        """How many seconds it has to answer at its start."""
+        return self._deadlines.handshake
 
     @property
     def shown_name(self) -> str:

@@ -45,7 +45,8 @@ def failure_of_agent(error: Exception, doing: str, agent: KnownAgent, heard: Hea
     told = explained(error, doing, agent, heard)
     if heard.frames == 0:
         check = "" if told.reason.startswith("can't start") else f"{way_to_check(agent)}. "
-        advice = f"{check}{_AGAIN}"
+        more = "`--start-timeout` gives it more time. " if isinstance(error, DeadlineExceeded) else ""
+        advice = f"{check}{more}{_AGAIN}"
     elif isinstance(error, VersionRefused):
         advice = f"{told.advice}."
     else:

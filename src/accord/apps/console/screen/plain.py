@@ -76,7 +76,15 @@ class _Plain:
 
     async def talk(self) -> int:
         asked = self._asked
-        link = Link(asked.agent, asked.cwd, self._answers(), extra=asked.words_at_start)
+        link = Link(
+            asked.agent,
+            asked.cwd,
+            self._answers(),
+            start_timeout=asked.start_timeout,
+            on_waiting=self._printer.noted,
+            is_start_told=True,
+            extra=asked.words_at_start,
+        )
         working = asyncio.create_task(self._work(link), name="accord plain")
         with suppress(NotImplementedError):  # Windows: there Ctrl-C ends the program
             asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self._interrupted, working)

@@ -45,5 +45,6 @@ def main(asked: Run, theme: str | None = None, *, is_plain: bool = False) -> int
         model=None if known.is_builtin else asked.model,
         login=asked.login,
         permissions=asked.permissions,
+        start_timeout=asked.start_timeout,
         notices=[] if known.is_builtin else around.notices,
     )

@@ -146,6 +146,7 @@ class Showing:
             name=app.agent.shown_name,
             state=app.agent.state,
             seconds=time.monotonic() - since,
+            start_timeout=app.agent.start_timeout,
             last_words=app.agent.traffic.last_stderr if is_starting else "",
         )
         if one_line(_title_of(talk), 60) != self._titled:

@@ -18,6 +18,10 @@ from accord.session.entities import Option, Usage
 __all__ = ["Fact", "Standing", "choices_told", "left_of_status", "mode_of", "model_of", "right_of_status"]
 
 
+_SLOW_SECONDS = 5
+"""So long an agent may take to start before its time limit is told."""
+
+
 class Fact(msgspec.Struct, frozen=True):
     """A part of the line. Where there is no room for all, the highest ranks go; rank 0 stays."""
 
@@ -32,6 +36,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     state: Literal["starting", "ready", "gone"]
     seconds: float
     """Since it was started, or since the turn began."""
+    start_timeout: float | None = None
+    """How many it has to answer at its start."""
     last_words: str = ""
 
 
@@ -50,7 +56,9 @@ def left_of_status(standing: Standing, talk: Talk | None, palette: Palette) -> l
 def _doing(standing: Standing, talk: Talk | None, palette: Palette) -> Text:
     if standing.state == "starting":
         words = f": {one_line(standing.last_words, 60)}" if standing.last_words else ""
-        return Text(f"◐ starting… {_time(standing.seconds)}{words}", palette.warning)  # FN-102
+        is_slow = standing.start_timeout is not None and standing.seconds >= _SLOW_SECONDS
+        limit = f" of {_time(standing.start_timeout or 0)}" if is_slow else ""
+        return Text(f"◐ starting… {_time(standing.seconds)}{limit}{words}", palette.warning)  # FN-102
     if standing.state == "gone":
         return Text("✗ gone, F5 starts it again", palette.bad)
     match "closed" if talk is None else talk.state:
