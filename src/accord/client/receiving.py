@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
+from accord.client.call_match import open_call_for
 from accord.client.choosing import refuses
 from accord.client.permissions import with_streamed_input
 from accord.dialects.dialect import Dialect
@@ -21,7 +22,7 @@ from accord.errors import InvalidRequest, MethodNotFound, NotFound
 from accord.jsonrpc.events import NotificationReceived, RequestReceived
 from accord.session.entities import ToolCall
 from accord.session.requests import Asked, Elicit, ElicitationCompleted, RequestPermission, ToolCallSubject
-from accord.session.updates import Report
+from accord.session.updates import Report, ToolCallPatch
 
 if TYPE_CHECKING:
     from accord.client.connection import Connection
@@ -132,11 +133,10 @@ class Receiving:
             asked = replace(asked, session_id=session.id)
         call = None
         if session is not None and isinstance(asked, RequestPermission) and isinstance(asked.subject, ToolCallSubject):
-            subject, known = asked.subject, session.transcript.tool_calls
-            told = with_streamed_input(subject.call, known.get(subject.call.id))
-            asked = replace(asked, subject=replace(subject, call=told))
+            told = _told_of_call(asked.subject.call, session)
+            asked = replace(asked, subject=replace(asked.subject, call=told))
             session.take(told, len(memoryview(params)))
-            call = known.get(told.id)
+            call = session.transcript.tool_calls.get(told.id)
         is_cancelled, is_open = _is_cancelled(session, call), _is_open(session, call)
         work = self._connection.questions.answer(asked, method, call, is_cancelled, is_open)
         asker = session if isinstance(asked, (RequestPermission, Elicit)) else None
@@ -157,6 +157,14 @@ class Receiving:
     def _open_for(self, session_id: str) -> str:
         """The session itself, or the one that a subagent works for."""
         return session_id if session_id in self.sessions else self._subagents.root_of(session_id)
+
+
+def _told_of_call(told: ToolCallPatch, session: Session) -> ToolCallPatch:
+    """What a permission request tells of its call, under the id of the call that it is for."""
+    known = session.transcript.tool_calls
+    if told.id not in known and (meant := open_call_for(told, known.values(), session.cwd)) is not None:
+        told = replace(told, id=meant.id)
+    return with_streamed_input(told, known.get(told.id))
 
 
 def _is_cancelled(session: Session | None, call: ToolCall | None) -> Callable[[], bool]:

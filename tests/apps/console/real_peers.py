@@ -348,3 +348,52 @@ def claude_shell(line: str, output: str, *, id: str = "toolu_3") -> Turn:
         return True
 
     return turn
+
+
+DEEPAGENTS_OPTIONS = [
+    {"optionId": "approve", "name": "Approve", "kind": "allow_once"},
+    {"optionId": "reject", "name": "Reject", "kind": "reject_once"},
+    {"optionId": "approve_always", "name": "Always allow edit_file commands", "kind": "allow_always"},
+]
+
+
+def deepagents_edit(path: Path, old: str, new: str, *, id: str = "call_1") -> Turn:
+    """deepagents-code: the permission has another id than the call, and no kind; it writes the file itself."""
+
+    async def turn(agent: ScriptedAgent) -> bool:
+        title = f"Edit `{path}`"
+        agent.update(
+            "tool_call",
+            toolCallId=id,
+            title=title,
+            kind="edit",
+            status="pending",
+            locations=[{"path": str(path)}],
+            content=[{"type": "diff", "path": str(path), "oldText": old, "newText": new}],
+            rawInput={"path": str(path)},
+        )
+        raw = {"file_path": str(path), "old_string": old, "new_string": new}
+        request = {"toolCallId": f"interrupt-{id}", "title": title, "rawInput": raw}
+        allowed = await permitted(agent, request, DEEPAGENTS_OPTIONS)
+        if allowed:
+            text = path.read_text()  # noqa: ASYNC240  # a small file
+            path.write_text(text.replace(old, new))  # noqa: ASYNC240
+        status = "completed" if allowed else "failed"
+        agent.update("tool_call_update", toolCallId=id, status=status, content=[text_item("Updated")])
+        return allowed
+
+    return turn
+
+
+def deepagents_shell(line: str, *, id: str = "call_2") -> Turn:
+    """deepagents-code: the titles differ, too; the arguments are the same."""
+
+    async def turn(agent: ScriptedAgent) -> bool:
+        raw = {"command": line}
+        agent.update("tool_call", toolCallId=id, title=line, kind="execute", status="pending", rawInput=raw)
+        request = {"toolCallId": f"interrupt-{id}", "title": f"Execute: `{line}`", "rawInput": raw}
+        allowed = await permitted(agent, request, DEEPAGENTS_OPTIONS)
+        agent.update("tool_call_update", toolCallId=id, status="completed" if allowed else "failed")
+        return allowed
+
+    return turn

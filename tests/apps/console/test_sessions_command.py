@@ -97,6 +97,23 @@ async def test_a_session_that_both_know_is_the_agents_with_a_title_of_ours_if_it
     assert (only["source"], only["title"], only["cwd"]) == ("agent", "Remember the milk", "/x")
 
 
+async def test_what_the_agent_no_longer_has_is_deleted_here(typed: Any):
+    message, agent = "Unknown session", a_keeper("theirs")
+    agent.on("session/delete", lambda asked: asked.fail(-32602, message))
+    async with program(agent) as command:
+        await typed("run", "Remember the milk", "--", *command.args)
+        deleted = await typed("sessions", "--delete", "first", "--", *command.args)
+        listed = await typed("sessions", "--", *command.args)
+        failed = await typed("sessions", "--delete", "theirs", "--", *command.args)
+    assert deleted.status == 0
+    assert deleted.err.startswith("Deleted here; the agent ")
+    assert "does not list it" in deleted.err
+    assert message in deleted.err
+    assert [line.split()[0] for line in listed.out.splitlines()] == ["theirs"]
+    assert failed.status != 0
+    assert message in failed.err
+
+
 def refusing(*methods: str) -> ScriptedAgent:
     agent = a_keeper("first", loadSession=True)
     for method in methods:

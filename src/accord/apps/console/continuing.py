@@ -16,7 +16,7 @@ from accord.apps.console.history import Prompts
 from accord.apps.console.records import Records
 from accord.apps.console.sanitising import one_line
 from accord.client.client import Client
-from accord.errors import AccordError, MethodNotFound
+from accord.errors import AccordError, MethodNotFound, RequestFailed
 from accord.session import Transcript
 from accord.session.requests import SessionSummary
 
@@ -77,9 +77,9 @@ class KnownSessions:
         """What was kept here of a session, in place of what the agent does not tell."""
         return [] if self._records is None else await asyncio.to_thread(self._records.find, self._agent, session_id)
 
-    async def delete(self, session_id: str) -> bool:
-        """At the agent, where it can, and then here; whether the agent could."""
-        with suppress(MethodNotFound):
+    async def delete(self, session_id: str, *, is_listed: bool = True) -> bool:
+        """At the agent, where it can, and then here; whether the agent could. What it does not list it may refuse."""
+        with suppress(MethodNotFound if is_listed else RequestFailed):
             await self._client.delete_session(session_id)
         if self._records is not None:
             await asyncio.to_thread(self._records.forget, self._agent, session_id)

@@ -6,7 +6,7 @@ import asyncio
 import sys
 from argparse import ArgumentParser
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from accord.apps.console.run_command import describe_agent, directory_of, start_
 from accord.apps.console.sanitising import escaped, one_line, visible
 from accord.apps.console.surroundings import SurroundingsIn
 from accord.client.session import Session
-from accord.errors import MethodNotFound
+from accord.errors import MethodNotFound, RequestFailed
 from accord.peer.loop import run
 from accord.session import Transcript
 from accord.session.requests import SessionSummary
@@ -150,11 +150,11 @@ class _Looking:
             if not is_here and not is_told_of:
                 what = f"has no session {session_id!r}" if can_delete else "can't delete sessions"
                 raise ConsoleFailed(f"the agent {agent.name!r} {what}, and none {session_id!r} was kept here", _LISTED)
-            if can_delete:
-                with link.explaining("deleting the session"), suppress(MethodNotFound):
-                    await link.client.delete_session(session_id)
+            refusal = await _refusal_to_delete(link, session_id, is_told_of) if can_delete else None
             can_delete = link.agent.capabilities.delete  # it may have refused to
         self._records.forget(agent.key, session_id)
+        if refusal is not None:
+            return f"Deleted here; the agent {agent.name!r} does not list it and answers: {visible(str(refusal))}"
         return "Deleted." if can_delete else f"Deleted here; the agent {agent.name!r} can't delete what it has kept."
 
     @asynccontextmanager
@@ -170,6 +170,20 @@ class _Looking:
             return await link.sessions(cwd)
         except MethodNotFound:
             return None
+
+
+async def _refusal_to_delete(link: Link, session_id: str, is_told_of: bool) -> RequestFailed | None:
+    """What the agent says against it, if it does not tell of the session anyway; None where nothing is left to say."""
+    with link.explaining("deleting the session"):
+        try:
+            await link.client.delete_session(session_id)
+        except MethodNotFound:  # what it can do says so from now on
+            return None
+        except RequestFailed as error:
+            if is_told_of:
+                raise
+            return error
+    return None
 
 
 def _place(session_id: str, listed: Sequence[SessionSummary]) -> Path | None:

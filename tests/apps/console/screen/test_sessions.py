@@ -115,6 +115,26 @@ async def test_what_was_kept_here_is_on_the_list_and_can_be_deleted(tmp_path):
         assert records.listed(key) == []
 
 
+async def test_what_was_kept_here_is_deleted_when_the_agent_no_longer_has_it(tmp_path):
+    agent = ScriptedAgent(1, agentCapabilities={"sessionCapabilities": {"list": {}, "delete": {}}})
+    agent.on("session/list", {"sessions": []})
+    agent.on("session/delete", lambda asked: asked.fail(-32602, "Unknown session"))
+    agent.on("session/prompt", agent.reply("Noted."))
+    records = Records(tmp_path / "state")
+    async with opened(agent, tmp_path, version=1, records=records) as stage:
+        await stage.send("Remember the milk")
+        await stage.idle()
+        key = stage.app.opening.agent.key
+        await stage.until(lambda: records.listed(key))
+        await stage.press("f3")
+        await stage.shows("Remember the milk", "kept here")
+        await stage.press("ctrl+x")
+        await stage.shows("Delete “Remember the milk”?")
+        await stage.press("down", "enter")
+        await stage.shows("Deleted.")
+        assert records.listed(key) == []
+
+
 async def test_a_fork_that_is_offered_and_then_refused_says_so(tmp_path):
     """code-puppy."""
     agent = ScriptedAgent(1)

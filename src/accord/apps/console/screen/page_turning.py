@@ -291,7 +291,8 @@ class PageTurning:
             if len(app.talks) == 1:
                 app.action_new_session()
             await app.tabs.close(talk)
-        is_gone = await app.agent.sessions.delete(session_id) or summary.source == "here"
+        is_listed = summary.source == "agent"
+        is_gone = await app.agent.sessions.delete(session_id, is_listed=is_listed) or not is_listed
         app.tell("Deleted." if is_gone else "Deleted here; this agent can't delete what it has kept.")
 
     async def _take_up(self, what: str, session_id: str, cwd: str) -> None:
