@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 
 from accord.agent import Turn
+from accord.session.content import Text
+from accord.session.entities import AGENT
+from accord.session.updates import MessagePatch, MessagePiece
 from accord.testing import ScriptedClient
 from tests.agent.user import CWD, plain_agent
 
@@ -111,3 +114,29 @@ async def test_content_that_was_not_offered_is_refused_and_the_option_named(vers
     assert answer.error["code"] == -32602
     assert answer.error["data"]["field"] == "prompt[1].type"
     assert f"Agent(..., {option}=True)" in answer.error["message"]
+
+
+async def test_a_message_that_is_written_again_has_its_text_once_in_v1_before_the_turn_ends():
+    agent = plain_agent()
+
+    @agent.prompt
+    async def answer(turn: Turn) -> None:
+        for said in (Text("Hello"), None, Text("Hel"), Text("lo you")):
+            if said is None:
+                turn.session.told(MessagePatch(role=AGENT, id="m", content=None))
+            else:
+                turn.session.told(MessagePiece(role=AGENT, id="m", content=said))
+        turn.session.told(MessagePatch(role=AGENT, id="n", content=[Text("Draft")]))
+        turn.session.told(MessagePatch(role=AGENT, id="n", content=[Text("Final")]))
+
+    async with ScriptedClient(agent, 1) as client:
+        await client.new_session(CWD)
+        await prompted(client, text("Go"))
+        told = [heard.params["update"] for heard in client.received if heard.method == "session/update"]
+        assert client.received[-1].method is None, "nothing is told after the answer"
+    assert [(update["messageId"], update["content"]["text"]) for update in told] == [
+        ("m", "Hello"),
+        ("m", " you"),
+        ("n", "Draft"),
+        ("n-rewritten-1", "Final"),
+    ]

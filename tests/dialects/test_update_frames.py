@@ -90,6 +90,14 @@ def test_text_and_tool_calls_go_the_short_way(kind):
 
 
 @pytest.mark.parametrize("kind", DIALECTS)
+@pytest.mark.parametrize("meta", [{"a": 1}, {}, None, 5])
+def test_meta_around_an_update_is_taken_with_it(kind, meta):
+    frame = frame_of(CHUNK)
+    frame["params"]["_meta"] = meta
+    check(kind, json.dumps(frame).encode())
+
+
+@pytest.mark.parametrize("kind", DIALECTS)
 @pytest.mark.parametrize("update", UPDATES)
 @pytest.mark.parametrize("order", [1, -1])
 def test_any_update_is_taken_as_the_rules_would_or_left_to_them(kind, update, order):

@@ -29,7 +29,7 @@ ANY_STRING = {"sessionId", "messageId", "toolCallId", "text", "title"}
 
 def _within(name: str, number: Any) -> bool:
     least, most = FORMATS[name]
-    if isinstance(number, bool) or not isinstance(number, int):
+    if isinstance(number, bool) or not isinstance(number, int | float):
         return True  # what kind of value it is, is not the format's business
     return (least is None or number >= least) and number <= (2**64 - 1 if most is None else most)
 

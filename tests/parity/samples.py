@@ -21,6 +21,13 @@ class Samples:
             yield self._object(branch, full=False)
             yield self._object(branch, full=True)
 
+    def alternatives(self, definition: str) -> Iterator[tuple[dict[str, Any], str]]:
+        """One for each alternative that a member has, and the member: every listed value and variant of an object."""
+        for branch in self.official.branches({"$ref": f"#/$defs/{definition}"}):
+            smallest = self._object(branch, full=False)
+            for name, told in branch.properties.items():
+                yield from (({**smallest, name: value}, name) for value in self._alternatives(told.shape))
+
     def _object(self, branch: Branch, full: bool) -> dict[str, Any]:
         return {name: self._value(told.shape) for name, told in branch.properties.items() if full or told.required}
 
@@ -49,3 +56,23 @@ class Samples:
         if arrays:
             return [self._value(self.official.shape(arrays[0]["items"]))]
         return self._object(self.official.branches({"$ref": f"#/$defs/{name}"})[0], full=False)
+
+    def _alternatives(self, shape: Shape) -> Iterator[Any]:
+        if shape.nullable:
+            yield None
+        yield from sorted(shape.values)
+        for names in shape.targets:
+            for name in names:
+                yield from self._every(name)
+        if shape.element is not None:
+            yield from ([element] for element in self._alternatives(shape.element))
+        if shape.member is not None and shape.member != ANYTHING:
+            yield from ({"key": value} for value in self._alternatives(shape.member))
+
+    def _every(self, name: str) -> Iterator[Any]:
+        """An object, or an array, of each form that the definition allows."""
+        node = {"$ref": f"#/$defs/{name}"}
+        for array in self.official.arrays(node):
+            yield from ([element] for element in self._alternatives(self.official.shape(array["items"])))
+        if not self.official.arrays(node):
+            yield from (self._object(branch, full=False) for branch in self.official.branches(node))

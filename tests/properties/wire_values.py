@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import types
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from msgspec import UNSET, Meta, UnsetType
 
 from accord.schema import v1, v2
-from accord.schema.values import OPEN, Known, Unknown
+from accord.schema.values import OPEN, REQUIRED, Known, Unknown
 
 TEXT = st.text(max_size=8)
 NUMBERS = st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False, allow_infinity=False)
@@ -46,6 +47,10 @@ def is_struct(expected: Any) -> bool:
     return isinstance(expected, type) and issubclass(expected, msgspec.Struct)
 
 
+def is_tagged(expected: Any) -> bool:
+    return is_struct(expected) and expected.__struct_config__.tag_field is not None
+
+
 def is_open(metadata: tuple[Any, ...]) -> bool:
     return OPEN in metadata
 
@@ -65,9 +70,9 @@ def _member(expected: Any, metadata: tuple[Any, ...]) -> st.SearchStrategy[Any]:
         return st.lists(values(get_args(expected)[0]), min_size=least, max_size=least + 2)
     if get_origin(expected) is dict:
         return st.dictionaries(TEXT, values(get_args(expected)[1]), max_size=2)
-    if get_origin(expected) is Literal:
-        return st.sampled_from(get_args(expected))
     known = [value for entry in metadata if isinstance(entry, Known) for value in entry.values]
+    if get_origin(expected) is Literal:  # of variants, only those that are listed are well-formed
+        return st.sampled_from(known or get_args(expected))
     return {
         str: st.sampled_from(known) if known else st.text(min_size=least, max_size=least + 8),
         int: st.integers(
@@ -89,16 +94,22 @@ def _member(expected: Any, metadata: tuple[Any, ...]) -> st.SearchStrategy[Any]:
 
 @functools.cache
 def structs(struct: type[msgspec.Struct]) -> st.SearchStrategy[Any]:
-    required = {field.name: values(field.type) for field in msgspec.structs.fields(struct) if field.required}
-    optional = {field.name: values(field.type) for field in msgspec.structs.fields(struct) if not field.required}
+    fields = msgspec.structs.fields(struct)
+    required = {field.name: values(field.type) for field in fields if field.required}
+    optional = {field.name: values(field.type) for field in fields if not field.required}
+    for field in fields:
+        if any(REQUIRED in metadata for _, metadata in members(field.type)):  # strict mode wants it
+            required[field.name] = optional.pop(field.name).filter(lambda value: value is not UNSET)
     return st.fixed_dictionaries(required, optional=optional).map(functools.partial(_made, struct)).filter(bool)
 
 
 def _made(struct: type[msgspec.Struct], arguments: dict[str, Any]) -> msgspec.Struct | None:
     try:
-        return struct(**arguments)
+        made = struct(**arguments)
     except ValueError:  # its own check: the members do not go together
         return None
+    missing = getattr(struct, "missing", None)
+    return None if missing is not None and missing(msgspec.json.decode(encoded(made))) else made
 
 
 def encoded(value: Any) -> bytes:
@@ -108,7 +119,7 @@ def encoded(value: Any) -> bytes:
 def has_open_places(expected: Any) -> bool:
     """Whether an unknown variant could stand somewhere inside a value of the type, but not in its own place."""
     return any(
-        has_open_places(inner) or any(is_open(metadata) for _, metadata in members(inner))
+        has_open_places(inner) or any(is_open(metadata) and is_tagged(kind) for kind, metadata in members(inner))
         for member, _ in members(expected)
         for inner in (
             [field.type for field in msgspec.structs.fields(member)] if is_struct(member) else get_args(member)
@@ -124,7 +135,7 @@ def open_places(value: Any, expected: Any, holder: Any = None, key: Any = None) 
     """Every place inside a value where an unknown variant could stand."""
     for member, metadata in members(expected):
         if is_struct(member) and type(value) is member:
-            if is_open(metadata) and holder is not None:
+            if is_open(metadata) and holder is not None and is_tagged(member):
                 yield holder, key
             for field in msgspec.structs.fields(member):
                 yield from open_places(getattr(value, field.name), field.type, value, field.name)
@@ -136,9 +147,62 @@ def open_places(value: Any, expected: Any, holder: Any = None, key: Any = None) 
                 yield from open_places(element, get_args(member)[1], value, name)
 
 
-def put(place: Place, value: Unknown) -> None:
+def put(place: Place, value: Any) -> None:
     holder, key = place
     if isinstance(holder, msgspec.Struct):
         setattr(holder, key, value)
     else:
         holder[key] = value
+
+
+@functools.cache
+def foreign(expected: Any) -> st.SearchStrategy[Any]:
+    """Values of a type as peers of another age or maker send them: with variants and enum values that nobody listed."""
+    return st.composite(_foreign)(expected)
+
+
+def _foreign(draw: st.DrawFn, expected: Any) -> Any:
+    value = copy.deepcopy(draw(values(expected)))
+    holder = [value]
+    for place in [*open_places(value, expected, holder, 0), *enum_places(value, expected)]:
+        if not draw(st.integers(0, 3)):
+            put(place, _other(draw, place))
+    return holder[0]
+
+
+def _other(draw: st.DrawFn, place: Place) -> Any:
+    there = _at(place)
+    name = draw(st.sampled_from(["_acme", "acme"]))
+    if isinstance(there, str):
+        return name
+    needed = {
+        "configId": "c",
+        "id": "c",
+        "methodId": "m",
+        "planId": "p",
+        "name": "n",
+        "description": "d",
+        "message": "m",
+    }
+    scope = {"sessionId": "s"} if there.__struct_config__.tag_field == "mode" else {}
+    more = draw(st.dictionaries(st.just("extra"), JSON))
+    return Unknown(name, {**needed, **scope, **more, there.__struct_config__.tag_field: name})
+
+
+def _at(place: Place) -> Any:
+    holder, key = place
+    return getattr(holder, key) if isinstance(holder, msgspec.Struct) else holder[key]
+
+
+def enum_places(value: Any, expected: Any, holder: Any = None, key: Any = None) -> Iterator[Place]:
+    """Every place inside a value that holds one of the listed values of an enum."""
+    for member, metadata in members(expected):
+        if is_struct(member) and type(value) is member:
+            for field in msgspec.structs.fields(member):
+                yield from enum_places(getattr(value, field.name), field.type, value, field.name)
+        elif get_origin(member) is list and isinstance(value, list):
+            for index, element in enumerate(value):
+                yield from enum_places(element, get_args(member)[0], value, index)
+        elif isinstance(value, str) and holder is not None and any(isinstance(entry, Known) for entry in metadata):
+            yield holder, key
+            return

@@ -14,6 +14,7 @@ from accord.schema.values import (
     DEFAULT_ON_NULL,
     UNSET,
     Alias,
+    Closed,
     Defaulted,
     DefaultedItems,
     DefaultTag,
@@ -24,6 +25,7 @@ from accord.schema.values import (
     Nullable,
     NullIsEmpty,
     Open,
+    Others,
     UInt16,
     Unknown,
     UnsetType,
@@ -306,18 +308,48 @@ class TestUnreadableText:
             (b'{"number": 1, "nullable": "\xff"}', "not valid UTF-8"),
             (b'{"number": 1, "nullable": "\xed\xa0\xbd"}', "not valid UTF-8"),
             (b'{"number": 1, "raw": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "nested too deeply"),
-            (b'{"number": ' + b"9" * 5_000 + b"}", "number out of range"),
-            (b'{"number": 1, "mixed": 1e999}', "number out of range"),
             (b'{"number": NaN}', "not valid JSON"),
+            (b'{"number": 1, "raw": [1e999, NaN]}', "not valid JSON"),
+            (b'{"number": 1, "raw": 1e999', "not valid JSON"),
+            (b'{"raw": 1e999, "nullable": "\xff"}', "not valid UTF-8"),
             (b"", "not valid JSON"),
             (rb'{"number": 1, "nullable": "\ud83', "not valid JSON"),
             (b"\xef\xbb\xbf{}", "not valid JSON"),
         ],
-        ids=["utf-8", "utf-8 surrogate", "deep", "huge int", "huge float", "nan", "empty", "cut off", "bom"],
+        ids=[
+            "utf-8",
+            "utf-8 surrogate",
+            "deep",
+            "nan",
+            "huge and nan",
+            "huge and cut off",
+            "huge and utf-8",
+            "empty",
+            "cut off",
+            "bom",
+        ],
     )
     def test_what_cannot_be_parsed_is_malformed(self, raw: bytes, reason: str):
         assert refusal(PAGE, raw) == ("$", reason)
         assert refusal(STRICT_PAGE, raw) == ("$", reason)
+
+    @pytest.mark.parametrize("huge", [b"1e400", b"-1e999", b"9" * 5_000], ids=["float", "negative", "int"])
+    def test_a_number_out_of_range_costs_no_more_than_itself(self, huge: bytes):
+        notes: list[str] = []
+        raw = b'{"number": 1, "nullable": "a", "raw": {"x": [1, %s], "y": "\\ud83d"}}' % huge
+        read = PAGE.decode(raw, notes)
+        assert read == Page(number=1, nullable="a", raw={"x": [1, None], "y": "\ufffd"})
+        assert notes == ["$.raw.x[1]: number out of range, read as null"]
+        assert refusal(STRICT_PAGE, raw) == ("$.raw.x[1]", "number out of range")
+
+    @pytest.mark.parametrize(
+        ("raw", "place"),
+        [(b'{"number": ' + b"9" * 5_000 + b"}", "$.number"), (b'{"number": 1, "mixed": 1e999}', "$.mixed")],
+        ids=["int", "float"],
+    )
+    def test_where_a_number_is_needed_one_out_of_range_is_malformed(self, raw: bytes, place: str):
+        assert refusal(PAGE, raw) == (place, "number out of range")
+        assert refusal(STRICT_PAGE, raw) == (place, "number out of range")
 
     def test_an_integer_too_big_for_a_float_is_out_of_range(self):
         with pytest.raises(Malformed):
@@ -339,13 +371,39 @@ class TestStrictMode:
         assert STRICT_PAGE.decode(page(_meta={"colour": {"a": 1}})).meta == {"colour": {"a": 1}}
         assert PAGE.decode(page(colour=1)) == Page(number=1)
 
-    def test_unknown_tags_are_errors(self):
-        path, reason = refusal(STRICT_PAGE, page(lenientItems=[{"type": "_star"}]))
-        assert (path, reason) == ("$.lenientItems[0].type", "expected one of circle, square, picture")
+    def test_unknown_tags_are_errors_unless_they_belong_to_implementers(self):
+        path, reason = refusal(STRICT_PAGE, page(lenientItems=[{"type": "star"}]))
+        assert path == "$.lenientItems[0].type"
+        assert reason == "expected one of circle, square, picture, or a name that begins with `_`"
+        star = {"type": "_star", "points": 5}
+        assert STRICT_PAGE.decode(page(lenientItems=[star])).lenient_items == [Unknown("_star", star)]
+        assert refusal(STRICT_PAGE, page(shape={"type": "_star", "_meta": 5})) == (
+            "$.shape._meta",
+            "expected `object`, got `int`",
+        )
+
+    def test_a_closed_union_takes_no_tag_of_ones_own(self):
+        reader = Reader(Closed[Union[Circle, Square]], strict=True)
+        assert refusal(reader, b'{"type": "_star"}') == ("$.type", "expected one of circle, square")
+        assert Reader(Closed[Union[Circle, Square]]).decode(b'{"type": "_star"}') == Unknown("_star", {"type": "_star"})
+
+    def test_an_unknown_variant_has_what_its_union_wants_of_all(self):
+        reader = Reader(Annotated[Open[Union[Circle, Square]], Others(Renamed)], strict=True)
+        assert refusal(reader, b'{"type": "_star"}') == ("$.configId", "required")
+        assert refusal(reader, b'{"type": "_star", "configId": 5}') == ("$.configId", "expected `str`, got `int`")
+        star = {"type": "_star", "configId": "c", "points": 5}
+        assert reader.decode(json.dumps(star).encode()) == Unknown("_star", star)
+
+    @pytest.mark.parametrize("strict", [False, True])
+    def test_an_integer_may_be_written_as_a_fraction(self, strict: bool):
+        reader = Reader(Page, strict)
+        assert reader.decode(b'{"number": 2.0}') == Page(number=2)
+        assert refusal(reader, b'{"number": 2.5}') == ("$.number", "expected `int`, got `float`")
 
     @pytest.mark.requirement("COMPAT-02", "COMPAT-04", "COMPAT-05", "COMPAT-07")
     def test_unknown_enum_values_are_errors_unless_an_open_enum_leaves_them_to_implementers(self):
-        assert refusal(STRICT_PAGE, page(shade="pale")) == ("$.shade", "expected one of light, dark")
+        reason = "expected one of light, dark, or a name that begins with `_`"
+        assert refusal(STRICT_PAGE, page(shade="pale")) == ("$.shade", reason)
         assert STRICT_PAGE.decode(page(shade="_pale")).shade == "_pale"
         assert refusal(STRICT_PAGE, page(size="_huge")) == ("$.size", "expected one of small, large")
         assert PAGE.decode(page(shade="pale", size="_huge")).size == "_huge"
@@ -402,7 +460,13 @@ class TestWhatIsTold:
         assert "sesame" not in "".join(notes)
 
     def test_a_literal_says_what_it_wants(self):
-        assert refusal(PAGE, page(kind="letter")) == ("$.kind", "expected one of page")
+        assert refusal(PAGE, page(kind="letter")) == ("$.kind", 'expected "page"')
+
+    def test_a_member_that_is_there_and_malformed_is_not_called_missing(self):
+        reader = Reader(Holder)
+        assert refusal(reader, b'{"one": {"text": 5}}') == ("$.one.text", "expected `str`, got `int`")
+        assert refusal(reader, b'{"one": {"meta": 5}}') == ("$.one", "exactly one of `text` and `blob`")
+        assert refusal(reader, b'{"one": {"text": "a", "blob": "b"}}') == ("$.one", "exactly one of `text` and `blob`")
 
 
 class TestParsedValues:

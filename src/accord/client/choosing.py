@@ -24,6 +24,7 @@ __all__ = [
     "cancelled",
     "chosen",
     "deny",
+    "is_other",
     "kind_of",
     "offered",
     "refuses",
@@ -58,16 +59,21 @@ def selected(option: PermissionOption) -> PermissionAnswer:
 
 
 def sendable(asked: RequestPermission, answer: PermissionAnswer) -> PermissionAnswer | None:
-    """The answer, if it is one that this request can have."""
-    if answer.outcome == "cancelled":
+    """The answer, if it is one that this request can have: also one of an unknown kind, as it came from elsewhere."""
+    if answer.outcome == "cancelled" or is_other(answer):
         return answer
     return answer if answer.outcome == "selected" and offered(asked, answer.option_id) is not None else None
+
+
+def is_other(answer: PermissionAnswer) -> bool:
+    """Whether it is an answer of a kind that nobody here knows, which is no approval. FN-44"""
+    return answer.raw is not None and answer.outcome not in ("selected", "cancelled")
 
 
 def refuses(asked: RequestPermission, answer: PermissionAnswer) -> bool:
     """Whether what was asked for will not be done; an option of a kind that nobody knows refuses nothing."""
     option = offered(asked, answer.option_id)
-    return answer.outcome == "cancelled" or (option is not None and option.kind in REJECTING)
+    return answer.outcome == "cancelled" or is_other(answer) or (option is not None and option.kind in REJECTING)
 
 
 def cancelled() -> PermissionAnswer:

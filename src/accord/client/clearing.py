@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, cast
 
@@ -122,7 +122,7 @@ class Told(Struct, frozen=True):
     command: str | None = None
     inner: str | None = None
     """The line in the one `sh -c` or `bash -lc` that the command is, if it is that."""
-    env: dict[str, str] = {}
+    env: Mapping[str, str] = {}
 
     def is_command_of(self, asked: CreateTerminal) -> bool:
         """Whether the command that is asked for is this one, after removing at most one shell around either of them."""

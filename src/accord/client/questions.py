@@ -243,7 +243,7 @@ class Questions:
 
 
 def _sendable(asked: Elicit, answer: Any) -> ElicitationAnswer | None:
-    if not isinstance(answer, ElicitationAnswer) or answer.action not in _ACTIONS:
+    if not isinstance(answer, ElicitationAnswer) or (answer.action not in _ACTIONS and answer.raw is None):
         log.error("an elicitation was answered with something other than %s: cancelled", ", ".join(_ACTIONS))
         return None
     try:

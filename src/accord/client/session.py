@@ -190,16 +190,23 @@ class Session:
             self.take(ModeReport(mode_id=mode_id), 0)
 
     async def set_option(self, option_id: str, value: str | bool) -> None:
-        """Give an option a value; the agent may change others with it. InvalidParams for what it does not list."""
+        """Give an option a value; the agent may change others with it. InvalidParams for what it does not list.
+
+        An agent that does not answer with all options is taken to have set this one, unless it tells another value.
+        """
         check_choice(self.options, option_id, value)
         if self._lists_models and option_id == MODEL:
             await self._set_model(str(value))
             return
+        before = next((option for option in self.options if option.id == option_id), None)
         answer: SessionOpened = await self.connection.ask(
             SetOption(session_id=self.id, option_id=option_id, value=value)
         )
-        if answer.options is not UNSET and answer.options != self.options:
-            self.take(OptionsReport(options=answer.options), 0)
+        told = answer.options
+        if told is UNSET:  # FN-103: if no update has told the option meanwhile, it is still the same object
+            told = [replace(option, value=value) if option is before else option for option in self.options]
+        if told != self.options:
+            self.take(OptionsReport(options=told), 0)
 
     async def cancel_tool_call(self, tool_call_id: str) -> None:
         """Stop one tool call that says it can be stopped; v2 only."""

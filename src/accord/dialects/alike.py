@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from accord.dialects.absent import known, meta_whole, one, told
@@ -30,7 +31,7 @@ from accord.session.updates import (
 )
 from accord.session.word import Word
 
-__all__ = ["AlikeUpdates", "tags_of", "unknown_update"]
+__all__ = ["AlikeUpdates", "tags_of"]
 
 
 class AlikeUpdates:
@@ -53,7 +54,7 @@ class AlikeUpdates:
             schema.Notice: self.notice,
             schema.CompactionUpdate: self.compaction,
             schema.CompactionSummaryChunk: self.compaction_piece,
-            Unknown: _unknown,
+            Unknown: self.unknown,
         }
 
     def piece(self, role: str) -> Callable[[Dialect, Any], list[Report]]:
@@ -119,13 +120,13 @@ class AlikeUpdates:
     def compaction_changed(self, dialect: Dialect, session_id: str, change: CompactionChanged) -> list[Any]:
         patch = change.patch
         if isinstance(patch, CompactionPiece):
-            content = self._content.to_wire(patch.content)
+            content = self._content.to_wire(dialect, patch.content)
             return [self._schema.CompactionSummaryChunk(compaction_id=patch.id, content=content, meta=patch.meta)]
         return [
             self._schema.CompactionUpdate(
                 compaction_id=patch.id,
                 status=patch.status,
-                summary=one(patch.summary, self._content.all_to_wire),
+                summary=one(patch.summary, partial(self._content.all_to_wire, dialect)),
                 error=patch.error,
                 meta=self._meta(patch, change.compaction),
             )
@@ -147,6 +148,25 @@ class AlikeUpdates:
         content = self._content.from_wire(update.content)
         return [CompactionPiece(id=update.compaction_id, content=content, meta=update.meta)]
 
+    def unknown(self, dialect: Dialect, update: Unknown) -> list[Report]:
+        return [UnknownReport(tag=update.tag, raw=update.raw, version=self._content.closed_by)]
+
+    def unknown_to_wire(self, tags: frozenset[str]) -> Callable[[Dialect, str, UnknownUpdate], list[Any]]:
+        """For a version that has updates of these names: an unknown one is told as it came.
+
+        It is not when its name is one of them, or when no others are allowed and it was not heard in this version.
+        """
+        closed_by = self._content.closed_by
+
+        def unknown_to_wire(dialect: Dialect, session_id: str, change: UnknownUpdate) -> list[Any]:
+            patch = change.patch
+            if patch.tag in tags or closed_by not in (None, patch.version):
+                dialect.lose("update-type", patch.tag)
+                return []
+            return [Unknown(patch.tag, patch.raw)]
+
+        return unknown_to_wire
+
     def _meta(self, patch: Upsert, entity: Word) -> Any:
         return meta_whole(patch, entity) if self._meta_replaces else patch.meta
 
@@ -156,25 +176,9 @@ def tags_of(updates: UpdatesFromWire) -> frozenset[str]:
     return frozenset(kind.__struct_config__.tag for kind in updates if kind is not Unknown)
 
 
-def unknown_update(tags: frozenset[str]) -> Callable[[Dialect, str, UnknownUpdate], list[Any]]:
-    """For a version that has updates of these names: an unknown one is told as it came, unless its name is one of them."""
-
-    def unknown_to_wire(dialect: Dialect, session_id: str, change: UnknownUpdate) -> list[Any]:
-        if change.patch.tag in tags:
-            dialect.lose("update-type", change.patch.tag)
-            return []
-        return [Unknown(change.patch.tag, change.patch.raw)]
-
-    return unknown_to_wire
-
-
 def _prompt_changed(dialect: Dialect, session_id: str, change: PromptChanged) -> list[Any]:
     dialect.lose("prompt", change.former_id)
     return []
-
-
-def _unknown(dialect: Dialect, update: Unknown) -> list[Report]:
-    return [UnknownReport(tag=update.tag, raw=update.raw)]
 
 
 def _cost(cost: Any) -> Cost:

@@ -13,14 +13,15 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 
 import msgspec
-from msgspec import Raw
+from msgspec import UNSET, Raw
 from msgspec.structs import replace
 
 from accord.dialects.losses import Loss
 from accord.errors import InvalidParams, Malformed, MethodNotFound
-from accord.schema.method import Method
+from accord.schema.method import Method, needs_nothing
 from accord.schema.reading import Reader
 from accord.session.capabilities import ClientCapabilities
+from accord.session.message import Message
 from accord.session.requests import Asked, Told
 from accord.session.updates import Change, Report, ToolCallChanged, ToolCallPatch, ToolCallPiece
 from accord.session.word import Word
@@ -35,6 +36,7 @@ __all__ = [
     "Telling",
     "UpdatesFromWire",
     "UpdatesToWire",
+    "put_around",
 ]
 
 Side = Literal["client", "agent"]
@@ -52,6 +54,9 @@ UpdatesFromWire: TypeAlias = Mapping[type[Any], Callable[[Any, Any], list[Report
 """By type of wire update: what it reports."""
 
 T = TypeVar("T")
+
+_NOTHING = (b"null", b"[]")
+"""How the empty object is written as well; the second one by languages in which an empty table is a list."""
 
 
 class Recent(list[T]):
@@ -87,6 +92,12 @@ class Telling(msgspec.Struct, frozen=True, gc=False):
     method: str
     to_wire: RequestFunction
     from_wire: RequestFunction
+
+
+def put_around(reports: list[Report], meta: dict[str, Any] | None) -> None:
+    """Give reports the `_meta` of the notification that told them."""
+    for report in reports:
+        report.meta_around = meta
 
 
 class Dialect:
@@ -170,9 +181,19 @@ class Dialect:
         """The answer to a request of ours, as `asked.answer`; Malformed when it is not one."""
         exchange = self._exchange(asked)
         method = self.METHODS[exchange.method]
-        if bytes(memoryview(result)[:5]) == b"null" and method.takes_null_result and not self.strict:
-            result = Raw(b"{}")  # AMB-01..05
+        said = bytes(memoryview(result)[:5])
+        if said in _NOTHING and self._takes_nothing(method, said):
+            result = Raw(b"{}")  # AMB-01..05, FN-103
         return exchange.answer_from_wire(self, asked, self._reader(method.result).decode(result, self.notes))
+
+    def _takes_nothing(self, method: Method, said: bytes) -> bool:
+        if self.strict:
+            return method.shows_null_result and said == b"null"
+        return needs_nothing(self._read_as(method.result))
+
+    def _read_as(self, wire_type: Any) -> Any:
+        """What is read in the place of a type."""
+        return wire_type
 
     def notification_to_wire(self, told: Told) -> tuple[str, Any]:
         """The method and params of a notification."""
@@ -195,15 +216,23 @@ class Dialect:
         if type(change) is ToolCallChanged and change.call.ended_without_result:
             change = self._failed(change)
         updates = self.UPDATES_TO_WIRE[type(change)](self, session_id, change)
+        meta = change.patch.meta_around
         if len(updates) == 1:  # nearly always, and a comprehension costs as much as the rest
-            return [params(session_id=session_id, update=updates[0])]
-        return [params(session_id=session_id, update=update) for update in updates]
+            return [params(session_id=session_id, update=updates[0], meta=meta)]
+        return [params(session_id=session_id, update=update, meta=meta) for update in updates]
 
     def update_from_wire(self, params: Raw) -> tuple[str, list[Report]]:
         """The session and the reports of a `session/update`; Malformed when it can't be read even with tolerance."""
         read = self._update_reader.decode(params, self.notes)
         update = read.update
-        return read.session_id, self.UPDATES_FROM_WIRE[type(update)](self, update)
+        reports = self.UPDATES_FROM_WIRE[type(update)](self, update)
+        if read.meta is not UNSET:
+            put_around(reports, read.meta)
+        return read.session_id, reports
+
+    def tells_at_once(self, session_id: str, message: Message) -> bool:
+        """Whether a piece of a message can be told as it is, whatever was told before."""
+        return True
 
     def forget_session(self, session_id: str) -> None:
         """Drop what is remembered of a session in order to tell it: it was closed, or is told from the beginning."""
@@ -223,5 +252,5 @@ class Dialect:
     def _reader(self, wire_type: Any) -> Reader[Any]:
         reader = self._readers.get(wire_type)
         if reader is None:
-            reader = self._readers[wire_type] = Reader(wire_type, strict=self.strict)
+            reader = self._readers[wire_type] = Reader(self._read_as(wire_type), strict=self.strict)
         return reader

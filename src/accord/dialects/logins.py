@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from accord.session.capabilities import AgentLogin, AuthMethod, LoginVariable, TerminalLogin, VariableLogin
+from accord.session.pairs import Pairs
 from accord.session.word import Unknown
 
-__all__ = ["login_said", "logins_named", "variable_login", "variables_to_wire"]
+__all__ = ["login_said", "logins_named", "other_login", "variable_login", "variables_to_wire"]
 
 
 def logins_named(said: Iterable[Any], known: Sequence[AuthMethod]) -> list[AuthMethod]:
@@ -46,7 +47,19 @@ def login_said(said: dict[str, Any]) -> AgentLogin | TerminalLogin | VariableLog
     return TerminalLogin(**told, args=arguments, env=_variables(said.get("env")))
 
 
-def _variables(said: Any) -> dict[str, str]:
+def other_login(raw: dict[str, Any]) -> AgentLogin:
+    """A login of a type that is not known, but that has an id and a name: the agent's."""
+    description, meta = raw.get("description"), raw.get("_meta")
+    return AgentLogin(
+        id=raw["methodId"] if isinstance(raw.get("methodId"), str) else raw["id"],
+        name=raw["name"],
+        description=description if isinstance(description, str) else None,
+        meta=cast("dict[str, Any]", meta) if isinstance(meta, dict) else None,
+        raw=raw,
+    )
+
+
+def _variables(said: Any) -> Mapping[str, str]:
     """A map in v1 and the draft, a list of names and values in v2."""
     pairs: list[tuple[Any, Any]] = []
     if isinstance(said, dict):
@@ -54,7 +67,9 @@ def _variables(said: Any) -> dict[str, str]:
     elif isinstance(said, list):
         listed = [cast("dict[str, Any]", each) for each in cast("list[Any]", said) if isinstance(each, dict)]
         pairs = [(each.get("name"), each.get("value")) for each in listed]
-    return {name: value for name, value in pairs if isinstance(name, str) and isinstance(value, str)}
+    read = [(name, value) for name, value in pairs if isinstance(name, str) and isinstance(value, str)]
+    by_name = dict(read)
+    return by_name if len(by_name) == len(read) else Pairs(read)
 
 
 def variable_login(said: Any, **told: Any) -> VariableLogin:

@@ -35,7 +35,7 @@ LOSSES: dict[str, LossRow] = {
             "message-patch",
             _V1,
             "a message changed, cleared, or given `_meta` later",
-            "nothing; what is added at its end is told",
+            "what is added at its end; other text once it is settled, as a message of its own",
         ),
         LossRow(
             "prompt",
@@ -92,6 +92,15 @@ LOSSES: dict[str, LossRow] = {
         LossRow("icons", _V1, "the icons of a resource link", "nothing"),
         LossRow("audience", _V1, "an audience of an annotation that v1 does not list", "nothing"),
         LossRow(
+            "content-type",
+            _V1,
+            "a content block, or an item of a tool call, of a type that v1 does not list and that was not read in v1",
+            "its type in brackets, as text",
+        ),
+        LossRow("audience", _V1, "an audience that v1 does not list", "the others"),
+        LossRow("priority", ("v2 draft", "v2"), "the priority of a block outside of 0 to 1", "the nearest of the two"),
+        LossRow("size", _ALL, "the size of a resource link that is negative (v2), or too large", "nothing"),
+        LossRow(
             "opened-commands",
             _BOTH,
             "the commands in the answer that opens a session",
@@ -122,16 +131,45 @@ LOSSES: dict[str, LossRow] = {
             "title and description of a question about a tool call",
             "the tool call's title",
         ),
+        LossRow("permission-outcome", _V1, "an answer to a permission request that is not known", "`cancelled`"),
         LossRow("permission-kind", _V1, "a kind of permission option that v1 does not list", "`reject_once`"),
+        LossRow("form-format", _BOTH, "the format of a field for text that v1 does not list", "nothing"),
+        LossRow("form-value", _BOTH, "a value in a form that no field of v1 can hold", "nothing"),
         LossRow("terminal-login", _ALL, "a login in a terminal, for a client that cannot open one", "nothing"),
         LossRow("auth-method", _BOTH, "an authentication method of an unknown type", "nothing"),
+        LossRow(
+            "login-type", _V2, "the type of a login that v1 does not list, and its members", "a login of the agent's"
+        ),
+        LossRow(
+            "repeated-variable", _V1, "several variables of one name, for a login in a terminal", "the last of them"
+        ),
+        LossRow(
+            "logout",
+            _V2,
+            "that an agent with a login has no logout, or that one without a login has one",
+            "nothing: in v2 a login has a logout",
+        ),
         LossRow("diff-texts", _V2, "the whole text of a changed file", "a patch that shows what differs"),
         LossRow("mode", _V2, "the mode in force, where no option can stand for it", "nothing"),
         LossRow("empty-select", _V2, "an option without choices or without a value", "nothing"),
         LossRow("option-groups", _ALL, "groups of choices beside choices in no group", "all of them in no group"),
+        LossRow(
+            "empty-group",
+            _ALL,
+            "a group without choices: in v2 any, elsewhere one beside choices in no group",
+            "nothing",
+        ),
         LossRow("models", _V2, "the list of models beside the options", "nothing"),
-        LossRow("update-type", _ALL, "an unknown update by a name that this version has a meaning for", "nothing"),
+        LossRow(
+            "update-type",
+            _ALL,
+            "an unknown update by a name that this version has a meaning for; in v1 also any other that was not read in v1",
+            "nothing",
+        ),
         LossRow("client-resources", _V2, "that the client offers its files and terminals", "nothing"),
+        LossRow(
+            "mcp-type", _BOTH, "an MCP server of a type that v1 does not list and that was not read in v1", "nothing"
+        ),
         LossRow("mcp-sse", _V2, "that the agent connects to MCP servers over SSE", "nothing"),
         LossRow(
             "session-baseline",

@@ -1,6 +1,6 @@
 """MCP servers as words, and what starts and reaches them: environment variables and headers, which others have too.
 
-These are a dict in words. On the wire they are a list of names and values, or in v1's logins a dict as well.
+These are a mapping in words. On the wire they are a list of names and values, or in v1's logins a mapping as well.
 """
 
 from __future__ import annotations
@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar, cast
 
-from accord.dialects.absent import known, listed
+from accord.dialects.absent import known, listed, told
 from accord.errors import InvalidParams
+from accord.session.pairs import Pair, Pairs, pairs_in
 from accord.session.servers import HttpServer, SseServer, StdioServer
 from accord.session.validation import is_relative
 
@@ -38,11 +39,14 @@ def remote_server(word: type[Remote], server: Any) -> Remote:
 
 def pairs_to_wire(kind: type[Any], values: Mapping[str, str]) -> list[Any]:
     """The values, each as an object of this type."""
-    return [kind(name=name, value=value) for name, value in values.items()]
+    return [kind(name=pair.name, value=pair.value, meta=told(pair.meta)) for pair in pairs_in(values)]
 
 
-def pairs_from_wire(pairs: Any) -> dict[str, str]:
-    """The values by name; of two with the same name the last one counts."""
+def pairs_from_wire(pairs: Any) -> Mapping[str, str]:
+    """The values by name; of two with the same name both are kept."""
     if isinstance(pairs, dict):
         return cast("dict[str, str]", pairs)
-    return {pair.name: pair.value for pair in listed(pairs)}
+    read = [Pair(pair.name, pair.value, meta=known(pair.meta)) for pair in listed(pairs)]
+    by_name = {pair.name: pair.value for pair in read}
+    is_plain = len(by_name) == len(read) and all(pair.meta is None for pair in read)
+    return by_name if is_plain else Pairs(read)

@@ -7,8 +7,9 @@ from typing import Any, TypeAlias
 
 from accord.dialects.absent import known, listed, told
 from accord.dialects.dialect import Dialect
+from accord.schema.values import Unknown as UnknownOnWire
 from accord.schema.values import UnsetType
-from accord.session.entities import Choice, Option
+from accord.session.entities import Choice, EmptyGroup, Option
 from accord.session.requests import SetOption
 
 __all__ = [
@@ -18,9 +19,11 @@ __all__ = [
     "is_grouped",
     "is_mode_option",
     "mode_option",
+    "note_empty_groups",
     "option_from_wire",
     "option_members",
     "set_option_from_wire",
+    "unknown_option",
 ]
 
 GroupId: TypeAlias = Callable[[Any], str | UnsetType]
@@ -48,6 +51,12 @@ def is_grouped(dialect: Dialect, option: Option) -> bool:
     return all(grouped)
 
 
+def note_empty_groups(dialect: Dialect, option: Option) -> None:
+    """Note the loss of groups that have no choices."""
+    for group in option.empty_groups:
+        dialect.lose("empty-group", group.id)
+
+
 def choices_to_wire(kind: type[Any], choices: Iterable[Choice]) -> list[Any]:
     """The choices, each as an object of this type, without their groups."""
     return [
@@ -59,30 +68,46 @@ def choices_to_wire(kind: type[Any], choices: Iterable[Choice]) -> list[Any]:
 def option_from_wire(option: Any, option_id: str, group_id: GroupId) -> Option:
     """An option of a known type, whose tag is its kind."""
     kind = str(option.__struct_config__.tag)
+    choices, empty = _choices_from_wire(option.options, group_id) if kind == "select" else ([], [])
     return Option(
         id=option_id,
         name=option.name,
         kind=kind,
         value=option.current_value,
-        choices=_choices_from_wire(option.options, group_id) if kind == "select" else [],
+        choices=choices,
         description=known(option.description),
         category=known(option.category),
         meta=known(option.meta),
+        empty_groups=empty,
     )
 
 
-def _choices_from_wire(options: Sequence[Any], group_id: GroupId) -> list[Choice]:
-    """A flat list, or groups, as choices that know their group."""
+def unknown_option(dialect: Dialect, option: UnknownOnWire, *id_keys: str) -> Option | None:
+    """An option of an unknown type, as it came; None, with a note, for one that has no id or name to be known by."""
+    identifier = next((option.raw[key] for key in id_keys if key in option.raw), None)
+    name = option.raw.get("name")
+    if isinstance(identifier, str) and isinstance(name, str):
+        return Option(id=identifier, name=name, kind=option.tag, raw=option.raw)
+    dialect.notes.append("configOptions: dropped one of an unknown type, it has no id or no name")
+    return None
+
+
+def _choices_from_wire(options: Sequence[Any], group_id: GroupId) -> tuple[list[Choice], list[EmptyGroup]]:
+    """A flat list, or groups, as choices that know their group; and the groups that have none."""
     choices: list[Choice] = []
+    empty: list[EmptyGroup] = []
     for each in options:
         if not each.is_group:
             choices.append(_choice_from_wire(each))
             continue
+        group, meta = known(group_id(each)), known(each.meta)
+        if not listed(each.options):
+            empty.append(EmptyGroup(id=group or "", name=each.name, after=len(choices), meta=meta))
         for inner in listed(each.options):
             choice = _choice_from_wire(inner)
-            choice.group, choice.group_name, choice.group_meta = known(group_id(each)), each.name, known(each.meta)
+            choice.group, choice.group_name, choice.group_meta = group, each.name, meta
             choices.append(choice)
-    return choices
+    return choices, empty
 
 
 def _choice_from_wire(option: Any) -> Choice:

@@ -14,10 +14,11 @@ __all__ = ["PermissionMapping", "permission_options"]
 
 
 class PermissionMapping:
-    """Bound to the schema of one version."""
+    """Bound to the schema of one version; `is_open`: it takes outcomes that are not listed."""
 
-    def __init__(self, schema: Any) -> None:
+    def __init__(self, schema: Any, is_open: bool = True) -> None:
         self._schema = schema
+        self._is_open = is_open
 
     def exchange(self, to_wire: RequestFunction, from_wire: RequestFunction) -> Exchange:
         """The question, which each version asks in its own way, and its answer."""
@@ -35,11 +36,16 @@ class PermissionMapping:
         ]
 
     def answer_to_wire(self, dialect: Dialect, asked: Any, answer: PermissionAnswer) -> Any:
-        """The outcome; whatever does not select an option is sent as cancelled."""
+        """The outcome; whatever does not select an option, and is not one of another kind as it came, is a cancelled one."""
         meta = told(answer.outcome_meta)
-        if answer.outcome == "selected" and answer.option_id is not None:
+        outcome: Any
+        if answer.raw is not None and self._is_open:
+            outcome = UnknownOnWire(answer.outcome, answer.raw)
+        elif answer.outcome == "selected" and answer.option_id is not None:
             outcome = self._schema.SelectedPermissionOutcome(option_id=answer.option_id, meta=meta)
         else:
+            if answer.raw is not None:
+                dialect.lose("permission-outcome", answer.outcome)
             outcome = self._schema.CancelledPermissionOutcome(meta=meta)
         return self._schema.RequestPermissionResponse(outcome=outcome, meta=told(answer.meta))
 

@@ -34,7 +34,7 @@ class SessionMapping:
     def __init__(
         self,
         schema: Any,
-        servers_to_wire: Callable[[list[McpServer]], Any],
+        servers_to_wire: Callable[[Dialect, list[McpServer]], Any],
         servers_from_wire: Callable[[Any], list[McpServer]],
     ) -> None:
         self._schema = schema
@@ -46,7 +46,7 @@ class SessionMapping:
 
     def new_to_wire(self, dialect: Dialect, asked: NewSession) -> Any:
         """A session that is to begin."""
-        return self._schema.NewSessionRequest(**self._place_to_wire(asked))
+        return self._schema.NewSessionRequest(**self._place_to_wire(dialect, asked))
 
     def new_from_wire(self, dialect: Dialect, params: Any) -> NewSession:
         """A session that is to begin; InvalidParams for a path that is not absolute."""
@@ -56,7 +56,7 @@ class SessionMapping:
         """For load, resume and fork, which name a session beside what a new one takes."""
 
         def to_wire(dialect: Dialect, asked: Any) -> Any:
-            return params(session_id=asked.session_id, **self._place_to_wire(asked))
+            return params(session_id=asked.session_id, **self._place_to_wire(dialect, asked))
 
         return to_wire
 
@@ -76,10 +76,10 @@ class SessionMapping:
         word = ResumeSession if beginning is None else LoadSession
         return word(session_id=params.session_id, **self._place_from_wire(params))
 
-    def _place_to_wire(self, asked: Any) -> dict[str, Any]:
+    def _place_to_wire(self, dialect: Dialect, asked: Any) -> dict[str, Any]:
         return {
             "cwd": asked.cwd,
-            "mcp_servers": self._servers_to_wire(asked.servers),
+            "mcp_servers": self._servers_to_wire(dialect, asked.servers),
             "additional_directories": asked.additional_directories or UNSET,
             "meta": told(asked.meta),
         }
@@ -136,15 +136,18 @@ def _page_from_wire(dialect: Dialect, asked: ListSessions, result: Any) -> Sessi
 
 
 class PromptMapping:
-    """Bound to the request and the content blocks of one version."""
+    """Bound to the request and the content blocks of one version; `least` is how many of these there must be."""
 
-    def __init__(self, params: type[Any], content: ContentMapping) -> None:
+    def __init__(self, params: type[Any], content: ContentMapping, least: int = 0) -> None:
         self._params = params
         self._content = content
+        self._least = least
 
     def to_wire(self, dialect: Dialect, asked: Prompt) -> Any:
-        """The user's message."""
-        content = self._content.all_to_wire(asked.content)
+        """The user's message; InvalidParams for an empty one where that cannot be said."""
+        if len(asked.content) < self._least:
+            raise InvalidParams("a prompt needs at least one block of content", field="prompt")
+        content = self._content.all_to_wire(dialect, asked.content)
         return self._params(session_id=asked.session_id, prompt=content, meta=told(asked.meta))
 
     def from_wire(self, dialect: Dialect, params: Any) -> Prompt:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from accord.dialects.absent import known, told
+from accord.dialects.content import ContentMapping
 from accord.dialects.dialect import Dialect
 from accord.dialects.paths import noted
 from accord.dialects.shown import ShowingDialect, terminal_text
 from accord.schema.values import Unknown as UnknownOnWire
-from accord.session.content import Content
 from accord.session.diffs import texts_of_patch
 from accord.session.entities import ContentItem, Diff, FileChange, TerminalItem, ToolCallItem
 from accord.session.word import Unknown
@@ -19,14 +19,15 @@ __all__ = ["ShownItems", "diff_from_wire"]
 
 
 class ShownItems:
-    """Bound to the schema of one version, its diffs, and its way of writing content blocks."""
+    """Bound to the schema of one version, its diffs and its content blocks."""
 
-    def __init__(self, schema: Any, diff: type[Any], block_to_wire: Callable[[Dialect, Content], Any]) -> None:
+    def __init__(self, schema: Any, diff: type[Any], content: ContentMapping) -> None:
         self._content = schema.Content
         self._text_block = schema.TextContent
         self._terminal = schema.Terminal
         self._diff = diff
-        self._block_to_wire = block_to_wire
+        self._block_to_wire = content.to_wire
+        self._closed_by = content.closed_by
 
     def to_wire(self, dialect: ShowingDialect, session_id: str, items: Iterable[ToolCallItem]) -> list[Any]:
         """The items, in order; a diff becomes as many as it has files."""
@@ -40,8 +41,15 @@ class ShownItems:
             elif isinstance(item, TerminalItem):
                 written.append(self._terminal_item(dialect, session_id, item))
             elif isinstance(item, Unknown):
-                written.append(UnknownOnWire(item.tag, item.raw))
+                written.append(self._unknown_item(dialect, item))
         return written
+
+    def _unknown_item(self, dialect: Dialect, item: Unknown) -> Any:
+        """As it came; where types are closed and it came from elsewhere, its type as text."""
+        if self._closed_by in (None, item.version):
+            return UnknownOnWire(item.tag, item.raw)
+        dialect.lose("content-type", item.tag)
+        return self._text_item(f"[{item.tag}]")
 
     def _terminal_item(self, dialect: ShowingDialect, session_id: str, item: TerminalItem) -> Any:
         shown = dialect.shown(session_id)

@@ -42,32 +42,44 @@ class TextFrames:
                 content = change.content
                 if type(content) is not Text or content.annotations is not None or content.meta is not None:
                     return None
-                if change.patch.meta is not UNSET:
+                if change.patch.meta is not UNSET or change.patch.meta_around is not UNSET:
                     return None
                 if change.message is not self._message and not self._turn_to(change.message):
                     return None
                 return self._before + _write(content.text) + self._after
+            self._message = None  # whatever it is, the next piece may have to be told in another way
             return self._whole(change) if type(change) is MessageChanged else None
         except (UnicodeEncodeError, TypeError):  # the long way mends half a surrogate pair, and says what is no text
             return None
 
     def _whole(self, change: MessageChanged) -> bytes | None:
         blocks = change.patch.content
-        if not change.created or not blocks or len(blocks) > 1 or change.patch.meta is not UNSET:
+        if not change.created or not blocks or len(blocks) > 1:
+            return None
+        if change.patch.meta is not UNSET or change.patch.meta_around is not UNSET:
+            return None
+        if not is_plain(blocks[0]) or not self._tells_at_once(change.message):
             return None
         pattern = self._pattern_of(MessageChanged, change.message.role)
-        if pattern is None or not is_plain(blocks[0]):
+        if pattern is None:
             return None
         before, after = _around(pattern, change.message.id)
         return before + _write(blocks[0].text) + after
 
     def _turn_to(self, message: Message) -> bool:
+        if not self._tells_at_once(
+            message
+        ):  # before a pattern is made: that tells something, which would settle others
+            return False
         pattern = self._pattern_of(MessageChunk, message.role)
         if pattern is None:
             return False
         self._before, self._after = _around(pattern, message.id)
         self._message = message
         return True
+
+    def _tells_at_once(self, message: Message) -> bool:
+        return self._dialect.tells_at_once(self._session_id, message)
 
     def _pattern_of(self, kind: type[MessageChunk | MessageChanged], role: str) -> _Pattern | None:
         key = (kind, role)

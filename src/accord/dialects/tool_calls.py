@@ -39,7 +39,7 @@ class ItemReader:
             schema.Content: self._content_item,
             diff: diff_from_wire,
             schema.Terminal: _terminal_item,
-            UnknownOnWire: _unknown_item,
+            UnknownOnWire: self._unknown_item,
         }
 
     def from_wire(self, dialect: Dialect, item: Any) -> ToolCallItem:
@@ -54,10 +54,9 @@ class ItemReader:
     def _content_item(self, dialect: Dialect, item: Any) -> ToolCallItem:
         return ContentItem(content=self._content.from_wire(item.content), meta=known(item.meta))
 
+    def _unknown_item(self, dialect: Dialect, item: UnknownOnWire) -> ToolCallItem:
+        return Unknown(tag=item.tag, raw=item.raw, version=self._content.closed_by)
+
 
 def _terminal_item(dialect: Dialect, item: Any) -> ToolCallItem:
     return TerminalItem(terminal_id=item.terminal_id, meta=known(item.meta))
-
-
-def _unknown_item(dialect: Dialect, item: UnknownOnWire) -> ToolCallItem:
-    return Unknown(tag=item.tag, raw=item.raw)

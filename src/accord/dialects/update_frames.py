@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal, Protocol
 
 import msgspec
+from msgspec import UNSET
 
-from accord.dialects.dialect import Dialect
+from accord.dialects.dialect import Dialect, put_around
 from accord.session.updates import Report
 
 __all__ = ["Hearing", "update_taker"]
@@ -44,7 +45,10 @@ def update_taker(dialect: Dialect, sessions: Mapping[str, Hearing]) -> Callable[
         if session is None:
             return False
         update, size = params.update, len(frame)
-        for report in from_wire[type(update)](dialect, update):
+        reports = from_wire[type(update)](dialect, update)
+        if params.meta is not UNSET:
+            put_around(reports, params.meta)
+        for report in reports:
             session.take(report, size)
         return True
 

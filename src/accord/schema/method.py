@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import msgspec
 
-__all__ = ["Method"]
+__all__ = ["Method", "needs_nothing"]
 
 
 class Method(msgspec.Struct, frozen=True):
@@ -23,10 +23,17 @@ class Method(msgspec.Struct, frozen=True):
     result: Any = None
     gate: str | None = None
     unstable: bool = False
+    shows_null_result: bool = False
+    """The documents show `null` as a result, so it is one also in strict mode."""
 
     @property
     def takes_null_result(self) -> bool:
-        """Nothing in the result is required, so a peer's `null` says the same as `{}`."""
-        if not (isinstance(self.result, type) and issubclass(self.result, msgspec.Struct)):
-            return False
-        return not any(field.required for field in msgspec.structs.fields(self.result))
+        """Nothing in the result is needed, so a peer's `null` says the same as `{}`; outside strict mode."""
+        return needs_nothing(self.result)
+
+
+def needs_nothing(result: Any) -> bool:
+    """Whether the empty object is a result of this type."""
+    if not (isinstance(result, type) and issubclass(result, msgspec.Struct)):
+        return False
+    return not any(field.required for field in msgspec.structs.fields(result))

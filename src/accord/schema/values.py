@@ -4,7 +4,7 @@ A wire type is a msgspec struct whose annotations carry markers. msgspec ignores
 input at full speed; `reading` looks at them only when that failed. So the markers are the single place that says
 what happens to input that is not as it should be:
 
-- an unknown tag of an open union is kept as `Unknown`, an unknown value of an enum is kept as the string it is;
+- an unknown tag of a union is kept as `Unknown`, an unknown value of an enum is kept as the string it is;
 - a malformed value is an error, unless the field that holds it says otherwise.
 
 Optional fields default to `UNSET`, never to the protocol's default, so that what was received is written back.
@@ -12,12 +12,13 @@ Optional fields default to `UNSET`, never to the protocol's default, so that wha
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar, Union
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar, Union
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 __all__ = [
+    "CLOSED",
     "DEFAULT_ON_ERROR",
     "DEFAULT_ON_NULL",
     "NUMBER_IS_TEXT",
@@ -26,6 +27,7 @@ __all__ = [
     "SKIP_INVALID_ITEMS",
     "UNSET",
     "Alias",
+    "Closed",
     "DefaultTag",
     "Defaulted",
     "DefaultedItems",
@@ -40,14 +42,18 @@ __all__ = [
     "NullIsEmpty",
     "Nullable",
     "Open",
+    "Others",
     "UInt16",
     "UInt32",
     "UInt64",
     "Unknown",
     "UnsetType",
     "ValidItems",
+    "Variants",
+    "Whole",
     "Wire",
     "check_uint64",
+    "variants",
 ]
 
 
@@ -101,21 +107,62 @@ REQUIRED = Marker("REQUIRED")
 """Has a default for those who leave it out; in strict mode it must be there."""
 
 OPEN = Marker("OPEN")
-"""The union admits tags that are not listed."""
+"""The union admits tags that are not listed; in strict mode only an implementer's `_tag`."""
+
+CLOSED = Marker("CLOSED")
+"""The protocol closes the union: in strict mode it takes no tag that is not listed."""
 
 
 class Known(Marker):
     """The listed values of a string enum. Others are kept as they are, and are an error only in strict mode.
 
-    `closed` enums take nothing else in strict mode; the others still take an implementer's `_value`.
+    `closed` enums take nothing else in strict mode, `free` ones any string; the others still take an implementer's
+    `_value`: names without the underscore are the protocol's to give.
     """
 
-    __slots__ = ("closed", "values")
+    __slots__ = ("closed", "free", "values")
 
-    def __init__(self, *values: str, closed: bool = False) -> None:
+    def __init__(self, *values: str, closed: bool = False, free: bool = False) -> None:
         super().__init__("Known")
         self.values = values
         self.closed = closed
+        self.free = free
+
+    def takes(self, value: str) -> bool:
+        """Whether strict mode takes it."""
+        return self.free or value in self.values or (value.startswith("_") and not self.closed)
+
+
+class Variants(Known):
+    """The listed values of a member that tells the variants of one struct apart, which is a `Whole`.
+
+    An object with another value is kept whole: as `Unknown` in the place of an open union, otherwise beside what is
+    understood of it. `others` has the members that such an object must have, if any; strict mode checks no more.
+    """
+
+    __slots__ = ("others", "understood")
+
+    def __init__(
+        self,
+        *values: str,
+        closed: bool = False,
+        others: type[msgspec.Struct] | None = None,
+        also: tuple[str, ...] = (),
+    ) -> None:
+        super().__init__(*values, closed=closed)
+        self.others = others
+        self.understood = (*values, *also)
+        """Also values that strict mode does not take."""
+
+
+class Others(Marker):
+    """The members that a variant of an open union must have when its tag is not listed; checked in strict mode only."""
+
+    __slots__ = ("struct",)
+
+    def __init__(self, struct: type[msgspec.Struct]) -> None:
+        super().__init__("Others")
+        self.struct = struct
 
 
 class Most(Marker):
@@ -179,9 +226,22 @@ NullIsEmpty: TypeAlias = Annotated[Union[T, UnsetType], DEFAULT_ON_NULL]
 
 if TYPE_CHECKING:
     Open: TypeAlias = Union[T, Unknown]
+    Closed: TypeAlias = Union[T, Unknown]
 else:
     # msgspec cannot have Unknown in a union: the fast decoder refuses an unknown tag, `reading` then makes the Unknown.
     Open = Annotated[T, OPEN]
+    Closed = Annotated[T, OPEN, CLOSED]
+
+
+def variants(enum: Any, others: type[msgspec.Struct] | None = None, also: tuple[str, ...] = ()) -> Any:
+    """The type of a member that has the values of an enum, and tells variants apart by them: see `Variants`.
+
+    It is a literal, so that the fast decoder leaves other values to `reading`. `also` are understood outside strict mode.
+    """
+    (known,) = enum.__metadata__
+    marker = Variants(*known.values, closed=known.closed, others=others, also=also)
+    return Annotated[Literal[marker.understood], marker]
+
 
 UInt16: TypeAlias = Annotated[int, Meta(ge=0, le=2**16 - 1)]
 UInt32: TypeAlias = Annotated[int, Meta(ge=0, le=2**32 - 1)]
@@ -201,3 +261,17 @@ class Wire(msgspec.Struct, kw_only=True, rename="camel", gc=False):
     """An object of the protocol. Members are spelled as the protocol spells them, in snake case."""
 
     meta: Lenient[dict[str, Any]] = msgspec.field(default=UNSET, name="_meta")
+
+
+class Whole(Wire, dict=True, gc=True):
+    """An object whose variants are told apart by a member and not by a tag; see `Variants`."""
+
+    @property
+    def raw(self) -> dict[str, Any] | None:
+        """All of it as it came, when it is of a variant that is not listed; `variant` is that variant."""
+        return self.__dict__.get("raw")
+
+    @property
+    def variant(self) -> str:
+        """The name of a variant that is not listed."""
+        return self.__dict__["variant"]

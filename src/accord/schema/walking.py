@@ -2,7 +2,7 @@
 
 A type is compiled once into closures `walk(value, path, notes)`. The law: a walk returns a value of its type or raises
 `Malformed`, and only the field that holds a malformed value may forgive it. What was forgiven is told in `notes`.
-Neither errors nor notes quote values that the peer sent.
+Errors and notes are put into words by `refusals`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from msgspec import NODEFAULT, Meta, UnsetType
 from msgspec.structs import FieldInfo
 
 from accord.errors import Malformed
+from accord.schema.refusals import KIND_NAMES, Notes, Path, note_forgiven, refuse, refuse_value, spelled, wrong_kind
 from accord.schema.values import (
+    CLOSED,
     DEFAULT_ON_ERROR,
     DEFAULT_ON_NULL,
     NUMBER_IS_TEXT,
@@ -28,21 +30,20 @@ from accord.schema.values import (
     DefaultTag,
     Known,
     Most,
+    Others,
     Unknown,
+    Variants,
+    Whole,
+    Wire,
 )
 
-__all__ = ["Path", "Walk", "walk_for"]
+__all__ = ["Walk", "walk_for"]
 
-Path: TypeAlias = "tuple[Path, str | int] | None"
-"""From the inside out; put into words only when something is wrong."""
-
-Notes: TypeAlias = "list[str] | None"
 Walk: TypeAlias = Callable[[Any, Path, Notes], Any]
 Metadata: TypeAlias = tuple[Any, ...]
 Kind = TypeVar("Kind")
 
 _MISSING = object()
-_NAMES = {str: "str", bool: "bool", int: "int", float: "float", list: "array", dict: "object", type(None): "null"}
 
 
 def walk_for(expected: Any, *, strict: bool, hopeful: bool = False) -> Walk:
@@ -104,67 +105,43 @@ def _as_it_is(value: Any, path: Path, notes: Notes) -> Any:
     return value
 
 
-def _spell(path: Path) -> str:
-    parts: list[str] = []
-    while path is not None:
-        path, key = path
-        if isinstance(key, int):
-            parts.append(f"[{key}]")
-        else:
-            # A key is the peer's choice too: only what looks like a name is repeated.
-            parts.append(f".{key}" if len(key) <= 40 and key.isidentifier() and key.isascii() else "[...]")
-    return "$" + "".join(reversed(parts))
-
-
-def _refuse(path: Path, reason: str) -> NoReturn:
-    raise Malformed(_spell(path), reason)
-
-
-def _wrong_kind(value: Any, path: Path, expected: str) -> NoReturn:
-    _refuse(path, f"expected `{expected}`, got `{_NAMES.get(value.__class__, 'something else')}`")
-
-
 def _refusal(kinds: Iterable[type]) -> Walk:
-    expected = " | ".join(_NAMES[kind] for kind in kinds)
-    return lambda value, path, notes: _wrong_kind(value, path, expected)
-
-
-def _forgive(notes: Notes, path: Path, done: str, error: Malformed) -> None:
-    if notes is not None:
-        place = _spell(path)
-        inside = "" if error.path == place else f" at {error.path}"
-        notes.append(f"{place}: {done}, {error.reason}{inside}")
+    expected = " | ".join(KIND_NAMES[kind] for kind in kinds)
+    return lambda value, path, notes: wrong_kind(value, path, expected)
 
 
 def _scalar(admitted: list[tuple[Any, Metadata]], strict: bool) -> Walk:
     members = tuple(_bounded(member, metadata) for member, metadata in admitted)
     expected: Any = Union[members]
     plain = _plain(admitted, strict)
-    literals = [str(value) for member, _ in admitted if get_origin(member) is Literal for value in get_args(member)]
+    literals = [str(value) for member in members if get_origin(member) is Literal for value in get_args(member)]
     most = _first((entry for _, about in admitted for entry in about), Most)
     known = next((entry for _, about in admitted for entry in about if strict and isinstance(entry, Known)), None)
+    whole = any(member is int for member, _ in admitted) and not any(member is float for member, _ in admitted)
 
     def walk(value: Any, path: Path, notes: Notes) -> Any:
         if type(value) in plain:
             return value
+        if whole and type(value) is float and value.is_integer():
+            value = int(value)  # to JSON, 1.0 is an integer
         try:
             value = msgspec.convert(value, expected, strict=True)
         except msgspec.ValidationError as error:
-            _refuse(path, _own_words(error, literals))
+            _refuse_scalar(path, error, literals)
         except OverflowError:
-            _refuse(path, "number out of range")
+            refuse(path, "number out of range")
         if most is not None and isinstance(value, int) and value > most.value:
-            _refuse(path, f"expected `int` <= {most.value}")
-        if known is not None and isinstance(value, str):
-            own = value.startswith("_") and not known.closed
-            if value not in known.values and not own:
-                _refuse(path, f"expected one of {', '.join(known.values)}")
+            refuse(path, f"expected `int` <= {most.value}")
+        if known is not None and isinstance(value, str) and not known.takes(value):
+            refuse_value(path, known.values, own=not known.closed)
         return value
 
     return walk
 
 
 def _bounded(member: Any, metadata: Metadata) -> Any:
+    if _first(metadata, Variants) is not None:
+        return str
     bounds = tuple(entry for entry in metadata if isinstance(entry, Meta))
     return Annotated[(member, *bounds)] if bounds else member
 
@@ -179,11 +156,11 @@ def _plain(admitted: Iterable[tuple[Any, Metadata]], strict: bool) -> frozenset[
     )
 
 
-def _own_words(error: msgspec.ValidationError, literals: list[str]) -> str:
+def _refuse_scalar(path: Path, error: msgspec.ValidationError, literals: list[str]) -> NoReturn:
     message = str(error).partition(" - at `")[0]
     if message.startswith(("Expected", "Integer", "Number")):
-        return message[0].lower() + message[1:]
-    return f"expected one of {', '.join(literals)}"  # msgspec would quote the value (FN-41)
+        refuse(path, message[0].lower() + message[1:])
+    refuse_value(path, literals, own=False)  # msgspec would quote the value (FN-41)
 
 
 def _array(expected: Any, metadata: Metadata, strict: bool) -> Walk:
@@ -195,7 +172,7 @@ def _array(expected: Any, metadata: Metadata, strict: bool) -> Walk:
     def walk(value: Any, path: Path, notes: Notes) -> list[Any]:
         elements: list[Any] = value
         if type(value) is not list:
-            _wrong_kind(value, path, "array")
+            wrong_kind(value, path, "array")
         items: list[Any] = []
         for index, element in enumerate(elements):
             place = (path, index)
@@ -204,7 +181,7 @@ def _array(expected: Any, metadata: Metadata, strict: bool) -> Walk:
             except Malformed as error:
                 if not skip:
                     raise
-                _forgive(notes, place, "dropped", error)
+                note_forgiven(notes, place, "dropped", error)
         check(items, path)
         return items
 
@@ -219,7 +196,7 @@ def _map(expected: Any, metadata: Metadata, strict: bool) -> Walk:
     def walk(value: Any, path: Path, notes: Notes) -> dict[str, Any]:
         members: dict[str, Any] = value
         if type(value) is not dict:
-            _wrong_kind(value, path, "object")
+            wrong_kind(value, path, "object")
         check(members, path)
         if read is _as_it_is:
             return members
@@ -235,20 +212,22 @@ def _length_check(metadata: Metadata) -> Callable[[list[Any] | dict[str, Any], P
 
     def check(items: list[Any] | dict[str, Any], path: Path) -> None:
         if len(items) < least:
-            _refuse(path, f"expected at least {least} of them")
+            refuse(path, f"expected at least {least} of them")
         if most is not None and len(items) > most:
-            _refuse(path, f"expected at most {most} of them")
+            refuse(path, f"expected at most {most} of them")
 
     return check
 
 
 def _object(structs: list[type[msgspec.Struct]], metadata: Metadata, strict: bool, hopeful: bool) -> Walk:
-    is_open = OPEN in metadata
+    is_open, is_closed = OPEN in metadata, CLOSED in metadata
+    others = _first(metadata, Others)
+    check_other = _struct(Wire if others is None else others.struct, strict, is_part=True)
     walks = [_hopeful(struct) if hopeful else _struct(struct, strict) for struct in structs]
     tagged = {struct.__struct_config__.tag: walk for struct, walk in zip(structs, walks, strict=True)}
     tag_field = structs[0].__struct_config__.tag_field
     if tag_field is None:
-        return walks[0]
+        return _untagged(walks[0]) if is_open else walks[0]
     default_tag = _first(metadata, DefaultTag)
     assumed = default_tag.tag if default_tag is not None else None
     # msgspec lets the tag be left out where the type is that one struct, in no union
@@ -258,22 +237,34 @@ def _object(structs: list[type[msgspec.Struct]], metadata: Metadata, strict: boo
     def walk(value: Any, path: Path, notes: Notes) -> Any:
         members: dict[str, Any] = value
         if type(value) is not dict:
-            _wrong_kind(value, path, "object")
+            wrong_kind(value, path, "object")
         tag = members.get(tag_field, _MISSING)
         if tag is _MISSING:
             if assumed is None or strict:
-                _refuse((path, tag_field), "required")
+                refuse((path, tag_field), "required")
             tag = assumed
             if default_tag is not None and notes is not None:
-                notes.append(f"{_spell((path, tag_field))}: missing, taken to be {assumed}")
+                notes.append(f"{spelled((path, tag_field))}: missing, taken to be {assumed}")
         if type(tag) is not str:
-            _wrong_kind(tag, (path, tag_field), "str")
+            wrong_kind(tag, (path, tag_field), "str")
         variant = tagged.get(tag)
         if variant is not None:
             return variant(members, path, notes)
-        if is_open and not strict:
-            return Unknown(tag, members)
-        return _refuse((path, tag_field), f"expected one of {', '.join(map(str, tagged))}")
+        if not is_open or (strict and (is_closed or not tag.startswith("_"))):
+            refuse_value((path, tag_field), map(str, tagged), own=is_open and not is_closed)
+        if strict:
+            check_other(members, path, notes)
+        return Unknown(tag, members)
+
+    return walk
+
+
+def _untagged(read: Walk) -> Walk:
+    """The walk of a `Whole` in the place of an open union."""
+
+    def walk(value: Any, path: Path, notes: Notes) -> Any:
+        made: Whole = read(value, path, notes)
+        return made if made.raw is None else Unknown(made.variant, made.raw)
 
     return walk
 
@@ -297,13 +288,24 @@ class _Field(NamedTuple):
     key: str
     older: str | None
     required: bool
+    exactly: Walk
+    """As `read`, but nothing is forgiven."""
+
+
+class _Telling(NamedTuple):
+    """A member that tells variants apart."""
+
+    key: str
+    variants: Variants
 
 
 @functools.cache
-def _struct(struct: type[msgspec.Struct], strict: bool) -> Walk:
+def _struct(struct: type[msgspec.Struct], strict: bool, is_part: bool = False) -> Walk:
+    """The walk of a struct; one that `is_part` of what it is given has nothing to say about other members."""
     fields: dict[str, _Field] = {}
     awaited: list[_Field] = []
     tag_field = struct.__struct_config__.tag_field
+    missing: Callable[[dict[str, Any]], str | None] | None = getattr(struct, "missing", None) if strict else None
 
     def prepare() -> None:  # late, because a type may hold itself
         found = list(_fields(struct, strict))
@@ -313,7 +315,7 @@ def _struct(struct: type[msgspec.Struct], strict: bool) -> Walk:
     def walk(value: Any, path: Path, notes: Notes) -> Any:
         members: dict[str, Any] = value
         if type(value) is not dict:
-            _wrong_kind(value, path, "object")
+            wrong_kind(value, path, "object")
         if not fields:
             prepare()
         arguments: dict[str, Any] = {}
@@ -321,17 +323,65 @@ def _struct(struct: type[msgspec.Struct], strict: bool) -> Walk:
             field = fields.get(key)
             if field is not None:
                 arguments[field[0]] = found if type(found) in field[1] else field[2](found, (path, key), notes)
-            elif strict and key != tag_field:
-                _refuse((path, key), "unknown member")
+            elif strict and key != tag_field and not is_part:
+                refuse((path, key), "unknown member")
         for field in awaited:
             if field.key not in members:
                 _read_older(field, members, arguments, path, notes)
+        if missing is not None and (key := missing(members)) is not None:
+            refuse((path, key), "required")
         try:
             return struct(**arguments)
         except (ValueError, TypeError) as error:  # what the struct's own check says of its members together
-            _refuse(path, str(error))
+            _refuse_together(fields, members, path, str(error))
+
+    return _whole(walk, struct, strict) if issubclass(struct, Whole) else walk
+
+
+def _whole(read: Walk, struct: type[Whole], strict: bool) -> Walk:
+    """The walk of a `Whole`, which keeps all of an object of a variant that is not listed."""
+    telling = list(_telling(struct))
+
+    def walk(value: Any, path: Path, notes: Notes) -> Any:
+        members: dict[str, Any] = value
+        other = _unlisted(telling, members) if type(value) is dict else None
+        if other is None:
+            return read(value, path, notes)
+        if strict:
+            if not other.variants.takes(members[other.key]):
+                refuse_value((path, other.key), other.variants.values, own=not other.variants.closed)
+            _struct(other.variants.others or Wire, True, is_part=True)(members, path, notes)
+            return _struct(struct, False)(members, path, notes)
+        made: Whole = read(members, path, notes)
+        vars(made).update(raw=members, variant=members[other.key])
+        return made
 
     return walk
+
+
+def _telling(struct: type[Whole]) -> Iterator[_Telling]:
+    for field in msgspec.structs.fields(struct):
+        about = [entry for _, metadata in _members(field.type, ()) for entry in metadata]
+        variants = _first(about, Variants)
+        if variants is not None:
+            yield _Telling(field.encode_name, variants)
+
+
+def _unlisted(telling: Iterable[_Telling], members: dict[str, Any]) -> _Telling | None:
+    """What makes an object one of a variant that is not listed."""
+    for field in telling:
+        value = members.get(field.key)
+        if isinstance(value, str) and value not in field.variants.understood:
+            return field
+    return None
+
+
+def _refuse_together(fields: dict[str, _Field], members: dict[str, Any], path: Path, reason: str) -> NoReturn:
+    """A member that the check misses may be there, and malformed: then that is what is wrong."""
+    for key, field in fields.items():
+        if key in members and f"`{key}`" in reason:
+            field.exactly(members[key], (path, key), None)
+    refuse(path, reason)
 
 
 def _fields(struct: type[msgspec.Struct], strict: bool) -> Iterator[_Field]:
@@ -340,25 +390,29 @@ def _fields(struct: type[msgspec.Struct], strict: bool) -> Iterator[_Field]:
         metadata = [entry for _, about in members for entry in about]
         alias = _first(metadata, Alias)
         older = alias.key if alias is not None and not strict else None
-        read = _field(field, metadata, strict)
-        required = field.required or (strict and REQUIRED in metadata)
-        yield _Field(field.name, _plain(members, strict), read, field.encode_name, older, required)
+        exactly = walk_for(field.type, strict=strict)
+        yield _Field(
+            name=field.name,
+            plain=_plain(members, strict),
+            read=exactly if strict else _forgiving(exactly, field, metadata),
+            key=field.encode_name,
+            older=older,
+            required=field.required or (strict and REQUIRED in metadata),
+            exactly=exactly,
+        )
 
 
 def _read_older(field: _Field, members: dict[str, Any], arguments: dict[str, Any], path: Path, notes: Notes) -> None:
     if field.older is not None and field.older in members:
         arguments[field.name] = field.read(members[field.older], (path, field.older), notes)
         if notes is not None:
-            notes.append(f"{_spell((path, field.older))}: read as {field.key}")
+            notes.append(f"{spelled((path, field.older))}: read as {field.key}")
     elif field.required:
-        _refuse((path, field.key), "required")
+        refuse((path, field.key), "required")
 
 
-def _field(field: FieldInfo, metadata: list[Any], strict: bool) -> Walk:
+def _forgiving(read: Walk, field: FieldInfo, metadata: list[Any]) -> Walk:
     """The walk of what a field holds, with what the field forgives."""
-    read = walk_for(field.type, strict=strict)
-    if strict:
-        return read
     is_array = any(get_origin(member) is list for member, _ in _members(field.type, ()))
     empty: Callable[[], Any] = list[Any] if is_array else dict[str, Any]
     fallback = _fallback(field, is_array) if DEFAULT_ON_ERROR in metadata else None
@@ -369,18 +423,18 @@ def _field(field: FieldInfo, metadata: list[Any], strict: bool) -> Walk:
     def walk(value: Any, path: Path, notes: Notes) -> Any:
         if value is None and on_null:
             if notes is not None:
-                notes.append(f"{_spell(path)}: null, taken as empty")
+                notes.append(f"{spelled(path)}: null, taken as empty")
             return empty()
         if on_number and type(value) is int:
             if notes is not None:
-                notes.append(f"{_spell(path)}: a number, taken as text")
+                notes.append(f"{spelled(path)}: a number, taken as text")
             return str(value)
         try:
             return read(value, path, notes)
         except Malformed as error:
             if fallback is None:
                 raise
-            _forgive(notes, path, "ignored", error)
+            note_forgiven(notes, path, "ignored", error)
             return fallback()
 
     return walk

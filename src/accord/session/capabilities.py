@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from accord.session.word import Unknown, Word
@@ -78,11 +79,15 @@ class AgentCapabilities(Word):
 
 
 class AgentLogin(Word, tag_field="type", tag="agent"):
-    """A login that the agent carries out itself when it is asked to."""
+    """A login that the agent carries out itself when it is asked to.
+
+    `raw` holds all of one that names a type of which v1 and the draft know no more than that the agent deals with it.
+    """
 
     id: str
     name: str
     description: str | None = None
+    raw: dict[str, Any] | None = None
 
 
 class TerminalLogin(Word, tag_field="type", tag="terminal"):
@@ -92,7 +97,7 @@ class TerminalLogin(Word, tag_field="type", tag="terminal"):
     name: str
     description: str | None = None
     args: list[str] = []
-    env: dict[str, str] = {}
+    env: Mapping[str, str] = {}
 
 
 class LoginVariable(Word):

@@ -39,6 +39,7 @@ __all__ = [
     "ContentItem",
     "Cost",
     "Diff",
+    "EmptyGroup",
     "Exit",
     "FileChange",
     "Info",
@@ -198,6 +199,14 @@ class Terminal(Word, kw_only=True):
         return codecs.utf_8_decode(bytes(self.output), "replace", self.exit is not None)[0]
 
 
+class EmptyGroup(Word):
+    """A group of choices that has none; `after` is how many choices stand before it."""
+
+    id: str
+    name: str
+    after: int = 0
+
+
 class Choice(Word):
     """One value of a select option, with the group it stands in."""
 
@@ -220,6 +229,7 @@ class Option(Word, kw_only=True):
     description: str | None = None
     category: OptionCategory | None = None
     raw: dict[str, Any] | None = None
+    empty_groups: list[EmptyGroup] = []
 
 
 class Mode(Word):
@@ -310,10 +320,14 @@ class Work(Word):
 
 
 class State(Word):
-    """What the session's foreground does: running, idle, requires_action, or a value to be shown as busy."""
+    """What the session's foreground does: running, idle, requires_action, or a value to be shown as busy.
+
+    `raw` holds all of a state, or of a stop reason, that accord has no word for.
+    """
 
     state: str = "idle"
     stop_reason: StopReason | None = None
     error: dict[str, Any] | None = None
     background: list[Work] | None = None
     token_usage: TokenUsage | None = None
+    raw: dict[str, Any] | None = None

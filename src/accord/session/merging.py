@@ -41,9 +41,9 @@ def joins(change: Change) -> Hashable | None:
     if type(change) is MessageChunk:
         content = change.content
         plain = type(content) is Text and content.annotations is None and content.meta is None
-        if plain and change.patch.meta is UNSET:
+        if plain and change.patch.meta is UNSET and change.patch.meta_around is UNSET:
             return ("text", change.message.role, change.message.id)
-    elif type(change) is TerminalOutput and change.patch.meta is UNSET:
+    elif type(change) is TerminalOutput and change.patch.meta is UNSET and change.patch.meta_around is UNSET:
         return ("output", change.terminal.id)
     return None
 

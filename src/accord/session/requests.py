@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, TypeAlias
 
 from accord.session.capabilities import AgentCapabilities, AuthMethod, ClientCapabilities, Implementation
@@ -380,7 +381,7 @@ class CreateTerminal(Asked):
     session_id: str
     command: str
     args: list[str] = []
-    env: dict[str, str] = {}
+    env: Mapping[str, str] = {}
     cwd: str | None = None
     output_byte_limit: int | None = None
 

@@ -1,7 +1,11 @@
-"""MCP servers that a client asks an agent to connect to."""
+"""MCP servers that a client asks an agent to connect to.
+
+Variables and headers are any mapping; one with several values of a name is a `Pairs`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TypeAlias
 
 from accord.session.word import Unknown, Word
@@ -15,7 +19,7 @@ class StdioServer(Word, tag_field="type", tag="stdio"):
     name: str
     command: str
     args: list[str] = []
-    env: dict[str, str] = {}
+    env: Mapping[str, str] = {}
 
 
 class HttpServer(Word, tag_field="type", tag="http"):
@@ -23,7 +27,7 @@ class HttpServer(Word, tag_field="type", tag="http"):
 
     name: str
     url: str
-    headers: dict[str, str] = {}
+    headers: Mapping[str, str] = {}
 
 
 class SseServer(Word, tag_field="type", tag="sse"):
@@ -31,7 +35,7 @@ class SseServer(Word, tag_field="type", tag="sse"):
 
     name: str
     url: str
-    headers: dict[str, str] = {}
+    headers: Mapping[str, str] = {}
 
 
 McpServer: TypeAlias = StdioServer | HttpServer | SseServer | Unknown

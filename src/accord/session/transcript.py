@@ -96,16 +96,18 @@ class Transcript(LimitedTables):
     def _message_patch(self, report: updates.MessagePatch) -> Change:
         message, created = self._message(report.role, report.id)
         if report.meta is not UNSET:
-            before, message.meta = message.meta, meta_after(message.meta, report)
-            self._room -= weigh_detail(message.meta) - weigh_detail(before)
+            meta, message.meta = message.meta, meta_after(message.meta, report)
+            self._room -= weigh_detail(message.meta) - weigh_detail(meta)
         added: list[Content] | None = []
+        before: list[Content] = []
         growth = 0
         if report.content is not UNSET:
-            content = report.content or []
-            added = added_by(message.content, content)
+            content, before = report.content or [], message.content
+            added = added_by(before, content)
             growth = message.replace(content)
             message.dropped = False
         change = updates.MessageChanged(message=message.snapshot(), patch=report, created=created, added=added)
+        change.before = before if added is None else []
         self._grow(("messages", (message.role, message.id)), growth)
         return change
 

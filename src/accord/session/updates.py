@@ -75,9 +75,10 @@ __all__ = [
 
 
 class Reported(msgspec.Struct, gc=False, kw_only=True, tag_field="report", tag=True):
-    """`meta` is the update's `_meta`."""
+    """`meta` is the update's `_meta`; `meta_around` that of the notification around it, told but not kept."""
 
     meta: Patched[dict[str, Any]] = UNSET
+    meta_around: Patched[dict[str, Any]] = UNSET
 
 
 class Upsert(Reported, kw_only=True, tag=True):
@@ -228,10 +229,11 @@ class StateReport(Reported):
 
 
 class UnknownReport(Reported):
-    """An update accord has no word for, whole."""
+    """An update accord has no word for, whole; `version` as in `Unknown`."""
 
     tag: str
     raw: dict[str, Any]
+    version: str | None = None
 
 
 class PromptPatch(Reported):
@@ -300,6 +302,8 @@ class MessageChanged(Changed):
     patch: MessagePatch
     added: list[Content] | None = None
     """What the change put at the end of the content, when it left all before it as it was; else None."""
+    before: list[Content] = []
+    """The content that the change took away, when `added` is None."""
 
 
 class PromptChanged(Changed):

@@ -22,7 +22,12 @@ class Word(msgspec.Struct, kw_only=True, gc=False):
 
 
 class Unknown(Word, tag_field="type", tag="unknown"):
-    """A variant that accord has no word for, kept whole and written back as it came to a peer of the same version."""
+    """A variant that accord has no word for, kept whole and written back as it came to a peer of the same version.
+
+    `version` is set to the one it was read in where that lists all variants there are (v1); nobody else can be told
+    in that version.
+    """
 
     tag: str
     raw: dict[str, Any]
+    version: str | None = None

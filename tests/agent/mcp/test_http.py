@@ -12,6 +12,7 @@ from accord import Agent, Client, Turn
 from accord.agent.mcp import ServerConnections, owner
 from accord.errors import ConnectionClosed, RequestFailed
 from accord.session.content import Text, text_of
+from accord.session.pairs import Pairs
 from accord.session.servers import HttpServer, SseServer
 from tests.agent.mcp.canned import canned, response
 from tests.agent.mcp.peers import Watcher, official_on_loopback, tool_of
@@ -195,6 +196,19 @@ async def test_an_address_that_leads_nowhere_is_a_fate_and_no_exception(
     assert fate.state == "failed"
     assert fate.reason
     assert "k=v" not in fate.reason
+
+
+@pytest.mark.parametrize("kind", [HttpServer, SseServer])
+async def test_several_headers_of_one_name_are_all_sent(
+    connections: ServerConnections, kind: type[HttpServer | SseServer]
+):
+    headers = Pairs([("X-Tenant", "one"), ("X-Tenant", "two")])
+    async with canned(lambda method, path: ANSWERS["/401"]) as (address, requests):
+        await connections.connect([kind(name="web", url=address, headers=headers)])
+    assert [line for line in requests[0].lower().splitlines() if line.startswith("x-tenant")] == [
+        "x-tenant: one",
+        "x-tenant: two",
+    ]
 
 
 async def test_a_header_that_cannot_be_sent_is_a_fate_and_no_exception(connections: ServerConnections):

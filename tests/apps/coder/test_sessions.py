@@ -340,7 +340,9 @@ async def test_a_key_is_looked_for_again_by_open_sessions_each_time_somebody_log
             if key == "wrong":
                 with pytest.raises(AuthRequired, match=r"refused the key.*OPENAI_API_KEY") as refused:
                     await desk.ask()
-                assert [method.get("id") or method["methodId"] for method in refused.value.auth_methods] == ["environment"]
+                assert [method.get("id") or method["methodId"] for method in refused.value.auth_methods] == [
+                    "environment"
+                ]
         assert await desk.ask() == "Done."
 
 

@@ -121,16 +121,16 @@ def test_ways_to_log_in_go_both_ways_and_one_of_an_unknown_type_is_the_agents():
     said = [
         {"id": "a", "name": "A", "description": "In the browser"},
         {"id": "t", "name": "T", "type": "terminal", "args": ["login"], "env": {"X": "1"}},
-        {"id": "n", "name": "N", "type": "carrier_pigeon"},
+        {"id": "n", "name": "N", "type": "carrier_pigeon", "birds": 2},
     ]
     methods = read_answer(authMethods=said).auth_methods
     assert methods == [
         AgentLogin("a", "A", description="In the browser"),
         TerminalLogin("t", "T", args=["login"], env={"X": "1"}),
-        AgentLogin("n", "N"),
+        AgentLogin("n", "N", raw=said[2]),
     ]
     answer = Initialized(version=1, info=None, capabilities=AgentCapabilities(), auth_methods=methods)
-    assert plain(speaker().answer_to_wire(OFFER, answer))["authMethods"][:2] == said[:2]
+    assert plain(speaker().answer_to_wire(OFFER, answer))["authMethods"] == said
 
 
 @pytest.mark.requirement("INIT-18")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import pytest
+from msgspec.structs import replace
 
 from accord.dialects.losses import LOSSES
 from accord.dialects.v1 import V1
@@ -16,7 +17,7 @@ from accord.session.capabilities import (
     Implementation,
     TerminalLogin,
 )
-from accord.session.content import Annotations, Icon, ResourceLink, Text
+from accord.session.content import Annotations, Content, Icon, ResourceLink, Text
 from accord.session.entities import (
     AGENT,
     USER,
@@ -24,6 +25,7 @@ from accord.session.entities import (
     Command,
     ContentItem,
     Diff,
+    EmptyGroup,
     Exit,
     FileChange,
     Notice,
@@ -35,11 +37,16 @@ from accord.session.entities import (
     TerminalItem,
     Work,
 )
+from accord.session.pairs import Pairs
 from accord.session.requests import (
+    Asked,
     CommandSubject,
+    Elicit,
+    ElicitationAnswer,
     Initialize,
     Initialized,
     NewSession,
+    PermissionAnswer,
     PermissionOption,
     Prompt,
     PromptAnswer,
@@ -110,6 +117,27 @@ def diff(**members: Any) -> list[Any]:
     return of_call(content=[{"type": "diff", "path": "/w/a", **members}])
 
 
+def piece(text: str) -> MessagePiece:
+    return MessagePiece(role=AGENT, id="m", content=Text(text))
+
+
+def whole(*texts: str) -> MessagePatch:
+    return MessagePatch(role=AGENT, id="m", content=[Text(text) for text in texts])
+
+
+def block(content: Content) -> MessagePiece:
+    return MessagePiece(role=AGENT, id="m", content=content)
+
+
+def chunk(content: Any, id: str = "m") -> Any:
+    content = {"type": "text", "text": content} if isinstance(content, str) else content
+    return {"sessionUpdate": "agent_message_chunk", "messageId": id, "content": content}
+
+
+def answered(asked: Asked, answer: Any) -> Callable[[V1], Any]:
+    return lambda dialect: plain(dialect.answer_to_wire(asked, answer))
+
+
 def opened(**fields: Any) -> Callable[[V1], Any]:
     return lambda dialect: plain(
         dialect.answer_to_wire(NewSession(cwd="/w"), SessionOpened(session_id=SESSION, **fields))
@@ -152,12 +180,22 @@ MODEL_SAID = {
     "currentValue": "a",
     "options": [{"value": "a", "name": "A"}],
 }
+LINK = ResourceLink(uri="a:b", name="b")
+LINK_SAID = {"type": "resource_link", "uri": "a:b", "name": "b"}
+ODD = Unknown(tag="_chart", raw={"type": "_chart"})
+TWICE = Pairs([("X", "1"), ("X", "2")])
+FORM = Elicit(
+    message="Who?",
+    mode="form",
+    session_id=SESSION,
+    schema={"type": "object", "properties": {"phone": {"type": "string", "format": "_phone"}}},
+)
 MIXED = [Choice(value="a", name="A", group="g", group_name="G"), Choice(value="b", name="B")]
 UNKNOWN_OPTION = Option(id="x", name="X", kind="slider", raw={"type": "slider", "id": "x"})
 
 CASES = [
-    Case("message-patch", told(MessagePiece(role=AGENT, id="m", content=Text("a")), MessagePatch(role=AGENT, id="m", content=[])), []),
-    Case("message-patch", told(MessagePiece(role=AGENT, id="m", content=Text("a")), MessagePatch(role=AGENT, id="m", content=[Text("b")])), []),
+    Case("message-patch", told(piece("a"), whole(), StateReport(state=State("idle"))), []),
+    Case("message-patch", told(piece("a"), whole("b"), StateReport(state=State("idle"))), [chunk("b", "m-rewritten-1")]),
     Case("message-patch", told(MessagePiece(role=AGENT, id="m", content=Text("a")), MessagePatch(role=AGENT, id="m", meta={"k": 1})), []),
     Case("tool-call-cancelled", told(CALL, ToolCallPatch(id="call_1", status="cancelled")), of_call(status="failed")),
     Case("tool-call-status", told(CALL, ToolCallPatch(id="call_1", status="paused")), of_call(status="in_progress")),
@@ -330,6 +368,60 @@ CASES = [
         UNABLE,
     ),
     Case("update-type", told(UnknownReport(tag="plan", raw={"sessionUpdate": "plan"})), []),
+    Case("update-type", told(UnknownReport(tag="plan", raw={"sessionUpdate": "plan"}, version="v1")), []),
+    Case("update-type", told(UnknownReport(tag="_acme", raw={"sessionUpdate": "_acme"})), []),
+    Case("content-type", told(block(ODD)), [chunk("[_chart]")]),
+    Case("content-type", told(CALL, ToolCallPatch(id="call_1", content=[ODD])), of_call(content=[text_item("[_chart]")])),
+    Case(
+        "content-type",
+        lambda dialect: plain(dialect.request_to_wire(Prompt(session_id=SESSION, content=[ODD]))[1])["prompt"],
+        [{"type": "text", "text": "[_chart]"}],
+    ),
+    Case(
+        "audience",
+        told(block(Text("hi", annotations=Annotations(audience=["user", "_cat"])))),
+        [chunk({"type": "text", "text": "hi", "annotations": {"audience": ["user"]}})],
+    ),
+    Case(
+        "audience",
+        told(block(Text("hi", annotations=Annotations(audience=["_cat"], priority=7.5)))),
+        [chunk({"type": "text", "text": "hi", "annotations": {"priority": 7.5}})],
+    ),
+    Case("size", told(block(replace(LINK, size=2**63))), [chunk(LINK_SAID)]),
+    Case(
+        "mcp-type",
+        lambda dialect: plain(dialect.request_to_wire(NewSession(cwd="/w", servers=[ODD]))[1]),
+        {"cwd": "/w", "mcpServers": []},
+    ),
+    Case(
+        "repeated-variable",
+        login(TerminalLogin("t", "T", env=TWICE)),
+        [{"id": "t", "name": "T", "type": "terminal", "args": [], "env": {"X": "2"}}],
+    ),
+    Case(
+        "permission-outcome",
+        answered(RequestPermission(session_id=SESSION, options=[]), PermissionAnswer("_later", raw={"outcome": "_later"})),
+        {"outcome": {"outcome": "cancelled"}},
+    ),
+    Case(
+        "form-format",
+        lambda dialect: plain(dialect.request_to_wire(FORM)[1])["requestedSchema"]["properties"],
+        {"phone": {"type": "string"}},
+    ),
+    Case(
+        "form-value",
+        answered(FORM, ElicitationAnswer("accept", content={"phone": "1", "place": {"x": 1}, "list": [1], "none": None})),
+        {"action": "accept", "content": {"phone": "1"}},
+    ),
+    Case(
+        "empty-group",
+        told(
+            OptionsReport(
+                options=[replace(MODEL, empty_groups=[EmptyGroup(id="g", name="G")])]
+            )
+        ),
+        [{"sessionUpdate": "config_option_update", "configOptions": [MODEL_SAID]}],
+    ),
     Case(
         "option-groups",
         told(OptionsReport(options=[Option(id="o", name="O", value="a", choices=MIXED)])),

@@ -318,7 +318,7 @@ def test_an_unknown_update_is_kept_whole_and_written_back():
     """FN-50: an update that nobody here knows reaches the user, and the connection lives."""
     update = {"sessionUpdate": "_acme_weather", "sky": ["blue"], "_meta": {"a": 1}}
     reports = reports_of(speaker(), **update)
-    assert reports == [UnknownReport(tag="_acme_weather", raw=update)]
+    assert reports == [UnknownReport(tag="_acme_weather", raw=update, version="v1")]
     assert updates_of(speaker(), *reports) == [update]
     with pytest.raises(Malformed):
         reports_of(speaker(strict=True), **update)

@@ -6,18 +6,30 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from accord.dialects.losses import LOSSES
 from accord.dialects.v2 import V2
-from accord.session.capabilities import AgentCapabilities, ClientCapabilities, Implementation, TerminalLogin
-from accord.session.entities import Choice, Diff, FileChange, Mode, Modes, Option
+from accord.session.capabilities import AgentCapabilities, AgentLogin, ClientCapabilities, Implementation, TerminalLogin
+from accord.session.content import Annotations, Content, ResourceLink, Text
+from accord.session.entities import Choice, Diff, EmptyGroup, FileChange, Mode, Modes, Option
 from accord.session.requests import Initialize, Initialized, NewSession, SessionOpened
-from accord.session.updates import ModeReport, OptionsReport, PromptPatch, ToolCallPatch, ToolCallPiece, UnknownReport
+from accord.session.updates import (
+    MessagePiece,
+    ModeReport,
+    OptionsReport,
+    PromptPatch,
+    ToolCallPatch,
+    ToolCallPiece,
+    UnknownReport,
+)
 from tests.dialects.json_values import plain
 from tests.dialects.v2.speaking import SESSION, updates_of
 
 INFO = Implementation(name="trowel", version="1.0")
 WHOLE = AgentCapabilities(load=True, resume=True, list=True, close=True)
+WHOLE_LOGOUT = replace(WHOLE, logout=True)
+LINK = {"type": "resource_link", "uri": "a:b", "name": "b"}
 SMALL = Choice(value="small", name="Small")
 LARGE = Choice(value="large", name="Large", group="big")
 MODES = Modes(current="ask", available=[Mode(id="ask", name="Ask")])
@@ -34,8 +46,17 @@ def accept(dialect: V2, can: AgentCapabilities, **more: Any) -> Any:
     return plain(dialect.answer_to_wire(asked, answer))
 
 
-def options(dialect: V2, *choices: Choice, value: str | None = "small") -> Any:
-    option = Option(id="model", name="Model", value=value, choices=list(choices))
+def said(dialect: V2, block: Content) -> Any:
+    [update] = updates_of(dialect, MessagePiece(role="agent", id="m", content=block))
+    return update["content"]
+
+
+def hint(priority: float) -> Any:
+    return {"type": "text", "text": "hi", "annotations": {"priority": priority}}
+
+
+def options(dialect: V2, *choices: Choice, value: str | None = "small", **more: Any) -> Any:
+    option = Option(id="model", name="Model", value=value, choices=list(choices), **more)
     [update] = updates_of(dialect, OptionsReport(options=[option]))
     return [each["options"] for each in update["configOptions"]]
 
@@ -77,6 +98,41 @@ CASES: list[tuple[str, str, Callable[[V2], Any], Any]] = [
     ("empty-select", "model", options, []),
     ("empty-select", "model", lambda dialect: options(dialect, SMALL, value=None), []),
     ("option-groups", "model", lambda dialect: options(dialect, SMALL, LARGE), [FLAT]),
+    (
+        "empty-group",
+        "none",
+        lambda dialect: options(dialect, SMALL, empty_groups=[EmptyGroup(id="none", name="None")]),
+        [FLAT[:1]],
+    ),
+    (
+        "priority",
+        "annotations",
+        lambda dialect: said(dialect, Text("hi", annotations=Annotations(priority=7))),
+        hint(1.0),
+    ),
+    (
+        "priority",
+        "annotations",
+        lambda dialect: said(dialect, Text("hi", annotations=Annotations(priority=-1))),
+        hint(0.0),
+    ),
+    ("size", "a:b", lambda dialect: said(dialect, ResourceLink(uri="a:b", name="b", size=-1)), LINK),
+    ("size", "a:b", lambda dialect: said(dialect, ResourceLink(uri="a:b", name="b", size=2**64)), LINK),
+    (
+        "login-type",
+        "p",
+        lambda dialect: accept(dialect, WHOLE_LOGOUT, auth_methods=[AgentLogin("p", "P", raw={"type": "pigeon"})])[
+            "authMethods"
+        ],
+        [{"type": "agent", "methodId": "p", "name": "P"}],
+    ),
+    (
+        "logout",
+        "initialize",
+        lambda dialect: accept(dialect, WHOLE, auth_methods=[AgentLogin("a", "A")])["authMethods"],
+        [{"type": "agent", "methodId": "a", "name": "A"}],
+    ),
+    ("logout", "initialize", lambda dialect: accept(dialect, WHOLE_LOGOUT)["authMethods"], []),
     ("models", "models", lambda dialect: opened(dialect, models={"currentModelId": "x"}), {"sessionId": SESSION}),
     (
         "update-type",
@@ -110,7 +166,7 @@ CASES: list[tuple[str, str, Callable[[V2], Any], Any]] = [
         lambda dialect: accept(dialect, AgentCapabilities(load=True, resume=True, list=True))["capabilities"],
         {"session": {"mcp": {"stdio": {}}}},
     ),
-    ("terminal-login", "tui", lambda dialect: accept(dialect, WHOLE, auth_methods=[LOGIN])["authMethods"], []),
+    ("terminal-login", "tui", lambda dialect: accept(dialect, WHOLE_LOGOUT, auth_methods=[LOGIN])["authMethods"], []),
 ]
 
 

@@ -148,5 +148,13 @@ def test_an_outcome_that_is_not_known_is_kept_and_chooses_nothing() -> None:
     outcome = {"outcome": "_later", "optionId": "y"}
     answer = V2().answer_from_wire(asked, raw({"outcome": outcome}))
     assert answer == PermissionAnswer(outcome="_later", raw=outcome)
+    assert V2(strict=True).answer_from_wire(asked, raw({"outcome": outcome})) == answer
     with pytest.raises(Malformed):
-        V2(strict=True).answer_from_wire(asked, raw({"outcome": outcome}))
+        V2(strict=True).answer_from_wire(asked, raw({"outcome": {"outcome": "later"}}))
+
+
+def test_an_outcome_that_is_not_known_is_passed_on_as_it_came() -> None:
+    asked = RequestPermission(session_id=SESSION, options=OPTIONS)
+    outcome = {"outcome": "_later", "optionId": "y", "when": ["tomorrow"], "_meta": {"a": 1}}
+    answer = V2().answer_from_wire(asked, raw({"outcome": outcome}))
+    assert plain(V2().answer_to_wire(asked, answer)) == {"outcome": outcome}

@@ -15,6 +15,7 @@ from accord.session.requests import Initialize, NewSession, Prompt, PromptAnswer
 from accord.session.servers import StdioServer
 from accord.session.updates import CommandsReport, OptionsReport, PlanReport
 from tests.dialects.json_values import raw
+from tests.dialects.telling import updates_of
 from tests.dialects.v2.speaking import SESSION, asked_of, reports_of
 
 PROMPT = Prompt(session_id=SESSION, content=[Text("dig")])
@@ -114,7 +115,7 @@ def test_a_way_to_log_in_under_id_and_without_a_type_is_the_agents() -> None:
         {"sessionUpdate": "tool_call", "toolCallId": "c1", "title": "Dig"},
         {"sessionUpdate": "tool_call_update", "toolCallId": "c1", "colour": "green"},
         {"sessionUpdate": "tool_call_update", "toolCallId": "c1", "status": "wilting"},
-        {"sessionUpdate": "tool_call_update", "toolCallId": "c1", "content": [{"type": "_chart"}]},
+        {"sessionUpdate": "tool_call_update", "toolCallId": "c1", "content": [{"type": "chart"}]},
         {"sessionUpdate": "tool_call_update", "toolCallId": "c1", "title": 5},
         {"sessionUpdate": "state_update", "state": "dreaming"},
     ],
@@ -124,6 +125,24 @@ def test_strict_mode_refuses_what_the_tolerant_reading_lets_through(update: dict
     assert len(reports_of(V2(), **update)) == 1
     with pytest.raises(Malformed):
         reports_of(V2(strict=True), **update)
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        {"sessionUpdate": "_acme_weather", "sky": "blue"},
+        {"sessionUpdate": "tool_call_update", "toolCallId": "c1", "content": [{"type": "_chart", "bars": [1]}]},
+        {"sessionUpdate": "agent_message_chunk", "messageId": "m", "content": {"type": "_smell"}},
+        {"sessionUpdate": "plan_update", "plan": {"type": "_graph", "planId": "p", "nodes": []}},
+        {"sessionUpdate": "state_update", "state": "_dreaming", "of": "sheep"},
+        {"sessionUpdate": "state_update", "state": "idle", "stopReason": "_quota", "resetsAt": 7},
+    ],
+    ids=["update", "item", "block", "plan", "state", "stop reason"],
+)
+def test_strict_mode_lets_implementers_variants_through_whole(update: dict[str, Any]) -> None:
+    reports = reports_of(V2(strict=True), **update)
+    assert reports == reports_of(V2(), **update)
+    assert updates_of(V2(), *reports) == [update]
 
 
 def test_strict_mode_lets_implementers_values_through() -> None:

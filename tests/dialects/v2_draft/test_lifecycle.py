@@ -13,6 +13,7 @@ from accord.session.capabilities import (
     Implementation,
     TerminalLogin,
 )
+from accord.session.pairs import Pairs
 from accord.session.requests import Initialize, Initialized
 from tests.dialects.json_values import plain, raw
 from tests.dialects.telling import ABLE
@@ -146,7 +147,18 @@ def test_ways_to_log_in_have_both_keys_and_are_read_by_either():
     assert heard(authMethods=said).auth_methods == methods
     of_v2 = {"methodId": "t", "name": "T", "type": "terminal", "args": ["login"], "env": [{"name": "X", "value": "1"}]}
     assert heard(authMethods=[{"id": "a", "name": "A"}, of_v2]).auth_methods == methods
-    assert heard(authMethods=[{"id": "b", "name": "B", "type": "_x"}]).auth_methods == [AgentLogin("b", "B")]
+    odd = {"id": "b", "name": "B", "type": "_x", "extra": 1}
+    (method,) = heard(authMethods=[odd]).auth_methods
+    assert method == AgentLogin("b", "B", raw=odd)
+    assert answered(auth_methods=[method])["authMethods"] == [{**odd, "methodId": "b"}]
+
+
+def test_two_variables_of_one_name_are_both_kept():
+    twice = [{"name": "X", "value": "1"}, {"name": "X", "value": "2"}]
+    said = {"id": "t", "methodId": "t", "name": "T", "type": "terminal", "args": [], "env": twice}
+    (method,) = heard(authMethods=[said]).auth_methods
+    assert method == TerminalLogin("t", "T", env=Pairs([("X", "1"), ("X", "2")]))
+    assert answered(auth_methods=[method])["authMethods"] == [said]
 
 
 def test_a_detail_of_an_unstable_capability_is_not_lost_to_the_boolean_that_v1_has_for_it():

@@ -10,10 +10,12 @@ import pytest
 from accord.dialects.losses import LOSSES
 from accord.dialects.v2_draft import V2Draft
 from accord.session.capabilities import AgentCapabilities, AgentLogin, ClientCapabilities, TerminalLogin
+from accord.session.content import Annotations, Content, ResourceLink, Text
 from accord.session.entities import (
     Choice,
     Command,
     Diff,
+    EmptyGroup,
     Exit,
     FileChange,
     Notice,
@@ -27,6 +29,8 @@ from accord.session.entities import (
 )
 from accord.session.requests import (
     CommandSubject,
+    Elicit,
+    ElicitationAnswer,
     Initialize,
     Initialized,
     NewSession,
@@ -35,6 +39,7 @@ from accord.session.requests import (
 )
 from accord.session.updates import (
     CompactionPatch,
+    MessagePiece,
     NoticeReport,
     OptionsReport,
     PlanReport,
@@ -106,6 +111,24 @@ def asked(dialect: V2Draft) -> Any:
     return plain(dialect.request_to_wire(question)[1])["toolCall"]["title"]
 
 
+HI = {"type": "text", "text": "hi"}
+LINK = {"type": "resource_link", "uri": "a:b", "name": "b"}
+FORM = Elicit(
+    message="Who?",
+    mode="form",
+    session_id=SESSION,
+    schema={"type": "object", "properties": {"phone": {"type": "string", "format": "_phone"}}},
+)
+
+
+def said(block: Content) -> MessagePiece:
+    return MessagePiece(role="agent", id="m", content=block)
+
+
+def chunk(content: Any) -> list[Any]:
+    return [{"sessionUpdate": "agent_message_chunk", "messageId": "m", "content": content}]
+
+
 MIXED = [Choice(value="a", name="A", group="g", group_name="G"), Choice(value="b", name="B")]
 
 CASES = [
@@ -172,6 +195,39 @@ CASES = [
     Case("auth-method", login(AgentLogin("a", "A"), Unknown(tag="_x", raw={})), ["a"]),
     Case("prompt", told(PromptPatch(id="u", new_id="v", goes_last=True)), []),
     Case("update-type", told(UnknownReport(tag="plan", raw={"sessionUpdate": "plan"})), []),
+    Case(
+        "priority",
+        told(said(Text("hi", annotations=Annotations(priority=7)))),
+        chunk({**HI, "annotations": {"priority": 1.0}}),
+    ),
+    Case("size", told(said(ResourceLink(uri="a:b", name="b", size=-1))), chunk(LINK)),
+    Case(
+        "mcp-type",
+        lambda dialect: plain(dialect.request_to_wire(NewSession(cwd="/w", servers=[Unknown(tag="_x", raw={})]))[1]),
+        {"cwd": "/w", "mcpServers": []},
+    ),
+    Case(
+        "form-format",
+        lambda dialect: plain(dialect.request_to_wire(FORM)[1])["requestedSchema"]["properties"],
+        {"phone": {"type": "string"}},
+    ),
+    Case(
+        "form-value",
+        lambda dialect: plain(dialect.answer_to_wire(FORM, ElicitationAnswer("accept", content={"a": {}}))),
+        {"action": "accept", "content": {}},
+    ),
+    Case(
+        "empty-group",
+        lambda dialect: updates_of(
+            dialect,
+            OptionsReport(
+                options=[
+                    Option(id="o", name="O", value="b", choices=MIXED[1:], empty_groups=[EmptyGroup(id="g", name="G")])
+                ]
+            ),
+        )[0]["configOptions"][0]["options"],
+        [{"value": "b", "name": "B"}],
+    ),
     Case(
         "option-groups",
         lambda dialect: [

@@ -6,7 +6,7 @@ import pytest
 
 from accord.schema import v1
 from accord.schema.values import UNSET
-from tests.schema.v1.shape import assert_shape, read, refuses, write
+from tests.schema.v1.shape import assert_shape, kept, read, refuses, write
 
 SHOWN = {"title": "Name", "description": "Of the project"}
 CHOICE = {"const": "red", "title": "Red"}
@@ -58,9 +58,14 @@ def test_each_type_of_property_takes_its_own_constraints():
     assert_shape(v1.EnumOption, CHOICE, {"description": "Warm"})
 
 
-@pytest.mark.parametrize("items", [{"type": "string", "enum": ["red"]}, {"anyOf": [CHOICE]}, {"type": "colour"}])
-def test_a_multiple_choice_lists_plain_values_titled_ones_or_its_own(items: dict[str, Any]):
+@pytest.mark.parametrize("items", [{"type": "string", "enum": ["red"]}, {"anyOf": [CHOICE]}])
+def test_a_multiple_choice_lists_plain_values_or_titled_ones(items: dict[str, Any]):
     assert write(read(v1.MultiSelectItems, items)) == items
+
+
+def test_a_multiple_choice_of_a_type_of_its_own_is_kept_whole():
+    field = {"type": "array", "items": {"type": "colour", "palette": ["red"], "enum": 5}}
+    assert kept(v1.ElicitationPropertySchema, field) == field
 
 
 @pytest.mark.parametrize("items", [{}, {"type": "string"}, {"enum": ["red"]}, {"type": "string", "enum": [1]}])

@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
+from accord.errors import Malformed
 from accord.schema import v1
-from accord.schema.values import UNSET
+from accord.schema.reading import Reader
+from accord.schema.values import UNSET, Unknown
 from tests.schema.v1.shape import assert_shape, read, refuses, write
 
 PAIR = {"name": "KEY", "value": "secret"}
@@ -69,8 +71,32 @@ def test_the_type_stdio_is_understood():
 
 def test_a_server_of_a_type_nobody_knows_is_kept_to_be_reported():
     """FN-77: clients name servers of kinds that were not advertised."""
-    server = read(v1.McpServer, {"type": "acp", "name": "inside", "id": "server-1"})
-    assert (server.type, server.name, server.command, server.url) == ("acp", "inside", UNSET, UNSET)
+    server = {"type": "acp", "name": "inside", "id": "server-1", "url": 5}
+    params = Reader(v1.NewSessionRequest).convert({"cwd": "/srv", "mcpServers": [STDIO, server]})
+    assert params.mcp_servers[1] == Unknown("acp", server)
+
+
+@pytest.mark.parametrize(
+    ("server", "place", "reason"),
+    [
+        (HTTP | {"url": 5}, "$.url", "expected `str`, got `int`"),
+        (STDIO | {"command": None}, "$.command", "expected `str`, got `null`"),
+        ({"type": "http", "name": "x"}, "$", "an MCP server of type http needs `url`"),
+    ],
+    ids=["url", "command", "missing"],
+)
+def test_a_malformed_member_is_not_called_a_missing_one(server: dict[str, Any], place: str, reason: str):
+    with pytest.raises(Malformed) as refused:
+        Reader(v1.McpServer).convert(server)
+    assert (refused.value.path, refused.value.reason) == (place, reason)
+
+
+@pytest.mark.requirement("SESS-27", "SESS-28", "SESS-32")
+@pytest.mark.parametrize(("server", "key"), [(STDIO, "args"), (STDIO, "env"), (HTTP, "headers"), (SSE, "headers")])
+def test_strict_mode_fills_nothing_in(server: dict[str, Any], key: str):
+    with pytest.raises(Malformed) as refused:
+        Reader(v1.McpServer, strict=True).convert(without(server, key))
+    assert (refused.value.path, refused.value.reason) == (f"$.{key}", "required")
 
 
 @pytest.mark.parametrize("arguments", [{}, {"type": "http"}, {"type": "sse", "command": "/bin/files"}, {"url": "x"}])

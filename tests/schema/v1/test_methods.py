@@ -77,6 +77,8 @@ def test_null_is_taken_for_a_result_in_which_nothing_is_required():
         "session/resume",
         "session/close",
         "session/delete",
+        "session/list",
+        "session/set_config_option",
         "session/set_mode",
         "session/set_model",
         "fs/write_text_file",
@@ -84,6 +86,12 @@ def test_null_is_taken_for_a_result_in_which_nothing_is_required():
         "terminal/kill",
         "terminal/release",
     }
+
+
+@pytest.mark.requirement("AMB-01", "AMB-04")
+def test_null_is_a_result_in_strict_mode_where_the_documents_show_it():
+    shown = {method.name for method in METHODS.values() if method.shows_null_result}
+    assert shown == {"session/load", "fs/write_text_file"}
 
 
 def test_a_prompt_is_not_ended_by_a_null_result():

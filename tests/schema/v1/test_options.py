@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
-from accord.schema import v1
+from accord.errors import Malformed
+from accord.schema import v1, v2
+from accord.schema.reading import Reader
 from accord.schema.values import UNSET
 from tests.schema.v1.shape import assert_shape, known, read, refuses, write
 
@@ -52,6 +54,22 @@ def test_a_group_always_has_options():
     assert "options" not in write(v1.SessionConfigSelectChoice("Small", value="small"))
 
 
+def test_a_group_of_which_nothing_is_told_is_refused_in_strict_mode():
+    with pytest.raises(Malformed, match=r"\$\.options: required"):
+        Reader(v1.SessionConfigSelectChoice, strict=True).convert({"group": "rare", "name": "Rare"})
+    empty = {"group": "rare", "name": "Rare", "options": []}
+    assert write(Reader(v1.SessionConfigSelectChoice, strict=True).convert(empty)) == empty
+
+
+@pytest.mark.parametrize("version", [v1, v2])
+def test_any_category_is_taken_in_strict_mode(version: Any):
+    option = {"name": "n", "type": "boolean", "currentValue": True, "category": "permissions"}
+    read = Reader(version.SessionConfigOption, strict=True).convert(
+        {"id" if version is v1 else "configId": "c", **option}
+    )
+    assert read.category == "permissions"
+
+
 def test_a_choice_knows_whether_it_is_a_group():
     assert read(v1.SessionConfigSelectChoice, GROUP).is_group
     assert not read(v1.SessionConfigSelectChoice, VALUE).is_group
@@ -79,7 +97,7 @@ def test_setting_refuses_a_value_that_does_not_fit_its_type(more: dict[str, Any]
 
 
 def test_setting_is_answered_with_all_options():
-    assert_shape(v1.SetSessionConfigOptionResponse, {"configOptions": [SELECT]})
+    assert_shape(v1.SetSessionConfigOptionResponse, {"configOptions": [SELECT]}, forgiven=("configOptions",))
 
 
 @pytest.mark.requirement("MODE-03", "MODE-04", "MODE-05", "MODE-06", "MODE-07", "MODE-10", "MODE-11", "MODE-12")

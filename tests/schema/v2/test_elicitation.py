@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from accord.schema import v2
-from tests.schema.v1.shape import assert_shape, known, read, refuses, write
+from tests.schema.v1.shape import assert_shape, kept, known, read, refuses, write
 
 SCHEMA = {"type": "object", "properties": {"bed": {"type": "string"}}}
 URL = {"mode": "url", "message": "m", "elicitationId": "e", "url": "https://example.org"}
@@ -71,7 +71,6 @@ def test_a_multiple_choice_needs_its_items() -> None:
         ({"type": "string", "enum": ["a"]}, True),
         ({"anyOf": [ONE]}, True),
         ({"type": "string", "anyOf": [ONE]}, True),
-        ({"type": "_colour"}, True),
         ({"type": "string"}, False),
         ({"type": "string", "enum": []}, False),
         ({"anyOf": []}, False),
@@ -84,6 +83,11 @@ def test_the_items_of_a_multiple_choice(items: dict[str, Any], taken: bool) -> N
         assert write(read(v2.MultiSelectItems, items)) == items
     else:
         assert refuses(v2.MultiSelectItems, items)
+
+
+def test_the_items_of_a_type_that_is_not_known_are_kept_whole() -> None:
+    field = {"type": "array", "items": {"type": "_colour", "palette": ["red"], "enum": 5}}
+    assert kept(v2.ElicitationPropertySchema, field) == field
 
 
 @pytest.mark.parametrize(

@@ -64,9 +64,10 @@ def test_a_method_names_what_allows_it(name: str, gate: str | None) -> None:
     assert METHODS[name].gate == gate
 
 
-@pytest.mark.parametrize("name", ["auth/login", "session/close", "session/delete", "tool_call/cancel"])
+@pytest.mark.parametrize("name", ["auth/login", "session/close", "session/delete", "session/list", "tool_call/cancel"])
 def test_an_empty_result_may_also_come_as_null(name: str) -> None:
     assert METHODS[name].takes_null_result
+    assert not METHODS[name].shows_null_result
 
 
 @pytest.mark.parametrize("name", ["session/new", "session/prompt", "session/request_permission", "elicitation/create"])

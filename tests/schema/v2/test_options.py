@@ -4,7 +4,10 @@ from typing import Any
 
 import pytest
 
+from accord.errors import Malformed
 from accord.schema import v2
+from accord.schema.reading import Reader
+from accord.schema.values import UNSET
 from tests.schema.v1.shape import assert_shape, known, read, refuses, write
 
 VALUE = {"value": "a", "name": "A"}
@@ -35,13 +38,32 @@ def test_a_select_holds_values_or_groups(options: list[dict[str, Any]], grouped:
         [],
         [VALUE, GROUP],
         [{"name": "neither"}],
-        [{"groupId": "g", "name": "no options"}],
         [{"name": "no group", "options": [VALUE]}],
-        [{"groupId": "g", "name": "empty", "options": []}],
     ],
 )
 def test_a_select_of_anything_else_is_refused(options: list[dict[str, Any]]) -> None:
     assert refuses(v2.SessionConfigOption, select(*options))
+
+
+@pytest.mark.parametrize(
+    ("group", "reason"),
+    [
+        ({"groupId": "g", "name": "G"}, "required"),
+        ({"groupId": "g", "name": "G", "options": []}, "expected at least 1 of them"),
+        ({"groupId": "g", "name": "G", "options": [5]}, "expected `object`, got `int`"),
+    ],
+    ids=["missing", "empty", "malformed"],
+)
+def test_a_group_without_choices_leaves_the_others_and_is_refused_in_strict_mode(
+    group: dict[str, Any], reason: str
+) -> None:
+    option = Reader(v2.SessionConfigOption).convert(select(group, GROUP))
+    assert isinstance(option, v2.SessionConfigSelect)
+    assert option.options[0].options in (UNSET, [])
+    with pytest.raises(Malformed) as refused:
+        Reader(v2.SessionConfigOption, strict=True).convert(select(group, GROUP))
+    assert refused.value.path.startswith("$.options[0].options")
+    assert refused.value.reason == reason
 
 
 @pytest.mark.parametrize(
@@ -64,7 +86,7 @@ def test_the_value_to_set_fits_its_type(kind: str, value: Any, taken: bool) -> N
 
 
 def test_all_options_are_told_at_once() -> None:
-    assert_shape(v2.SetSessionConfigOptionResponse, {"configOptions": [select(VALUE)]})
+    assert_shape(v2.SetSessionConfigOptionResponse, {"configOptions": [select(VALUE)]}, forgiven=("configOptions",))
     assert_shape(v2.SessionUpdate, {"sessionUpdate": "config_option_update", "configOptions": [select(VALUE)]})
 
 

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from accord.schema import v2
+from accord.schema.reading import Reader
 from accord.schema.v2.tags import Untagged
 from accord.schema.values import Alias, DefaultTag, Known, Unknown
 from tests.schema.v1.shape import marker, read, refuses
@@ -90,7 +91,7 @@ def test_no_enum_is_closed() -> None:
     ],
 )
 def test_a_value_that_no_enum_lists_is_kept(kind: Any, members: dict[str, Any], field: str) -> None:
-    value = read(kind, members)
+    value = Reader(kind).convert(members)
     assert getattr(value, field).startswith("_")
     assert members.items() <= json.loads(msgspec.json.encode(value)).items()
 

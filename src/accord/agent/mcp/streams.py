@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeAlias, cast
 
@@ -22,6 +22,7 @@ from pydantic import ValidationError
 
 from accord.errors import ConnectionClosed, FrameRejected
 from accord.local.redaction import fault_of_address
+from accord.session.pairs import Pair, pairs_in
 from accord.session.servers import HttpServer, SseServer
 from accord.transports.framing import FRAME_LIMIT
 from accord.transports.process import Process
@@ -147,7 +148,7 @@ async def http_streams(server: HttpServer, on_response: OnResponse) -> AsyncGene
     """Nothing is sent before the first message, so nothing but the check of its address can fail before."""
     _check_address(server.url)
     async with (
-        _client(server.headers, on_response) as client,
+        _client(pairs_in(server.headers), on_response) as client,
         streamable_http_client(server.url, http_client=client, max_sse_event_size=FRAME_LIMIT) as streams,
     ):
         yield streams
@@ -160,7 +161,8 @@ async def sse_streams(server: SseServer, on_response: OnResponse) -> AsyncGenera
     def make(
         headers: dict[str, str] | None = None, timeout: httpx2.Timeout | None = None, auth: httpx2.Auth | None = None
     ) -> httpx2.AsyncClient:
-        return _client(headers, on_response)
+        added = [Pair(name, value) for name, value in (headers or {}).items() if name not in server.headers]
+        return _client([*added, *pairs_in(server.headers)], on_response)
 
     _check_address(server.url)
     async with sse_client(server.url, headers=dict(server.headers), httpx_client_factory=make) as streams:
@@ -173,5 +175,6 @@ def _check_address(url: str) -> None:
         raise ConnectionClosed(f"its address is not valid: {fault}")
 
 
-def _client(headers: dict[str, str] | None, on_response: OnResponse) -> httpx2.AsyncClient:
-    return httpx2.AsyncClient(headers=headers, timeout=_TIMEOUT, event_hooks={"response": [on_response]})
+def _client(headers: Iterable[Pair], on_response: OnResponse) -> httpx2.AsyncClient:
+    told = [(pair.name, pair.value) for pair in headers]
+    return httpx2.AsyncClient(headers=told, timeout=_TIMEOUT, event_hooks={"response": [on_response]})

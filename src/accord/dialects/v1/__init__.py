@@ -8,15 +8,16 @@ from accord.dialects.dialect import Exchange, Telling
 from accord.dialects.elicitation import ElicitationMapping
 from accord.dialects.options import set_option_from_wire
 from accord.dialects.plain import acknowledged, plain, plain_answer
-from accord.dialects.shown import ShowingDialect
 from accord.dialects.v1 import client_requests as client
 from accord.dialects.v1 import lifecycle, sessions
 from accord.dialects.v1.client_requests import PERMISSIONS
+from accord.dialects.v1.rewrites import RewritingDialect
 from accord.dialects.v1.sessions import OPENING, PROMPTS, SESSIONS
 from accord.dialects.v1.updates_from_wire import UPDATES_FROM_WIRE
-from accord.dialects.v1.updates_to_wire import UPDATES_TO_WIRE
+from accord.dialects.v1.updates_to_wire import UPDATES_TO_WIRE, settled_to_wire
 from accord.schema import v1 as wire
 from accord.session import requests as words
+from accord.session.updates import Change
 
 __all__ = ["EXCHANGES", "TELLINGS", "V1"]
 
@@ -26,7 +27,7 @@ def _stored(word: type[words.Asked], method: str, params: type[Any], result: typ
     return Exchange(word, method, to_wire, from_wire, OPENING.to_wire(result), OPENING.from_wire)
 
 
-_ELICITATION = ElicitationMapping(wire)
+_ELICITATION = ElicitationMapping(wire, is_open=False)
 
 _EXCHANGES = (
     Exchange(
@@ -56,7 +57,7 @@ _EXCHANGES = (
     Exchange(
         words.Prompt,
         "session/prompt",
-        sessions.prompt_to_wire,
+        PROMPTS.to_wire,
         PROMPTS.from_wire,
         sessions.prompt_answer_to_wire,
         sessions.prompt_answer_from_wire,
@@ -120,7 +121,7 @@ TELLINGS: dict[type[words.Told], Telling] = {
 }
 
 
-class V1(ShowingDialect):
+class V1(RewritingDialect):
     """ACP v1 as published, which takes in v1 as first documented."""
 
     name: ClassVar[str] = "v1"
@@ -143,3 +144,10 @@ class V1(ShowingDialect):
     UPDATES_TO_WIRE = UPDATES_TO_WIRE
     UPDATES_FROM_WIRE = UPDATES_FROM_WIRE
     UPDATE_PARAMS = wire.SessionNotification
+
+    def update_to_wire(self, session_id: str, change: Change) -> list[Any]:
+        """The params that tell a change; before it, what was held back of messages that are settled by it."""
+        settled = self.rewrites(session_id).settled(change)
+        updates = [update for each in settled for update in settled_to_wire(self, session_id, each)]
+        held = [self.UPDATE_PARAMS(session_id=session_id, update=update) for update in updates]
+        return [*held, *super().update_to_wire(session_id, change)]

@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 
-PERMISSIONS = PermissionMapping(wire)
+PERMISSIONS = PermissionMapping(wire, is_open=False)
 KINDS = frozenset(("allow_once", "allow_always", "reject_once", "reject_always"))
 
 

@@ -17,11 +17,12 @@ from accord.dialects.lifecycle import (
     unstable,
     unstable_of,
 )
-from accord.dialects.logins import variable_login, variables_to_wire
+from accord.dialects.logins import other_login, variable_login, variables_to_wire
 from accord.dialects.mcp_servers import pairs_from_wire
 from accord.dialects.offers import meta_of_v1, shows_terminals
 from accord.schema import v1 as wire
 from accord.schema.values import UNSET, UnsetType
+from accord.schema.values import Unknown as UnknownOnWire
 from accord.session.capabilities import (
     AgentCapabilities,
     AgentLogin,
@@ -30,6 +31,7 @@ from accord.session.capabilities import (
     TerminalLogin,
     VariableLogin,
 )
+from accord.session.pairs import pairs_in
 from accord.session.requests import Initialize, Initialized
 from accord.session.word import Unknown
 
@@ -70,7 +72,9 @@ def initialized_to_wire(dialect: Dialect, asked: Initialize, answer: Initialized
     return wire.InitializeResponse(
         protocol_version=answer.version,
         agent_capabilities=agent_capabilities_to_wire(answer.capabilities),
-        auth_methods=[auth_method_to_wire(method) for method in answer.auth_methods if can_be_shown(dialect, method)],
+        auth_methods=[
+            auth_method_to_wire(dialect, method) for method in answer.auth_methods if can_be_shown(dialect, method)
+        ],
         agent_info=info_to_wire(wire, answer.info),
         meta=told(answer.meta),
     )
@@ -214,7 +218,7 @@ def agent_capabilities_from_wire(capabilities: wire.AgentCapabilities | UnsetTyp
     )
 
 
-def auth_method_to_wire(method: AuthMethod) -> wire.AuthMethod:
+def auth_method_to_wire(dialect: Dialect, method: AuthMethod) -> wire.AuthMethod | UnknownOnWire:
     if isinstance(method, TerminalLogin):
         return wire.AuthMethod(
             id=method.id,
@@ -222,7 +226,7 @@ def auth_method_to_wire(method: AuthMethod) -> wire.AuthMethod:
             type="terminal",
             description=told(method.description),
             args=method.args,
-            env=method.env,
+            env=_env_to_wire(dialect, method),
             meta=told(method.meta),
         )
     if isinstance(method, VariableLogin):
@@ -236,11 +240,21 @@ def auth_method_to_wire(method: AuthMethod) -> wire.AuthMethod:
             meta=told(method.meta),
         )
     assert isinstance(method, AgentLogin)
+    if method.raw is not None:
+        return UnknownOnWire(str(method.raw.get("type")), {**method.raw, "id": method.id})
     return wire.AuthMethod(id=method.id, name=method.name, description=told(method.description), meta=told(method.meta))
+
+
+def _env_to_wire(dialect: Dialect, method: TerminalLogin) -> dict[str, str]:
+    if len(method.env) < len(pairs_in(method.env)):
+        dialect.lose("repeated-variable", method.id)
+    return dict(method.env)
 
 
 def auth_method_from_wire(method: Any) -> AuthMethod:
     """A way to log in; of any type but terminal and env_var, the agent does it."""
+    if isinstance(method, UnknownOnWire):
+        return other_login(method.raw)
     if known(method.type) == "env_var":
         return variable_login(
             known(method.vars),

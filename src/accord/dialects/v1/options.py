@@ -10,10 +10,17 @@ from typing import Any
 from accord.dialects.absent import told
 from accord.dialects.commands import CommandMapping
 from accord.dialects.dialect import Dialect
-from accord.dialects.options import choices_to_wire, is_grouped, option_from_wire, option_members
+from accord.dialects.options import (
+    choices_to_wire,
+    is_grouped,
+    note_empty_groups,
+    option_from_wire,
+    option_members,
+    unknown_option,
+)
 from accord.schema import v1 as wire
 from accord.schema.values import Unknown as UnknownOnWire
-from accord.session.entities import Choice, Option
+from accord.session.entities import Choice, EmptyGroup, Option
 
 __all__ = ["COMMANDS", "options_from_wire", "options_to_wire", "select_choices"]
 
@@ -42,16 +49,21 @@ def options_to_wire(dialect: Dialect, options: Iterable[Option]) -> list[wire.Se
 def select_choices(dialect: Dialect, option: Option, kind: type[Any]) -> list[Any]:
     """The choices in their groups, or all of them in none; `kind` is the type of a choice or group."""
     if not is_grouped(dialect, option):
+        note_empty_groups(dialect, option)
         return choices_to_wire(kind, option.choices)
-    return [
-        kind(
-            group=told(group),
-            name=group if name is None else name,
-            options=choices_to_wire(wire.SessionConfigSelectOption, choices),
-            meta=told(meta),
-        )
-        for (group, name, meta), choices in groupby(option.choices, _group_of)
-    ]
+    written: list[Any] = []
+    after, empty = 0, list(option.empty_groups)
+    for (group, name, meta), choices in groupby(option.choices, _group_of):
+        while empty and empty[0].after <= after:
+            written.append(_empty_group(kind, empty.pop(0)))
+        options = choices_to_wire(wire.SessionConfigSelectOption, choices)
+        after += len(options)
+        written.append(kind(group=told(group), name=group if name is None else name, options=options, meta=told(meta)))
+    return [*written, *(_empty_group(kind, group) for group in empty)]
+
+
+def _empty_group(kind: type[Any], group: EmptyGroup) -> Any:
+    return kind(group=group.id, name=group.name, options=[], meta=told(group.meta))
 
 
 def _group_of(choice: Choice) -> tuple[str | None, str | None, dict[str, Any] | None]:
@@ -59,14 +71,11 @@ def _group_of(choice: Choice) -> tuple[str | None, str | None, dict[str, Any] | 
 
 
 def options_from_wire(dialect: Dialect, options: Iterable[wire.SessionConfigOption]) -> list[Option]:
-    """The options; one of an unknown type keeps what it came as."""
-    return [
-        _unknown_option(option.tag, option.raw)
+    """The options; one of an unknown type is kept as it came, unless it has no id or name to be known by."""
+    read = [
+        unknown_option(dialect, option, "id")
         if isinstance(option, UnknownOnWire)
         else option_from_wire(option, option.id, attrgetter("group"))
         for option in options
     ]
-
-
-def _unknown_option(kind: str, raw: dict[str, Any]) -> Option:
-    return Option(id=str(raw.get("id", "")), name=str(raw.get("name", "")), kind=kind, raw=raw)
+    return [option for option in read if option is not None]

@@ -10,7 +10,7 @@ from accord.dialects.dialect import Dialect
 from accord.dialects.shown import ShowingDialect
 from accord.dialects.shown_items import ShownItems, diff_from_wire
 from accord.dialects.tool_calls import ItemReader, locations_from_wire
-from accord.dialects.v1.content import CONTENT, block_to_wire
+from accord.dialects.v1.content import CONTENT
 from accord.schema import v1 as wire
 from accord.schema.values import UNSET, UnsetType
 from accord.session.entities import OTHER, PENDING, Location, ToolCall
@@ -26,7 +26,7 @@ __all__ = [
     "status_to_wire",
 ]
 
-ITEMS = ShownItems(wire, wire.Diff, block_to_wire)
+ITEMS = ShownItems(wire, wire.Diff, CONTENT)
 T = TypeVar("T")
 
 _KINDS = frozenset(("read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"))

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from msgspec.structs import replace
 
 from accord.dialects.absent import meta_whole, told
-from accord.dialects.alike import unknown_update
 from accord.dialects.dialect import Dialect, UpdatesToWire
 from accord.dialects.plans import entries_to_wire
 from accord.dialects.showing import ShowingUpdates, entries_to_tell, plan_is_told
 from accord.dialects.shown import ShowingDialect
 from accord.dialects.v1 import terminals
-from accord.dialects.v1.content import ALIKE, block_to_wire, note_losses
+from accord.dialects.v1.content import ALIKE, CONTENT
 from accord.dialects.v1.options import COMMANDS, options_to_wire
+from accord.dialects.v1.rewrites import RewritingDialect, Settled
 from accord.dialects.v1.tool_calls import ITEMS, new_tool_call, patch_to_wire
 from accord.dialects.v1.updates_from_wire import TAGS
 from accord.schema import v1 as wire
 from accord.schema.values import UNSET, Wire
-from accord.session.entities import AGENT, THOUGHT, USER, Plan, PlanEntry
+from accord.session.content import Content
+from accord.session.entities import AGENT, THOUGHT, USER, Message, Plan, PlanEntry
 from accord.session.updates import (
     CommandsChanged,
-    CompactionChanged,
-    CompactionPiece,
     MessageChanged,
     MessageChunk,
     PlanChanged,
@@ -34,7 +34,7 @@ from accord.session.updates import (
     UnknownUpdate,
 )
 
-__all__ = ["UPDATES_TO_WIRE"]
+__all__ = ["UPDATES_TO_WIRE", "settled_to_wire"]
 
 CHUNKS: dict[str, type[wire.ContentChunk]] = {
     USER: wire.UserMessageChunk,
@@ -51,25 +51,43 @@ _SHOWING = ShowingUpdates(
 )
 
 
-def message_chunk(dialect: ShowingDialect, session_id: str, change: MessageChunk) -> list[Wire]:
-    message = change.message
-    content = block_to_wire(dialect, change.content)
-    return [CHUNKS[message.role](content=content, message_id=message.id, meta=change.patch.meta)]
+def message_chunk(dialect: RewritingDialect, session_id: str, change: MessageChunk) -> list[Wire]:
+    return _message_told(dialect, session_id, change, [change.content])
 
 
-def message_changed(dialect: ShowingDialect, session_id: str, change: MessageChanged) -> list[Wire]:
-    message, patch = change.message, change.patch
-    if change.created or change.added is not None:
-        blocks = message.content if change.created else change.added or []
-        chunk = CHUNKS[message.role]
-        updates: list[Wire] = [
-            chunk(content=block_to_wire(dialect, block), message_id=message.id, meta=patch.meta) for block in blocks
-        ]
-        if not updates and patch.meta is not UNSET:
-            dialect.lose("message-patch", message.id)
-        return updates
+def message_changed(dialect: RewritingDialect, session_id: str, change: MessageChanged) -> list[Wire]:
+    blocks = change.message.content if change.created else change.added or []
+    return _message_told(dialect, session_id, change, blocks)
+
+
+def _message_told(
+    dialect: RewritingDialect, session_id: str, change: MessageChunk | MessageChanged, blocks: list[Content]
+) -> list[Wire]:
+    rewrites, meta = dialect.rewrites(session_id), change.patch.meta
+    if rewrites.holds(change):
+        settled = rewrites.caught_up(change)
+        updates = [] if settled is None else settled_to_wire(dialect, session_id, settled)
+    else:
+        updates = _chunks(dialect, change.message, rewrites.id_of(change.message), blocks, meta)
+    if not updates and meta is not UNSET:
+        dialect.lose("message-patch", change.message.id)
+    return updates
+
+
+def settled_to_wire(dialect: RewritingDialect, session_id: str, settled: Settled) -> list[Wire]:
+    """What is told of a message that was written anew."""
+    rewrites, message = dialect.rewrites(session_id), settled.message
+    if not settled.is_new:
+        return _chunks(dialect, message, rewrites.id_of(message), settled.content)
     dialect.lose("message-patch", message.id)
-    return []
+    return _chunks(dialect, message, rewrites.rename(message), settled.content) if settled.content else []
+
+
+def _chunks(
+    dialect: Dialect, message: Message, message_id: str, blocks: Iterable[Content], meta: Any = UNSET
+) -> list[Wire]:
+    kind = CHUNKS[message.role]
+    return [kind(content=CONTENT.to_wire(dialect, block), message_id=message_id, meta=meta) for block in blocks]
 
 
 def tool_call_changed(dialect: ShowingDialect, session_id: str, change: ToolCallChanged) -> list[Wire]:
@@ -137,13 +155,6 @@ def commands_changed(dialect: Dialect, session_id: str, change: CommandsChanged)
     return COMMANDS.changed(dialect, session_id, replace(change, commands=commands))
 
 
-def compaction_changed(dialect: Dialect, session_id: str, change: CompactionChanged) -> list[Wire]:
-    patch = change.patch
-    if dialect.client.compaction:
-        note_losses(dialect, (patch.content,) if isinstance(patch, CompactionPiece) else patch.summary or ())
-    return _SHOWING.compaction_changed(dialect, session_id, change)
-
-
 UPDATES_TO_WIRE: UpdatesToWire = {
     **_SHOWING.to_wire,
     MessageChunk: message_chunk,
@@ -153,6 +164,5 @@ UPDATES_TO_WIRE: UpdatesToWire = {
     TerminalOutput: terminal_output,
     PlanChanged: plan_changed,
     CommandsChanged: commands_changed,
-    CompactionChanged: compaction_changed,
-    UnknownUpdate: unknown_update(TAGS),
+    UnknownUpdate: ALIKE.unknown_to_wire(TAGS),
 }

@@ -19,7 +19,6 @@ from accord.dialects.v2.sessions import PROMPTS, SESSIONS
 from accord.dialects.v2.updates_from_wire import UPDATES_FROM_WIRE
 from accord.dialects.v2.updates_to_wire import UPDATES_TO_WIRE
 from accord.schema import v2 as wire
-from accord.schema.reading import Reader
 from accord.session import requests as words
 
 __all__ = ["EXCHANGES", "METHODS", "TELLINGS", "V2"]
@@ -129,5 +128,5 @@ class V2(OfferingDialect):
     UPDATES_FROM_WIRE = UPDATES_FROM_WIRE
     UPDATE_PARAMS = wire.UpdateSessionNotification
 
-    def _reader(self, wire_type: Any) -> Reader[Any]:
-        return super()._reader(wire_type if self.strict else LOOSER.get(wire_type, wire_type))
+    def _read_as(self, wire_type: Any) -> Any:
+        return wire_type if self.strict else LOOSER.get(wire_type, wire_type)

@@ -9,6 +9,7 @@ from accord.dialects.absent import known, told
 from accord.dialects.dialect import Dialect
 from accord.dialects.permissions import PermissionMapping, permission_options
 from accord.dialects.v2.tool_calls import patch_from_wire, patch_to_wire
+from accord.errors import InvalidParams
 from accord.schema import v2 as wire
 from accord.schema.values import UNSET, UnsetType
 from accord.schema.values import Unknown as UnknownOnWire
@@ -31,7 +32,9 @@ UNTITLED = "Permission required"
 
 
 def permission_to_wire(dialect: Dialect, asked: RequestPermission) -> wire.RequestPermissionRequest:
-    """The question; where it has no title of its own, with the tool call's."""
+    """The question; where it has no title of its own, with the tool call's. InvalidParams for one without options."""
+    if not asked.options:
+        raise InvalidParams("a permission request needs at least one option", field="options")
     return wire.RequestPermissionRequest(
         session_id=asked.session_id,
         title=asked.title or _title_of(asked.subject),

@@ -85,11 +85,15 @@ def initialized_to_wire(dialect: Dialect, asked: Initialize, answer: Initialized
         dialect.lose("session-baseline", "initialize")
     if can.mcp_sse:
         dialect.lose("mcp-sse", "initialize")
+    if can.logout is not bool(answer.auth_methods):
+        dialect.lose("logout", "initialize")
     return wire.InitializeResponse(
         protocol_version=answer.version,
         info=info_to_wire(wire, _named(answer.info)),
         capabilities=agent_capabilities_to_wire(can),
-        auth_methods=[auth_method_to_wire(method) for method in answer.auth_methods if _can_be_shown(dialect, method)],
+        auth_methods=[
+            auth_method_to_wire(dialect, method) for method in answer.auth_methods if _can_be_shown(dialect, method)
+        ],
         meta=told(answer.meta),
     )
 
@@ -219,7 +223,9 @@ def agent_capabilities_from_wire(capabilities: wire.AgentCapabilities | UnsetTyp
     )
 
 
-def auth_method_to_wire(method: AuthMethod) -> wire.AuthMethod:
+def auth_method_to_wire(dialect: Dialect, method: AuthMethod) -> wire.AuthMethod:
+    if isinstance(method, AgentLogin) and method.raw is not None:
+        dialect.lose("login-type", method.id)
     match method:
         case Unknown():
             return UnknownOnWire(method.tag, method.raw)

@@ -29,14 +29,11 @@ class InitializeRequest(Wire):
 
 
 class PromptResponse(Wire):
-    """A stop reason comes from an agent of the draft: the turn is over."""
+    """A stop reason comes from an agent of the draft: the turn is over. v2 was first published without the id."""
 
     message_id: Lenient[wire.MessageId] = UNSET
     stop_reason: Lenient[wire.StopReason] = UNSET
-
-    def __post_init__(self) -> None:
-        if not self.message_id and not self.stop_reason:
-            raise ValueError("`messageId` is required")
+    usage: Lenient[wire.Usage] = UNSET
 
 
 class RequestPermissionRequest(Wire):

@@ -9,7 +9,14 @@ from typing import Any
 from accord.dialects.absent import told
 from accord.dialects.commands import CommandMapping
 from accord.dialects.dialect import Dialect
-from accord.dialects.options import choices_to_wire, is_grouped, option_from_wire, option_members
+from accord.dialects.options import (
+    choices_to_wire,
+    is_grouped,
+    note_empty_groups,
+    option_from_wire,
+    option_members,
+    unknown_option,
+)
 from accord.schema import v2 as wire
 from accord.schema.values import Unknown as UnknownOnWire
 from accord.session.entities import Choice, Option
@@ -40,6 +47,7 @@ def options_to_wire(dialect: Dialect, options: Iterable[Option]) -> list[wire.Se
 
 
 def _choices(dialect: Dialect, option: Option) -> list[wire.SessionConfigSelectChoice]:
+    note_empty_groups(dialect, option)
     if not is_grouped(dialect, option):
         return choices_to_wire(wire.SessionConfigSelectChoice, option.choices)
     groups: dict[str | None, list[Choice]] = {}
@@ -58,14 +66,10 @@ def _choices(dialect: Dialect, option: Option) -> list[wire.SessionConfigSelectC
 
 def options_from_wire(dialect: Dialect, options: Iterable[Any]) -> list[Option]:
     """The options; one of an unknown type is kept as it came, unless it has no id or name to be known by."""
-    read: list[Option] = []
-    for option in options:
-        if not isinstance(option, UnknownOnWire):
-            read.append(option_from_wire(option, option.config_id, attrgetter("group_id")))
-            continue
-        identifier, name = option.raw.get("configId", option.raw.get("id")), option.raw.get("name")
-        if isinstance(identifier, str) and isinstance(name, str):
-            read.append(Option(id=identifier, name=name, kind=option.tag, raw=option.raw))
-        else:
-            dialect.notes.append("configOptions: dropped one of an unknown type, it has no id or no name")
-    return read
+    read = [
+        unknown_option(dialect, option, "configId", "id")
+        if isinstance(option, UnknownOnWire)
+        else option_from_wire(option, option.config_id, attrgetter("group_id"))
+        for option in options
+    ]
+    return [option for option in read if option is not None]

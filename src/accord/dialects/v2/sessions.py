@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 
-def _servers_to_wire(servers: Iterable[McpServer]) -> list[wire.McpServer] | UnsetType:
+def _servers_to_wire(dialect: Dialect, servers: Iterable[McpServer]) -> list[wire.McpServer] | UnsetType:
     """The servers; InvalidParams, as an agent would answer, for one of the kind that v2 no longer has."""
     return [_server_to_wire(server, f"mcpServers[{index}]") for index, server in enumerate(servers)] or UNSET
 
@@ -76,7 +76,7 @@ def _servers_from_wire(servers: list[wire.McpServer] | UnsetType) -> list[McpSer
 
 
 SESSIONS = SessionMapping(wire, _servers_to_wire, _servers_from_wire)
-PROMPTS = PromptMapping(wire.PromptRequest, CONTENT)
+PROMPTS = PromptMapping(wire.PromptRequest, CONTENT, least=1)
 
 
 def opened_to_wire(result: type[Any]) -> AnswerFunction:

@@ -82,7 +82,7 @@ def locations_to_wire(locations: Iterable[Location]) -> list[wire.ToolCallLocati
 def item_to_wire(dialect: Dialect, item: ToolCallItem) -> wire.ToolCallContent:
     match item:
         case ContentItem():
-            return wire.Content(content=CONTENT.to_wire(item.content), meta=told(item.meta))
+            return wire.Content(content=CONTENT.to_wire(dialect, item.content), meta=told(item.meta))
         case Diff():
             return _diff_to_wire(dialect, item)
         case TerminalItem():
@@ -139,7 +139,19 @@ def _change_to_wire(change: FileChange) -> wire.DiffChange:
         return _PAIRS[operation](old_path=change.old_path or change.path, **fields)
     if operation in _PATHS:
         return _PATHS[operation](**fields)
-    return UnknownOnWire(operation, {"operation": operation, "path": change.path})
+    return UnknownOnWire(operation, _own_change(change))
+
+
+def _own_change(change: FileChange) -> dict[str, Any]:
+    """An operation of the author's own."""
+    given = {
+        "oldPath": change.old_path,
+        "fileType": change.file_type,
+        "mimeType": change.mime_type,
+        "_meta": change.meta,
+    }
+    members = {key: value for key, value in given.items() if value is not None}
+    return {"operation": change.operation, "path": change.path, **members}
 
 
 def diff_from_wire(dialect: Dialect, item: Any) -> Diff:

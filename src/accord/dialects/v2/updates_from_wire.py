@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from accord.dialects.absent import each, known
 from accord.dialects.alike import tags_of
 from accord.dialects.commands import commands_report
@@ -72,8 +74,15 @@ def state(dialect: Dialect, update: wire.StateUpdate) -> list[Report]:
         background=None if background is None else list(map(_work_from_wire, background)),
         token_usage=tokens_from_wire(update.usage),
         meta=known(update.meta),
+        raw=_raw_of(update),
     )
     return [StateReport(state=word, meta=update.meta)]
+
+
+def _raw_of(update: wire.StateUpdate) -> dict[str, Any] | None:
+    """All of a state that is not known, if there is more in it than what is understood."""
+    raw = update.raw
+    return None if raw is None or raw == msgspec.to_builtins(update, enc_hook=lambda it: it.__wire__()) else raw
 
 
 def _error_from_wire(error: wire.Error | None) -> dict[str, Any] | None:

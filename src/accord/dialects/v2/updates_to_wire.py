@@ -6,10 +6,10 @@ an update of its own.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from accord.dialects.absent import each, told
-from accord.dialects.alike import unknown_update
 from accord.dialects.dialect import Dialect, UpdatesToWire
 from accord.dialects.plans import entries_to_wire
 from accord.dialects.sessions import tokens_to_wire
@@ -60,14 +60,17 @@ INTERNAL_ERROR = -32603
 def message_chunk(dialect: Dialect, session_id: str, change: MessageChunk) -> list[Wire]:
     message = change.message
     return [
-        CHUNKS[message.role](message_id=message.id, content=CONTENT.to_wire(change.content), meta=change.patch.meta)
+        CHUNKS[message.role](
+            message_id=message.id, content=CONTENT.to_wire(dialect, change.content), meta=change.patch.meta
+        )
     ]
 
 
 def message_changed(dialect: Dialect, session_id: str, change: MessageChanged) -> list[Wire]:
     message, patch = change.message, change.patch
     kind = MESSAGES[message.role]
-    update = kind(message_id=message.id, content=each(patch.content, CONTENT.to_wire), meta=patch.meta)
+    content = each(patch.content, partial(CONTENT.to_wire, dialect))
+    update = kind(message_id=message.id, content=content, meta=patch.meta)
     if _replaces_meta(change):
         return [kind(message_id=message.id, meta=None), update]
     return [update]
@@ -106,7 +109,7 @@ def plan_changed(dialect: Dialect, session_id: str, change: PlanChanged) -> list
 
 def _plan_to_wire(plan: Plan) -> wire.PlanUpdateContent:
     if plan.raw is not None:
-        return UnknownOnWire(plan.type, plan.raw)
+        return UnknownOnWire(plan.type, {"planId": plan.id, **plan.raw})
     entries = entries_to_wire(wire.PlanEntry, plan.entries)
     return wire.PlanItems(plan_id=plan.id, entries=entries, meta=told(plan.meta))
 
@@ -147,8 +150,10 @@ def compaction_changed(dialect: Dialect, session_id: str, change: CompactionChan
     return updates
 
 
-def state_changed(dialect: Dialect, session_id: str, change: StateChanged) -> list[Wire]:
+def state_changed(dialect: Dialect, session_id: str, change: StateChanged) -> list[Wire | UnknownOnWire]:
     state = change.state
+    if state.raw is not None:
+        return [UnknownOnWire("state_update", state.raw)]
     background = state.background
     return [
         wire.StateUpdate(
@@ -193,5 +198,5 @@ UPDATES_TO_WIRE: UpdatesToWire = {
     InfoChanged: info_changed,
     CompactionChanged: compaction_changed,
     StateChanged: state_changed,
-    UnknownUpdate: unknown_update(TAGS),
+    UnknownUpdate: ALIKE.unknown_to_wire(TAGS),
 }

@@ -8,6 +8,7 @@ from accord.dialects.absent import known, listed, told
 from accord.dialects.dialect import Dialect
 from accord.dialects.lifecycle import group_meta, info_from_wire, info_to_wire, marker, unstable, unstable_of
 from accord.dialects.logins import variables_to_wire
+from accord.dialects.mcp_servers import pairs_to_wire
 from accord.dialects.offers import shows_terminals
 from accord.dialects.v1 import lifecycle as older
 from accord.dialects.v2_draft.clearing import ClearingDialect
@@ -15,13 +16,16 @@ from accord.schema import v1, v2
 from accord.schema import v2_draft as wire
 from accord.schema.v2_draft import Support, is_supported
 from accord.schema.values import UNSET, UnsetType
+from accord.schema.values import Unknown as UnknownOnWire
 from accord.session.capabilities import (
     AgentCapabilities,
+    AgentLogin,
     AuthMethod,
     ClientCapabilities,
     TerminalLogin,
     VariableLogin,
 )
+from accord.session.pairs import Pairs
 from accord.session.requests import Initialize, Initialized
 from accord.session.word import Unknown
 
@@ -204,11 +208,14 @@ def _support(meta: dict[str, Any] | UnsetType) -> Support:
     return {} if meta is UNSET else {"_meta": meta}
 
 
-def auth_method_to_wire(method: AuthMethod) -> wire.AuthMethod:
+def auth_method_to_wire(method: AuthMethod) -> wire.AuthMethod | UnknownOnWire:
     """A way to log in, under both of its keys."""
     told_by_kind: dict[str, Any] = {"type": "agent"}
+    if isinstance(method, AgentLogin) and method.raw is not None:
+        return UnknownOnWire(str(method.raw.get("type")), {**method.raw, "id": method.id, "methodId": method.id})
     if isinstance(method, TerminalLogin):
-        told_by_kind = {"type": "terminal", "args": method.args, "env": method.env}
+        env = pairs_to_wire(v2.EnvVariable, method.env) if isinstance(method.env, Pairs) else dict(method.env)
+        told_by_kind = {"type": "terminal", "args": method.args, "env": env}
     elif isinstance(method, VariableLogin):
         told_by_kind = {"type": "env_var", "vars": variables_to_wire(method), "link": told(method.link)}
     assert not isinstance(method, Unknown)

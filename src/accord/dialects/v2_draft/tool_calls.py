@@ -18,15 +18,10 @@ from accord.dialects.v2_draft.content import CONTENT
 from accord.schema import v2
 from accord.schema import v2_draft as wire
 from accord.schema.values import UNSET
-from accord.session.content import Content
 from accord.session.entities import OTHER, PENDING, Diff
 from accord.session.updates import ToolCallPatch
 
 __all__ = ["ITEMS", "READER", "patch_from_wire", "patch_to_wire", "status_to_wire"]
-
-
-def _block_to_wire(dialect: Dialect, block: Content) -> v2.ContentBlock:
-    return CONTENT.to_wire(block)
 
 
 def _diff_from_wire(dialect: Dialect, item: wire.Diff) -> Diff:
@@ -38,7 +33,7 @@ def _diff_from_wire(dialect: Dialect, item: wire.Diff) -> Diff:
     return diff_of_v2(dialect, item)
 
 
-ITEMS = ShownItems(v2, wire.Diff, _block_to_wire)
+ITEMS = ShownItems(v2, wire.Diff, CONTENT)
 READER = ItemReader(v2, CONTENT, wire.Diff, _diff_from_wire)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from msgspec import UNSET
 
 from accord.dialects.absent import each, meta_whole, told
-from accord.dialects.alike import unknown_update
 from accord.dialects.dialect import UpdatesToWire
 from accord.dialects.plans import entries_to_wire
 from accord.dialects.showing import ShowingUpdates, entries_to_tell, plan_is_told
@@ -54,13 +55,13 @@ _SHOWING = ShowingUpdates(
 
 def message_chunk(dialect: ShowingDialect, session_id: str, change: MessageChunk) -> list[Wire]:
     message = change.message
-    content = CONTENT.to_wire(change.content)
+    content = CONTENT.to_wire(dialect, change.content)
     return [CHUNKS[message.role](message_id=message.id, content=content, meta=change.patch.meta)]
 
 
 def message_changed(dialect: ShowingDialect, session_id: str, change: MessageChanged) -> list[Wire]:
     message, patch = change.message, change.patch
-    content = each(patch.content, CONTENT.to_wire)
+    content = each(patch.content, partial(CONTENT.to_wire, dialect))
     return [MESSAGES[message.role](message_id=message.id, content=content, meta=meta_whole(patch, message))]
 
 
@@ -116,5 +117,5 @@ UPDATES_TO_WIRE: UpdatesToWire = {
     ToolCallChanged: tool_call_changed,
     PlanChanged: plan_changed,
     CommandsChanged: COMMANDS.changed,
-    UnknownUpdate: unknown_update(TAGS),
+    UnknownUpdate: ALIKE.unknown_to_wire(TAGS),
 }

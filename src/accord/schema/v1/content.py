@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias, Union
 
-from accord.schema.values import UNSET, Defaulted, Int64, Known, Lenient, LenientItems, Open, Wire
+from accord.schema.values import UNSET, Closed, Defaulted, Int64, Known, Lenient, LenientItems, Wire
 
 __all__ = [
     "Annotations",
@@ -85,4 +85,4 @@ class EmbeddedResource(Wire, tag_field="type", tag="resource"):
     annotations: Lenient[Annotations] = UNSET
 
 
-ContentBlock: TypeAlias = Open[Union[TextContent, ImageContent, AudioContent, ResourceLink, EmbeddedResource]]
+ContentBlock: TypeAlias = Closed[Union[TextContent, ImageContent, AudioContent, ResourceLink, EmbeddedResource]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias, Union
+from typing import TYPE_CHECKING, Annotated, TypeAlias, Union
 
 from accord.schema.v1.identifiers import ElicitationId, RequestId, SessionId, ToolCallId
 from accord.schema.values import (
@@ -15,11 +15,14 @@ from accord.schema.values import (
     LenientItems,
     Nullable,
     Open,
+    Others,
     UInt32,
     UInt64,
     UnsetType,
+    Whole,
     Wire,
     check_uint64,
+    variants,
 )
 
 __all__ = [
@@ -102,10 +105,16 @@ class BooleanPropertySchema(Wire, tag_field="type", tag="boolean"):
     default: Lenient[bool] = UNSET
 
 
-class MultiSelectItems(Wire):
+if TYPE_CHECKING:
+    _ItemsType: TypeAlias = MultiSelectItemsType
+else:
+    _ItemsType = variants(MultiSelectItemsType)
+
+
+class MultiSelectItems(Whole):
     """The values of a multiple choice: plain ones in `enum`, for the type "string", or titled ones in `any_of`."""
 
-    type: Defaulted[MultiSelectItemsType] = UNSET
+    type: Defaulted[_ItemsType] = UNSET
     enum: Defaulted[list[str]] = UNSET
     any_of: Defaulted[list[EnumOption]] = UNSET
 
@@ -121,7 +130,7 @@ class MultiSelectItems(Wire):
 class MultiSelectPropertySchema(Wire, tag_field="type", tag="array"):
     """Several values out of a list."""
 
-    items: MultiSelectItems
+    items: Open[MultiSelectItems]
     title: Lenient[str] = UNSET
     description: Lenient[str] = UNSET
     min_items: Nullable[UInt64] = UNSET
@@ -181,7 +190,13 @@ class ElicitationUrlMode(ElicitationScope, tag_field="mode", tag="url"):
     url: str
 
 
-CreateElicitationRequest: TypeAlias = Open[Union[ElicitationFormMode, ElicitationUrlMode]]
+class _OtherMode(ElicitationScope):
+    message: str
+
+
+CreateElicitationRequest: TypeAlias = Annotated[
+    Open[Union[ElicitationFormMode, ElicitationUrlMode]], Others(_OtherMode)
+]
 
 ElicitationContentValue: TypeAlias = Union[str, int, float, bool, list[str]]
 

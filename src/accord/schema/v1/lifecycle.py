@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from accord.schema.v1.identifiers import AuthMethodId, RequestId
-from accord.schema.values import UNSET, Defaulted, DefaultedItems, Known, Lenient, NullIsEmpty, UInt16, Wire
+from accord.schema.values import (
+    UNSET,
+    Closed,
+    Defaulted,
+    DefaultedItems,
+    Known,
+    Lenient,
+    NullIsEmpty,
+    UInt16,
+    Whole,
+    Wire,
+    variants,
+)
 
 __all__ = [
     "AgentAuthCapabilities",
@@ -197,10 +209,15 @@ class AgentCapabilities(Wire):
     providers: Lenient[dict[str, Any]] = UNSET
 
 
-AuthMethodKind: TypeAlias = Annotated[str, Known("agent", "terminal", closed=True)]
+AuthMethodKind: TypeAlias = Annotated[str, Known("agent", "terminal", "env_var", closed=True)]
+
+if TYPE_CHECKING:
+    _Kind: TypeAlias = AuthMethodKind
+else:
+    _Kind = variants(AuthMethodKind)
 
 
-class AuthMethod(Wire):
+class AuthMethod(Whole):
     """A way to log in. Of any type but "terminal" the agent does it, when asked by `authenticate`.
 
     For "terminal" the client starts the agent's program once more, with `args` and `env` added, and lets the user
@@ -209,7 +226,7 @@ class AuthMethod(Wire):
 
     id: AuthMethodId
     name: str
-    type: Defaulted[AuthMethodKind] = UNSET
+    type: Defaulted[_Kind] = UNSET
     description: Lenient[str] = UNSET
     args: NullIsEmpty[list[str]] = UNSET
     env: NullIsEmpty[dict[str, str]] = UNSET
@@ -230,7 +247,7 @@ class InitializeResponse(Wire):
 
     protocol_version: ProtocolVersion
     agent_capabilities: Defaulted[AgentCapabilities] = UNSET
-    auth_methods: DefaultedItems[AuthMethod] = UNSET
+    auth_methods: DefaultedItems[Closed[AuthMethod]] = UNSET
     agent_info: Lenient[Implementation] = UNSET
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-from accord.schema.values import UNSET, Defaulted, Known, NullIsEmpty, Wire
+from accord.schema.values import UNSET, Defaulted, Known, NullIsEmpty, Whole, Wire, variants
 
 __all__ = ["EnvVariable", "HttpHeader", "McpServer", "McpServerKind"]
 
@@ -25,8 +25,13 @@ class HttpHeader(Wire):
 
 McpServerKind: TypeAlias = Annotated[str, Known("http", "sse", closed=True)]
 
+if TYPE_CHECKING:
+    _Kind: TypeAlias = McpServerKind
+else:
+    _Kind = variants(McpServerKind, also=("stdio",))  # AMB-45
 
-class McpServer(Wire):
+
+class McpServer(Whole):
     """How to reach one server: by `url` for the types "http" and "sse", by starting `command` when there is no `type`.
 
     Lists that its kind must have are filled in with empty ones. A server of another type is kept, so that whoever
@@ -34,7 +39,7 @@ class McpServer(Wire):
     """
 
     name: str
-    type: Defaulted[McpServerKind] = UNSET
+    type: Defaulted[_Kind] = UNSET
     command: Defaulted[str] = UNSET
     args: NullIsEmpty[list[str]] = UNSET
     env: NullIsEmpty[list[EnvVariable]] = UNSET
@@ -54,3 +59,9 @@ class McpServer(Wire):
                 self.env = []
         elif self.type is UNSET or self.type == "stdio":  # AMB-45
             raise ValueError("an MCP server without `type` needs `command`")
+
+    @staticmethod
+    def missing(members: dict[str, Any]) -> str | None:
+        """What an object that is to be read strictly must have and has not."""
+        needed = ("url", "headers") if members.get("type") in ("http", "sse") else ("command", "args", "env")
+        return next((key for key in needed if key not in members), None)

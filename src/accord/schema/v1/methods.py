@@ -71,12 +71,12 @@ _CLIENT = "clientCapabilities"
 _SESSIONS = "agentCapabilities.sessionCapabilities"
 
 
-def _by_client(name: str, params: Any, result: Any = None, gate: str | None = None, unstable: bool = False) -> Method:
-    return Method(name, "notification" if result is None else "request", "client", params, result, gate, unstable)
+def _by_client(name: str, params: Any, result: Any = None, gate: str | None = None, **others: bool) -> Method:
+    return Method(name, "notification" if result is None else "request", "client", params, result, gate, **others)
 
 
-def _by_agent(name: str, params: Any, result: Any = None, gate: str | None = None) -> Method:
-    return Method(name, "notification" if result is None else "request", "agent", params, result, gate)
+def _by_agent(name: str, params: Any, result: Any = None, gate: str | None = None, **others: bool) -> Method:
+    return Method(name, "notification" if result is None else "request", "agent", params, result, gate, **others)
 
 
 _TABLE = (
@@ -84,7 +84,13 @@ _TABLE = (
     _by_client("authenticate", AuthenticateRequest, AuthenticateResponse, "authMethods"),
     _by_client("logout", LogoutRequest, LogoutResponse, "agentCapabilities.auth.logout"),
     _by_client("session/new", NewSessionRequest, NewSessionResponse),
-    _by_client("session/load", LoadSessionRequest, LoadSessionResponse, "agentCapabilities.loadSession"),
+    _by_client(
+        "session/load",
+        LoadSessionRequest,
+        LoadSessionResponse,
+        "agentCapabilities.loadSession",
+        shows_null_result=True,  # AMB-04
+    ),
     _by_client("session/resume", ResumeSessionRequest, ResumeSessionResponse, f"{_SESSIONS}.resume"),
     _by_client("session/list", ListSessionsRequest, ListSessionsResponse, f"{_SESSIONS}.list"),
     _by_client("session/close", CloseSessionRequest, CloseSessionResponse, f"{_SESSIONS}.close"),
@@ -100,7 +106,13 @@ _TABLE = (
     _by_agent("session/update", SessionNotification),
     _by_agent("session/request_permission", RequestPermissionRequest, RequestPermissionResponse),
     _by_agent("fs/read_text_file", ReadTextFileRequest, ReadTextFileResponse, f"{_CLIENT}.fs.readTextFile"),
-    _by_agent("fs/write_text_file", WriteTextFileRequest, WriteTextFileResponse, f"{_CLIENT}.fs.writeTextFile"),
+    _by_agent(
+        "fs/write_text_file",
+        WriteTextFileRequest,
+        WriteTextFileResponse,
+        f"{_CLIENT}.fs.writeTextFile",
+        shows_null_result=True,  # AMB-01
+    ),
     _by_agent("terminal/create", CreateTerminalRequest, CreateTerminalResponse, f"{_CLIENT}.terminal"),
     _by_agent("terminal/output", TerminalOutputRequest, TerminalOutputResponse, f"{_CLIENT}.terminal"),
     _by_agent("terminal/wait_for_exit", WaitForTerminalExitRequest, WaitForTerminalExitResponse, f"{_CLIENT}.terminal"),

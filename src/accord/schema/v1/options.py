@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias, Union
+from typing import Annotated, Any, TypeAlias, Union
 
 from accord.schema.v1.identifiers import (
     ModelId,
@@ -12,7 +12,17 @@ from accord.schema.v1.identifiers import (
     SessionId,
     SessionModeId,
 )
-from accord.schema.values import UNSET, Defaulted, DefaultedItems, Items, Known, Lenient, Open, Wire
+from accord.schema.values import (
+    REQUIRED,
+    UNSET,
+    Closed,
+    Defaulted,
+    DefaultedItems,
+    Items,
+    Known,
+    Lenient,
+    Wire,
+)
 
 __all__ = [
     "ConfigOption",
@@ -35,7 +45,9 @@ __all__ = [
     "SetSessionModelResponse",
 ]
 
-SessionConfigOptionCategory: TypeAlias = Annotated[str, Known("mode", "model", "model_config", "thought_level")]
+SessionConfigOptionCategory: TypeAlias = Annotated[
+    str, Known("mode", "model", "model_config", "thought_level", free=True)
+]
 """Where a client may show the option; nothing but the display depends on it."""
 
 
@@ -80,6 +92,11 @@ class SessionConfigSelectChoice(Wire):
         """Whether `options` holds the values; otherwise this is one itself."""
         return self.value is UNSET
 
+    @staticmethod
+    def missing(members: dict[str, Any]) -> str | None:
+        """What an object that is to be read strictly must have and has not."""
+        return "options" if "value" not in members and "options" not in members else None
+
 
 SessionConfigSelectOptions: TypeAlias = list[SessionConfigSelectChoice]
 """Values only or groups only, never both."""
@@ -102,7 +119,7 @@ class SessionConfigBoolean(ConfigOption, tag_field="type", tag="boolean"):
     current_value: bool
 
 
-SessionConfigOption: TypeAlias = Open[Union[SessionConfigSelect, SessionConfigBoolean]]
+SessionConfigOption: TypeAlias = Closed[Union[SessionConfigSelect, SessionConfigBoolean]]
 
 
 class ConfigOptionUpdate(Wire, tag_field="sessionUpdate", tag="config_option_update"):
@@ -128,9 +145,12 @@ class SetSessionConfigOptionRequest(Wire):
 
 
 class SetSessionConfigOptionResponse(Wire):
-    """Result of `session/set_config_option`: all options, since setting one may change others."""
+    """Result of `session/set_config_option`: all options, since setting one may change others.
 
-    config_options: Items[SessionConfigOption]
+    Agents leave them out; then what they told last, or the value that was asked for, holds.
+    """
+
+    config_options: Annotated[DefaultedItems[SessionConfigOption], REQUIRED] = UNSET  # FN-103
 
 
 class SessionMode(Wire):

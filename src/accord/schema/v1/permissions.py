@@ -6,7 +6,7 @@ from typing import Annotated, TypeAlias, Union
 
 from accord.schema.v1.identifiers import PermissionOptionId, SessionId
 from accord.schema.v1.tool_calls import ToolCallUpdate
-from accord.schema.values import Known, Open, Wire
+from accord.schema.values import Closed, Known, Wire
 
 __all__ = [
     "CancelledPermissionOutcome",
@@ -49,7 +49,7 @@ class CancelledPermissionOutcome(Wire, tag_field="outcome", tag="cancelled"):
     """The turn was cancelled before the user chose."""
 
 
-RequestPermissionOutcome: TypeAlias = Open[Union[SelectedPermissionOutcome, CancelledPermissionOutcome]]
+RequestPermissionOutcome: TypeAlias = Closed[Union[SelectedPermissionOutcome, CancelledPermissionOutcome]]
 """An outcome of another kind is never an approval."""
 
 

@@ -11,6 +11,7 @@ from accord.schema.values import (
     DEFAULT_ON_NULL,
     REQUIRED,
     UNSET,
+    Closed,
     DefaultedItems,
     Items,
     Lenient,
@@ -44,7 +45,7 @@ class NewSessionRequest(Wire):
 
     cwd: str
     additional_directories: NullIsEmpty[list[str]] = UNSET
-    mcp_servers: Annotated[list[McpServer], DEFAULT_ON_NULL, REQUIRED] = []  # AMB-42
+    mcp_servers: Annotated[list[Closed[McpServer]], DEFAULT_ON_NULL, REQUIRED] = []  # AMB-42
 
 
 class NewSessionResponse(Wire):
@@ -62,7 +63,7 @@ class LoadSessionRequest(Wire):
     session_id: SessionId
     cwd: str
     additional_directories: NullIsEmpty[list[str]] = UNSET
-    mcp_servers: Annotated[list[McpServer], DEFAULT_ON_NULL, REQUIRED] = []  # AMB-42
+    mcp_servers: Annotated[list[Closed[McpServer]], DEFAULT_ON_NULL, REQUIRED] = []  # AMB-42
 
 
 class LoadSessionResponse(Wire):
@@ -79,7 +80,7 @@ class ResumeSessionRequest(Wire):
     session_id: SessionId
     cwd: str
     additional_directories: NullIsEmpty[list[str]] = UNSET
-    mcp_servers: NullIsEmpty[list[McpServer]] = UNSET
+    mcp_servers: NullIsEmpty[list[Closed[McpServer]]] = UNSET
 
 
 class ResumeSessionResponse(Wire):
@@ -96,7 +97,7 @@ class ForkSessionRequest(Wire):
     session_id: SessionId
     cwd: str
     additional_directories: NullIsEmpty[list[str]] = UNSET
-    mcp_servers: NullIsEmpty[list[McpServer]] = UNSET
+    mcp_servers: NullIsEmpty[list[Closed[McpServer]]] = UNSET
 
 
 class ForkSessionResponse(Wire):
@@ -126,9 +127,9 @@ class SessionInfo(Wire):
 
 
 class ListSessionsResponse(Wire):
-    """Result of `session/list`: one page, the last one if it has no `next_cursor`."""
+    """Result of `session/list`: one page, the last one if it has no `next_cursor`; without `sessions` an empty one."""
 
-    sessions: Items[SessionInfo]
+    sessions: Annotated[Items[SessionInfo], REQUIRED] = []  # FN-103
     next_cursor: Lenient[str] = UNSET
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypeAlias, Union
 
 from accord.schema.v1.content import ContentBlock
 from accord.schema.v1.identifiers import TerminalId, ToolCallId
-from accord.schema.values import UNSET, Defaulted, DefaultedItems, Known, Lenient, LenientItems, Open, UInt32, Wire
+from accord.schema.values import UNSET, Closed, Defaulted, DefaultedItems, Known, Lenient, LenientItems, UInt32, Wire
 
 __all__ = [
     "Content",
@@ -61,7 +61,7 @@ class Terminal(Wire, tag_field="type", tag="terminal"):
     terminal_id: TerminalId
 
 
-ToolCallContent: TypeAlias = Open[Union[Content, Diff, Terminal]]
+ToolCallContent: TypeAlias = Closed[Union[Content, Diff, Terminal]]
 
 
 class ToolCallLocation(Wire):

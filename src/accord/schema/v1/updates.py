@@ -12,7 +12,7 @@ from accord.schema.v1.identifiers import CompactionId, MessageId, SessionId, Ses
 from accord.schema.v1.options import ConfigOptionUpdate
 from accord.schema.v1.plans import Plan
 from accord.schema.v1.tool_calls import ToolCall, ToolCallUpdateVariant
-from accord.schema.values import UNSET, Alias, Known, Lenient, LenientItems, Open, UInt64, Wire, check_uint64
+from accord.schema.values import UNSET, Alias, Closed, Known, Lenient, LenientItems, UInt64, Wire, check_uint64
 
 __all__ = [
     "AgentMessageChunk",
@@ -113,7 +113,7 @@ class CompactionSummaryChunk(Wire, tag_field="sessionUpdate", tag="compaction_su
     content: ContentBlock
 
 
-SessionUpdate: TypeAlias = Open[
+SessionUpdate: TypeAlias = Closed[
     Union[
         UserMessageChunk,
         AgentMessageChunk,

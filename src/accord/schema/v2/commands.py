@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, TypeAlias
 
 from accord.schema.v2.tags import OpenOne
-from accord.schema.values import UNSET, DefaultTag, Lenient, ValidItems, Wire
+from accord.schema.values import UNSET, DefaultTag, Lenient, Others, ValidItems, Wire
 
 __all__ = ["AvailableCommand", "AvailableCommandInput", "AvailableCommandsUpdate", "Command", "TextCommandInput"]
 
@@ -27,7 +27,12 @@ class Command(Wire, tag_field="type", tag="command"):
     input: Lenient[AvailableCommandInput] = UNSET
 
 
-AvailableCommand: TypeAlias = Annotated[OpenOne[Command], DefaultTag("command")]
+class _OtherCommand(Wire):
+    name: str
+    description: str
+
+
+AvailableCommand: TypeAlias = Annotated[OpenOne[Command], DefaultTag("command"), Others(_OtherCommand)]
 
 
 class AvailableCommandsUpdate(Wire, tag_field="sessionUpdate", tag="available_commands_update"):

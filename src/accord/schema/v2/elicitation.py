@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, TypeAlias, Union
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, Union
 
 from msgspec import Meta
 
@@ -16,10 +16,13 @@ from accord.schema.values import (
     LenientItems,
     Nullable,
     Open,
+    Others,
     UInt32,
     UInt64,
+    Whole,
     Wire,
     check_uint64,
+    variants,
 )
 
 __all__ = [
@@ -103,10 +106,16 @@ class BooleanPropertySchema(Wire, tag_field="type", tag="boolean"):
     default: Lenient[bool] = UNSET
 
 
-class MultiSelectItems(Wire):
+if TYPE_CHECKING:
+    _ItemsType: TypeAlias = MultiSelectItemsType
+else:
+    _ItemsType = variants(MultiSelectItemsType)
+
+
+class MultiSelectItems(Whole):
     """The values to choose from: bare ones (`type` is `string`, and `enum`), or ones with titles (`anyOf`)."""
 
-    type: Defaulted[MultiSelectItemsType] = UNSET
+    type: Defaulted[_ItemsType] = UNSET
     enum: Defaulted[Annotated[list[str], Meta(min_length=1)]] = UNSET
     any_of: Defaulted[Annotated[list[EnumOption], Meta(min_length=1)]] = UNSET
 
@@ -118,7 +127,7 @@ class MultiSelectItems(Wire):
 class MultiSelectPropertySchema(Wire, tag_field="type", tag="array"):
     """Any of several values."""
 
-    items: MultiSelectItems
+    items: Open[MultiSelectItems]
     title: Lenient[str] = UNSET
     description: Lenient[str] = UNSET
     min_items: Nullable[UInt64] = UNSET
@@ -177,7 +186,13 @@ class ElicitationUrlMode(ElicitationScope, tag_field="mode", tag="url"):
     url: str
 
 
-CreateElicitationRequest: TypeAlias = Open[Union[ElicitationFormMode, ElicitationUrlMode]]
+class _OtherMode(ElicitationScope):
+    message: str
+
+
+CreateElicitationRequest: TypeAlias = Annotated[
+    Open[Union[ElicitationFormMode, ElicitationUrlMode]], Others(_OtherMode)
+]
 
 
 class ElicitationAcceptAction(Wire, tag_field="action", tag="accept"):

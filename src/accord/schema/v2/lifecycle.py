@@ -18,6 +18,7 @@ from accord.schema.values import (
     Lenient,
     NullIsEmpty,
     Open,
+    Others,
     UInt16,
     Wire,
 )
@@ -201,7 +202,14 @@ class AuthMethodTerminal(Wire, tag_field="type", tag="terminal"):
     env: NullIsEmpty[list[EnvVariable]] = UNSET
 
 
-AuthMethod: TypeAlias = Annotated[Open[Union[AuthMethodAgent, AuthMethodTerminal]], DefaultTag("agent")]
+class _OtherAuthMethod(Wire):
+    method_id: AuthMethodId
+    name: str
+
+
+AuthMethod: TypeAlias = Annotated[
+    Open[Union[AuthMethodAgent, AuthMethodTerminal]], DefaultTag("agent"), Others(_OtherAuthMethod)
+]
 
 
 class InitializeRequest(Wire):

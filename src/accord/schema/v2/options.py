@@ -9,13 +9,16 @@ from msgspec import Meta
 from accord.schema.v2.identifiers import SessionConfigGroupId, SessionConfigId, SessionConfigValueId, SessionId
 from accord.schema.values import (
     DEFAULT_ON_ERROR,
+    REQUIRED,
     SKIP_INVALID_ITEMS,
     UNSET,
     Alias,
     Defaulted,
+    DefaultedItems,
     Known,
     Lenient,
     Open,
+    Others,
     UnsetType,
     ValidItems,
     Wire,
@@ -37,7 +40,9 @@ __all__ = [
 ]
 
 SessionConfigValueType: TypeAlias = Annotated[str, Known("id", "boolean")]
-SessionConfigOptionCategory: TypeAlias = Annotated[str, Known("mode", "model", "model_config", "thought_level")]
+SessionConfigOptionCategory: TypeAlias = Annotated[
+    str, Known("mode", "model", "model_config", "thought_level", free=True)
+]
 
 
 class SessionConfigSelectOption(Wire):
@@ -49,7 +54,10 @@ class SessionConfigSelectOption(Wire):
 
 
 class SessionConfigSelectChoice(Wire):
-    """An entry of a select: a value (`value`), or a named group of values (`groupId` and `options`)."""
+    """An entry of a select: a value (`value`), or a named group of values (`groupId` and `options`).
+
+    A group whose `options` are missing, malformed or empty is an empty one; in strict mode it is an error.
+    """
 
     name: str
     value: Defaulted[SessionConfigValueId] = UNSET
@@ -62,13 +70,18 @@ class SessionConfigSelectChoice(Wire):
     ] = UNSET
 
     def __post_init__(self) -> None:
-        if self.is_group and (self.group_id is UNSET or self.options is UNSET):
+        if self.is_group and self.group_id is UNSET:
             raise ValueError("`value`, or `groupId` and `options`, is required")
 
     @property
     def is_group(self) -> bool:
         """Whether this is a group; otherwise it is a value."""
         return self.value is UNSET
+
+    @staticmethod
+    def missing(members: dict[str, Any]) -> str | None:
+        """What an object that is to be read strictly must have and has not."""
+        return "options" if "value" not in members and "options" not in members else None
 
 
 SessionConfigSelectOptions: TypeAlias = Annotated[list[SessionConfigSelectChoice], Meta(min_length=1)]
@@ -100,7 +113,7 @@ class SessionConfigBoolean(ConfigOption, tag_field="type", tag="boolean"):
     current_value: bool
 
 
-SessionConfigOption: TypeAlias = Open[Union[SessionConfigSelect, SessionConfigBoolean]]
+SessionConfigOption: TypeAlias = Annotated[Open[Union[SessionConfigSelect, SessionConfigBoolean]], Others(ConfigOption)]
 
 
 class ConfigOptionUpdate(Wire, tag_field="sessionUpdate", tag="config_option_update"):
@@ -125,6 +138,9 @@ class SetSessionConfigOptionRequest(Wire):
 
 
 class SetSessionConfigOptionResponse(Wire):
-    """All options after the change, which may have changed others too."""
+    """All options after the change, which may have changed others too.
 
-    config_options: ValidItems[SessionConfigOption]
+    Agents leave them out; then what they told last, or the value that was asked for, holds.
+    """
+
+    config_options: Annotated[DefaultedItems[SessionConfigOption], REQUIRED] = UNSET  # FN-103

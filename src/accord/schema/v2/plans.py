@@ -6,7 +6,7 @@ from typing import Annotated, TypeAlias
 
 from accord.schema.v2.identifiers import PlanId
 from accord.schema.v2.tags import OpenOne
-from accord.schema.values import Alias, Known, ValidItems, Wire
+from accord.schema.values import Alias, Known, Others, ValidItems, Wire
 
 __all__ = [
     "PlanEntry",
@@ -36,7 +36,11 @@ class PlanItems(Wire, tag_field="type", tag="items"):
     entries: ValidItems[PlanEntry]
 
 
-PlanUpdateContent: TypeAlias = OpenOne[PlanItems]
+class _OtherPlan(Wire):
+    plan_id: PlanId
+
+
+PlanUpdateContent: TypeAlias = Annotated[OpenOne[PlanItems], Others(_OtherPlan)]
 """Also an unknown kind of plan carries `planId`, and replaces what that id had."""
 
 

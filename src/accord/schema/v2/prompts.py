@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias, Union
+from typing import TYPE_CHECKING, Annotated, TypeAlias, Union
 
 from msgspec import Meta
 
 from accord.schema.v2.content import ContentBlock
 from accord.schema.v2.identifiers import MessageId, SessionId, TerminalId, ToolCallId
 from accord.schema.v2.lifecycle import Error
-from accord.schema.values import UNSET, Known, Lenient, Open, UInt64, Wire
+from accord.schema.values import UNSET, Known, Lenient, Open, UInt64, Whole, Wire, variants
 
 __all__ = [
     "BackgroundTerminal",
@@ -23,6 +23,7 @@ __all__ = [
     "StopReason",
     "Usage",
 ]
+
 
 SessionState: TypeAlias = Annotated[str, Known("running", "idle", "requires_action")]
 """An unknown state counts as busy."""
@@ -77,15 +78,27 @@ class Usage(Wire):
     cached_write_tokens: Lenient[UInt64] = UNSET
 
 
-class StateUpdate(Wire, tag_field="sessionUpdate", tag="state_update"):
+class _Idle(Wire):
+    background: Lenient[list[BackgroundWork]] = UNSET
+
+
+if TYPE_CHECKING:
+    _State: TypeAlias = SessionState
+    _StopReason: TypeAlias = StopReason
+else:
+    _State = variants(SessionState)
+    _StopReason = variants(StopReason, others=_Idle)
+
+
+class StateUpdate(Whole, tag_field="sessionUpdate", tag="state_update"):
     """The state of the whole session, not of one prompt.
 
     `stop_reason` belongs to `idle`, `error` to the stop reason `error`. `background` is the complete list, or left out
     by agents that keep none. `usage` is unstable, and belongs to `idle`.
     """
 
-    state: SessionState
-    stop_reason: Lenient[StopReason] = UNSET
+    state: _State
+    stop_reason: Lenient[_StopReason] = UNSET
     error: Lenient[Error] = UNSET
     background: Lenient[list[BackgroundWork]] = UNSET
     usage: Lenient[Usage] = UNSET

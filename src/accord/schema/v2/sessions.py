@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 
 from accord.schema.v2.commands import AvailableCommand
 from accord.schema.v2.identifiers import AbsolutePath, SessionId
 from accord.schema.v2.mcp_servers import McpServer
 from accord.schema.v2.options import SessionConfigOption
 from accord.schema.v2.tags import OpenOne
-from accord.schema.values import UNSET, DefaultedItems, Items, Lenient, Nullable, NullIsEmpty, Wire
+from accord.schema.values import REQUIRED, UNSET, DefaultedItems, Items, Lenient, Nullable, NullIsEmpty, Wire
 
 __all__ = [
     "CloseSessionRequest",
@@ -110,9 +110,9 @@ class SessionInfo(Wire):
 
 
 class ListSessionsResponse(Wire):
-    """A page of sessions; without `nextCursor` it is the last."""
+    """A page of sessions; without `nextCursor` it is the last, without `sessions` an empty one."""
 
-    sessions: Items[SessionInfo]
+    sessions: Annotated[Items[SessionInfo], REQUIRED] = []  # FN-103
     next_cursor: Nullable[SessionListCursor] = UNSET
 
 

@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from accord.schema.v2.content import ContentBlock, MediaType
 from accord.schema.v2.identifiers import AbsolutePath, SessionId, TerminalId, ToolCallId
-from accord.schema.values import UNSET, Known, Lenient, LenientItems, Open, ValidItems, Wire
+from accord.schema.values import UNSET, Known, Lenient, LenientItems, Open, Others, ValidItems, Wire
 
 __all__ = [
     "CancelToolCallRequest",
@@ -83,7 +83,14 @@ class DiffCopy(DiffPathPairChange, tag_field="operation", tag="copy"):
     """A file is there twice."""
 
 
-DiffChange: TypeAlias = Open[Union[DiffAdd, DiffDelete, DiffModify, DiffMove, DiffCopy]]
+class _OtherChange(Wire):
+    file_type: Lenient[DiffFileType] = UNSET
+    mime_type: Lenient[MediaType] = UNSET
+
+
+DiffChange: TypeAlias = Annotated[
+    Open[Union[DiffAdd, DiffDelete, DiffModify, DiffMove, DiffCopy]], Others(_OtherChange)
+]
 
 
 class DiffPatch(Wire):

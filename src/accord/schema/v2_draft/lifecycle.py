@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeAlias, Union
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, Union
 
 from accord.schema import v1, v2
 from accord.schema.v2_draft.spellings import EITHER, Spelled, spelled
-from accord.schema.values import UNSET, Defaulted, DefaultedItems, Known, Lenient, NullIsEmpty, UnsetType, Wire
+from accord.schema.values import (
+    UNSET,
+    Defaulted,
+    DefaultedItems,
+    Known,
+    Lenient,
+    NullIsEmpty,
+    Open,
+    UnsetType,
+    Whole,
+    Wire,
+    variants,
+)
 
 __all__ = [
     "AgentAuthCapabilities",
@@ -136,16 +148,21 @@ class AgentCapabilities(Wire):
     session_capabilities: Lenient[SessionCapabilities] = UNSET
 
 
-AuthMethodKind: TypeAlias = Annotated[str, Known("agent", "terminal")]
+AuthMethodKind: TypeAlias = Annotated[str, Known("agent", "terminal", "env_var")]
+
+if TYPE_CHECKING:
+    _Kind: TypeAlias = AuthMethodKind
+else:
+    _Kind = variants(AuthMethodKind)
 
 
-class AuthMethod(Wire):
+class AuthMethod(Whole):
     """A way to log in; without a type it is the agent's. `env` is an object in v1 and a list in v2."""
 
     name: str
     method_id: Spelled[v2.AuthMethodId] = EITHER
     id: Spelled[v2.AuthMethodId] = EITHER
-    type: Defaulted[AuthMethodKind] = UNSET
+    type: Defaulted[_Kind] = UNSET
     description: Lenient[str] = UNSET
     args: NullIsEmpty[list[str]] = UNSET
     env: NullIsEmpty[Union[dict[str, str], list[v2.EnvVariable]]] = UNSET
@@ -174,4 +191,4 @@ class InitializeResponse(Wire):
     capabilities: Defaulted[AgentCapabilities] = UNSET
     agent_info: Lenient[v1.Implementation] = UNSET
     agent_capabilities: Defaulted[v1.AgentCapabilities] = UNSET
-    auth_methods: DefaultedItems[AuthMethod] = UNSET
+    auth_methods: DefaultedItems[Open[AuthMethod]] = UNSET

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias, Union
+from typing import Annotated, Any, TypeAlias, Union
 
 from accord.schema import v2
 from accord.schema.v2_draft.spellings import EITHER, Spelled, spelled
-from accord.schema.values import UNSET, Defaulted, DefaultedItems, Items, Lenient, Open, Wire
+from accord.schema.values import REQUIRED, UNSET, Defaulted, DefaultedItems, Items, Lenient, Open, Wire
 
 __all__ = [
     "ConfigOption",
@@ -102,6 +102,6 @@ class SetSessionConfigOptionRequest(Wire):
 
 
 class SetSessionConfigOptionResponse(Wire):
-    """All options after the change."""
+    """All options after the change; where they are left out, as they were told last."""
 
-    config_options: Items[SessionConfigOption]
+    config_options: Annotated[DefaultedItems[SessionConfigOption], REQUIRED] = UNSET
