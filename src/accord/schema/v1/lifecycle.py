@@ -209,7 +209,7 @@ class AgentCapabilities(Wire):
     providers: Lenient[dict[str, Any]] = UNSET
 
 
-AuthMethodKind: TypeAlias = Annotated[str, Known("agent", "terminal", "env_var", closed=True)]
+AuthMethodKind: TypeAlias = Annotated[str, Known("agent", "terminal", "env_var")]
 
 if TYPE_CHECKING:
     _Kind: TypeAlias = AuthMethodKind
