@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 from accord.errors import InvalidParams, MethodNotFound
+from accord.local.written_paths import fault_of_directory
 from accord.session.capabilities import AgentCapabilities
 from accord.session.content import Audio, Content, Image, Resource, Text
 from accord.session.entities import Option
@@ -46,9 +47,9 @@ def absolute_path(path: str | os.PathLike[str]) -> str:
 
 def check_directory(path: str) -> None:
     """An agent that sees our directories is not asked to work in one that is missing."""
-    if not Path(path).is_dir():
-        what = "not a directory" if os.path.lexists(path) else "no such directory"
-        raise InvalidParams(f"{what}: {path}", field="cwd")
+    fault = fault_of_directory(path)
+    if fault is not None:
+        raise InvalidParams(fault, field="cwd")
 
 
 def check_offered(offered: bool, method: str) -> None:

@@ -8,7 +8,7 @@ import stat
 from pathlib import Path
 from typing import Literal
 
-__all__ = ["fault_of", "kind_of", "path_of"]
+__all__ = ["fault_of", "fault_of_directory", "kind_of", "path_of"]
 
 
 def path_of(written: str) -> Path:
@@ -41,3 +41,14 @@ def kind_of(path: Path) -> Literal["file", "directory", "other"] | None:
     if stat.S_ISREG(mode):
         return "file"
     return "directory" if stat.S_ISDIR(mode) else "other"
+
+
+def fault_of_directory(path: str | os.PathLike[str]) -> str | None:
+    """Why this is no directory of this system; None if it is one. It looks at the disk."""
+    fault = fault_of(path)
+    if fault is not None:
+        return f"must be an absolute path on this system: {fault}"
+    kind = kind_of(Path(path))
+    if kind == "directory":
+        return None
+    return f"{'no such' if kind is None else 'not a'} directory: {os.fspath(path)}"

@@ -23,6 +23,7 @@ from accord.apps.coder.modes import MODES
 from accord.apps.coder.settings.directories import state_directory
 from accord.apps.coder.slash import register
 from accord.errors import AuthRequired, InvalidParams, RateLimited, RequestFailed
+from accord.local.written_paths import fault_of_directory
 from accord.peer.loop import run, run_until
 from accord.session.content import Content, Text
 from accord.session.entities import Choice, Option
@@ -185,9 +186,10 @@ class Coder:
         from accord.apps.coder.keeping import KeptChoices  # noqa: PLC0415
         from accord.local.choices import Choices  # noqa: PLC0415
 
-        if session.is_new and not await asyncio.to_thread(session.cwd.is_dir):  # an old one can still be read
-            is_there = await asyncio.to_thread(session.cwd.exists)
-            raise InvalidParams(f"{'not a' if is_there else 'no such'} directory: {session.cwd}", field="cwd")
+        if session.is_new:  # an old one can still be read
+            fault = await asyncio.to_thread(fault_of_directory, session.cwd)
+            if fault is not None:
+                raise InvalidParams(fault, field="cwd")
         try:
             loaded = await asyncio.to_thread(self._loaded.in_directory, session.cwd)
         except SettingsWrong as wrong:
