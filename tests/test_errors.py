@@ -23,6 +23,7 @@ from accord.errors import (
     InvalidRequest,
     Malformed,
     MethodNotFound,
+    NotContent,
     NotFound,
     Overloaded,
     RateLimited,
@@ -59,6 +60,7 @@ ERRORS = [
     Overloaded("unread updates", 5000),
     FrameRejected("it is longer than 67108864 bytes"),
     Malformed("$.update.content", "Expected `object`, got `str`"),
+    NotContent("int"),
     Unencodable("What session/update carries", "a set has no JSON form"),
 ]
 

@@ -184,14 +184,17 @@ async def test_it_is_whole_for_a_plain_function(version: Any) -> None:
     def work(turn: SyncTurn) -> None:
         with turn.tool_call("Look") as call:
             call.say("one")
-            call.update(raw_output=1)
+            call.update(raw_output={"found": 1})
         with turn.tool_call("Ended") as call:
             call.end("failed", raw_output={"why": "so"})
 
     async with User(agent, version) as user:
         await user.prompt(await user.new_session(), "x")
         ends = [each for each in updates(user) if each.get("status") in ("completed", "failed")]
-        assert [(each["status"], each["rawOutput"]) for each in ends] == [("completed", 1), ("failed", {"why": "so"})]
+        assert [(each["status"], each["rawOutput"]) for each in ends] == [
+            ("completed", {"found": 1}),
+            ("failed", {"why": "so"}),
+        ]
         assert shown(ends[0]) == ["one"]
 
 

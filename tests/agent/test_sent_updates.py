@@ -65,7 +65,7 @@ async def test_an_update_of_a_call_holds_its_id_and_what_has_changed(version):
         {"toolCallId": id, "rawOutput": {"found": 2}},
         {"toolCallId": id, "locations": [{"path": f"{CWD}/a.py"}, {"path": f"{CWD}/b.py", "line": 3}]},
         {"toolCallId": id, "content": [item("found")]},
-        {"toolCallId": id, "status": "completed"},
+        {"toolCallId": id, "status": "completed", "content": [item("found")], "rawOutput": {"found": 2}},
     ]
 
 
@@ -88,7 +88,8 @@ async def test_what_is_added_to_a_call_goes_out_item_by_item_or_in_v1_with_all_b
         (id, item("two")),
         (id, item("three")),
     ]
-    assert not any("content" in update for update in calls(client))
+    whole = [update for update in calls(client) if "content" in update]
+    assert [(update["status"], len(update["content"])) for update in whole] == [("completed", 3)]
 
 
 @pytest.mark.requirement("PLAN-10", "PLAN-11", "UPDATE-47", "AMB-20")
@@ -209,7 +210,7 @@ async def test_what_is_raw_goes_out_as_an_object(version):
 
     client = await turn_of(working(work), version)
     assert [update["rawInput"] for update in calls(client) if "rawInput" in update] == [{"path": "a"}]
-    assert [update["rawOutput"] for update in calls(client) if "rawOutput" in update] == [{"found": [1, None]}]
+    assert [update["rawOutput"] for update in calls(client) if "rawOutput" in update] == [{"found": [1, None]}] * 2
 
 
 @pytest.mark.requirement("AMB-48", "TOOL-36")
@@ -265,7 +266,7 @@ async def test_an_item_of_an_unknown_type_is_told_kept_and_told_again_as_it_was(
 
 @LATER
 @pytest.mark.requirement("COMPAT-09")
-async def test_an_item_of_an_unknown_type_reaches_the_other_client_of_a_session(version):
+async def test_an_item_of_an_unknown_type_reaches_the_other_client_of_a_session(version, tmp_path):
     async def work(turn: Turn) -> None:
         async with turn.tool_call("Draw", id="c") as call:
             await call.show(Unknown(tag="_chart", raw=CHART))
@@ -275,8 +276,8 @@ async def test_an_item_of_an_unknown_type_reaches_the_other_client_of_a_session(
         Client(agent, version=version, strict=False) as one,
         Client(agent, version=version, strict=False) as other,
     ):
-        session = await one.new_session(CWD)
-        seen = (await other.load_session(session.id, CWD)).transcript.tool_calls
+        session = await one.new_session(tmp_path)
+        seen = (await other.load_session(session.id, tmp_path)).transcript.tool_calls
         await (await session.prompt("go")).finished()
         await until(lambda: "c" in seen and seen["c"].status == "completed")
         for calls_of in (session.transcript.tool_calls, seen):
@@ -286,7 +287,9 @@ async def test_an_item_of_an_unknown_type_reaches_the_other_client_of_a_session(
 
 
 @pytest.mark.requirement("AMB-61", "EXT-02", "COMPAT-14")
-async def test_a_strict_client_finds_nothing_in_what_an_agent_sends_that_its_version_does_not_have(version, caplog):
+async def test_a_strict_client_finds_nothing_in_what_an_agent_sends_that_its_version_does_not_have(
+    version, caplog, tmp_path
+):
     async def work(turn: Turn) -> None:
         await turn.think("hm")
         await turn.plan(["read"])
@@ -306,9 +309,9 @@ async def test_a_strict_client_finds_nothing_in_what_an_agent_sends_that_its_ver
     agent.login("key", name="Key", description="From the environment")(lambda: None)
     agent.logged_in = True
     async with Client(agent, version=version, strict=True) as client:
-        session = await client.new_session(CWD)
+        session = await client.new_session(tmp_path)
         assert await (await session.prompt("go")).text() == "done"
-        await client.load_session(session.id, CWD)
+        await client.load_session(session.id, tmp_path)
         assert [each.title async for each in client.list_sessions()] == ["Work"]
         await session.set_option("mode", "code")
     assert [record.getMessage() for record in caplog.records if record.levelname in ("WARNING", "ERROR")] == []

@@ -59,6 +59,16 @@ def echo(store: Any = None) -> Agent:
     return agent
 
 
+def server_user() -> Agent:
+    agent = Agent("server-user", strict=True, merge_seconds=0.0)
+
+    @agent.prompt
+    async def use(turn: Turn) -> None:
+        await turn.servers()
+
+    return agent
+
+
 def in_cwd(name: str) -> str:
     return str(Path(name).absolute())
 
@@ -255,7 +265,7 @@ async def test_an_agent_takes_a_session_without_servers_and_a_server_without_var
     server = {"name": "files", "command": sys.executable, "args": ["-c", program], **odd}
     if version == 2:
         server["type"] = "stdio"
-    agent = echo()
+    agent = server_user()
     agent.strict = False
     async with ScriptedClient(agent, version) as client:
         await client.initialize()
@@ -293,7 +303,7 @@ async def test_an_agent_refuses_a_server_by_a_relative_path_and_starts_nothing(v
 async def test_an_agent_starts_a_server_by_its_bare_name_and_warns(version, tmp_path, caplog):
     note = tmp_path / "note"
     server = told(version, "stdio") | {"name": "bare", "command": "sh", "args": ["-c", f"touch '{note}'"]}
-    async with ScriptedClient(echo(), version) as client:
+    async with ScriptedClient(server_user(), version) as client:
         await client.new_session(str(tmp_path), mcpServers=[server])
         assert await client.stop_reason(client.prompt("hi")) == "end_turn"
     assert note.exists()

@@ -73,6 +73,7 @@ async def test_an_agent_of_v1_is_refused_when_only_v2_will_do(official_v1: Offic
 @pytest.mark.requirement("AUTH-05", "AUTH-09")
 async def test_a_login_is_asked_for_and_the_session_opened_after_it(official: OfficialAgent, place: Path):
     locked = place / Path(STORY["locked"]).name
+    locked.mkdir()
     login = "authenticate" if official.version == 1 else "auth/login"
     async with official.connected() as client:
         with pytest.raises(AuthRequired):
@@ -94,6 +95,7 @@ async def test_a_login_is_asked_for_and_the_session_opened_after_it(official: Of
 
 async def test_a_logout_closes_the_door_again(official: OfficialAgent, place: Path):
     locked = place / Path(STORY["locked"]).name
+    locked.mkdir()
     async with official.connected() as client:
         if official.is_python:  # that SDK has no logout
             with pytest.raises(MethodNotFound):

@@ -132,10 +132,13 @@ def check_story(talk: Talk, place: Path) -> None:
     located = [each.locations for each in told if each.locations][-1]
     assert [(place.path, place.line) for place in located] == [(path, None), (path, 2)]
     shown = [item for each in told for item in each.content or []]
-    (diff,) = [item for item in shown if isinstance(item, schema.FileEditToolCallContent)]
-    assert (diff.path, diff.old_text, diff.new_text) == (path, STORY["file"]["before"], STORY["file"]["after"])
+    diffs = [item for item in shown if isinstance(item, schema.FileEditToolCallContent)]
+    assert {(diff.path, diff.old_text, diff.new_text) for diff in diffs} == {
+        (path, STORY["file"]["before"], STORY["file"]["after"])
+    }
     assert schema.TerminalToolCallContent(type="terminal", terminal_id="terminal-0") in shown
-    assert [each.raw_output for each in told if each.raw_output] == [{"output": STORY["command"]["output"], "code": 0}]
+    *_, ended = [each for each in told if each.raw_output]
+    assert (ended.status, ended.raw_output) == ("completed", {"output": STORY["command"]["output"], "code": 0})
     usage = next(each for each in client.seen if isinstance(each, schema.UsageUpdate))
     assert usage.cost == schema.Cost(amount=0.5, currency="EUR")
 

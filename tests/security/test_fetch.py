@@ -264,7 +264,7 @@ async def test_an_always_choice_for_https_does_not_cover_http(sit: Any, monkeypa
     person.answers = ["allow-always", "reject"]
     async with sit(person) as opened:
         for url in ("https://good.test/a", "https://good.test/c"):
-            assert "fetch http://good.test/b if that is wanted" in (await opened.use_one("fetch", url=url)).text
+            assert "http://good.test/b: fetch that if it is wanted" in (await opened.use_one("fetch", url=url)).text
         assert len(person.asked) == 1
         assert (await opened.use_one("fetch", url="http://good.test/b")).text != "the page"
     assert [asked.options[1].name.rpartition(": ")[2] for asked in person.asked] == [

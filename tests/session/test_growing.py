@@ -67,3 +67,9 @@ def test_output_stays_as_it_was():
 def test_what_can_be_added_to_is_no_key(value: object):
     with pytest.raises(TypeError):
         hash(value)
+
+
+def test_an_empty_value_holds_nothing_of_what_was_added_to_it():
+    nothing, no_items = Output(), Items[int]()
+    assert (bytes(nothing.plus(b"x")), list(no_items.plus(1))) == (b"x", [1])
+    assert (len(nothing._storage), len(no_items._storage)) == (0, 0)

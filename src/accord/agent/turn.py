@@ -286,6 +286,7 @@ class Turn:
         """Report anything there is a word for, see `accord.session.updates`; ValueError for what must not be told."""
         self._touch()
         if isinstance(report, PlanReport):
+            self.session.validator.report(report)
             plan = report.plan
             if plan.id in self.plan_ids and report.meta is UNSET and plan == self.session.transcript.plans.get(plan.id):
                 return

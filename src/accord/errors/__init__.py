@@ -7,6 +7,7 @@
     ├─ FrameRejected            what arrived is no frame we read: too long, not JSON, nested too deep
     ├─ Malformed                a payload does not fit its type; says where
     ├─ Unencodable              a payload of ours cannot be written as JSON
+    ├─ NotContent               neither text nor a block of content was given to be told; a TypeError as well
     ├─ TurnStopped              an agent ends its turn early; no failure
     ├─ StoreFailed              the store could not do it; says which store, and why
     │  ├─ StoreClosed           it was closed, before the call or while it waited
@@ -55,6 +56,7 @@ from accord.errors.failures import (
     FrameRejected,
     JournalUnreadable,
     Malformed,
+    NotContent,
     Overloaded,
     SessionExists,
     StoreClosed,
@@ -78,6 +80,7 @@ __all__ = [
     "JournalUnreadable",
     "Malformed",
     "MethodNotFound",
+    "NotContent",
     "NotFound",
     "Overloaded",
     "RateLimited",

@@ -14,6 +14,7 @@ __all__ = [
     "FrameRejected",
     "JournalUnreadable",
     "Malformed",
+    "NotContent",
     "Overloaded",
     "SessionExists",
     "StoreClosed",
@@ -119,6 +120,17 @@ class Unencodable(AccordError):
 
     def __str__(self) -> str:
         return f"{self.what} cannot be written as JSON: {self.reason}"
+
+
+class NotContent(AccordError, TypeError):
+    """What was given to be told is neither text nor a block of content."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(kind)
+        self.kind = kind
+
+    def __str__(self) -> str:
+        return f"expected text or a block of content, not {self.kind}"
 
 
 class TurnStopped(AccordError):

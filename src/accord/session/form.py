@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeVar, get_args
 
 import msgspec
 
+from accord.errors import NotContent
 from accord.jsonrpc.codec import check_numbers
 from accord.session.content import Annotations, Content, Resource, ResourceLink, is_plain
 from accord.session.entities import ContentItem
@@ -50,7 +51,7 @@ def check_number(what: str, value: Any, least: int, most: int) -> None:
 def check_block(block: Content) -> None:
     """A block of content, by the rules that its type can't express. TypeError for what is no block."""
     if not isinstance(block, _BLOCKS):
-        raise TypeError(f"expected text or a block of content, not {type(block).__name__}")
+        raise NotContent(type(block).__name__)
     if isinstance(block, Unknown):
         return
     if block.annotations is not None:
@@ -73,6 +74,8 @@ def checked(word: T, rule: Callable[[T], T], done: Done = "told") -> T:
     """What a rule makes of a word. A rule expects values of the right types: where they are not, that is what is raised."""
     try:
         result = rule(word)
+    except NotContent:
+        raise
     except (AttributeError, TypeError):
         check_form(word, done)
         raise

@@ -28,7 +28,7 @@ class Items(Sequence[T]):
     def plus(self, item: T) -> Items[T]:
         """These items and one more."""
         storage = self._storage
-        if len(storage) != self._length:
+        if len(storage) != self._length or not storage:  # an empty one may be a constant, which must not grow
             storage = storage[: self._length]
         storage.append(item)
         grown: Items[T] = object.__new__(type(self))
@@ -74,7 +74,7 @@ class Output:
     def plus(self, data: bytes) -> Output:
         """These bytes and some more."""
         storage = self._storage
-        if len(storage) != self._length:
+        if len(storage) != self._length or not storage:  # an empty one may be a constant, which must not grow
             storage = storage[: self._length]
         storage += data
         grown = object.__new__(Output)

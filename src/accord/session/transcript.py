@@ -131,9 +131,8 @@ class Transcript(LimitedTables):
         if report.new_id is not None or report.goes_last:
             message = self._put(message, report.new_id or report.id, goes_last=report.goes_last)
         message.not_accepted = message.not_accepted or report.not_accepted
-        change = updates.PromptChanged(message=message.snapshot(), former_id=report.id, patch=report, created=created)
         self._grow(("messages", (USER, message.id)), 0)
-        return change
+        return updates.PromptChanged(message=message.snapshot(), former_id=report.id, patch=report, created=created)
 
     def _put(self, message: Message, new_id: str, *, goes_last: bool) -> Message:
         """Give a prompt another id or place. A message that has the id already stays in its stead."""
