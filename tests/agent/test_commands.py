@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from accord.agent import Agent, Ran, Turn
+from accord.agent import Agent, Ran, Turn, processes
+from accord.agent.policy import Policy
 from accord.agent.scripts import is_inert
 from accord.session.capabilities import ClientCapabilities
 from accord.session.entities import Exit, TerminalItem
@@ -26,6 +27,7 @@ from accord.session.requests import (
     TerminalSnapshot,
     WaitForExit,
 )
+from accord.transports.capture import start_capture
 from tests.agent.user import User, plain_agent
 from tests.transports.families import DEAF_FAMILY, FAMILY, MEMBERS, is_alive, pids, wait_gone
 from tests.virtual_clock import run
@@ -83,6 +85,23 @@ async def test_a_whole_family_ends_that_does_not_want_to(version, tmp_path, how)
             assert await reply == "end_turn"
             assert ran[0].is_timed_out
         assert not any(map(is_alive, await lines_of(file, 1)))
+
+
+@posix
+async def test_a_command_has_a_second_to_end_in_before_a_cancelled_turn_is_left(version, tmp_path, monkeypatch):
+    """So a turn that was cancelled sees how its command ended."""
+    given: list[float] = []
+
+    async def start(*command: Any, terminate_grace: float, **others: Any) -> Any:
+        given.append(terminate_grace)
+        return await start_capture(*command, terminate_grace=terminate_grace, **others)
+
+    monkeypatch.setattr(processes, "start_capture", start)
+    agent, _ = runner("true")
+    async with User(agent, version, capabilities=NOTHING) as user:
+        await user.prompt(await user.new_session(str(tmp_path)), "x")
+    assert given == [1.0]
+    assert given[0] < Policy().cancel_grace
 
 
 async def lines_of(file: Path, count: int) -> list[int]:

@@ -341,6 +341,21 @@ async def test_every_plan_entry_is_sent_with_its_text_its_priority_and_its_statu
     ]
 
 
+@pytest.mark.requirement("PLAN-05", "PLAN-06")
+async def test_a_priority_and_a_status_of_the_authors_own_become_listed_ones_where_the_list_is_closed(version):
+    agent = plain_agent()
+
+    @agent.prompt
+    async def work(turn: Turn) -> None:
+        await turn.plan([PlanEntry(content="read", priority="_urgent", status="_blocked")])
+
+    client = await turn_of(agent, version)
+    (update,) = (each for each in client.updates() if each["sessionUpdate"] in ("plan", "plan_update"))
+    (entry,) = update["entries"] if version == 1 else update["plan"]["entries"]
+    expected = {1: ("medium", "in_progress"), 2: ("_urgent", "_blocked"), "2-draft": ("_urgent", "in_progress")}
+    assert (entry["priority"], entry["status"]) == expected[version]
+
+
 @pytest.mark.requirement("MODE-02", "MODE-03", "MODE-04", "MODE-05", "MODE-06", "MODE-07")
 @pytest.mark.parametrize("version", [1, "2-draft"])
 async def test_modes_are_listed_with_an_id_a_name_and_the_description_that_there_is(version):

@@ -12,6 +12,7 @@ from accord.session.content import Text
 from accord.session.entities import PlanEntry
 from accord.session.requests import Cancel, Prompt
 from tests.agent.user import User, plain_agent
+from tests.virtual_clock import run
 
 
 @pytest.mark.requirement("CHECK-01", "CHECK-02", "CHECK-06", "PROMPT-08", "PROMPT-10", "PROMPT-11", "SESS-20")
@@ -179,6 +180,39 @@ async def test_whatever_a_handler_makes_of_a_cancel_the_turn_ends_cancelled(vers
         assert await reply == "cancelled"
         ends = [frame for frame in user.sent() if b"stopReason" in repr(frame).encode()]
         assert len(ends) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "needs", "waits"),
+    [({}, 1, 1), ({}, 1000, 2), ({"cancel_grace": 7}, 1000, 7)],
+    ids=["ends in time", "does not", "does not, and has longer"],
+)
+def test_a_cancelled_turn_has_a_grace_to_end_in_and_no_more(version, options, needs, waits):
+    """Two seconds, unless the author says otherwise."""
+    agent = plain_agent(**options)
+    ended: list[str] = []
+
+    @agent.prompt
+    async def stubborn(turn: Turn) -> None:
+        await turn.say("waiting")
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            await asyncio.sleep(needs)
+            ended.append("by itself")
+
+    async def main() -> None:
+        async with User(agent, version) as user:
+            session = await user.new_session()
+            reply = user.start(user.prompt(session, "x"))
+            await user.until("agent: waiting")
+            began = asyncio.get_running_loop().time()
+            await user.cancel(session)
+            assert await reply == "cancelled"
+            assert asyncio.get_running_loop().time() - began == pytest.approx(waits, abs=0.1)
+            assert ended == (["by itself"] if needs == waits else [])
+
+    run(main())
 
 
 @pytest.mark.requirement("AMB-36")

@@ -20,6 +20,7 @@ from accord.errors import Denied, InvalidParams, NotFound, RateLimited, RequestC
 from accord.session import Transcript
 from accord.session.entities import Exit
 from accord.session.requests import Done, KillTerminal, ReadTerminal, ReleaseTerminal, WaitForExit
+from accord.transports.capture import start_capture
 from accord.transports.guard import descendants
 from tests.client.words import create, kill, outcome, output, read, release, wait
 from tests.transports.families import ANNOUNCE, DEAF_FAMILY, MEMBERS, is_alive, pids, wait_gone
@@ -268,6 +269,22 @@ async def test_a_command_that_does_not_want_to_end_is_ended(make: Make, events: 
     await events.lines(1)
     await kill(workspace, terminal_id)
     assert await wait(workspace, terminal_id) == Exit(signal="SIGKILL")
+
+
+@pytest.mark.parametrize(("options", "grace"), [({}, 1.0), ({"kill_grace": 7.0}, 7.0)], ids=str)
+async def test_a_command_has_a_second_to_end_in_unless_told_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], grace: float
+):
+    given: list[float] = []
+
+    async def start(*command: Any, terminate_grace: float, **others: Any) -> Any:
+        given.append(terminate_grace)
+        return await start_capture(*command, terminate_grace=terminate_grace, **others)
+
+    monkeypatch.setattr(terminals_module, "start_capture", start)
+    async with Workspace(tmp_path, **options) as workspace:
+        await outcome(workspace, "true")
+    assert given == [grace]
 
 
 async def test_a_command_may_say_goodbye_when_it_is_killed(workspace: Workspace, events: Events):

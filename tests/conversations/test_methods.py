@@ -325,6 +325,22 @@ async def test_all_that_a_client_sends_about_a_session_names_it(version):
     assert set(asked_for) >= needed | {"session/fork", "session/delete"}
 
 
+@pytest.mark.requirement("RPC-20", "SESS-42")
+@pytest.mark.parametrize("version", [1, "2-draft"], ids=["v1", "v2-draft"])
+async def test_a_model_is_chosen_in_the_session_that_lists_it(version):
+    agent = ScriptedAgent(version)
+    models = {"currentModelId": "a", "availableModels": [{"modelId": id, "name": id} for id in ("a", "b")]}
+    opened = iter(range(1, 9))
+    agent.on("session/new", lambda asked: {"sessionId": f"session-{next(opened)}", "models": models})
+    agent.on("session/set_model", {})
+    async with Client(agent, version=version) as client:
+        sessions = [await client.new_session(CWD), await client.new_session(CWD)]
+        for session in sessions:
+            await session.set_option("model", "b")
+    chosen = [each.params for each in agent.calls("session/set_model")]
+    assert chosen == [{"sessionId": session.id, "modelId": "b"} for session in sessions]
+
+
 @pytest.mark.requirement("RPC-20", "SESS-18")
 async def test_all_that_an_agent_sends_about_a_session_names_it(version, tmp_path):
     agent = Agent("worker", strict=True, merge_seconds=0.0)
@@ -337,6 +353,7 @@ async def test_all_that_an_agent_sends_about_a_session_names_it(version, tmp_pat
         async with turn.tool_call("Look") as call:
             await turn.allowed(call)
             await turn.run(sys.executable, "-c", "", call=call)
+            await turn.run(sys.executable, "-c", "import time; time.sleep(1000)", call=call, deadline=0.01)
         await turn.files.read("a.txt")
         await turn.files.write("a.txt", "new")
         await turn.title("Work")
@@ -359,7 +376,7 @@ async def test_all_that_an_agent_sends_about_a_session_names_it(version, tmp_pat
             await (await session.prompt("done")).finished()
             assert {message["params"]["sessionId"] for message in heard} == {session.id}
             methods = {message["method"] for message in heard}
-            resources = set() if version == 2 else {*FILES, "terminal/create", "terminal/wait_for_exit"}
+            resources = set() if version == 2 else {*FILES, *TERMINALS}
             assert methods >= {"session/update", "session/request_permission", *resources}
 
 
