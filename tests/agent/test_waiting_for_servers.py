@@ -135,6 +135,32 @@ async def test_a_server_that_fails_meanwhile_is_told_of_once(
         assert shown[1] == "MCP server 'web' (stdio): not connected: no luck"
 
 
+@pytest.mark.parametrize("way", ["returns", "stops"])
+async def test_a_server_that_fails_while_a_turn_needs_none_is_told_of_before_its_end(
+    version: Any, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be the only turn of the session."""
+    slow = Slow(monkeypatch, web="failed")
+    agent = plain_agent()
+
+    @agent.prompt
+    async def work(turn: Turn) -> None:
+        await turn.say("Hello.")
+        slow.ready.set()
+        assert turn.session.connecting is not None
+        await turn.session.connecting
+        if way == "stops":
+            turn.stop("end_turn")
+
+    async with talking(agent, version, WEB, capabilities=ClientCapabilities()) as (user, session):
+        for _ in range(2):
+            assert await user.prompt(session, "hello") == "end_turn"
+            calls = user.transcripts[session].tool_calls.values()
+            told = [("MCP server 'web': failed", "failed")] if version != 2 else []  # v2 has notices
+            assert [(call.title, call.status) for call in calls] == told
+        assert any("not connected: no luck" in repr(frame) for frame in user.sent())
+
+
 async def test_a_turn_that_is_cancelled_while_it_waits_leaves_the_servers_alone(
     version: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

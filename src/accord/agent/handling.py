@@ -9,6 +9,7 @@ from accord.agent.session_servers import show_unusable
 from accord.agent.sessions import Session
 from accord.agent.syncing import in_thread
 from accord.agent.turn import Turn
+from accord.errors import TurnStopped
 from accord.session.content import Content, Text, newest_of
 from accord.session.requests import Prompt
 
@@ -22,11 +23,20 @@ __all__ = ["handle", "is_command"]
 async def handle(agent: Agent, turn: Turn) -> Any:
     """Call whoever the turn is for; their result is the stop reason."""
     handler = _handler(agent, turn)
-    if turn.session.unusable_servers:
+    await show_unusable(turn)
+    try:
+        result = await (handler(turn) if inspect.iscoroutinefunction(handler) else in_thread(handler, turn))
+    except TurnStopped:
+        await _show_failed_meanwhile(turn)
+        raise
+    await _show_failed_meanwhile(turn)
+    return result
+
+
+async def _show_failed_meanwhile(turn: Turn) -> None:
+    """The turn did not wait for the servers, and it may be the last one of the session."""
+    if not turn.is_cancelled:
         await show_unusable(turn)
-    if inspect.iscoroutinefunction(handler):
-        return await handler(turn)
-    return await in_thread(handler, turn)
 
 
 def is_command(agent: Agent, session: Session, asked: Prompt) -> bool:

@@ -115,7 +115,7 @@ def _fates(session: Session) -> list[ServerFate]:
 
 
 async def show_unusable(turn: Turn) -> None:
-    """At the beginning of a turn: what a client without notices has not been told of is a tool call that failed.
+    """At the beginning and the end of a turn: what a client without notices has not been told of is a tool call that failed.
 
     Nothing in the protocol tells that a client shows no tool calls, so there is nothing that such a one could be sent instead.
     """
