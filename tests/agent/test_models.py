@@ -87,9 +87,11 @@ async def test_a_model_that_is_not_there_is_refused(legacy):
 @pytest.mark.parametrize("legacy", [1, "2-draft"])
 async def test_it_is_off_unless_switched_on_and_there_are_models(legacy):
     off, _ = an_agent(legacy_models=False)
+    untold = plain_agent()
+    untold.option("model", choices=CHOICES)
     without = plain_agent(legacy_models=True)
     without.option("mode", choices=["ask"])
-    for agent in (off, without):
+    for agent in (off, untold, without):
         async with User(agent, legacy) as user:
             session = await user.new_session()
             assert results(user, "models") == []
