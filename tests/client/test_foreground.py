@@ -539,3 +539,29 @@ async def test_an_agent_that_dies_between_turns_leaves_no_plan_running(version):
         assert [each.change.plan.ended_without_result for each in heard if isinstance(each.change, PlanChanged)] == [
             True
         ]
+
+
+async def test_a_plan_between_two_turns_is_not_broken_off_by_a_client_that_leaves(version):
+    agent, heard = ScriptedAgent(version), []
+    async with Client(agent, version=version, on_update=heard.append) as client:
+        session = await client.new_session(CWD)
+        reply, asked = await prompted(agent, session)
+        plan(agent, STEP)
+        agent.finish(asked)
+        await reply.finished()
+    (kept,) = session.transcript.plans.values()
+    assert not kept.ended_without_result
+    assert not [each for each in heard if isinstance(each.change, PlanChanged) and each.change.plan.ended_without_result]
+
+
+async def test_a_plan_of_a_running_turn_is_broken_off_by_a_client_that_leaves(version):
+    agent = ScriptedAgent(version)
+    async with Client(agent, version=version) as client:
+        session = await client.new_session(CWD)
+        reply, _ = await prompted(agent, session)
+        plan(agent, STEP)
+        async for change in reply:
+            if isinstance(change, PlanChanged):
+                break
+    (kept,) = session.transcript.plans.values()
+    assert kept.ended_without_result

@@ -67,6 +67,7 @@ class Connection:
         )
         self.deliveries = Deliveries(self.peer)
         self._killing: asyncio.Task[None] | None = None
+        self._is_left = False
         self._reason: ConnectionClosed | None = None
 
     async def open(
@@ -183,6 +184,7 @@ class Connection:
 
     async def aclose(self) -> None:
         """Safe to call twice, and from any task."""
+        self._is_left = self._killing is None
         await self.peer.aclose()
         if self._killing is not None:
             await asyncio.wait((self._killing,))
@@ -191,5 +193,5 @@ class Connection:
     def _closed(self, reason: ConnectionClosed) -> None:
         self._reason = reason
         for session in list(self.receiving.sessions.values()):
-            session.foreground.lose_all()
+            session.foreground.lose_all(is_left=self._is_left)
             session.end(reason.again)

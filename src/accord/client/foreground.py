@@ -99,12 +99,15 @@ class Foreground:
                 self._close_plan(plan)
         self._left_plans = {id for id, plan in plans.items() if plan.ended_without_result}
 
-    def lose_all(self) -> None:
-        """The agent is gone, and with it all that it did, also in the background."""
-        transcript = self._session.transcript
+    def lose_all(self, *, is_left: bool = False) -> None:
+        """The agent is gone, and with it all that it did, also in the background.
+
+        If it was us who left, a plan between two turns is not broken off by that: it stays as its turn has left it.
+        """
+        transcript, is_resting = self._session.transcript, self._open_before is None
         for id in [id for id, call in transcript.tool_calls.items() if not call.finished]:
             self._close_call(id)
-        for plan in list(transcript.plans.values()):
+        for plan in [] if is_left and is_resting else list(transcript.plans.values()):
             self._close_plan(plan)
 
     def _open_calls(self) -> Iterator[str]:

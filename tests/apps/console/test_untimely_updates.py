@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from accord.session.content import Text
-from accord.session.entities import Command
-from accord.session.updates import CommandsReport, MessagePiece, ToolCallPatch
+from accord.session.entities import Command, Plan, PlanEntry
+from accord.session.updates import CommandsReport, MessagePiece, PlanReport, ToolCallPatch
 from accord.testing import ScriptedAgent, program
 
 pytestmark = pytest.mark.timeout(40)
 
 GOES = CommandsReport(commands=[Command("go", "Goes")])
+RUNNING = PlanReport(plan=Plan(id="main", entries=[PlanEntry(content="Read it", status="in_progress")]))
 
 
 def answering_first(agent: ScriptedAgent, *before: str) -> Any:
@@ -127,3 +128,40 @@ class TestEarly:
         assert told.event("commands")
         assert "Said long ago" not in told.out + raw.out
         assert "available_commands_update" in raw.out
+
+    @pytest.mark.parametrize("method", ["session/resume", "session/load"])
+    async def test_a_plan_of_the_history_is_not_told_when_the_agent_is_ended(self, typed, method):
+        """FN-60: hermes tells the history with a resume, too."""
+        resumes = {"sessionCapabilities": {"resume": {}}}
+        agent = ScriptedAgent(1, agentCapabilities={"loadSession": True} if method == "session/load" else resumes)
+
+        def taken_up(heard: Any) -> None:
+            agent.session_id = "s"
+            agent.tell(RUNNING)
+            heard.answer({})
+
+        agent.on(method, taken_up)
+        agent.on("session/prompt", agent.reply("ok"))
+        async with program(agent) as command:
+            printed = await typed("run", "--session", "s", "Hi", "--", *command.args)
+            told = await typed("run", "--session", "s", "--json", "Hi", "--", *command.args)
+        assert "plan" not in printed.err
+        assert [event for event in told.events if event["type"] == "plan"] == []
+
+
+@pytest.mark.parametrize("version", [1, 2])
+async def test_a_plan_that_a_turn_leaves_running_and_ends_as_it_should_is_not_called_broken_off(typed, version):
+    agent = ScriptedAgent(version)
+
+    def answer(asked: Any) -> None:
+        agent.begin(asked)
+        agent.tell(RUNNING)
+        agent.say("Done")
+        agent.finish(asked)
+
+    agent.on("session/prompt", answer)
+    async with program(agent) as command:
+        printed = await typed("run", "Hi", "--", *command.args)
+        told = await typed("run", "--json", "Hi", "--", *command.args)
+    assert [note for note in printed.notes if note.startswith("plan")] == ["plan: 0 of 1 done, now: Read it"]
+    assert [event["ended_without_result"] for event in told.events if event["type"] == "plan"] == [False]
