@@ -214,8 +214,34 @@ async def test_a_list_that_is_offered_and_then_refused_is_as_none(way: Way, type
     agent.on("session/new", {"sessionId": "first"})
     async with program(agent) as command:
         await typed("run", "Hi", "--", *command.args)
-        session_id, _ = await way(agent, "--continue", command=command.args)
+        agent.on("session/new", {"sessionId": "second"})
+        session_id, told = await way(agent, "--continue", command=command.args)
     assert session_id == "first"
+    assert "no earlier session" not in told
+
+
+async def test_a_list_without_any_session_is_as_none(way: Way, typed: Any):
+    """FN-103: as the one of deepagents-acp; `accord sessions` lists what was kept here."""
+    agent = an_agent([], resume=True)
+    agent.on("session/new", {"sessionId": "first"})
+    async with program(agent) as command:
+        await typed("run", "Hi", "--", *command.args)
+        agent.on("session/new", {"sessionId": "second"})
+        session_id, told = await way(agent, "--continue", command=command.args)
+    assert session_id == "first"
+    assert "no earlier session" not in told
+
+
+async def test_a_session_that_was_deleted_is_not_continued(typed: Any):
+    agent = an_agent([], resume=True, delete=True)
+    agent.on("session/new", {"sessionId": "first"})
+    agent.on("session/delete", {})
+    async with program(agent) as command:
+        await typed("run", "Hi", "--", *command.args)
+        await typed("sessions", "--delete", "first", "--", *command.args)
+        finished = await typed("run", "--continue", "Hi", "--", *command.args)
+    assert finished.status == 1
+    assert "no earlier session" in finished.err
 
 
 async def test_a_session_that_there_is_not_is_an_error_that_says_where_to_look(way: Way):

@@ -135,6 +135,15 @@ async def test_what_an_agent_offers_and_then_refuses_it_can_not(typed: Any):
     assert deleted.err.startswith("Deleted here; the agent ")
 
 
+@pytest.mark.parametrize("option", ["--show", "--take-over"])
+async def test_nobody_is_told_to_leave_out_what_this_command_does_not_have(typed: Any, option: str):
+    async with program(refusing("session/load", "session/resume")) as command:
+        finished = await typed("sessions", option, "other", "--", *command.args)
+    assert finished.status == 1
+    assert "can't take up a session" in finished.err
+    assert "--continue" not in finished.err
+
+
 async def test_its_help_says_that_all_directories_are_listed(typed: Any):
     told = " ".join((await typed("sessions", "--help")).out.split())
     assert "--cwd DIR only those of this directory (default: of all)" in told

@@ -87,17 +87,26 @@ class KnownSessions:
 
     async def last(self, state: Path | None, cwd: Path) -> str | None:
         """The one that `--continue` means."""
-        return await last_session(self._client, None if state is None else Prompts(state), self._agent, cwd)
+        prompts = None if state is None else Prompts(state)
+        return await last_session(self._client, prompts, self._records, self._agent, cwd)
 
 
-async def last_session(client: Client, prompts: Prompts | None, agent: str, cwd: Path) -> str | None:
-    """By what the agent lists; where it lists nothing, the one that was last prompted from here."""
+async def last_session(
+    client: Client, prompts: Prompts | None, records: Records | None, agent: str, cwd: Path
+) -> str | None:
+    """By what the agent lists; where it does not list any, the one that was last prompted from here.
+
+    Some agents list nothing although they keep it (FN-103). One that was deleted is not kept here either.
+    """
     prompted = None if prompts is None else await asyncio.to_thread(prompts.last_session, agent, cwd)
     try:
         told = await listed(client, cwd)
     except MethodNotFound:
         return prompted
     here = [each for each in newest(told) if is_in(each, cwd)]
+    if not here and prompted is not None:
+        kept = None if records is None else await asyncio.to_thread(records.listed, agent)
+        return prompted if kept is None or any(each.session_id == prompted for each in kept) else None
     # One that nobody has said anything in has no title, and is not what anybody wants back.
     used = [each for each in here if each.title or each.session_id == prompted]
     return next((each.session_id for each in used or here), None)

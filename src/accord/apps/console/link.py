@@ -160,10 +160,9 @@ class Link:
         `claim` is for agents made with accord: `take_over` takes it away from another process, `none` only reads it.
         """
         can = self.agent.capabilities
+        advice = "Leave --session and --continue out" if claim is None else ""
         if not can.load and not can.resume:
-            raise ConsoleFailed(
-                f"the agent {self.known.name!r} can't take up a session again", "Leave --session and --continue out"
-            )
+            raise ConsoleFailed(f"the agent {self.known.name!r} can't take up a session again", advice)
         ways = [("load", can.load), ("resume", can.resume)]
         for way, is_offered in ways if with_history else reversed(ways):
             with self.explaining("taking up the session"), suppress(MethodNotFound):
@@ -171,7 +170,7 @@ class Link:
                     return await self._taken_up(session_id, servers, claim, loads=way == "load")
         raise NotTakenUp(
             f"the agent {self.known.name!r} can't take up a session, although it offers that (error -32601)",
-            "Leave --session and --continue out",
+            advice,
         )
 
     async def _taken_up(self, session_id: str, servers: list[McpServer], claim: str | None, *, loads: bool) -> Session:

@@ -171,7 +171,9 @@ class _Plain:
         wanted = asked.session_id
         if wanted is None and asked.continues:
             with link.explaining("listing the sessions"):
-                wanted = await last_session(link.client, self._prompts, asked.agent.key, asked.cwd)
+                wanted = await last_session(
+                    link.client, self._prompts, asked.around.records, asked.agent.key, asked.cwd
+                )
             if wanted is None:
                 self._printer.noted(NOTHING_EARLIER)
         if wanted is None:
