@@ -172,7 +172,7 @@ _NEW_FILE = (
 )
 _CREATE = (
     rf"{_PLEASE}(?:create|make)\s+{_NEW_FILE}\s+(?:with|containing|saying|(?:that|which)\s+(?:says|contains))"
-    r"(?:\s+the\s+(?:text|contents?|words))?"
+    r"(?:\s+(?:the\s+(?:text|contents?|words)|(?:text|contents?)))?"
 )
 _WRITE = rf"{_PLEASE}(?:write|put|save)"
 _CHANGES = [
