@@ -551,7 +551,9 @@ async def test_a_plan_between_two_turns_is_not_broken_off_by_a_client_that_leave
         await reply.finished()
     (kept,) = session.transcript.plans.values()
     assert not kept.ended_without_result
-    assert not [each for each in heard if isinstance(each.change, PlanChanged) and each.change.plan.ended_without_result]
+    assert not [
+        each for each in heard if isinstance(each.change, PlanChanged) and each.change.plan.ended_without_result
+    ]
 
 
 async def test_a_plan_of_a_running_turn_is_broken_off_by_a_client_that_leaves(version):

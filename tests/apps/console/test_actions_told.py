@@ -217,6 +217,28 @@ async def test_codex_in_v2_tells_a_command_in_a_terminal(typed, project):
             (None, ["a"]),
         ),
         (ToolCallPatch(id="c"), "Look", (None, [])),
+        (
+            ToolCallPatch(
+                id="c", kind="edit", raw_input={"changes": {"/w/a.py": {"add": {}}, "/x/b.py": {"delete": {}}}}
+            ),
+            "Edit",
+            (None, ["a.py", "/x/b.py"]),
+        ),
+        (
+            ToolCallPatch(
+                id="c", kind="edit", raw_input={"edits": [{"file_path": "/w/a.py"}, {"path": "b.py"}, {"n": 1}]}
+            ),
+            "Edit b.py",
+            (None, ["a.py"]),
+        ),
+        (ToolCallPatch(id="c", kind="edit", raw_input={"changes": {"summary": {"of": "it"}}}), "Edit", (None, [])),
+        (ToolCallPatch(id="c", kind="other", raw_input={"changes": {"/w/a.py": {}}}), "Look", (None, [])),
+        (
+            ToolCallPatch(id="c", kind="move", raw_input={"source": "/w/a", "destination": "/w/b"}),
+            "Move",
+            (None, ["a", "b"]),
+        ),
+        (ToolCallPatch(id="c", kind="move", raw_input={"from": "/w/a", "to": 5}), "Move", (None, [])),
     ],
 )
 def test_the_command_or_the_files_are_told_as_far_as_the_title_does_not(call, title, told):

@@ -13,7 +13,7 @@ from accord.apps.console.explaining import explained
 from accord.apps.console.heard import Heard
 from accord.apps.console.known_agents import KnownAgent
 from accord.errors import AuthRequired, ConnectionClosed, Overloaded, RequestFailed
-from accord.session.capabilities import AgentLogin
+from accord.session.capabilities import AgentLogin, LoginVariable, VariableLogin
 from accord.testing import ScriptedAgent, program
 
 pytestmark = pytest.mark.timeout(40)
@@ -74,6 +74,21 @@ def test_the_advice_for_a_login_is_an_option_to_add():
     assert failed.advice == (
         "Choose one: A key (key): Set KEY. At a terminal you are asked, elsewhere add `--login key` to the options"
     )
+
+
+def test_the_advice_for_a_login_by_a_variable_is_to_set_it():
+    """To choose it would change nothing."""
+    ways = [
+        VariableLogin(
+            id="key",
+            name="A key",
+            variables=[LoginVariable(name="KEY"), LoginVariable(name="ORG", optional=True)],
+            link="https://keys.example",
+        ),
+        VariableLogin(id="token", name="A token", variables=[LoginVariable(name="TOKEN"), LoginVariable(name="HOST")]),
+    ]
+    failed = explained(AuthRequired(), "opening a session", AGENT, Heard(), ways)
+    assert failed.advice == ("Set KEY (see https://keys.example) or TOKEN and HOST in the environment and start again")
 
 
 @pytest.mark.parametrize(("name", "status"), [("nope", 2), ("OFFLINE", 0)])

@@ -29,6 +29,7 @@ from accord.errors import (
     VersionRefused,
 )
 from accord.errors.texts import without_colours
+from accord.session.capabilities import VariableLogin
 from accord.transports.framing import FRAME_LIMIT
 
 __all__ = ["TOO_LONG", "did_not_stop", "explained", "not_answered", "way_to_check", "way_to_have", "words_of"]
@@ -156,9 +157,17 @@ def _wants_login(error: AuthRequired, who: str) -> str:
 def _logins(methods: Sequence[Any]) -> str:
     if not methods:
         return "It names no way to log in: start it by itself and log in there"
+    if all(isinstance(method, VariableLogin) and method.variables for method in methods):
+        return f"Set {' or '.join(_variables(method) for method in methods)} in the environment and start again"
     ways = "; ".join(described(method).rstrip(".") for method in methods)
     first = getattr(methods[0], "id", "ID")
     return f"Choose one: {ways}. At a terminal you are asked, elsewhere add `--login {first}` to the options"
+
+
+def _variables(method: VariableLogin) -> str:
+    names = " and ".join(one_line(each.name, 80) for each in method.variables if not each.optional)
+    names = names or one_line(method.variables[0].name, 80)
+    return names + (f" (see {one_line(method.link)})" if method.link else "")
 
 
 def words_of(error: RequestFailed, *left_out: str) -> str:

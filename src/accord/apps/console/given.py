@@ -43,10 +43,13 @@ _PATCHES = ("diff", "patch", "unified_diff", "unifiedDiff")
 _SEVERAL = ("files", "changes", "edits", "diffs")
 """Where some have one entry for each file, or for each place in it."""
 _OF_FILES = ("read", "edit", "delete", "move")
+_SOURCES = ("source", "from", "old_path", "oldPath", "source_path", "sourcePath")
+_DESTINATIONS = ("destination", "to", "new_path", "newPath", "destination_path", "destinationPath")
 _OLD_TEXTS = ("before", "old_text", "oldText", "old_string", "oldString", "old_str")
 _WHOLE_TEXTS = ("before", "after", "content", "file_text")
 """Those that are all of a file; the others are pieces of it."""
 _FENCED = re.compile(r"(`{3,})(?:sh|bash|shell|console)?\n(.*)\n\1", re.DOTALL)
+_PATHLIKE = re.compile(r"[./]")
 _SHORT = 100
 _LONGEST_GLANCED = 10_000
 _SHORT_KIND = 40
@@ -204,17 +207,37 @@ def untold_action(call: ToolCall | ToolCallPatch, title: str, cwd: str) -> tuple
 
 
 def files_of(call: ToolCall | ToolCallPatch) -> list[str]:
-    """The files that it shows diffs of, and those that it names; else the one among its arguments."""
+    """The files that it shows diffs of, and those that it names; else those among its arguments."""
     diffs = [item for item in call.content or () if isinstance(item, Diff)]
     named = [change.path for diff in diffs for change in diff.changes] + [place.path for place in call.locations or ()]
-    return list(dict.fromkeys(named)) or _file_given(call)
+    return list(dict.fromkeys(named)) or _files_given(call)
 
 
-def _file_given(call: ToolCall | ToolCallPatch) -> list[str]:
+def _files_given(call: ToolCall | ToolCallPatch) -> list[str]:
     raw = members(call.raw_input)
+    if call.kind == "move":
+        moved = [raw[name] for name in (*_SOURCES, *_DESTINATIONS) if isinstance(raw.get(name), str)]
+        if len(moved) == 2:
+            return moved
+    if call.kind in _OF_FILES and (several := _several_given(raw)):
+        return several
     paths = {raw[name] for name in PATHS if isinstance(raw.get(name), str)}
     is_about_files = call.kind in _OF_FILES or any(isinstance(raw.get(name), str) for name in TEXTS)
     return list(paths) if is_about_files and len(paths) == 1 else []
+
+
+def _several_given(raw: Mapping[str, Any]) -> list[str]:
+    """Those of an input with an entry for each file: under its path, or with its path in it."""
+    found: list[str] = []
+    for entries in (raw.get(name) for name in _SEVERAL):
+        if isinstance(entries, dict):
+            found += [
+                name for name, each in members(entries).items() if isinstance(each, dict) and _PATHLIKE.search(name)
+            ]
+        elif isinstance(entries, list):
+            for entry in map(members, cast("list[Any]", entries)):
+                found += [entry[name] for name in PATHS if isinstance(entry.get(name), str)][:1]
+    return list(dict.fromkeys(found))
 
 
 def _glanced(text: str) -> str:

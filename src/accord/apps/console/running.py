@@ -348,9 +348,7 @@ class _Running:
     async def _last_session(self, link: Link) -> str | None:
         asked = self._asked
         with link.explaining("listing the sessions"):
-            last = await last_session(
-                link.client, self._prompts, asked.around.records, asked.agent.key, asked.cwd
-            )
+            last = await last_session(link.client, self._prompts, asked.around.records, asked.agent.key, asked.cwd)
         if last is None and asked.is_transcript:  # a talk begins in any case
             self._reporter.noted(NOTHING_EARLIER)
         elif last is None:
