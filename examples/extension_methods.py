@@ -7,13 +7,13 @@ import sys
 from typing import Any
 
 from accord import Agent, Client, Turn
-from accord.agent import ConnectedClient
+from accord.agent import AgentConnection
 
 agent = Agent("painter", version="1.0", meta={"acme.dev": {"mixes": True}})
 
 
 @agent.method("_acme.dev/mix")
-async def mix(params: dict[str, Any], client: ConnectedClient) -> dict[str, Any]:
+async def mix(params: dict[str, Any], client: AgentConnection) -> dict[str, Any]:
     return {"colour": "-".join(params["colours"])}
 
 

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from accord.agent.app import Agent
+    from accord.agent.agent import Agent
     from accord.agent.turn import Turn
     from accord.client import permissions
     from accord.client.client import Client
@@ -91,7 +91,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "accord.agent.app": "Agent",
+    "accord.agent.agent": "Agent",
     "accord.agent.turn": "Turn",
     "accord.client.client": "Client",
     "accord.client.commands": "Command",

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from accord.agent import Agent, Session, Turn
+from accord.agent import Agent, AgentSession, Turn
 from accord.errors import Denied, Fenced, NotFound, SessionInUse, StoreFailed
 from accord.session.content import Text
 from accord.session.requests import (
@@ -71,7 +71,7 @@ async def test_the_second_agent_is_told_who_has_the_session(version, store):
         for asked in (load(session), ResumeSession(session_id=session, cwd=CWD), DeleteSession(session_id=session)):
             with pytest.raises(SessionInUse, match="in use by another process") as refused:
                 await second.ask(asked)
-            assert (refused.value.pid, refused.value.host) == (agent.owner.pid, agent.owner.host)
+            assert (refused.value.pid, refused.value.host) == (agent.definition.owner.pid, agent.definition.owner.host)
             assert refused.value.since
         await user.prompt(session, "hello")
         assert await said(store, session) == ["hello", "one heard hello."]
@@ -168,7 +168,7 @@ async def test_a_fork_that_is_refused_leaves_nothing_behind(version, store):
         session = await user.new_session()
 
         @agent.new_session
-        async def refuse(session: Session) -> None:
+        async def refuse(session: AgentSession) -> None:
             raise Denied("no more")
 
         with pytest.raises(Denied):
@@ -184,10 +184,10 @@ async def test_a_turn_that_runs_while_it_is_taken_over_ends_with_an_error(versio
         turn = user.start(user.prompt(session, text))
         await user.until(f"agent: one heard {text}.")
         await second.ask(load(session, TAKE_OVER))
-        live = agent.live.find(session)
-        assert live is not None
+        turns = agent.sessions.find(session)
+        assert turns is not None
         with suppress(Fenced):
-            await live.session.renew()  # as it does from time to time
+            await turns.session.journal.renew()  # as it does from time to time
         if version == 2:
             assert await turn == "error"
         else:
@@ -224,12 +224,12 @@ async def test_a_claim_with_a_lease_is_renewed_as_long_as_the_session_is_open(ve
         while store.renewals < 5:  # noqa: ASYNC110  # one of them fails, which ends nothing
             await asyncio.sleep(0.001)
         await user.prompt(session, "hello")
-        live = agent.live.find(session)
-        assert live is not None
-        assert live._renewal is not None
+        turns = agent.sessions.find(session)
+        assert turns is not None
+        assert turns.session.journal._renewal is not None
         await user.ask(CloseSession(session_id=session))
         with pytest.raises(asyncio.CancelledError):
-            await live._renewal
+            await turns.session.journal._renewal
 
 
 @pytest.mark.parametrize("text", ["wait", "swallow"])
@@ -253,7 +253,7 @@ async def test_what_is_told_right_before_a_session_is_closed_is_kept_although_th
     busy: list[bool] = []
     monkeypatch.setattr("accord.store.sqlite.is_busy", lambda error: busy.append(is_busy(error)) or busy[-1])
     async with SqliteStore(tmp_path / "sessions.db", window=3600) as store:
-        sessions: list[Session] = []
+        sessions: list[AgentSession] = []
         agent = talker(store)
         agent.new_session(sessions.append)
         async with User(agent, version) as user:
@@ -261,7 +261,7 @@ async def test_what_is_told_right_before_a_session_is_closed_is_kept_although_th
             await user.prompt(session, "hello")
             with closing(sqlite3.connect(store.path, isolation_level=None)) as locking:
                 locking.execute("BEGIN IMMEDIATE")
-                await sessions[0].tell(MessagePiece(role="agent", id="late", content=Text("By the way.")))
+                await sessions[0].send(MessagePiece(role="agent", id="late", content=Text("By the way.")))
                 ending = user.start(user.ask(CloseSession(session_id=session)))
                 while not any(busy):  # noqa: ASYNC110  # another thread finds it locked
                     await asyncio.sleep(0)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from accord.agent import Agent, Ran, Turn, processes
-from accord.agent.policy import Policy
+from accord.agent.definition import TurnPolicy
 from accord.agent.scripts import is_inert
 from accord.session.capabilities import ClientCapabilities
 from accord.session.entities import Exit, TerminalItem
@@ -101,7 +101,7 @@ async def test_a_command_has_a_second_to_end_in_before_a_cancelled_turn_is_left(
     async with User(agent, version, capabilities=NOTHING) as user:
         await user.prompt(await user.new_session(str(tmp_path)), "x")
     assert given == [1.0]
-    assert given[0] < Policy().cancel_grace
+    assert given[0] < TurnPolicy().cancel_grace
 
 
 async def lines_of(file: Path, count: int) -> list[int]:
@@ -363,7 +363,7 @@ def test_what_a_shell_would_change_is_not_inert(words):
 def killed(version: Any, answers: dict[type, Any], **options: Any) -> tuple[list[Ran], list[type]]:
     """What comes of a command past its deadline, with a client that answers oddly; time is not waited for."""
     agent, ran = runner("sleep", "60", deadline=1.0)
-    agent.strict = False
+    agent.definition.strict = False
     asked: list[type] = []
 
     async def story() -> None:
@@ -419,7 +419,7 @@ def test_a_client_that_does_not_answer_any_more_holds_nobody(version, silent):
 async def test_negative_codes_and_line_ends_of_terminals_are_taken(version, tmp_path):
     """FN-73: a code that no exit can have is no code, and CR LF is a line end."""
     agent, ran = runner("make", output_limit=8)
-    agent.strict = False
+    agent.definition.strict = False
     async with User(agent, version) as user:
         user.answers[WaitForExit] = lambda asked: Exit(code=-15)
         user.answers[ReadTerminal] = lambda asked: TerminalSnapshot(output="long\r\nlines\r\n", truncated=False)

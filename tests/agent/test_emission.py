@@ -101,7 +101,7 @@ async def _ended(call: OpenToolCall, status: str) -> None:
 
 
 async def _reported(turn: Turn, report: Any) -> None:
-    turn.session.report(report)
+    turn.session.send_nowait(report)
 
 
 MISTAKES: dict[str, tuple[Mistake, str]] = {

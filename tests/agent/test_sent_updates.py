@@ -307,7 +307,7 @@ async def test_a_strict_client_finds_nothing_in_what_an_agent_sends_that_its_ver
     agent.option("web", default=True)
     agent.command("look", "Look", hint="where")(lambda turn: None)
     agent.login("key", name="Key", description="From the environment")(lambda: None)
-    agent.logged_in = True
+    agent.definition.logged_in = True
     async with Client(agent, version=version, strict=True) as client:
         session = await client.new_session(tmp_path)
         assert await (await session.prompt("go")).text() == "done"

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from accord.agent import Agent, ConnectedClient, Turn
-from accord.agent.slow_loop import loading
+from accord.agent import Agent, AgentConnection, Turn
+from accord.agent.blocked_loop import loading
 from accord.dialects.negotiation import Offered, offer
 from accord.errors import AuthRequired, Denied, InvalidParams, InvalidRequest, MethodNotFound
 from accord.jsonrpc.events import NotificationReceived, RequestReceived
@@ -106,7 +106,7 @@ async def test_a_login_opens_the_door_and_a_logout_closes_it(version):
     calls: list[str] = []
 
     @agent.login("key", name="With a key", description="From the environment")
-    async def log_in(client: ConnectedClient) -> None:
+    async def log_in(client: AgentConnection) -> None:
         calls.append("in")
         if len(calls) == 1:
             raise Denied("no key")
@@ -288,7 +288,7 @@ async def test_extensions_work_both_ways(version):
     noted = asyncio.Event()
 
     @agent.method("_acme/ping")
-    async def ping(params: Any, client: ConnectedClient) -> Any:
+    async def ping(params: Any, client: AgentConnection) -> Any:
         return {"pong": params["n"], "to": client.info.name if client.info else None}
 
     @agent.notification("_acme/note")
@@ -346,7 +346,7 @@ async def test_the_trace_of_an_extension_is_carried_on(version):
     trace = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "tracestate": "a=b"}
 
     @agent.method("_acme/ping")
-    async def ping(params: Any, client: ConnectedClient) -> Any:
+    async def ping(params: Any, client: AgentConnection) -> Any:
         await client.notify("_acme/hint", {})
         return {}
 
@@ -363,7 +363,7 @@ async def test_nothing_that_a_client_sends_chooses_an_argument(version):
 
     @agent.method("_acme/ping")
     async def ping(params: Any, client: Any, session_id: str = "ours") -> Any:
-        assert isinstance(client, ConnectedClient)
+        assert isinstance(client, AgentConnection)
         assert session_id == "ours"
         return params
 

@@ -54,10 +54,10 @@ async def opened(user: User, *servers: Any, cwd: str = CWD) -> str:
 
 async def known(user: User, session: str) -> None:
     """Wait until it is known what becomes of the session's servers."""
-    live = user.served.live.find(session)
-    assert live is not None
-    if live.session.connecting is not None:
-        await asyncio.wait([live.session.connecting])
+    turns = user.served.sessions.find(session)
+    assert turns is not None
+    if turns.session.mcp_servers.connecting is not None:
+        await asyncio.wait([turns.session.mcp_servers.connecting])
 
 
 @pytest.mark.parametrize("version", WITHOUT_NOTICES)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from accord.agent import Agent, Session, Turn
+from accord.agent import Agent, AgentSession, Turn
 from accord.errors import InvalidParams, MethodNotFound, NotFound
 from accord.session.requests import (
     CloseSession,
@@ -55,7 +55,7 @@ async def test_two_processes_that_went_on_with_one_history_gave_no_id_twice(vers
         async with User(agent, version) as user:
             session = await user.new_session()
             await user.prompt(session, "one")
-            live = agent.live.find(session)
+            live = agent.sessions.find(session)
             assert live is not None
             transcript = live.session.transcript
             ids += [*transcript.tool_calls, *(id for _, id in transcript.messages)]
@@ -217,7 +217,7 @@ async def test_modes_and_options_are_chosen_from_both_sides(version):
     chosen: list[Any] = []
 
     @agent.option("model", choices=[("fast", "Fast"), ("good", "Good")])
-    async def choose(session: Session, value: str) -> None:
+    async def choose(session: AgentSession, value: str) -> None:
         chosen.append(value)
 
     @agent.prompt
@@ -292,7 +292,7 @@ async def test_a_session_can_be_prepared_and_refused(version):
     agent = plain_agent()
 
     @agent.new_session
-    async def prepare(session: Session) -> None:
+    async def prepare(session: AgentSession) -> None:
         if session.cwd.name == "forbidden":
             raise InvalidParams("not here", field="cwd")
         session.state["count"] = 0

@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
-from accord.agent import Agent, Turn
-from accord.agent.live import LiveSessions
+from accord.agent import Agent, AgentConnection, Turn
+from accord.agent.session_registry import SessionRegistry
+from accord.agent.turn_queue import TurnQueue
 from accord.errors import ConnectionClosed, InvalidRequest, NotFound, RequestCancelled
 from accord.session.requests import CloseSession, DeleteSession, LoadSession, ResumeSession, SetOption
+from accord.session.updates import InfoPatch
 from tests.agent.user import CWD, User, plain_agent
 from tests.conversations.seen import told
 
@@ -135,7 +137,7 @@ async def test_who_goes_takes_only_its_own_turn_along(version, other_version, st
         assert work.turns == ["first", "wait", "queued"]
         assert await other.prompt(session, "more") == "end_turn"
         assert work.opened == 1
-    assert agent.live.summaries() == []
+    assert agent.sessions.summaries() == []
 
 
 async def test_close_is_for_one_connection_and_delete_for_all(version, store):
@@ -207,7 +209,7 @@ async def test_a_session_that_is_being_closed_is_opened_again_when_that_is_done(
         await closing
         assert await reply == "cancelled"
         assert await other.prompt(session, "more") == "end_turn"
-        assert len(agent.live.summaries()) == 1
+        assert len(agent.sessions.summaries()) == 1
 
 
 async def test_whoever_does_not_read_stops_nobody_else(version, store):
@@ -229,7 +231,7 @@ async def test_whoever_does_not_read_stops_nobody_else(version, store):
 
 @pytest.mark.timeout(40)
 async def test_who_never_takes_the_history_is_given_up(version, store, monkeypatch, caplog):
-    monkeypatch.setattr("accord.agent.listeners._HELD", 50)
+    monkeypatch.setattr("accord.agent.update_stream._HELD", 50)
     agent, _ = worker(store)
 
     @agent.prompt
@@ -252,7 +254,7 @@ async def test_who_never_takes_the_history_is_given_up(version, store, monkeypat
         await other.peer.wait_closed()
         assert await user.prompt(session, "go") == "end_turn"
         assert "is given up" in caplog.text
-        assert len(agent.live.find(session).session.listeners) == 1  # type: ignore[union-attr]
+        assert len(agent.sessions.find(session).session.stream.subscriptions) == 1  # type: ignore[union-attr]
 
 
 async def test_what_a_session_is_told_while_it_is_prepared_comes_after_its_answer(version):
@@ -261,7 +263,7 @@ async def test_what_a_session_is_told_while_it_is_prepared_comes_after_its_answe
 
     @agent.new_session
     async def prepare(session: Any) -> None:
-        await session.title("A title")
+        await session.set_title("A title")
 
     async with User(agent, version) as user:
         await user.new_session()
@@ -270,14 +272,35 @@ async def test_what_a_session_is_told_while_it_is_prepared_comes_after_its_answe
         assert "sessionId" in frames[-2]["result"]
 
 
+async def test_a_policy_may_keep_a_session_that_nobody_subscribes_to_any_more(version, other_version, store):
+    async def keep(sessions: SessionRegistry, turns: TurnQueue, last: AgentConnection) -> None:
+        turns.session.stream.unsubscribe(last)
+
+    agent, work = worker(store, sessions=SessionRegistry(keep))
+    async with User(agent, version) as user:
+        session = await user.new_session()
+        await user.prompt(session, "first")
+    turns = agent.sessions.find(session)
+    assert turns is not None
+    assert (turns.session.is_closed, turns.session.stream.subscriptions) == (False, [])
+    await turns.session.send(InfoPatch(title="Meanwhile"))
+    async with User(agent, other_version) as other:
+        await other.ask(LoadSession(session_id=session, cwd=CWD))
+        assert other.transcripts[session].info.title == "Meanwhile"
+        assert await other.prompt(session, "second") == "end_turn"
+    assert work.opened == 1
+    await agent.sessions.end(session)
+    assert agent.sessions.summaries() == []
+
+
 def test_a_session_of_another_thread_is_refused():
     class Elsewhere:
         def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
             self.loop = loop
 
     loop = asyncio.new_event_loop()
-    sessions = LiveSessions()
-    sessions._live["s"] = Elsewhere(loop)  # type: ignore[assignment]
+    sessions = SessionRegistry()
+    sessions._open["s"] = Elsewhere(loop)  # type: ignore[assignment]
 
     async def look() -> Any:
         return sessions.find("s")

@@ -298,7 +298,7 @@ async def test_a_slash_command_waits_for_a_turn_of_its_own(version):
         session = await user.new_session()
         first = user.start(user.prompt(session, "one"))
         await user.until("agent: [one]")
-        waiting = agent.live.find(session).engine._queue  # type: ignore[union-attr]
+        waiting = agent.sessions.find(session)._queue  # type: ignore[union-attr]
         asked = [Prompt(session_id=session, content=[Text(each)]) for each in ("/mode fast", "two")]
         others = [user.start(user.ask(each)) for each in asked]
         while len(waiting) < 2:  # noqa: ASYNC110  # nobody tells when a prompt has come
@@ -482,7 +482,7 @@ async def test_nothing_can_be_told_in_a_turn_that_is_over(version):
         await user.prompt(session, "x")
         with pytest.raises(RuntimeError, match="the turn is over"):
             await turns[0].say("too late")
-        await turns[0].session.title("A title may come at any time")
+        await turns[0].session.set_title("A title may come at any time")
         await user.until("title A title may come at any time")
 
 

@@ -147,8 +147,8 @@ async def test_a_server_that_fails_while_a_turn_needs_none_is_told_of_before_its
     async def work(turn: Turn) -> None:
         await turn.say("Hello.")
         slow.ready.set()
-        assert turn.session.connecting is not None
-        await turn.session.connecting
+        assert turn.session.mcp_servers.connecting is not None
+        await turn.session.mcp_servers.connecting
         if way == "stops":
             turn.stop("end_turn")
 

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from accord import Agent, Client, InvalidParams, MethodNotFound, NotFound, Resource, Turn
-from accord.agent import ConnectedClient
+from accord.agent import AgentConnection
 from accord.client.deadlines import Deadlines
 from accord.errors import DeadlineExceeded
 from accord.session.entities import Notice
@@ -140,7 +140,7 @@ async def test_what_a_load_tells_is_history_and_marked_so(greeter, version):
         loaded = await client.load_session(session.id, CWD)
         assert [message.text for message in loaded.transcript.messages.values()] == ["hello", "Hi"]
         await (await loaded.prompt("more")).finished()
-        await opened[0].title("Greetings")
+        await opened[0].set_title("Greetings")
         await live.wait()
     assert [update.replayed for update in told] == [True] * (len(told) - 1) + [False]
     assert len(told) > 1
@@ -526,7 +526,7 @@ async def test_custom_capabilities_of_a_client_reach_the_agent(version: Any):
     seen: list[Any] = []
 
     @agent.method("_look")
-    def look(params: Any, client: ConnectedClient) -> None:
+    def look(params: Any, client: AgentConnection) -> None:
         seen.append(client.capabilities.meta)
 
     frames: list[Any] = []

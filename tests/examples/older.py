@@ -6,10 +6,10 @@ import runpy
 import sys
 from functools import partial
 
-from accord.agent import serving
+from accord.agent import connection
 from accord.dialects.negotiation import negotiate
 
 if __name__ == "__main__":
-    serving.negotiate = partial(negotiate, versions=[1])
+    connection.negotiate = partial(negotiate, versions=[1])
     del sys.argv[0]
     runpy.run_path(sys.argv[0], run_name="__main__")

@@ -10,6 +10,7 @@ import io
 import logging
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -17,13 +18,12 @@ import pytest
 
 from accord import Agent, Client
 from accord.agent.mcp import ServerFate
-from accord.agent.session_servers import tell_fate
-from accord.agent.sessions import SERVER_LINES, Session
+from accord.agent.session_servers import SERVER_LINES, SessionServers
 from accord.client.permissions import ask
 from accord.errors import AccordError, ConnectionClosed
 from accord.peer import Limits, Peer
 from accord.peer.limited_log import LINES, SECONDS, LimitedLog
-from accord.session.requests import RequestPermission, SessionSummary
+from accord.session.requests import RequestPermission
 from accord.testing import ScriptedAgent, ScriptedClient
 from accord.transports.process import Process
 
@@ -401,9 +401,10 @@ def test_a_kind_of_line_is_written_again_after_a_while_with_the_count(written: W
 
 def test_a_server_whose_tools_change_all_the_time_fills_no_log(caplog: pytest.LogCaptureFixture):
     caplog.set_level(logging.INFO, "accord.agent")
-    session = Session(SessionSummary(session_id="s", cwd="/"))
+    notices: list[Any] = []
+    servers = SessionServers("s", Path("/"), notices.append)
     for tools in range(1000):
-        tell_fate(session, ServerFate(name="restless", kind="stdio", state="connected", tools=tools))
+        servers.tell_fate(ServerFate(name="restless", kind="stdio", state="connected", tools=tools))
     assert len([record for record in caplog.records if "restless" in record.getMessage()]) == SERVER_LINES
 
 

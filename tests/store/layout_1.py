@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from accord import Agent, Client, Turn, permissions
-from accord.agent import open_sessions
+from accord.agent import open_sessions  # type: ignore[attr-defined]  # as that commit called it
 from accord.session.content import Text
 from accord.session.updates import MessagePatch, MessagePiece
 from accord.store import SqliteStore
@@ -63,8 +63,8 @@ async def main(path: Path) -> None:
         for text in ("by name", "correct it"):
             await (await alone.prompt(text)).finished()
     for agent in agents:
-        assert agent.store is not None
-        await agent.store.aclose()
+        assert agent.store is not None  # type: ignore[attr-defined]
+        await agent.store.aclose()  # type: ignore[attr-defined]
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     connection.execute("PRAGMA journal_mode = DELETE")

@@ -28,7 +28,7 @@ async def test_the_same_agent_says_the_same_again(echo, acp_version):
 async def test_how_a_text_is_cut_does_not_count(echo, acp_version):
     recording = await recorded(echo, acp_version, ["one two three four"])
     merging = Agent("echo", "1.0", merge_seconds=0.02)
-    merging.prompt(echo.prompt_handler)
+    merging.prompt(echo.definition.prompt_handler)
     await replay(recording, merging)
 
 
@@ -75,7 +75,7 @@ _EVERYTHING_OF_THE_HANDSHAKE = ["result"]
 async def test_members_can_be_ignored(echo, acp_version):
     recording = await recorded(echo, acp_version, ["hello"])
     renamed = Agent("echo", "2.0", merge_seconds=0.0)
-    renamed.prompt(echo.prompt_handler)
+    renamed.prompt(echo.definition.prompt_handler)
     if acp_version == 1:
         await replay(recording, renamed, ignore=["version"])
         return

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from accord.agent.app import Agent
-from accord.agent.connected_client import ConnectedClient
-from accord.agent.policy import Policy
+from accord.agent.agent import Agent
+from accord.agent.connection import AgentConnection
+from accord.agent.deadlines import TurnDeadlines
+from accord.agent.definition import TurnPolicy
 from accord.agent.ran import Ran
-from accord.agent.sessions import Session
-from accord.agent.syncing import SyncToolCall, SyncTurn
+from accord.agent.session import AgentSession
+from accord.agent.session_registry import LastSubscriberPolicy, SessionRegistry
+from accord.agent.sync_turn import SyncToolCall, SyncTurn
 from accord.agent.tool_calls import OpenToolCall
 from accord.agent.turn import Turn
 from accord.session.vocabulary import STOP_REASONS, StopReason, ToolKind, ToolStatus
@@ -15,15 +17,18 @@ from accord.session.vocabulary import STOP_REASONS, StopReason, ToolKind, ToolSt
 __all__ = [
     "STOP_REASONS",
     "Agent",
-    "ConnectedClient",
+    "AgentConnection",
+    "AgentSession",
+    "LastSubscriberPolicy",
     "OpenToolCall",
-    "Policy",
     "Ran",
-    "Session",
+    "SessionRegistry",
     "StopReason",
     "SyncToolCall",
     "SyncTurn",
     "ToolKind",
     "ToolStatus",
     "Turn",
+    "TurnDeadlines",
+    "TurnPolicy",
 ]

@@ -9,21 +9,36 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, TypeAlias
+from types import TracebackType
+from typing import Any, Protocol, TypeVar
 
 from accord.session.entities import Work
+from accord.session.vocabulary import ToolStatus
 
-if TYPE_CHECKING:
-    from accord.agent.tool_calls import OpenToolCall
-
-__all__ = ["Background", "BackgroundWork"]
+__all__ = ["Background"]
 
 log = logging.getLogger("accord.agent")
 
 _GRACE = 2.0
 
-BackgroundWork: TypeAlias = Callable[["OpenToolCall"], Awaitable[None]]
-"""What is done about a tool call, however many turns that takes."""
+
+class BackgroundCall(Protocol):
+    """A tool call that outlives its turn."""
+
+    id: str
+
+    async def __aenter__(self) -> Any: ...
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None: ...
+
+    async def begin(self) -> None: ...
+
+    def end(self, status: ToolStatus) -> None: ...
+
+
+C = TypeVar("C", bound=BackgroundCall)
 
 
 class Background:
@@ -41,7 +56,7 @@ class Background:
         """All of it; None in a session that never had any."""
         return None if self._tasks is None else [Work(type="tool_call", id=id) for id in self._tasks]
 
-    async def start(self, call: OpenToolCall, work: BackgroundWork) -> None:
+    async def start(self, call: C, work: Callable[[C], Awaitable[None]]) -> None:
         """Announce the call and begin."""
         await call.__aenter__()
         await call.begin()
@@ -62,14 +77,14 @@ class Background:
                 log.warning("background work goes on although its session is closed: %r", task)
             await asyncio.sleep(0)  # so that the end of each is told
 
-    def _ended(self, call: OpenToolCall) -> None:
+    def _ended(self, call: BackgroundCall) -> None:
         assert self._tasks is not None
         call.end("cancelled")  # unless it has ended otherwise
         del self._tasks[call.id]
         self._on_change()
 
 
-async def _run(call: OpenToolCall, work: BackgroundWork) -> None:
+async def _run(call: C, work: Callable[[C], Awaitable[None]]) -> None:
     try:
         await work(call)
     except Exception as error:

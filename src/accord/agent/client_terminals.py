@@ -11,7 +11,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from accord.agent.connected_client import ConnectedClient
+from accord.agent.connection import AgentConnection
 from accord.agent.ran import Line, Ran
 from accord.agent.scripts import is_inert, plain_words, written
 from accord.agent.tool_calls import OpenToolCall
@@ -37,7 +37,7 @@ _RELEASE = 10.0
 class ClientTerminals:
     """The terminals that one turn uses."""
 
-    def __init__(self, session_id: str, client: ConnectedClient) -> None:
+    def __init__(self, session_id: str, client: AgentConnection) -> None:
         self._session_id = session_id
         self._client = client
 

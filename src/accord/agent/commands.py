@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from accord.agent.client_terminals import ClientTerminals
-from accord.agent.connected_client import ConnectedClient
+from accord.agent.connection import AgentConnection
 from accord.agent.processes import Running, start
 from accord.agent.ran import Line, Ran, words_of
-from accord.agent.sessions import Session
+from accord.agent.session import AgentSession
 from accord.agent.tool_calls import OpenToolCall
 from accord.errors import ConnectionClosed
 from accord.session.entities import Exit
@@ -24,7 +24,7 @@ __all__ = ["Commands"]
 class Commands:
     """The commands of one turn."""
 
-    def __init__(self, session: Session, client: ConnectedClient) -> None:
+    def __init__(self, session: AgentSession, client: AgentConnection) -> None:
         self._session = session
         self._client = client
 
@@ -53,7 +53,7 @@ class Commands:
     async def _run_here(self, line: Line, call: OpenToolCall | None) -> Ran:
         id = None if call is None else f"terminal-{os.urandom(6).hex()}"
         if call is not None and id is not None:
-            self._session.report(TerminalPatch(id=id, command=line.shown, cwd=line.cwd))
+            self._session.send_nowait(TerminalPatch(id=id, command=line.shown, cwd=line.cwd))
             await call.terminal(id)
         try:
             running = await start(line.words, line.cwd, {**os.environ, **line.env}, line.limit)
@@ -80,10 +80,10 @@ class Commands:
     async def _follow(self, running: Running, id: str | None) -> None:
         async for piece in running:
             if id is not None:
-                await self._session.tell(TerminalPiece(id=id, data=piece))
+                await self._session.send(TerminalPiece(id=id, data=piece))
 
     def _tell(self, id: str | None, last: bytes, ended: Exit) -> None:
         if id is not None:
             if last:
-                self._session.report(TerminalPiece(id=id, data=last))
-            self._session.report(TerminalPatch(id=id, exit=ended))
+                self._session.send_nowait(TerminalPiece(id=id, data=last))
+            self._session.send_nowait(TerminalPatch(id=id, exit=ended))

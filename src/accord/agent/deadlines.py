@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-__all__ = ["Deadlines"]
+__all__ = ["TurnDeadlines"]
 
 
-class Deadlines:
+class TurnDeadlines:
     """`on_passed` is called once, with what has passed in words for the user.
 
     Questions may overlap; time counts again when the last one is answered.

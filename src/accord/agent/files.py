@@ -15,8 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from accord.agent.connected_client import ConnectedClient
-from accord.agent.sessions import Session
+from accord.agent.connection import AgentConnection
+from accord.agent.session import AgentSession
 from accord.errors import Denied, InternalError, Malformed, MethodNotFound, NotFound, RequestFailed
 from accord.local.blocking import in_thread
 from accord.local.disk import read_part, replace
@@ -37,7 +37,7 @@ class Files:
     FileNotFoundError for what is missing, PermissionError for what is outside or denied.
     """
 
-    def __init__(self, session: Session, client: ConnectedClient) -> None:
+    def __init__(self, session: AgentSession, client: AgentConnection) -> None:
         self._session = session
         self._client = client
 

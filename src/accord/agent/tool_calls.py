@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeAlias
 
-from accord.agent.sessions import Session
+from accord.agent.session import AgentSession
 from accord.errors import TurnStopped
 from accord.session.content import Content, Text
 from accord.session.entities import ContentItem, Diff, FileChange, Location, TerminalItem, ToolCall, ToolCallItem
@@ -20,7 +20,7 @@ from accord.session.updates import Report, ToolCallPatch, ToolCallPiece
 from accord.session.vocabulary import ENDINGS, ToolKind, ToolStatus
 from accord.session.word import UNSET, Unknown
 
-__all__ = ["OpenToolCall", "Shown", "file_change", "items_of"]
+__all__ = ["BackgroundWork", "OpenToolCall", "Shown", "file_change", "items_of"]
 
 Shown: TypeAlias = str | Content | ToolCallItem
 """What a tool call can show: text, a content block, a diff or a terminal."""
@@ -49,7 +49,7 @@ def file_change(path: str, old_text: str | None, new_text: str | None) -> FileCh
 class OpenToolCall:
     """Enter it to announce the call, leave it to give it its final status. ValueError for what must not be told."""
 
-    def __init__(self, session: Session, announcement: ToolCallPatch, on_report: Callable[[], None]) -> None:
+    def __init__(self, session: AgentSession, announcement: ToolCallPatch, on_report: Callable[[], None]) -> None:
         self.id = announcement.id
         self.allowed: bool | None = None
         """The user's last word, None when nobody was asked."""
@@ -93,8 +93,8 @@ class OpenToolCall:
         end = ToolCallPatch(id=self.id, status=status, raw_output=raw_output, meta=UNSET if meta is None else meta)
         end = self._session.validator.report(end)
         if status == "completed" and self.status == "pending":
-            self._session.report(ToolCallPatch(id=self.id, status="in_progress"))  # TOOL-28
-        self._session.report(end)
+            self._session.send_nowait(ToolCallPatch(id=self.id, status="in_progress"))  # TOOL-28
+        self._session.send_nowait(end)
 
     def outlives_turn(self) -> None:
         """From now on it may be reported when the turn is over."""
@@ -180,8 +180,12 @@ class OpenToolCall:
 
     async def _tell(self, report: Report) -> None:
         self._on_report()
-        if not self._session.told(report):
-            await self._session.room()
+        if not self._session.post(report):
+            await self._session.drain()
 
 
 def _nothing() -> None: ...
+
+
+BackgroundWork: TypeAlias = Callable[[OpenToolCall], Awaitable[None]]
+"""What is done about a tool call, however many turns that takes."""

@@ -7,17 +7,15 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
-from accord.agent.background import BackgroundWork
 from accord.agent.commands import Commands
-from accord.agent.connected_client import ConnectedClient, trace_of
-from accord.agent.deadlines import Deadlines
+from accord.agent.connection import AgentConnection, trace_of
+from accord.agent.deadlines import TurnDeadlines
+from accord.agent.definition import TurnPolicy
 from accord.agent.files import Files
-from accord.agent.policy import Policy
-from accord.agent.questions import OPTIONS, Questions
+from accord.agent.permissions import OPTIONS, Questions
 from accord.agent.ran import Ran
-from accord.agent.session_servers import servers_for
-from accord.agent.sessions import Session
-from accord.agent.tool_calls import OpenToolCall, Shown, items_of
+from accord.agent.session import AgentSession
+from accord.agent.tool_calls import BackgroundWork, OpenToolCall, Shown, items_of
 from accord.errors import TurnStopped
 from accord.session.checks import check_token_usage
 from accord.session.content import Content, Text, newest_of, paragraphs, readable, text_of
@@ -49,12 +47,12 @@ class Turn:
 
     def __init__(
         self,
-        session: Session,
-        client: ConnectedClient,
+        session: AgentSession,
+        client: AgentConnection,
         asked: Prompt,
         *,
-        policy: Policy,
-        deadlines: Deadlines,
+        policy: TurnPolicy,
+        deadlines: TurnDeadlines,
         take_steered: TakeSteered,
     ) -> None:
         self.session = session
@@ -111,15 +109,15 @@ class Turn:
         piece = self._piece(AGENT, content)
         if self.is_over or self._deadlines.idle is not None:
             self._touch()
-        if not self.session.told(piece):
-            await self.session.room()
+        if not self.session.post(piece):
+            await self.session.drain()
 
     async def think(self, content: str | Content) -> None:
         """Show a thought."""
         piece = self._piece(THOUGHT, content)
         self._touch()
-        if not self.session.told(piece):
-            await self.session.room()
+        if not self.session.post(piece):
+            await self.session.drain()
 
     async def notice(self, title: str, description: str | None = None, severity: NoticeSeverity = "info") -> None:
         """Show something that is not part of the conversation; clients that can't will not see it."""
@@ -233,7 +231,8 @@ class Turn:
         The client shows a pending tool call while they are waited for. Without servers there are no tools in it.
         """
         self._touch()
-        return await servers_for(self)
+        shows_notices = self.client.capabilities.notices
+        return await self.session.mcp_servers.wait(self.tool_call, shows_notices=shows_notices)
 
     async def usage(self, used: int, size: int, cost: float | None = None, currency: str = "USD") -> None:
         """Tell how many tokens are in context, how many fit, and what the session has cost so far."""
@@ -255,7 +254,7 @@ class Turn:
     async def title(self, title: str) -> None:
         """Name the session."""
         self._touch()
-        await self.session.title(title)
+        await self.session.set_title(title)
 
     async def mode(self, mode_id: str) -> None:
         """Put a mode in force, and tell the client; ValueError when the agent has no such mode."""
@@ -291,7 +290,7 @@ class Turn:
             if plan.id in self.plan_ids and report.meta is UNSET and plan == self.session.transcript.plans.get(plan.id):
                 return
             self.plan_ids.add(plan.id)
-        await self.session.tell(report)
+        await self.session.send(report)
 
     def _piece(self, role: str, content: str | Content) -> Report:
         if isinstance(content, str):

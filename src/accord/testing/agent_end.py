@@ -6,7 +6,7 @@ import asyncio
 import sys
 from contextlib import suppress
 
-from accord.agent.in_memory import ClientEnd
+from accord.agent.in_process import ClientEnd
 from accord.errors import ConnectionClosed
 from accord.peer.loop import run
 from accord.testing.scripted import ScriptedEnd

@@ -111,15 +111,15 @@ class Desk:
     @property
     def agent_side(self) -> Any:
         """The session as the agent has it: some clients are not told everything."""
-        live = self.coder.agent.live.find(self.session.id)
-        assert live is not None
-        return live.session
+        turns = self.coder.agent.sessions.find(self.session.id)
+        assert turns is not None
+        return turns.session
 
     @property
     def has_waiting(self) -> bool:
         """Whether the agent has got a prompt for which there is no turn yet."""
-        live = self.coder.agent.live.find(self.session.id)
-        return live is not None and bool(live.engine._queue)  # nobody else needs to know
+        turns = self.coder.agent.sessions.find(self.session.id)
+        return turns is not None and bool(turns._queue)  # nobody else needs to know
 
     @property
     def calls(self) -> list[ToolCall]:

@@ -121,9 +121,9 @@ async def test_a_call_that_a_model_asks_for_has_one_final_update(sit: Any, reque
     """FN-114: the same for a language model's calls, and for those of MCP servers."""
     wire = Wire()
     async with sit(on_permission=permissions.allow_all, on_frame=wire) as desk:
-        desk.agent_side.servers = Servers(_answers)
+        desk.agent_side.mcp_servers.connections = Servers(_answers)
         await desk.use(*requests())
-        desk.agent_side.servers = None
+        desk.agent_side.mcp_servers.connections = None
         check_ends(wire)
         await check_same(wire, desk)
 

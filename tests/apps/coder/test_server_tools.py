@@ -55,13 +55,13 @@ async def test_its_text_is_bounded_and_told_once_and_its_pictures_go_beside(sit:
         return McpResult(content=[Text("x" * 100_000), picture])
 
     async with sit(on_permission=permissions.allow_all) as desk:
-        desk.agent_side.servers = Servers(call)
+        desk.agent_side.mcp_servers.connections = Servers(call)
         (outcome,) = await desk.use(tool("cam_era__shoot", at="you"))
         assert len(outcome.text) < 33_000
         assert outcome.content == [picture]
         shown: Any = desk.calls[-1].content[0]
         assert '"at": "you"' in shown.content.text
-        desk.agent_side.servers = None
+        desk.agent_side.mcp_servers.connections = None
 
 
 @pytest.mark.parametrize("mode", ["ask", "code"])
@@ -71,10 +71,10 @@ async def test_the_user_is_asked_for_each_in_every_mode(sit: Any, mode: str) -> 
 
     async with sit() as desk:
         await desk.session.set_option("mode", mode)
-        desk.agent_side.servers = Servers(call)
+        desk.agent_side.mcp_servers.connections = Servers(call)
         (outcome,) = await desk.use(tool("cam_era__shoot"))
         assert "The user said no" in outcome.text
-        desk.agent_side.servers = None
+        desk.agent_side.mcp_servers.connections = None
 
 
 async def test_an_architect_has_none_of_them(sit: Any) -> None:
@@ -83,11 +83,11 @@ async def test_an_architect_has_none_of_them(sit: Any) -> None:
 
     async with sit(on_permission=permissions.allow_all) as desk:
         await desk.session.set_option("mode", "architect")
-        desk.agent_side.servers = Servers(call)
+        desk.agent_side.mcp_servers.connections = Servers(call)
         (outcome,) = await desk.use(tool("cam_era__shoot"))
         assert "an architect changes nothing" in outcome.text
         assert not [each for each in desk.model.asked[0].tools if "shoot" in each.name]
-        desk.agent_side.servers = None
+        desk.agent_side.mcp_servers.connections = None
 
 
 async def test_one_that_hangs_is_given_up_after_its_time_and_cancelled_with_the_turn(sit: Any) -> None:
@@ -102,7 +102,7 @@ async def test_one_that_hangs_is_given_up_after_its_time_and_cancelled_with_the_
         raise AssertionError
 
     async with sit(on_permission=permissions.allow_all, flags={"command_deadline": "0.5"}) as desk:
-        desk.agent_side.servers = Servers(call)
+        desk.agent_side.mcp_servers.connections = Servers(call)
         desk.model.steps = [[tool("cam_era__shoot")]]
         reply = await desk.session.prompt("Go")
         await begun.wait()
@@ -110,7 +110,7 @@ async def test_one_that_hangs_is_given_up_after_its_time_and_cancelled_with_the_
         assert await reply.finished() == "cancelled"
         (*_, outcome) = await desk.use(tool("cam_era__shoot"))
         assert outcome.text == "cam era did not answer within 0.5 seconds"
-        desk.agent_side.servers = None
+        desk.agent_side.mcp_servers.connections = None
 
 
 def connecting(desk: Any, call: Any) -> asyncio.Event:
@@ -119,10 +119,10 @@ def connecting(desk: Any, call: Any) -> asyncio.Event:
 
     async def connect() -> None:
         await ready.wait()
-        session.servers = Servers(call)
+        session.mcp_servers.connections = Servers(call)
 
-    session.named_servers = [StdioServer(name="cam era", command="/bin/camera")]
-    session.connecting = asyncio.create_task(connect())
+    session.mcp_servers.named = [StdioServer(name="cam era", command="/bin/camera")]
+    session.mcp_servers.connecting = asyncio.create_task(connect())
     return ready
 
 
@@ -164,4 +164,4 @@ async def test_a_language_model_is_told_of_the_tools_when_they_are_there(
         assert await reply.finished() == "end_turn"
         assert [each.name for each in desk.model.asked[0].tools if "shoot" in each.name] == ["cam_era__shoot"]
         assert [each.status for each in desk.calls] == ["completed", "completed"]
-        desk.agent_side.servers = None
+        desk.agent_side.mcp_servers.connections = None

@@ -135,7 +135,9 @@ async def test_a_tool_call_that_is_not_the_models_is_not_told_to_it_as_its_own(s
     """Such as the one that tells of an MCP server that failed."""
     store = MemoryStore()
     async with sit(model=ScriptedModel([tool("list")], [Said("Hello.")]), store=store) as desk:
-        desk.agent_side.report(ToolCallPatch(id="mcp", title="MCP server 'a': failed", status="failed", creates=True))
+        desk.agent_side.send_nowait(
+            ToolCallPatch(id="mcp", title="MCP server 'a': failed", status="failed", creates=True)
+        )
         await desk.ask("Hi")
         session_id = desk.session.id
     again = ScriptedModel()

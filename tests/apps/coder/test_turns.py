@@ -219,7 +219,7 @@ async def test_a_session_is_taken_up_after_a_restart(sit: Any, tmp_path: Path) -
         await desk.ask("What is it?")
         await desk.session.set_option("mode", "code")
         session_id = desk.session.id
-        await desk.coder.agent.store.aclose()
+        await desk.coder.agent.definition.store.aclose()
     again = ScriptedModel()
     async with sit(model=again, store=SqliteStore(path)) as desk:
         session = await desk.client.load_session(session_id, cwd=desk.root)
@@ -235,7 +235,7 @@ async def test_a_session_is_taken_up_after_a_restart(sit: Any, tmp_path: Path) -
         assert last.text == "It doubles."
         listed = [each async for each in desk.client.list_sessions()]
         assert [each.title for each in listed if each.session_id == session_id] == ["What is it?"]
-        await desk.coder.agent.store.aclose()
+        await desk.coder.agent.definition.store.aclose()
 
 
 async def test_a_history_that_fills_the_context_is_compacted(sit: Any) -> None:

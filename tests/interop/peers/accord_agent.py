@@ -18,7 +18,6 @@ import msgspec
 from msgspec.structs import replace
 
 from accord import Agent, RequestFailed, Turn
-from accord.session.capabilities import AgentCapabilities
 from accord.session.entities import PlanEntry
 from accord.store import MemoryStore, SqliteStore
 from tests.conversations.story import STORY
@@ -30,12 +29,7 @@ NAME = Path(FILE["path"]).name
 *flags, path = sys.argv[1:] or [""]
 
 
-class Storyteller(Agent):
-    def capabilities(self) -> AgentCapabilities:
-        return replace(super().capabilities(), resume="--load-only" not in flags)
-
-
-agent = Storyteller(
+agent = Agent(
     "accord-story",
     "1.0",
     title="Erzähler",
@@ -46,6 +40,8 @@ agent = Storyteller(
     merge_seconds=0.0,
     meta={"accord.test": {"echo": True}},
 )
+offered = agent.definition.capabilities
+agent.definition.capabilities = lambda: replace(offered(), resume="--load-only" not in flags)
 agent.option("mode", choices=[("quick", "Quick"), (STORY["mode"]["id"], STORY["mode"]["name"])])
 agent.option("web", default=False)
 notes: list[Any] = []

@@ -13,10 +13,10 @@ from importlib.util import find_spec
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from accord.agent.blocked_loop import loading
 from accord.agent.mcp.fates import KINDS, Kind, ServerFate, kind_of, name_of, told
 from accord.agent.mcp.settings import Settings
 from accord.agent.mcp.tools import McpResult, McpTool, OnProgress
-from accord.agent.slow_loop import loading
 from accord.errors import ConnectionClosed, Unencodable
 from accord.session.servers import HttpServer, McpServer, SseServer, StdioServer
 

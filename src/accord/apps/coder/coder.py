@@ -11,8 +11,8 @@ from weakref import WeakSet
 from msgspec.structs import replace
 
 from accord import __version__
-from accord.agent.app import Agent
-from accord.agent.sessions import Session
+from accord.agent.agent import Agent
+from accord.agent.session import AgentSession
 from accord.agent.turn import Turn
 from accord.apps.coder.asides import warning
 from accord.apps.coder.failures import ModelFailed, ModelNeedsKey, ModelOverloaded, SettingsWrong
@@ -69,7 +69,7 @@ class Coder:
         self._choices_file = choices_file
         self._has_own_models = open_model is not None
         self._models = OpenedModels(open_model)
-        self._sessions: WeakSet[Session] = WeakSet()
+        self._sessions: WeakSet[AgentSession] = WeakSet()
         names = self.model_names(settings)
         takes = [takes_of(name, settings.model_settings) for name in names]
         self.agent = agent = Agent(
@@ -150,7 +150,7 @@ class Coder:
         hidden = [self._loaded.user_file, state_directory()]
         return Work(turn, turn.session.state["settings"], hidden=hidden, is_read_only=is_read_only)
 
-    def history(self, session: Session) -> list[Past]:
+    def history(self, session: AgentSession) -> list[Past]:
         """What the model knows of the session."""
         return session.state["history"]
 
@@ -173,14 +173,14 @@ class Coder:
         run(run_until(stdio.over, partial(self.agent.serve, stdio), self._close))
 
     async def _close(self) -> None:
-        store = self.agent.store
+        store = self.agent.definition.store
         await asyncio.gather(self.aclose(), *([] if store is None else [store.aclose()]))
 
     async def aclose(self) -> None:
         """Free the models."""
         await self._models.aclose()
 
-    async def _prepare(self, session: Session) -> None:
+    async def _prepare(self, session: AgentSession) -> None:
         """A session is opened, new or again: under the settings of its own directory."""
         from accord.apps.coder.history import history_of  # noqa: PLC0415  # not before a session needs it
         from accord.apps.coder.keeping import KeptChoices  # noqa: PLC0415
@@ -197,20 +197,22 @@ class Coder:
         self._sessions.add(session)
         session.state["settings"] = loaded.settings
         session.state["notices"] = list(loaded.notices)
-        session.own_servers = loaded.settings.mcp_servers
+        session.mcp_servers.own = loaded.settings.mcp_servers
         for compaction in session.transcript.compactions.values():
             if compaction.status == "in_progress":  # the program was killed meanwhile
-                session.report(CompactionPatch(id=compaction.id, status="failed", error="It broke off."), told=False)
-        options = self._options(loaded.settings, session.chosen)
+                session.send_nowait(
+                    CompactionPatch(id=compaction.id, status="failed", error="It broke off."), silent=True
+                )
+        options = self._options(loaded.settings, session.previous_options)
         if options != session.transcript.options:
-            session.report(OptionsReport(options=options), told=False)
+            session.send_nowait(OptionsReport(options=options), silent=True)
         session.state["history"] = history_of(session.transcript)
         if self._choices_file is not None:
             session.remembered = KeptChoices(Choices(self._choices_file).for_project(session.cwd))
 
     def _options(self, settings: Settings, chosen: dict[str, str | bool | None]) -> list[Option]:
         """What can be chosen under these settings; what was chosen before stays, if it is still there."""
-        mode, model = (self.agent.options[id].option for id in ("mode", "model"))
+        mode, model = (self.agent.definition.options[id].option for id in ("mode", "model"))
         names = self.model_names(settings)
         now = {"mode": chosen.get("mode"), "model": chosen.get("model")}
         return [
@@ -222,13 +224,13 @@ class Coder:
             ),
         ]
 
-    async def choose_model(self, session: Session, name: str) -> None:
+    async def choose_model(self, session: AgentSession, name: str) -> None:
         """Put a model in force, and tell the client; InvalidParams when its key is missing."""
         await self._check_model(session, name)
         options = session.transcript.options
         await session.set_options([replace(each, value=name) if each.id == "model" else each for each in options])
 
-    async def _check_model(self, session: Session, name: str) -> None:
+    async def _check_model(self, session: AgentSession, name: str) -> None:
         settings: Settings = session.state["settings"]
         variable = needs_key(name, settings.model_settings)
         if variable is not None:

@@ -41,7 +41,7 @@ async def compact(turn: Turn, model: Model, history: list[Past], retries: int = 
         await turn.tell(CompactionPatch(id=id, status="failed", error=failed.reason))
         raise
     except asyncio.CancelledError:
-        turn.session.report(CompactionPatch(id=id, status="cancelled"))
+        turn.session.send_nowait(CompactionPatch(id=id, status="cancelled"))
         raise
     summary += _in_their_words(history)
     await turn.tell(CompactionPatch(id=id, status="completed", summary=[Text(summary)]))

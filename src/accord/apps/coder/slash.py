@@ -127,7 +127,7 @@ async def _model(coder: Coder, turn: Turn) -> StopReason | None:
 
 
 async def _sessions(coder: Coder, turn: Turn) -> StopReason | None:
-    store = coder.agent.store
+    store = coder.agent.definition.store
     if store is None:
         await turn.say("Sessions are not kept here.\n")
         return None

@@ -19,7 +19,7 @@ from tests.apps.console.screen.stage import Stage, opened
 def echo(**offers: bool) -> tuple[Agent, list[list[object]]]:
     agent, heard = Agent("echo", version="1"), []
     for name, value in offers.items():
-        setattr(agent, name, value)
+        setattr(agent.definition, name, value)
 
     @agent.prompt
     async def answer(turn: Turn) -> None:
@@ -340,7 +340,7 @@ async def test_a_file_is_included_where_the_agent_takes_it_and_linked_elsewhere(
     (tmp_path / "a b.txt").write_text("contents")
     for can in (True, False):
         agent, heard = echo()
-        agent.embedded_context = can
+        agent.definition.embedded_context = can
         async with opened(agent, tmp_path, version=version) as stage:
             await stage.send('see @"a b.txt".')
             await stage.idle()

@@ -55,7 +55,7 @@ class ServerTool(Tool[AnyArguments]):
         return f"use the tool {self.tool.name} of the MCP server {self.tool.server}"
 
     async def run(self, work: Work, arguments: AnyArguments, call: OpenToolCall) -> Result:
-        servers = work.session.servers
+        servers = work.session.mcp_servers.connections
         if servers is None:
             raise ToolFailed(f"the server {self.tool.server} is not connected any more")
         seconds = work.settings.command_deadline

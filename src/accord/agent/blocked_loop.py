@@ -12,7 +12,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Self
 
-__all__ = ["SlowLoopWatch", "loading"]
+__all__ = ["BlockedLoopWatch", "loading"]
 
 log = logging.getLogger("accord.agent")
 
@@ -35,7 +35,7 @@ def loading() -> Generator[None]:
         _Loads.now -= 1
 
 
-class SlowLoopWatch:
+class BlockedLoopWatch:
     """Logs a warning when the loop stood still for longer than `limit` seconds; None watches nothing."""
 
     def __init__(self, limit: float | None) -> None:

@@ -1,4 +1,4 @@
-"""The turns of one session: one after the other, each with exactly one end.
+"""The prompts of one session: they wait in a queue and become turns, one after the other, each with exactly one end.
 
 Laws: prompts are taken in the order in which they came, and a cancel ends those that came before it, no others. All
 that a turn tells is on its way before its end is told; every tool call has a final status by then. A turn that was
@@ -15,12 +15,11 @@ from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from typing import Any
 
-from accord.agent.connected_client import ConnectedClient
-from accord.agent.deadlines import Deadlines
-from accord.agent.policy import Policy
-from accord.agent.sessions import Session
+from accord.agent.connection import AgentConnection
+from accord.agent.deadlines import TurnDeadlines
+from accord.agent.definition import TurnPolicy
+from accord.agent.session import AgentSession
 from accord.agent.turn import TakeSteered, Turn
-from accord.agent.waiting import WaitingPrompt
 from accord.errors import (
     AuthRequired,
     ConnectionClosed,
@@ -30,15 +29,16 @@ from accord.errors import (
     RequestFailed,
     TurnStopped,
 )
+from accord.local.blocking import result_of
 from accord.peer import Answer
 from accord.peer.answering import correlation_id
 from accord.session.content import Content
-from accord.session.entities import USER
+from accord.session.entities import USER, TokenUsage
 from accord.session.requests import Prompt, PromptAnswer
 from accord.session.updates import MessagePatch, ToolCallPatch
 from accord.session.vocabulary import STOP_REASONS
 
-__all__ = ["Engine", "Handle"]
+__all__ = ["Handle", "TurnQueue"]
 
 log = logging.getLogger("accord.agent")
 
@@ -46,30 +46,93 @@ Handle = Callable[[Turn], Awaitable[Any]]
 """What the author does with a turn; the result is a stop reason, or None."""
 
 
-class Engine:
-    """Takes prompts, runs turns."""
+class QueuedPrompt:
+    """Its request is answered at the end of its turn, or once it has its place in the conversation (v2)."""
+
+    def __init__(self, asked: Prompt, client: AgentConnection) -> None:
+        self.asked = asked
+        self.client = client
+        self.message_id: str | None = None
+        self.stop_reason: str | None = None
+        self.token_usage: TokenUsage | None = None
+        self.is_cancelled = False
+        self.settled = asyncio.Event()
+        """Its answer has left, or never will."""
+        self.over = asyncio.Event()
+        """Its turn has ended, or there will be none."""
+        self.work: Coroutine[Any, Any, Any]
+        self._answer_ends_turn = client.dialect.answer_ends_turn
+        self._due: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its answer is still to come."""
+        return not self._due.done()
+
+    async def wait(self) -> None:
+        """Return when it can be answered; raises what it should be answered with otherwise."""
+        await result_of(self._due)
+
+    def inserted(self, message_id: str) -> None:
+        """It has its place."""
+        self.message_id = message_id
+        if not self._answer_ends_turn:
+            self._resolve()
+
+    def cancelled(self) -> None:
+        """It never got its place."""
+        self.over.set()
+        if self._answer_ends_turn:
+            self.ended("cancelled", None)
+        else:
+            self._resolve(RequestCancelled("The prompt was cancelled before it was taken up"))
+
+    def ended(self, stop_reason: str, failure: RequestFailed | None) -> None:
+        """Its turn is over."""
+        self.over.set()
+        self.stop_reason = stop_reason
+        self._resolve(failure)
+
+    def _resolve(self, failure: RequestFailed | None = None) -> None:
+        if self._due.done():
+            return
+        if failure is None:
+            self._due.set_result(None)
+        else:
+            self._due.set_exception(failure)
+            self._due.exception()  # seen: it may be that nobody waits any more
+
+
+class TurnQueue:
+    """Takes the prompts of a session, and runs its turns."""
 
     def __init__(
-        self, session: Session, policy: Policy, handle: Handle, is_command: Callable[[Prompt], bool] | None = None
+        self,
+        session: AgentSession,
+        policy: TurnPolicy,
+        handle: Handle,
+        is_command: Callable[[Prompt], bool] | None = None,
     ) -> None:
-        self._session = session
+        self.session = session
+        self.loop = asyncio.get_running_loop()
         self._policy = policy
         self._handle = handle
         self._is_command = is_command or _never
-        self._queue: deque[WaitingPrompt] = deque()
+        self._queue: deque[QueuedPrompt] = deque()
         self._worker: asyncio.Task[None] | None = None
         self._current: _Current | None = None
+        session.journal.on_lost = self.fail
 
     @property
     def is_busy(self) -> bool:
         """Whether a turn runs or waits."""
         return self._worker is not None
 
-    def take(self, asked: Prompt, client: ConnectedClient) -> Coroutine[Any, Any, Any]:
+    def take(self, asked: Prompt, client: AgentConnection) -> Coroutine[Any, Any, Any]:
         """Put a client's prompt in its place, now; what is returned answers it when its time has come."""
         if self.is_busy and self._policy.busy == "refuse":
             raise InvalidRequest("The session is busy: wait for the end of the turn, or cancel it")
-        waiting = WaitingPrompt(asked, client)
+        waiting = QueuedPrompt(asked, client)
         self._queue.append(waiting)
         waiting.work = self._answer(waiting)
         if self._worker is None:
@@ -88,7 +151,7 @@ class Engine:
         if self._current is not None:
             self._current.fail(failure)
 
-    def withdraw(self, client: ConnectedClient) -> WaitingPrompt | None:
+    def withdraw(self, client: AgentConnection) -> QueuedPrompt | None:
         """Cancel what this client has asked for, and nothing else; what is left to end."""
         for waiting in [each for each in self._queue if each.client is client]:
             self._queue.remove(waiting)
@@ -99,7 +162,7 @@ class Engine:
         current.cancel()
         return current.waiting
 
-    async def leave(self, client: ConnectedClient) -> None:
+    async def leave(self, client: AgentConnection) -> None:
         """End what this client has asked for, and wait until that has ended; what others asked for goes on."""
         current = self.withdraw(client)
         if current is not None:
@@ -111,7 +174,7 @@ class Engine:
         if self._worker is not None:
             await asyncio.wait([self._worker])
 
-    async def _answer(self, waiting: WaitingPrompt) -> Any:
+    async def _answer(self, waiting: QueuedPrompt) -> Any:
         client = waiting.client
         try:
             try:
@@ -129,7 +192,7 @@ class Engine:
             raise
         return Answer(result, waiting.settled.set)
 
-    def _withdraw(self, waiting: WaitingPrompt) -> bool:
+    def _withdraw(self, waiting: QueuedPrompt) -> bool:
         """Whether it could still be taken back."""
         if waiting in self._queue:
             self._queue.remove(waiting)
@@ -144,20 +207,20 @@ class Engine:
                 waiting = self._queue.popleft()
                 if waiting.is_cancelled:
                     waiting.cancelled()
-                    self._session.cancelled_content += waiting.asked.content
+                    self.session.cancelled_content += waiting.asked.content
                 elif inspect.getcoroutinestate(waiting.work) != inspect.CORO_CLOSED:
                     await self._take_turn(waiting)
         finally:
             self._worker = None
 
-    async def _take_turn(self, waiting: WaitingPrompt) -> None:
-        current = self._current = _Current(self._session, waiting, self._policy, self._steered)
-        self._session.asker = waiting.client
+    async def _take_turn(self, waiting: QueuedPrompt) -> None:
+        current = self._current = _Current(self.session, waiting, self._policy, self._steered)
+        self.session.prompter = waiting.client
         try:
             failure = None
             try:
                 await self._insert(waiting)
-                self._session.stands("running")
+                self.session.set_state("running")
                 stop_reason = await current.run(self._handle)
             except Exception as error:  # noqa: BLE001  # whatever it is, the turn gets its end
                 stop_reason, failure = self._failed(error, waiting.client)
@@ -169,25 +232,25 @@ class Engine:
                 each.ended(*self._failed(error, waiting.client))
         finally:
             current.close()
-            self._current = self._session.asker = None
+            self._current = self.session.prompter = None
 
-    async def _insert(self, waiting: WaitingPrompt) -> None:
+    async def _insert(self, waiting: QueuedPrompt) -> None:
         """Give the message its id and its place; where the version wants it, answer with that and tell it back."""
-        session = self._session
+        session = self.session
         session.transcript.begin_turn()
         patch = MessagePatch(role=USER, id=None, content=waiting.asked.content)
-        change: Any = session.record(patch)
+        change: Any = session.apply(patch)
         # At once: whoever begins to listen from here on finds it in the history.
-        session.echo(change, waiting.client, to_asker=False)
+        session.stream.echo(change, waiting.client, to_sender=False)
         dialect = waiting.client.dialect
         if dialect.echoes_prompt and dialect.answer_ends_turn:
-            session.echo(change, waiting.client, to_asker=True)
+            session.stream.echo(change, waiting.client, to_sender=True)
         session.transcript.begin_turn()
         await session.commit()
         waiting.inserted(change.message.id)
         if not dialect.answer_ends_turn:
             await waiting.settled.wait()
-            session.echo(change, waiting.client, to_asker=True)
+            session.stream.echo(change, waiting.client, to_sender=True)
 
     async def _steered(self) -> list[Content] | None:
         """The next prompt that came while a turn runs, taken into it; a slash command waits for a turn of its own."""
@@ -200,25 +263,25 @@ class Engine:
         await self._insert(waiting)
         return waiting.asked.content
 
-    def _failed(self, error: Exception, client: ConnectedClient) -> tuple[str, RequestFailed | None]:
+    def _failed(self, error: Exception, client: AgentConnection) -> tuple[str, RequestFailed | None]:
         if isinstance(error, AuthRequired):
-            error.complete(client.named_logins)  # RPC-31
+            error.complete(client.logins)  # RPC-31
         if isinstance(error, RequestFailed) and not error.was_received:
             return "error", error
         if isinstance(error, ConnectionClosed) and not client.peer.is_open:
             return "error", RequestCancelled()
         name = correlation_id()
         text = "a turn of %s failed (correlation id %s)"
-        client.peer.limited_log.failure(log, error, text, self._session.id, name)
+        client.peer.limited_log.failure(log, error, text, self.session.id, name)
         return "error", InternalError(name)
 
     async def _end(self, current: _Current, stop_reason: str, failure: RequestFailed | None) -> None:
         current.turn.is_over = True
-        session = self._session
+        session = self.session
         status = "failed" if failure else "cancelled" if stop_reason == "cancelled" else "completed"
         for call in list(session.transcript.tool_calls.values()):
             if not call.finished and call.id not in session.background:
-                session.report(ToolCallPatch(id=call.id, status=status))  # FN-25
+                session.send_nowait(ToolCallPatch(id=call.id, status=status))  # FN-25
         if failure is not None or stop_reason != "end_turn":
             session.pause_plans(current.turn.plan_ids)
         try:
@@ -226,7 +289,7 @@ class Engine:
         except Exception as error:  # noqa: BLE001  # what is not safe must not be called so
             stop_reason, failure = self._failed(error, current.waiting.client)
         usage = current.turn.token_usage
-        session.stands("idle", stop_reason, None if failure is None else _told(failure), usage)
+        session.set_state("idle", stop_reason, None if failure is None else _told(failure), usage)
         current.waiting.token_usage = usage  # of a steered prompt it would be counted twice
         asked = (current.waiting, *current.steered)
         is_cancelled = stop_reason == "cancelled"
@@ -238,9 +301,11 @@ class Engine:
 class _Current:
     """The turn that runs, with its handler's task and its clocks."""
 
-    def __init__(self, session: Session, waiting: WaitingPrompt, policy: Policy, take_steered: TakeSteered) -> None:
+    def __init__(
+        self, session: AgentSession, waiting: QueuedPrompt, policy: TurnPolicy, take_steered: TakeSteered
+    ) -> None:
         self.waiting = waiting
-        self.steered: list[WaitingPrompt] = []
+        self.steered: list[QueuedPrompt] = []
         self.is_cancelled = False
         self._policy = policy
         self._session = session
@@ -248,7 +313,7 @@ class _Current:
         self._task: asyncio.Task[Any] | None = None
         self._left_behind: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._timer: asyncio.TimerHandle | None = None
-        self._deadlines = Deadlines(policy.idle_deadline, policy.turn_deadline, self._pass)
+        self._deadlines = TurnDeadlines(policy.idle_deadline, policy.turn_deadline, self._pass)
         self.turn = Turn(
             session,
             waiting.client,

@@ -11,9 +11,9 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from accord.agent.connected_client import ConnectedClient
-from accord.agent.deadlines import Deadlines
-from accord.agent.sessions import Session
+from accord.agent.connection import AgentConnection
+from accord.agent.deadlines import TurnDeadlines
+from accord.agent.session import AgentSession
 from accord.agent.tool_calls import OpenToolCall
 from accord.errors import Malformed, RequestFailed
 from accord.session.form import check_type
@@ -42,7 +42,7 @@ _IS_REMEMBERED = ("allow_always", "reject_always")
 class Questions:
     """The questions of one turn. While one is open, the session requires action and the turn's time stands still."""
 
-    def __init__(self, session: Session, client: ConnectedClient, deadlines: Deadlines) -> None:
+    def __init__(self, session: AgentSession, client: AgentConnection, deadlines: TurnDeadlines) -> None:
         self._session = session
         self._client = client
         self._deadlines = deadlines
@@ -115,7 +115,7 @@ class Questions:
     async def _open_question(self) -> AsyncGenerator[None]:
         self._open += 1
         if self._open == 1:
-            self._session.stands("requires_action")
+            self._session.set_state("requires_action")
         self._deadlines.pause()
         try:
             yield
@@ -124,7 +124,7 @@ class Questions:
             self._open -= 1
             task = asyncio.current_task()
             if self._open == 0 and not (task is not None and task.cancelling()):
-                self._session.stands("running")
+                self._session.set_state("running")
 
 
 def _scope(about: OpenToolCall) -> str:

@@ -1,7 +1,4 @@
-"""`Agent`: what an author registers, served to any client in whatever version it speaks.
-
-Capabilities are derived from what is registered, so nobody can advertise what they did not write.
-"""
+"""`Agent`: what an author registers, served to any client in whatever version it speaks."""
 
 from __future__ import annotations
 
@@ -9,14 +6,23 @@ import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from accord.agent.live import LiveSessions
-from accord.agent.policy import Busy, Policy
-from accord.agent.registered import Handler, LoginMethod, OfferedCommand, OfferedOption, choice_of
-from accord.agent.serving import Serving
+from accord.agent.connection import AgentConnection
+from accord.agent.definition import (
+    AgentDefinition,
+    Busy,
+    Handler,
+    LoginMethod,
+    OfferedCommand,
+    OfferedOption,
+    TurnPolicy,
+    choice_of,
+)
+from accord.agent.session_methods import SessionMethods
+from accord.agent.session_registry import SessionRegistry
 from accord.peer import FrameObserver, Limits
 from accord.peer.environment import is_strict
 from accord.peer.loop import run, run_until
@@ -28,7 +34,6 @@ from accord.session.vocabulary import OptionCategory
 from accord.transports.transport import Transport
 
 if TYPE_CHECKING:
-    from accord.store.claims import Owner
     from accord.store.interface import Store
 
 __all__ = ["Agent"]
@@ -43,7 +48,8 @@ class Agent:
     taken anyway unless `strict`, because some clients send them with every prompt. `meta` goes into
     the `_meta` of the capabilities, for what is beyond the protocol. `logged_in` tells whether sessions may be opened
     without a login; it may be a function that looks. `legacy_models` tells clients of v1 and the draft the option of the
-    category `model` a second time, as the unstable `models`, and serves `session/set_model`. The times are told in `Policy`.
+    category `model` a second time, as the unstable `models`, and serves `session/set_model`. The times are told in `TurnPolicy`.
+    `sessions` has those that are open, and decides what becomes of one that nobody subscribes to any more.
     """
 
     is_on_this_machine = True
@@ -74,67 +80,59 @@ class Agent:
         slow_loop_seconds: float | None = 1.0,
         mcp_connect_deadline: float = 30.0,
         on_frame: FrameObserver | None = None,
+        sessions: SessionRegistry | None = None,
     ) -> None:
-        self.info = Implementation(name=name, version=version, title=title)
-        check_form(self.info)
-        self.store = store
-        self.strict = is_strict() if strict is None else strict
-        self.logged_in = logged_in
-        self.legacy_models = legacy_models
-        self.limits = limits
-        self.on_frame = on_frame
-        self.policy = Policy(
-            busy=busy,
-            merge_seconds=merge_seconds,
-            idle_deadline=idle_deadline,
-            turn_deadline=turn_deadline,
-            cancel_grace=cancel_grace,
-            max_requests=max_requests,
-            max_tokens=max_tokens,
-            slow_loop_seconds=slow_loop_seconds,
-            mcp_connect_deadline=mcp_connect_deadline,
+        self.sessions = sessions or SessionRegistry()
+        """Those that are open, on whatever connections."""
+        self.definition = AgentDefinition(
+            info=Implementation(name=name, version=version, title=title),
+            policy=TurnPolicy(
+                busy=busy,
+                merge_seconds=merge_seconds,
+                idle_deadline=idle_deadline,
+                turn_deadline=turn_deadline,
+                cancel_grace=cancel_grace,
+                max_requests=max_requests,
+                max_tokens=max_tokens,
+                slow_loop_seconds=slow_loop_seconds,
+                mcp_connect_deadline=mcp_connect_deadline,
+            ),
+            strict=is_strict() if strict is None else strict,
+            store=store,
+            image=image,
+            audio=audio,
+            embedded_context=embedded_context,
+            meta=dict(meta) if meta else None,
+            logged_in=logged_in,
+            legacy_models=legacy_models,
+            limits=limits,
+            on_frame=on_frame,
         )
-        self.live = LiveSessions()
-        self.meta = dict(meta) if meta else None
-        check_form(AgentCapabilities(meta=self.meta))
-        self.image, self.audio, self.embedded_context = image, audio, embedded_context
-        self.prompt_handler: Handler | None = None
-        self.session_handler: Handler | None = None
-        self.logout_handler: Handler | None = None
-        self.logins: dict[str, LoginMethod] = {}
-        self.options: dict[str, OfferedOption] = {}
-        self.commands: dict[str, OfferedCommand] = {}
-        self.methods: dict[str, Handler] = {}
-        self.notifications: dict[str, Handler] = {}
-
-    @cached_property
-    def owner(self) -> Owner:
-        """Who claims the sessions in the store: all connections of this agent are one owner."""
-        from accord.store.claims import Owner  # noqa: PLC0415  # without a store nobody pays for it
-
-        return Owner.here()
+        """What was given and registered."""
+        check_form(self.definition.info)
+        check_form(AgentCapabilities(meta=self.definition.meta))
 
     def prompt(self, handler: F) -> F:
         """Register what answers a prompt: `async def f(turn: Turn)`, or `def f(turn: SyncTurn)` in a thread.
 
         It returns a stop reason, or None for `end_turn`.
         """
-        self.prompt_handler = handler
+        self.definition.prompt_handler = handler
         return handler
 
     def new_session(self, handler: F) -> F:
         """Register what prepares a session when it is opened, new or again: `f(session)`. It may refuse by raising."""
-        self.session_handler = handler
+        self.definition.session_handler = handler
         return handler
 
     def login(self, id: str, *, name: str, description: str | None = None) -> Callable[[F], F]:
         """Register a way to log in: `f(client)`. It has failed when it raises."""
-        _check_new(self.logins, "login", id)
+        _check_new(self.definition.logins, "login", id)
         method = AgentLogin(id=id, name=name, description=description)
         check_form(method)
 
         def register(handler: F) -> F:
-            self.logins[id] = LoginMethod(method, handler)
+            self.definition.logins[id] = LoginMethod(method, handler)
             return handler
 
         return register
@@ -149,14 +147,14 @@ class Agent:
         env: Mapping[str, str] | None = None,
     ) -> None:
         """Offer a login that the client runs as an interactive start of this program, with these arguments more."""
-        _check_new(self.logins, "login", id)
+        _check_new(self.definition.logins, "login", id)
         method = TerminalLogin(id=id, name=name, description=description, args=list(args), env=dict(env or {}))
         check_form(method)
-        self.logins[id] = LoginMethod(method)
+        self.definition.logins[id] = LoginMethod(method)
 
     def logout(self, handler: F) -> F:
         """Register what drops the credentials: `f(client)`."""
-        self.logout_handler = handler
+        self.definition.logout_handler = handler
         return handler
 
     def option(
@@ -176,14 +174,14 @@ class Agent:
         listed = [choice_of(choice) for choice in choices]
         if not listed and not isinstance(default, bool):
             raise TypeError("an option has choices, or a default that is True or False")
-        _check_new(self.options, "option", id)
+        _check_new(self.definition.options, "option", id)
         value = listed[0].value if default is None else default
         option = Option(id=id, name=name or id.replace("_", " ").capitalize(), value=value, choices=listed)
         option.kind = "select" if listed else "boolean"
         option.description = description
         option.category = category or (id if id in ("mode", "model") else None)
         check_option(option)
-        offered = self.options[id] = OfferedOption(option)
+        offered = self.definition.options[id] = OfferedOption(option)
 
         def register(handler: F) -> F:
             offered.handler = handler
@@ -193,23 +191,23 @@ class Agent:
 
     def command(self, name: str, description: str, hint: str | None = None) -> Callable[[F], F]:
         """Register a slash command, which is answered as a prompt is; what follows its name is `turn.arguments`."""
-        _check_new(self.commands, "command", name)
+        _check_new(self.definition.commands, "command", name)
         command = Command(name=name, description=description, hint=hint)
         check_command(command)
 
         def register(handler: F) -> F:
-            self.commands[name] = OfferedCommand(command, handler)
+            self.definition.commands[name] = OfferedCommand(command, handler)
             return handler
 
         return register
 
     def method(self, name: str) -> Callable[[F], F]:
         """Register a method of your own, such as `_acme/ping`: `f(params, client)`; its result is the answer."""
-        return self._extension(self.methods, name)
+        return self._extension(self.definition.methods, name)
 
     def notification(self, name: str) -> Callable[[F], F]:
         """Register a notification of your own, such as `_acme/seen`: `f(params, client)`."""
-        return self._extension(self.notifications, name)
+        return self._extension(self.definition.notifications, name)
 
     def _extension(self, table: dict[str, Handler], name: str) -> Callable[[F], F]:
         check_extension(name)
@@ -222,34 +220,15 @@ class Agent:
 
     def capabilities(self) -> AgentCapabilities:
         """What is offered to clients."""
-        from accord.agent.mcp import is_installed  # noqa: PLC0415  # looks for a package, which takes a moment
-
-        stored = self.store is not None
-        remote = is_installed()
-        return AgentCapabilities(
-            load=stored,
-            resume=stored,
-            list=stored,
-            close=True,
-            delete=stored,
-            fork=stored,
-            additional_directories=True,
-            image=self.image,
-            audio=self.audio,
-            embedded_context=self.embedded_context,
-            mcp_http=remote,
-            mcp_sse=remote,
-            logout=self.logout_handler is not None or bool(self.logins),
-            meta=self.meta,
-        )
+        return self.definition.capabilities()
 
     async def serve(self, transport: Transport) -> None:
         """Serve one connection until it ends, from either side; all turns have ended then."""
-        await Serving(self, transport).run()
+        await AgentConnection(self.definition, transport, partial(SessionMethods, self.definition, self.sessions)).run()
 
     def connect(self) -> Transport:
         """A client's end of a connection in memory; opening it begins to serve the other end."""
-        from accord.agent.in_memory import ClientEnd  # noqa: PLC0415  # only tests and embedding need it
+        from accord.agent.in_process import ClientEnd  # noqa: PLC0415  # only tests and embedding need it
 
         return ClientEnd(self.serve)
 
@@ -268,15 +247,15 @@ class Agent:
             run(run_until(stdio.over, partial(self.serve, stdio), self._close))
 
     async def _close(self) -> None:
-        if self.store is not None:
-            await self.store.aclose()
+        if self.definition.store is not None:
+            await self.definition.store.aclose()
 
     def _explanation(self) -> str:
-        name = self.info.title or self.info.name
+        name = self.definition.info.title or self.definition.info.name
         program = Path(sys.argv[0])
         command = [sys.executable, str(program.absolute() if program.exists() else program), *sys.argv[1:]]
         return (
-            f"{name} {self.info.version} is an agent: an editor starts it and speaks the Agent Client Protocol with it\n"
+            f"{name} {self.definition.info.version} is an agent: an editor starts it and speaks the Agent Client Protocol with it\n"
             "through stdin and stdout. There is nothing to type here. Tell your editor to run this command:\n\n"
             f"    {shlex.join(command)}\n"
         )

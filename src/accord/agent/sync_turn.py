@@ -15,10 +15,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
-from accord.agent.connected_client import ConnectedClient
-from accord.agent.questions import OPTIONS
+from accord.agent.connection import AgentConnection
+from accord.agent.permissions import OPTIONS
 from accord.agent.ran import Ran
-from accord.agent.sessions import Session
+from accord.agent.session import AgentSession
 from accord.agent.tool_calls import OpenToolCall, Shown
 from accord.agent.turn import Turn
 from accord.local.blocking import result_of
@@ -157,9 +157,9 @@ class SyncFiles:
 
 
 class SyncClient:
-    """`ConnectedClient` for a thread."""
+    """`AgentConnection` for a thread."""
 
-    def __init__(self, client: ConnectedClient, bridge: Bridge) -> None:
+    def __init__(self, client: AgentConnection, bridge: Bridge) -> None:
         self.info = client.info
         self.capabilities = client.capabilities
         self._client = client
@@ -216,7 +216,7 @@ class SyncTurn:
         self._bridge = bridge
 
     @property
-    def session(self) -> Session:
+    def session(self) -> AgentSession:
         return self.turn.session
 
     @property

@@ -1,6 +1,6 @@
-"""The sessions that one connection has open: opened, listed, changed and closed, with a store behind them or not.
+"""The methods of the protocol that concern sessions, for one connection: `session/new`, `load`, `list`, `prompt` and the rest.
 
-A session that another connection of the agent has open is not opened again: this one listens, too.
+A session that another connection of the agent has open is not opened again: this one subscribes to it, too.
 """
 
 from __future__ import annotations
@@ -9,22 +9,22 @@ import asyncio
 import os
 from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec.structs import replace
 
-from accord.agent.connected_client import ConnectedClient
-from accord.agent.engine import Engine
-from accord.agent.handling import handle, is_command
-from accord.agent.listeners import Listener
-from accord.agent.live import Live
-from accord.agent.registered import called
-from accord.agent.session_servers import begin_to_connect, check_servers, skip_servers
-from accord.agent.sessions import Session
-from accord.agent.waiting import WaitingPrompt
-from accord.dialects.models import model_option, models_of
+from accord.agent.connection import AgentConnection
+from accord.agent.definition import AgentDefinition, call_handler
+from accord.agent.options import choose, offered_options
+from accord.agent.session import AgentSession
+from accord.agent.session_registry import SessionRegistry
+from accord.agent.session_servers import check_servers
+from accord.agent.slash_commands import handle, is_command
+from accord.agent.turn_queue import TurnQueue
+from accord.agent.update_stream import Subscription
+from accord.dialects.models import models_of
 from accord.errors import InvalidParams, MethodNotFound, NotFound
-from accord.session.entities import Command, Option
+from accord.session.entities import Command
 from accord.session.replay import replay
 from accord.session.requests import (
     Asked,
@@ -58,41 +58,47 @@ from accord.session.updates import (
 from accord.session.word import UNSET, Word
 
 if TYPE_CHECKING:
-    from accord.agent.app import Agent
     from accord.store.kept import Kept
 
-__all__ = ["OpenSessions"]
+__all__ = ["SessionMethods"]
 
 _BREATH = 64
 CLAIM = "accord/claim"
 """In the `_meta` of session/load and session/resume: `take_over` takes a session away from another process, and `none`
 lets a session be loaded that another process has, to be read and no more."""
-Then = Callable[[], None] | None
+Then: TypeAlias = Callable[[], None] | None
 
 
-class OpenSessions:
+class SessionMethods:
     """Answers whatever concerns sessions; what should follow an answer comes with it."""
 
-    def __init__(self, agent: Agent, client: ConnectedClient) -> None:
-        self._agent = agent
-        self._client = client
-        self._open: dict[str, Live] = {}
+    def __init__(self, definition: AgentDefinition, sessions: SessionRegistry, connection: AgentConnection) -> None:
+        self._definition = definition
+        self._sessions = sessions
+        self._connection = connection
+        self._open: dict[str, TurnQueue] = {}
         self._leaving: set[asyncio.Task[None]] = set()
 
-    def take(self, asked: Prompt) -> Coroutine[Any, Any, Any]:
+    def prompt(self, asked: Prompt) -> Coroutine[Any, Any, Any]:
         """Put a prompt in its place; what is returned answers it."""
-        return self._find(asked.session_id).engine.take(asked, self._client)
+        return self._find(asked.session_id).take(asked, self._connection)
 
     def cancel(self, session_id: str) -> None:
         """End the session's turns, whoever asked for them; nothing when there are none (FN-21)."""
-        live = self._open.get(session_id)
-        if live is not None:
-            live.engine.cancel()
+        turns = self._open.get(session_id)
+        if turns is not None:
+            turns.cancel()
 
-    def cancel_all(self) -> list[WaitingPrompt]:
-        """Cancel every turn that this connection asked for; those that are left to end."""
-        withdrawn = [live.engine.withdraw(self._client) for live in self._open.values()]
-        return [waiting for waiting in withdrawn if waiting is not None]
+    def cancel_all(self) -> Coroutine[Any, Any, None]:
+        """Cancel every turn that this connection asked for, at once; what is returned waits for their ends."""
+        withdrawn = [turns.withdraw(self._connection) for turns in self._open.values()]
+
+        async def ended() -> None:
+            for prompt in withdrawn:
+                if prompt is not None:
+                    await prompt.over.wait()
+
+        return ended()
 
     async def aclose(self) -> None:
         """End what this connection asked for and leave its sessions, in the time that a cancelled turn has."""
@@ -119,18 +125,13 @@ class OpenSessions:
                 return Done(), None
             case SetOption():
                 session = self._find(asked.session_id).session
-                await self._choose(session, asked.option_id, asked.value, "configId")
+                await choose(self._definition, session, asked)
                 return SessionOpened(options=session.transcript.options), None
             case SetMode():
-                session = self._find(asked.session_id).session
-                await self._choose(session, _mode_option(session), asked.mode_id, "modeId")
+                await choose(self._definition, self._find(asked.session_id).session, asked)
                 return Done(), None
-            case SetModel() if self._agent.legacy_models:
-                session = self._find(asked.session_id).session
-                option = model_option(session.transcript.options)
-                if option is None:
-                    raise MethodNotFound(method)
-                await self._choose(session, option.id, asked.model_id, "modelId")
+            case SetModel() if self._definition.legacy_models:
+                await choose(self._definition, self._find(asked.session_id).session, asked)
                 return Done(), None
             case CancelToolCall() | CancelTerminal():
                 raise InvalidParams("this can't be cancelled by itself; session/cancel ends the turn")
@@ -138,31 +139,31 @@ class OpenSessions:
                 raise MethodNotFound(method)
 
     async def _new(self, asked: NewSession) -> tuple[Word, Then]:
-        check_servers(self._agent, self._client, asked.servers)
+        check_servers(self._definition, self._connection.dialect, asked.servers)
         directories = asked.additional_directories
         summary = SessionSummary(session_id=_new_id(), cwd=asked.cwd, additional_directories=directories)
-        session, store = self._made(summary), self._agent.store
+        session, store = self._made(summary), self._definition.store
         session.is_new = True
         if store is not None:
             await store.create(_kept(summary))
         try:
             await self._claim(session)
-            session.report(OptionsReport(options=self._options(session)), told=False)
+            session.send_nowait(OptionsReport(options=offered_options(self._definition, session)), silent=True)
             session.transcript.apply(CommandsReport(commands=self._commands()))
             await self._prepare(session)
             await session.commit()
         except BaseException:
-            await session.release()
+            await session.close()
             if store is not None:
                 await store.delete(session.id)
             raise
         return self._opened_anew(session, asked.servers)
 
     async def _fork(self, asked: ForkSession) -> tuple[Word, Then]:
-        store = self._agent.store
+        store = self._definition.store
         if store is None:
             raise MethodNotFound("session/fork")
-        check_servers(self._agent, self._client, asked.servers)
+        check_servers(self._definition, self._connection.dialect, asked.servers)
         title = None if (before := await store.find(asked.session_id)) is None else before.title
         directories = asked.additional_directories
         summary = SessionSummary(session_id=_new_id(), cwd=asked.cwd, additional_directories=directories, title=title)
@@ -176,73 +177,73 @@ class OpenSessions:
             raise
         return self._opened_anew(session, asked.servers)
 
-    def _opened_anew(self, session: Session, servers: list[McpServer]) -> tuple[Word, Then]:
+    def _opened_anew(self, session: AgentSession, servers: list[McpServer]) -> tuple[Word, Then]:
         self._enter(session)
         answer = self._answer(session)
         answer.session_id = session.id
         return answer, partial(self._follow, session, servers)
 
     async def _take_up(self, asked: LoadSession | ResumeSession) -> tuple[Word, Then]:
-        check_servers(self._agent, self._client, asked.servers)
+        check_servers(self._definition, self._connection.dialect, asked.servers)
         whole = isinstance(asked, LoadSession)
-        async with self._agent.live.turnstile(asked.session_id):
-            live = self._agent.live.find(asked.session_id)
-            if live is not None and await live.session.is_lost():
-                await self._agent.live.close(live)  # what was said since is told by its new owner
-                live = None
-            if live is None and whole and _wants(asked, "none"):
+        async with self._sessions.lock(asked.session_id):
+            turns = self._sessions.find(asked.session_id)
+            if turns is not None and await turns.session.journal.is_lost():
+                await self._sessions.close(turns)  # what was said since is told by its new owner
+                turns = None
+            if turns is None and whole and _wants(asked, "none"):
                 return await self._look(asked)
-            servers = asked.servers if live is None else []
-            if live is None:
-                live = self._enter(await self._kept_session(asked))
+            servers = asked.servers if turns is None else []
+            if turns is None:
+                turns = self._enter(await self._kept_session(asked))
             else:
-                _check_cwd(str(live.session.cwd), asked.cwd)
-                self._open[asked.session_id] = live
-            session = live.session
-            listener = session.listener(self._client) or session.attach(self._client)
-            skip_servers(session, [] if servers else asked.servers)
-        await self._retell(session, listener, whole)
+                _check_cwd(str(turns.session.cwd), asked.cwd)
+                self._open[asked.session_id] = turns
+            session = turns.session
+            subscription = session.stream.find(self._connection) or session.stream.subscribe(self._connection)
+            session.mcp_servers.skip([] if servers else asked.servers)
+        await self._replay(session, subscription, whole)
         return self._answer(session), partial(self._follow, session, servers, has_commands=whole)
 
     async def _look(self, asked: LoadSession) -> tuple[Word, Then]:
         """Tell a session that stays closed: whoever has it goes on with it."""
         session = await self._found(asked)
         await self._recall(session)
-        await self._retell(session, session.listeners[0], whole=True)
+        await self._replay(session, session.stream.subscriptions[0], whole=True)
         return self._answer(session), None
 
-    async def _kept_session(self, asked: LoadSession | ResumeSession) -> Session:
+    async def _kept_session(self, asked: LoadSession | ResumeSession) -> AgentSession:
         return await self._recalled(await self._found(asked), take_over=_wants(asked, "take_over"))
 
-    async def _found(self, asked: LoadSession | ResumeSession) -> Session:
-        kept = None if self._agent.store is None else await self._agent.store.find(asked.session_id)
+    async def _found(self, asked: LoadSession | ResumeSession) -> AgentSession:
+        kept = None if self._definition.store is None else await self._definition.store.find(asked.session_id)
         if kept is None:
             raise NotFound(session_id=asked.session_id)
         _check_cwd(kept.cwd, asked.cwd)
         return self._made(replace(kept, additional_directories=asked.additional_directories))
 
-    async def _recalled(self, session: Session, *, take_over: bool = False) -> Session:
+    async def _recalled(self, session: AgentSession, *, take_over: bool = False) -> AgentSession:
         """Claimed first, so that nobody adds to the history that is read."""
         await self._claim(session, take_over=take_over)
         try:
             await self._recall(session)
             await self._prepare(session)
         except BaseException:
-            await session.release()
+            await session.close()
             raise
         return session
 
-    async def _claim(self, session: Session, *, take_over: bool = False) -> None:
-        if self._agent.store is not None:
-            session.claim = await self._agent.store.claim(session.id, self._agent.owner, take_over)
+    async def _claim(self, session: AgentSession, *, take_over: bool = False) -> None:
+        if self._definition.store is not None:
+            await session.journal.claim(self._definition.owner, take_over=take_over)
 
     async def _list(self, asked: ListSessions) -> SessionPage:
-        if self._agent.store is not None:
-            page = await self._agent.store.list(asked.cwd, asked.cursor)
+        if self._definition.store is not None:
+            page = await self._definition.store.list(asked.cwd, asked.cursor)
             return SessionPage(sessions=list(page.sessions), next_cursor=page.next_cursor)
         if asked.cursor is not None:
             raise InvalidParams("there is no such page", field="cursor")
-        sessions = self._agent.live.summaries()
+        sessions = self._sessions.summaries()
         return SessionPage(sessions=[each for each in sessions if asked.cwd in (None, each.cwd)])
 
     async def _leave(self, session_id: str) -> None:
@@ -251,122 +252,100 @@ class OpenSessions:
             await asyncio.shield(leaving)
 
     def _begin_to_leave(self, session_id: str) -> asyncio.Task[None] | None:
-        live = self._open.pop(session_id, None)
-        if live is None:
+        turns = self._open.pop(session_id, None)
+        if turns is None:
             return None
         # A task of its own: whoever gives up waiting must not leave it half closed.
-        leaving = asyncio.create_task(self._agent.live.leave(live, self._client))
+        leaving = asyncio.create_task(self._sessions.leave(turns, self._connection))
         self._leaving.add(leaving)
         leaving.add_done_callback(self._leaving.discard)
         return leaving
 
     async def _delete(self, session_id: str) -> None:
         await self._leave(session_id)
-        await self._agent.live.end(session_id)
-        if self._agent.store is not None:
-            await self._agent.store.delete(session_id)
+        await self._sessions.end(session_id)
+        if self._definition.store is not None:
+            await self._definition.store.delete(session_id)
 
-    async def _choose(self, session: Session, option_id: str | None, value: str | bool, field: str) -> None:
-        option = None if option_id is None else session.option(option_id)
-        if option is None:
-            raise InvalidParams("there is no such option", field=field)
-        fits = isinstance(value, bool) if option.kind == "boolean" else value in [each.value for each in option.choices]
-        if not fits:
-            raise InvalidParams("the option does not have this value", field="value" if field == "configId" else field)
-        offered = self._agent.options.get(option.id)
-        if offered is not None and offered.handler is not None:
-            await called(offered.handler, session, value)
-        current = session.transcript.options
-        await session.set_options([replace(each, value=value) if each.id == option.id else each for each in current])
-        await session.commit()
-
-    def _made(self, kept: SessionSummary) -> Session:
+    def _made(self, kept: SessionSummary) -> AgentSession:
         try:
-            session = Session(kept, self._agent.store, self._agent.policy.merge_seconds)
+            session = AgentSession(kept, self._definition.store, self._definition.policy.merge_seconds)
         except ValueError as error:  # such as a NUL in it
             raise InvalidParams(str(error), field="cwd") from None
-        session.attach(self._client)
+        session.stream.subscribe(self._connection)
         return session
 
-    def _enter(self, session: Session) -> Live:
-        engine = Engine(
-            session, self._agent.policy, partial(handle, self._agent), partial(is_command, self._agent, session)
+    def _enter(self, session: AgentSession) -> TurnQueue:
+        turns = TurnQueue(
+            session,
+            self._definition.policy,
+            partial(handle, self._definition),
+            partial(is_command, self._definition, session),
         )
-        live = Live(session, engine)
-        self._agent.live.add(live)
-        self._open[session.id] = live
-        return live
+        self._sessions.add(turns)
+        self._open[session.id] = turns
+        return turns
 
-    async def _prepare(self, session: Session) -> None:
-        if self._agent.session_handler is not None:
-            await called(self._agent.session_handler, session)
+    async def _prepare(self, session: AgentSession) -> None:
+        if self._definition.session_handler is not None:
+            await call_handler(self._definition.session_handler, session)
 
-    async def _recall(self, session: Session) -> None:
+    async def _recall(self, session: AgentSession) -> None:
         """Read the history; what was under way when it broke off has ended (FN-25)."""
-        assert self._agent.store is not None
-        async for reports in self._agent.store.read(session.id):
+        assert self._definition.store is not None
+        async for reports in self._definition.store.read(session.id):
             for report in reports:
                 session.transcript.apply(report)
             await asyncio.sleep(0)
         for call in list(session.transcript.tool_calls.values()):
             if not call.finished:
-                session.report(ToolCallPatch(id=call.id, status="failed"), told=False)
-        session.chosen = session.options
-        session.transcript.apply(OptionsReport(options=self._options(session)))
+                session.send_nowait(ToolCallPatch(id=call.id, status="failed"), silent=True)
+        session.previous_options = session.options
+        session.transcript.apply(OptionsReport(options=offered_options(self._definition, session)))
         session.transcript.apply(CommandsReport(commands=self._commands()))
 
-    async def _retell(self, session: Session, listener: Listener, whole: bool) -> None:
+    async def _replay(self, session: AgentSession, subscription: Subscription, whole: bool) -> None:
         """All of it, or only how it stands; the state comes last."""
-        session.flush()
-        async with listener.retelling(whole):
+        session.stream.flush()
+        async with subscription.replaying(whole):
             if not whole:
                 state = session.transcript.state
-                listener.post(StateChanged(state=state, patch=StateReport(state=state), created=True))
+                subscription.post(StateChanged(state=state, patch=StateReport(state=state), created=True))
                 return
-            self._client.dialect.forget_session(session.id)  # it is told as to somebody who knows nothing of it
+            self._connection.dialect.forget_session(session.id)  # it is told as to somebody who knows nothing of it
             for number, change in enumerate(replay(session.transcript)):
-                if not listener.post(change):
-                    await self._client.peer.drain()
+                if not subscription.post(change):
+                    await self._connection.peer.drain()
                 if number % _BREATH == 0:
                     await asyncio.sleep(0)
 
-    def _answer(self, session: Session) -> SessionOpened:
+    def _answer(self, session: AgentSession) -> SessionOpened:
         options = session.transcript.options
         if not options:
             return SessionOpened()
-        has_models = self._agent.legacy_models and self._client.dialect.has_models
+        has_models = self._definition.legacy_models and self._connection.dialect.has_models
         return SessionOpened(options=options, models=models_of(options) if has_models else UNSET)
 
-    def _follow(self, session: Session, servers: list[McpServer], has_commands: bool = False) -> None:
+    def _follow(self, session: AgentSession, servers: list[McpServer], has_commands: bool = False) -> None:
         """What belongs to a session that was just opened, right after its answer (FN-01)."""
-        listener = session.listener(self._client)
+        subscription = session.stream.find(self._connection)
         commands = session.transcript.commands
-        if listener is not None:
+        if subscription is not None:
             if commands and not has_commands:
                 told = CommandsReport(commands=commands)
-                listener.post(CommandsChanged(commands=commands, patch=told, created=True))
-            if not listener.is_ready:
-                listener.begin()
-        all_servers = [*session.own_servers, *servers]
-        if all_servers and session.connecting is None:
-            begin_to_connect(self._agent, session, all_servers)
-
-    def _options(self, session: Session) -> list[Option]:
-        """The options there are, with the values that were chosen before and still exist."""
-        chosen = session.options
-        return [
-            replace(option, value=chosen[option.id]) if _has(option, chosen.get(option.id)) else option
-            for option in (offered.option for offered in self._agent.options.values())
-        ]
+                subscription.post(CommandsChanged(commands=commands, patch=told, created=True))
+            if not subscription.is_ready:
+                subscription.begin()
+        session.mcp_servers.begin_to_connect(self._definition, servers)
 
     def _commands(self) -> list[Command]:
-        return [offered.command for offered in self._agent.commands.values()]
+        return [offered.command for offered in self._definition.commands.values()]
 
-    def _find(self, session_id: str) -> Live:
-        live = self._open.get(session_id)
-        if live is None or live.is_over:
+    def _find(self, session_id: str) -> TurnQueue:
+        turns = self._open.get(session_id)
+        if turns is None or turns.session.is_closed:
             raise NotFound(session_id=session_id)
-        return live
+        return turns
 
 
 def _kept(summary: SessionSummary) -> Kept:
@@ -386,16 +365,6 @@ def _wants(asked: LoadSession | ResumeSession, claim: str) -> bool:
 
 def _new_id() -> str:
     return f"session-{os.urandom(12).hex()}"
-
-
-def _mode_option(session: Session) -> str | None:
-    return next((option.id for option in session.transcript.options if option.category == "mode"), None)
-
-
-def _has(option: Option, value: Any) -> bool:
-    if option.kind == "boolean":
-        return isinstance(value, bool)
-    return value in [choice.value for choice in option.choices]
 
 
 def _check_cwd(kept: str, asked: str) -> None:

@@ -1,0 +1,165 @@
+"""What an agent's author has registered, and the settings that it is served with.
+
+Capabilities are derived from what is registered, so nobody can advertise what they did not write.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import msgspec
+
+from accord.peer import FrameObserver, Limits
+from accord.session.capabilities import AgentCapabilities, AgentLogin, Implementation, TerminalLogin
+from accord.session.entities import Choice, Command, Option
+
+if TYPE_CHECKING:
+    from accord.store.claims import Owner
+    from accord.store.interface import Store
+
+__all__ = [
+    "AgentDefinition",
+    "Busy",
+    "Handler",
+    "LoginMethod",
+    "OfferedCommand",
+    "OfferedOption",
+    "TurnPolicy",
+    "call_handler",
+    "choice_of",
+]
+
+Handler: TypeAlias = Callable[..., Any]
+"""A function of the author's, plain or async."""
+
+Busy: TypeAlias = Literal["queue", "refuse", "steer"]
+
+
+class TurnPolicy(msgspec.Struct, frozen=True, kw_only=True):
+    """How an agent treats its turns. Times are in seconds; None is no limit.
+
+    `idle_deadline` is the longest silence of a turn and `turn_deadline` its longest duration, both without the time in
+    which the user is asked something. A turn that does not end `cancel_grace` after it was cancelled is left behind, and an
+    MCP server that is not connected after `mcp_connect_deadline` has failed.
+    """
+
+    busy: Busy = "queue"
+    merge_seconds: float = 0.02
+    idle_deadline: float | None = None
+    turn_deadline: float | None = None
+    cancel_grace: float = 2.0
+    max_requests: int | None = None
+    max_tokens: int | None = None
+    slow_loop_seconds: float | None = 1.0
+    mcp_connect_deadline: float = 30.0
+
+
+class LoginMethod(msgspec.Struct):
+    """A way to log in; without a handler it is one that the client runs in a terminal."""
+
+    method: AgentLogin | TerminalLogin
+    handler: Handler | None = None
+
+
+class OfferedOption(msgspec.Struct):
+    """A setting as every session begins with it."""
+
+    option: Option
+    handler: Handler | None = None
+
+
+class OfferedCommand(msgspec.Struct):
+    """A slash command and who answers it."""
+
+    command: Command
+    handler: Handler
+
+
+@dataclass(kw_only=True)
+class AgentDefinition:
+    """All that a connection or a session needs to know of the agent."""
+
+    info: Implementation
+    policy: TurnPolicy
+    strict: bool
+    store: Store | None = None
+    image: bool = False
+    audio: bool = False
+    embedded_context: bool = False
+    meta: dict[str, Any] | None = None
+    logged_in: bool | Callable[[], bool] = False
+    legacy_models: bool = False
+    limits: Limits | None = None
+    on_frame: FrameObserver | None = None
+    prompt_handler: Handler | None = None
+    session_handler: Handler | None = None
+    logout_handler: Handler | None = None
+    logins: dict[str, LoginMethod] = field(default_factory=dict[str, LoginMethod])
+    options: dict[str, OfferedOption] = field(default_factory=dict[str, OfferedOption])
+    commands: dict[str, OfferedCommand] = field(default_factory=dict[str, OfferedCommand])
+    methods: dict[str, Handler] = field(default_factory=dict[str, Handler])
+    notifications: dict[str, Handler] = field(default_factory=dict[str, Handler])
+
+    @cached_property
+    def owner(self) -> Owner:
+        """Who claims the sessions in the store: all connections of the agent are one owner."""
+        from accord.store.claims import Owner  # noqa: PLC0415  # without a store nobody pays for it
+
+        return Owner.here()
+
+    def capabilities(self) -> AgentCapabilities:
+        """What is offered to clients."""
+        from accord.agent.mcp import is_installed  # noqa: PLC0415  # looks for a package, which takes a moment
+
+        stored = self.store is not None
+        remote = is_installed()
+        return AgentCapabilities(
+            load=stored,
+            resume=stored,
+            list=stored,
+            close=True,
+            delete=stored,
+            fork=stored,
+            additional_directories=True,
+            image=self.image,
+            audio=self.audio,
+            embedded_context=self.embedded_context,
+            mcp_http=remote,
+            mcp_sse=remote,
+            logout=self.logout_handler is not None or bool(self.logins),
+            meta=self.meta,
+        )
+
+
+def choice_of(choice: str | Choice | tuple[str, str]) -> Choice:
+    """A choice: a value that is its own name, or a value and a name."""
+    if isinstance(choice, Choice):
+        return choice
+    if isinstance(choice, str):
+        return Choice(value=choice, name=choice)
+    return Choice(value=choice[0], name=choice[1])
+
+
+async def call_handler(handler: Handler, *arguments: Any) -> Any:
+    """Call it with as many of the arguments as it takes; a plain function in a thread, so that it may block (FN-15)."""
+    given = arguments[: _parameter_count(handler)]
+    if inspect.iscoroutinefunction(handler):
+        return await handler(*given)
+    result: Any = await asyncio.to_thread(handler, *given)
+    return await result if inspect.isawaitable(result) else result
+
+
+def _parameter_count(handler: Handler) -> int | None:
+    """How many positional arguments it takes; None for any number."""
+    count = 0
+    for parameter in inspect.signature(handler).parameters.values():
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            return None
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+            count += 1
+    return count
