@@ -25,7 +25,7 @@ from accord.session.requests import (
 )
 from accord.session.transcript import Transcript
 from accord.session.updates import MessagePiece
-from accord.session.word import UNSET, Word
+from accord.session.value import UNSET, Word
 from accord.transports.framing import FRAME_LIMIT
 from accord.transports.stdio import Stdio
 from benchmarks.loops import run

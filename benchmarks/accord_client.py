@@ -10,15 +10,15 @@ from accord.dialects.v1 import V1
 from accord.errors import MethodNotFound
 from accord.jsonrpc.events import NotificationReceived, RequestReceived
 from accord.peer import Inbox, Merging, Peer
+from accord.session.backlog_merge import joined, joins, newest, supersedes
 from accord.session.capabilities import ClientCapabilities
 from accord.session.content import Text
-from accord.session.merging import joined, joins, newest, supersedes
 from accord.session.requests import Asked, Initialize, NewSession, Prompt, SetMode
 from accord.session.transcript import Transcript
 from accord.session.updates import Change, MessageChunk
-from accord.session.word import UNSET
+from accord.session.value import UNSET
 from accord.transports.framing import FRAME_LIMIT
-from accord.transports.process import Process
+from accord.transports.process_transport import Process
 from benchmarks.loops import run
 from benchmarks.payloads import MODE_ID, PROTOCOL_VERSION, write_order
 from benchmarks.program import Options, measure, read_options, report

@@ -13,7 +13,7 @@ from typing import Any
 from accord import Agent, Client, Turn
 from accord.apps.coder.coder import Coder
 from accord.apps.coder.models.model import Asked, Event, Said, Stopped, Takes
-from accord.apps.coder.settings.loading import settings_in
+from accord.apps.coder.settings.precedence import settings_in
 from accord.store import MemoryStore
 from benchmarks.program import report
 

@@ -19,8 +19,8 @@ from textual.pilot import Pilot
 
 from accord import Command
 from accord.apps.console.screen.app import Console
-from accord.apps.console.screen.collecting import keep_collector_calm
-from accord.apps.console.screen.opening import Opening
+from accord.apps.console.screen.shutdown import keep_collector_calm
+from accord.apps.console.screen.startup_options import Opening
 from benchmarks.program import report
 
 _TICK = 0.001

@@ -10,7 +10,7 @@ from mcp.server.mcpserver import MCPServer
 
 from accord import Agent, Client, Turn
 from accord.session.content import text_of
-from accord.session.servers import StdioServer
+from accord.session.mcp_servers import StdioServer
 
 agent, server = Agent("calculator", version="1.0"), MCPServer("sums")
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from accord import Client, MessageChunk, PlanChanged, TerminalOutput, ToolCallChanged, permissions
-from accord.client.workspace import Workspace
+from accord import Client, MessageChunk, PlanChanged, TerminalOutput, ToolCallChanged, Workspace, permissions
 from accord.session.requests import RequestPermission
 
 

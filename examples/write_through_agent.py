@@ -10,8 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from accord import Client, permissions
-from accord.client.workspace import Workspace
+from accord import Client, Workspace, permissions
 
 AGENT = [sys.executable, str(Path(__file__).with_name("permission_and_diff.py"))]
 

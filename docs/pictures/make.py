@@ -16,7 +16,7 @@ from typing import Any
 
 from accord import Agent, Turn
 from accord.apps.console.screen.app import Console
-from accord.apps.console.screen.opening import Opening
+from accord.apps.console.screen.startup_options import Opening
 from accord.apps.console.screen.widgets.permission import PermissionBar
 from accord.session.entities import Exit, PlanEntry
 from accord.session.updates import TerminalPatch, TerminalPiece

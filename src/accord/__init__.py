@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from accord.agent.turn import Turn
     from accord.client import permissions
     from accord.client.client import Client
-    from accord.client.commands import Command
+    from accord.client.target import Command
+    from accord.client.workspace.workspace import Workspace
     from accord.errors import (
         AccordError,
         AuthRequired,
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
         UnknownUpdate,
         UsageChanged,
     )
-    from accord.session.word import UNSET, Unknown
+    from accord.session.value import UNSET, Unknown
 
 __version__ = "0.1.0"
 
@@ -87,6 +88,7 @@ __all__ = [
     "UnknownUpdate",
     "UsageChanged",
     "VersionRefused",
+    "Workspace",
     "permissions",
 ]
 
@@ -94,7 +96,8 @@ _HOMES = {
     "accord.agent.agent": "Agent",
     "accord.agent.turn": "Turn",
     "accord.client.client": "Client",
-    "accord.client.commands": "Command",
+    "accord.client.target": "Command",
+    "accord.client.workspace.workspace": "Workspace",
     "accord.errors": "AccordError AuthRequired ConnectionClosed DeadlineExceeded Denied InvalidParams MethodNotFound "
     "NotFound RateLimited RequestFailed VersionRefused",
     "accord.peer": "Limits Peer",
@@ -102,7 +105,7 @@ _HOMES = {
     "accord.session.transcript": "Transcript",
     "accord.session.updates": "CommandsChanged InfoChanged MessageChanged MessageChunk OptionsChanged PlanChanged "
     "StateChanged TerminalChanged TerminalOutput ToolCallChanged UnknownUpdate UsageChanged",
-    "accord.session.word": "UNSET Unknown",
+    "accord.session.value": "UNSET Unknown",
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
 _MODULES = {"permissions": "accord.client.permissions"}

@@ -27,7 +27,7 @@ from accord.session.requests import (
 )
 from accord.session.updates import MessagePiece
 from accord.store import Claim, MemoryStore, Owner, SqliteStore, Store
-from accord.store.tables import is_busy
+from accord.store.statements import is_busy
 from tests.agent.user import CWD, User, plain_agent
 from tests.store.telling import transcript
 

@@ -8,11 +8,11 @@ import pytest
 
 from accord import Client
 from accord.agent import Agent, Turn
-from accord.dialects.models import models_of, option_of_models
+from accord.dialects.all_versions.options import models_of, option_of_models
 from accord.errors import InvalidParams, MethodNotFound, NotFound
 from accord.session.entities import Choice
 from accord.session.requests import LoadSession, ResumeSession, SetModel
-from accord.session.word import UNSET
+from accord.session.value import UNSET
 from accord.store import MemoryStore
 from accord.testing import ScriptedClient
 from tests.agent.user import CWD, User, plain_agent

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from accord.session.requests import PermissionAnswer, RequestPermission
-from accord.transports.process import Process
+from accord.transports.process_transport import Process
 from tests.conversations.client_side import ClientSide
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "agent.md"

@@ -10,7 +10,7 @@ from accord import Agent, Client, Turn
 from accord.session.content import Text
 from accord.session.entities import Command, ContentItem, PlanEntry
 from accord.session.updates import CommandsReport, MessagePatch, MessagePiece, ToolCallPatch
-from accord.session.word import Unknown
+from accord.session.value import Unknown
 from accord.store import MemoryStore, SqliteStore
 from accord.testing import ScriptedClient
 from tests.agent.test_sent_frames import calls, turn_of

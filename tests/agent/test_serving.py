@@ -16,8 +16,8 @@ from accord.jsonrpc.events import NotificationReceived, RequestReceived
 from accord.peer import Peer
 from accord.session.capabilities import ClientCapabilities, Implementation
 from accord.session.content import Audio, Image, Resource, ResourceLink, Text
+from accord.session.mcp_servers import HttpServer, StdioServer
 from accord.session.requests import Authenticate, ListSessions, Logout, NewSession, Prompt, SetMode, SetModel, SetOption
-from accord.session.servers import HttpServer, StdioServer
 from accord.store.memory import MemoryStore
 from accord.testing import ScriptedClient
 from tests.agent.user import CWD, User, plain_agent

@@ -13,8 +13,8 @@ import pytest
 
 from accord.agent import Agent, Turn
 from accord.session.capabilities import ClientCapabilities
+from accord.session.mcp_servers import HttpServer, McpServer, SseServer, StdioServer
 from accord.session.requests import CloseSession, ForkSession, LoadSession, NewSession, ResumeSession
-from accord.session.servers import HttpServer, McpServer, SseServer, StdioServer
 from accord.store import MemoryStore
 from tests.agent.user import CWD, User, plain_agent
 from tests.peer.joined import until

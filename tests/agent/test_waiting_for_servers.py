@@ -13,8 +13,8 @@ from accord.agent import Agent, SyncTurn, Turn
 from accord.agent.mcp import McpResult, McpTool, ServerFate
 from accord.session.capabilities import ClientCapabilities
 from accord.session.content import Text, text_of
+from accord.session.mcp_servers import StdioServer
 from accord.session.requests import NewSession
-from accord.session.servers import StdioServer
 from tests.agent.user import CWD, User, plain_agent
 
 FILES = StdioServer(name="files", command="/bin/files")

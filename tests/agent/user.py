@@ -10,7 +10,7 @@ import msgspec
 
 from accord.agent import Agent
 from accord.session.requests import Asked, PermissionAnswer, RequestPermission
-from accord.session.word import Word
+from accord.session.value import Word
 from tests.conversations.client_side import EVERYTHING, ClientSide
 
 __all__ = ["CWD", "EVERYTHING", "User", "plain_agent"]

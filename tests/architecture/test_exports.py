@@ -41,6 +41,7 @@ PUBLIC = [
     "UnknownUpdate",
     "UsageChanged",
     "VersionRefused",
+    "Workspace",
     "permissions",
 ]
 

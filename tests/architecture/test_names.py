@@ -9,6 +9,9 @@ from pathlib import Path
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "accord"
 DRAWERS = {"utils", "util", "helpers", "helper", "common", "core", "shared", "base", "misc", "manager", "impl", "data"}
 
+NOUNS = {"framing", "paging", "recording", "testing", "drawing", "screen", "main_screen"}
+"""Names that end as a participle does, and are nouns of the field."""
+
 
 def words(name: str) -> set[str]:
     return {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
@@ -17,6 +20,17 @@ def words(name: str) -> set[str]:
 def test_no_module_is_named_as_a_drawer():
     modules = [path for path in SOURCE.rglob("*") if path.suffix == ".py" or path.is_dir()]
     assert [str(path.relative_to(SOURCE)) for path in modules if words(path.stem) & DRAWERS] == []
+
+
+def test_every_module_is_named_by_a_noun():
+    names = {path.stem for path in SOURCE.rglob("*") if path.suffix == ".py" or path.is_dir()}
+    assert sorted(name for name in names - NOUNS if name.endswith(("ing", "ed", "en"))) == []
+
+
+def test_no_two_folders_of_the_screen_share_a_name():
+    screen = SOURCE / "apps" / "console" / "screen"
+    names = [path.stem for path in screen.rglob("*.py") if path.stem != "__init__"]
+    assert sorted({name for name in names if names.count(name) > 1}) == []
 
 
 def test_no_class_is_named_as_a_drawer():

@@ -32,8 +32,8 @@ from textual.widgets import (
 )
 
 from accord import cli
-from accord.apps.console.output import Output
-from accord.apps.console.sanitising import without_controls
+from accord.apps.console.run.output_stream import Output
+from accord.apps.console.sanitizer import without_controls
 from accord.testing import ScriptedAgent
 from tests.apps.console.screen.stage import opened
 
@@ -42,11 +42,11 @@ SEQUENCE = "\x1b]52;c;UFdORUQ=\x1b\\\x9b2J\x07\r\x08MARK"
 SANITISERS = {"escaped", "only_colours", "without_controls"}
 DOORS = {
     "apps/coder/models/local_server.py": "a pipe to the agent, of which this is a child",
-    "apps/console/output.py": "`Output`",
+    "apps/console/run/output_stream.py": "`Output`",
     "apps/console/screen/app.py": "the title of the window",
-    "apps/console/screen/drawing/ink.py": "a console that nothing is written to",
+    "apps/console/screen/drawing/palette.py": "a console that nothing is written to",
     "apps/console/screen/drawing/markdown.py": "the same one",
-    "apps/console/person.py": "whether there are terminals",
+    "apps/console/tty.py": "whether there are terminals",
     "apps/console/talk_command.py": "whether there are terminals",
     "transports/stdio.py": "the messages of the protocol",
 }
@@ -77,15 +77,15 @@ def test_what_is_written_past_the_widgets_is_sanitised_in_the_same_line():
     """Titles of windows, and lines that are bytes already."""
     for path, method in [
         ("apps/console/screen/app.py", "write"),
-        ("apps/console/wire_lines.py", "write_bytes"),
-        ("apps/console/output.py", "write"),
+        ("apps/console/run/raw_updates.py", "write_bytes"),
+        ("apps/console/run/output_stream.py", "write"),
     ]:
         tree = ast.parse((SOURCE / path).read_text(encoding="utf-8"))
         calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
         writes = [call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr == method]
         assert writes, path
         for call in writes:
-            if path.endswith("output.py") and ast.unparse(call) == "self._writer.write(line)":
+            if path.endswith("output_stream.py") and ast.unparse(call) == "self._writer.write(line)":
                 continue  # `write_bytes` itself
             used = {
                 node.func.id

@@ -6,10 +6,10 @@ import os
 from pathlib import Path
 from unittest import mock
 
-from accord.apps.coder.settings.described import Setting, settings
+from accord.apps.coder.settings.descriptions import Setting, settings
 from accord.cli.commands import COMMANDS
-from accord.cli.overview import overview
-from accord.cli.parsing import parser_of
+from accord.cli.help_page import overview
+from accord.cli.parser import parser_of
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 BEGIN, END = "<!-- made by tests/cli/pages.py: begins -->\n", "<!-- ends -->\n"

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from accord.apps.console.presets import PRESETS
+from accord.apps.console.known_agents import PRESETS
 from accord.cli import main
 from accord.cli.commands import COMMANDS, TALK, Command
 from accord.cli.completion import script
-from accord.cli.parsing import parser_of
+from accord.cli.parser import parser_of
 
 BASH = shutil.which("bash")
 SHELLS = ["bash", "zsh", "fish"]

@@ -13,7 +13,7 @@ import accord
 from accord.apps.coder.settings.settings import RESERVED
 from accord.cli import main
 from accord.cli.commands import COMMANDS
-from accord.cli.parsing import given
+from accord.cli.parser import given
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -198,7 +198,7 @@ LOADED = (
         (
             ["agent"],
             {"argparse", "tomllib", "platformdirs", "pydantic", "pydantic_ai", "xllamacpp", "httpx", "accord.client"}
-            | {"accord.cli.completion", "accord.cli.parsing", "accord.apps.coder.settings.checking"},
+            | {"accord.cli.completion", "accord.cli.parser", "accord.apps.coder.settings.validation"},
         ),
     ],
     ids=lambda value: " ".join(sorted(value)),

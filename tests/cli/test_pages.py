@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from accord.apps.coder.settings.described import settings
+from accord.apps.coder.settings.descriptions import settings
 from accord.apps.coder.settings.files import SettingsFile
-from accord.apps.coder.settings.loading import load
+from accord.apps.coder.settings.precedence import load
 from accord.apps.coder.settings.settings import Settings
 from tests.cli.pages import DOCS, PAGES, with_made_part
 

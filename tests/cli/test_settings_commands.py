@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from accord.cli import main
-from accord.local.choices import Choices
+from accord.local.saved_choices import Choices
 
 
 @pytest.fixture

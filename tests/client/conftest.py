@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from accord.client.commands import Command
+from accord.client.target import Command
 from accord.dialects.negotiation import Offered
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "permission_and_diff.py"

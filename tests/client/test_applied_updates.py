@@ -26,7 +26,7 @@ from accord.session.updates import (
     UnknownUpdate,
     UsageChanged,
 )
-from accord.session.word import Unknown
+from accord.session.value import Unknown
 from accord.testing import ScriptedAgent
 from tests.client.words import CWD
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from accord import Client, ConnectionClosed, DeadlineExceeded, ToolCallChanged
-from accord.client.commands import Command
 from accord.client.deadlines import Deadlines
+from accord.client.target import Command
 from accord.testing import ScriptedAgent
 from tests.client.words import CWD
 from tests.virtual_clock import run

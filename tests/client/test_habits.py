@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from accord import Client, permissions
-from accord.dialects.models import option_of_models
+from accord.dialects.all_versions.options import option_of_models
 from accord.session.updates import ToolCallChanged
 from accord.testing import ScriptedAgent
 from tests.client.words import CWD

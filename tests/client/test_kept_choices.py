@@ -6,9 +6,9 @@ import logging
 from pathlib import Path
 
 from accord import Agent, Client, Turn, permissions
-from accord.local.choices import Choices, project_of
+from accord.local.saved_choices import Choices, project_of
 from accord.session.requests import CommandSubject
-from tests.client.test_permissions import ALL, choice, request
+from tests.client.permissions.test_policies import ALL, choice, request
 
 
 class Person:

@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 from accord import Client, ConnectionClosed, permissions
-from accord.client.commands import Command
 from accord.client.session import Session
+from accord.client.target import Command
 from accord.session.entities import Message, ToolCall
 
 PROGRAM = Path(__file__).with_name("doomed_agent.py")

@@ -10,8 +10,8 @@ import sys
 import pytest
 
 from accord import Agent, AuthRequired, Client, MethodNotFound
-from accord.client.commands import Command
 from accord.client.login import run_in_terminal
+from accord.client.target import Command
 from accord.testing import ScriptedAgent
 from tests.client.words import CWD
 

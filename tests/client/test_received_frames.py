@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from accord import Client, ToolCallChanged, permissions
-from accord.client.workspace import Workspace
+from accord.client.workspace.workspace import Workspace
 from accord.session.content import Text
 from accord.session.entities import ContentItem, TerminalItem
 from accord.testing import ScriptedAgent

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from accord.client.workspace import Workspace
+from accord.client.workspace.workspace import Workspace
 from accord.errors import Denied, InvalidParams, NotFound, RequestFailed
-from accord.local.disk import read_part, replace
-from accord.local.roots import Roots
+from accord.local.atomic_files import read_part, replace
+from accord.local.paths import Roots
 from tests.client.words import create, read, write
 
 

@@ -13,8 +13,8 @@ from accord import Audio, Client, Image, InvalidParams, Resource, ResourceLink, 
 from accord.client.session import Session
 from accord.session.capabilities import Implementation
 from accord.session.content import Annotations
+from accord.session.mcp_servers import HttpServer, StdioServer
 from accord.session.requests import ElicitationAnswer, PermissionAnswer
-from accord.session.servers import HttpServer, StdioServer
 from accord.testing import ScriptedAgent
 from tests.client.test_cancel import ask_permission
 from tests.client.words import CWD

@@ -15,7 +15,7 @@ from accord.agent import AgentConnection
 from accord.client.deadlines import Deadlines
 from accord.errors import DeadlineExceeded
 from accord.session.entities import Notice
-from accord.session.servers import HttpServer, SseServer, StdioServer
+from accord.session.mcp_servers import HttpServer, SseServer, StdioServer
 from accord.session.updates import MessageChunk, NoticeReport, NoticeShown
 from accord.store import MemoryStore
 from accord.testing import ScriptedAgent
@@ -106,7 +106,7 @@ async def test_updates_of_sessions_that_are_not_open_are_dropped(version, caplog
 
 
 async def test_no_more_than_a_bound_is_held_for_a_session_to_come(version, monkeypatch):
-    monkeypatch.setattr("accord.client.receiving.HELD_BYTES", 1000)
+    monkeypatch.setattr("accord.client.dispatch.HELD_BYTES", 1000)
     agent = ScriptedAgent(version)
 
     def open_session(asked):

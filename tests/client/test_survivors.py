@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from accord import Client, ConnectionClosed
-from accord.client.commands import Command
+from accord.client.target import Command
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="counts processes in /proc")
 
@@ -44,7 +44,9 @@ def survivors(mark: str) -> list[str]:
         if place.name.isdigit() and place.name != str(os.getpid()):
             with suppress(OSError):
                 command = (place / "cmdline").read_bytes().split(b"\0")
-                is_guard = any(part.endswith(b"guard.py") for part in command) and command[-2] == b"%d" % os.getpid()
+                is_guard = (
+                    any(part.endswith(b"guard_program.py") for part in command) and command[-2] == b"%d" % os.getpid()
+                )
                 if is_guard or mark.encode() in (place / "environ").read_bytes():
                     found.append(f"{place.name} {b' '.join(command)!r}")
     return found

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from accord import Agent, Client, MessageChunk, ToolCallChanged, Turn, permissions
-from accord.client.commands import Command
+from accord.client.target import Command
 from accord.errors import InvalidParams
 from accord.testing import ScriptedAgent
 

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from accord.client.workspace import Workspace
+from accord.client.workspace.workspace import Workspace
 from accord.session.requests import (
     CreateTerminal,
     FileContent,

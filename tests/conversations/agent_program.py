@@ -8,7 +8,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from accord.peer.loop import run
+from accord.peer.event_loop import run
 from accord.transports.stdio import Stdio
 from tests.conversations.agent_side import AgentSide
 from tests.conversations.storyteller import tell_story

@@ -48,7 +48,7 @@ from accord.session.updates import (
     StateReport,
     ToolCallPatch,
 )
-from accord.session.word import Word
+from accord.session.value import Word
 from accord.transports.transport import Transport
 from tests.conversations.seen import told
 from tests.conversations.story import STORY

@@ -42,7 +42,7 @@ from accord.session.requests import (
     WriteFile,
 )
 from accord.session.updates import CommandsReport, MessagePatch, ModesReport, OptionsReport, Report
-from accord.session.word import UNSET, Word
+from accord.session.value import UNSET, Word
 from accord.transports.transport import Transport
 from tests.conversations.seen import described
 from tests.conversations.story import STORY

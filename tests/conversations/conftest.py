@@ -11,7 +11,7 @@ import pytest
 
 from accord.dialects.negotiation import Offered
 from accord.transports.memory import joined
-from accord.transports.process import Process
+from accord.transports.process_transport import Process
 from tests.conversations.agent_program import PROGRAM
 from tests.conversations.agent_side import AgentSide
 from tests.conversations.client_side import ClientSide

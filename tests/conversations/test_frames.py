@@ -11,8 +11,8 @@ import pytest
 
 from accord import Agent, Client, Turn
 from accord.errors import Denied, RateLimited, RequestFailed
-from accord.jsonrpc.conversation import Ask
 from accord.jsonrpc.messages import Notification
+from accord.jsonrpc.pending_calls import Ask
 from accord.testing import Heard, ScriptedAgent, ScriptedClient
 
 CWD = "/work/project"

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from accord import Agent, Client, Turn, permissions
-from accord.client.workspace import Workspace
+from accord.client.workspace.workspace import Workspace
 from accord.store import MemoryStore
 from accord.testing import Heard, ScriptedAgent, ScriptedClient
 from tests.conversations.client_side import EVERYTHING

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from accord import Agent, Client, InvalidParams, Turn
-from accord.session.servers import HttpServer, McpServer, SseServer, StdioServer
+from accord.session.mcp_servers import HttpServer, McpServer, SseServer, StdioServer
 from accord.store import MemoryStore, SqliteStore
 from accord.testing import ScriptedAgent, ScriptedClient
 from tests.conversations.client_side import EVERYTHING

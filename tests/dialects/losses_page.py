@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from accord.dialects.losses import LOSSES
+from accord.dialects.translation_losses import LOSSES
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "losses.md"
 BEGIN, END = "<!-- table begins -->\n", "<!-- table ends -->\n"

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from accord.dialects.chunk_fast_path import TextFrames
 from accord.dialects.dialect import Dialect
-from accord.dialects.text_frames import TextFrames
 from accord.dialects.v1 import V1
 from accord.dialects.v2 import V2
 from accord.dialects.v2_draft import V2Draft

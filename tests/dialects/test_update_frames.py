@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from accord.dialects.chunk_fast_path import update_taker
 from accord.dialects.dialect import Dialect
-from accord.dialects.update_frames import update_taker
 from accord.dialects.v1 import V1
 from accord.dialects.v2 import V2
 from accord.dialects.v2_draft import V2Draft
 from accord.errors import Malformed
-from accord.jsonrpc.conversation import Conversation, NotificationReceived
+from accord.jsonrpc.pending_calls import Conversation, NotificationReceived
 from accord.session.updates import Report
 
 DIALECTS = [V1, V2, V2Draft]

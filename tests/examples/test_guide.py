@@ -84,7 +84,7 @@ def test_the_settings_for_neovim_name_the_same_command():
 
 
 def test_what_the_page_on_versions_says_is_lost_is_in_the_table_of_losses():
-    from accord.dialects.losses import LOSSES
+    from accord.dialects.translation_losses import LOSSES
 
     page = (GUIDE / "versions.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `([a-z-]+)` \| .* \| (.*) \| .* \|$", page, re.MULTILINE)

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import pytest
 
 from accord import Command, __version__
-from accord.apps.console.presets import PRESETS
+from accord.apps.console.known_agents import PRESETS
 from accord.dialects.negotiation import Offered
 
 # Strictness goes, too: agents say more than any schema has, and nobody's client is strict with them.

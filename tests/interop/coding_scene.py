@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from accord import Client, permissions
+from accord.apps.console.environment import Surroundings
 from accord.apps.console.known_agents import KnownAgent, agent_meant
-from accord.apps.console.surroundings import Surroundings
-from accord.client.workspace import Workspace
+from accord.client.workspace.workspace import Workspace
 from accord.session.requests import PermissionAnswer, RequestPermission
 from tests.interop.coding_agents import CodingAgent
 from tests.model_server.script import Script

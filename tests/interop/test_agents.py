@@ -21,8 +21,8 @@ from accord import (
 )
 from accord.session.capabilities import AgentLogin
 from accord.session.content import Annotations, Audio, Content, Image, Resource, ResourceLink, Text
+from accord.session.mcp_servers import HttpServer, StdioServer
 from accord.session.requests import Authenticate, Elicit, ElicitationAnswer, PermissionAnswer, RequestPermission
-from accord.session.servers import HttpServer, StdioServer
 from tests.conversations.story import MANY, MEBIBYTE, STORY
 from tests.interop.official_agents import OfficialAgent, ask, received, seen, to_do, until_seen
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from accord import Client, permissions
-from accord.apps.console.exits import Exit
+from accord.apps.console.errors import Exit
 from accord.session.requests import Elicit, ElicitationAnswer
 from tests.interop.coding_agents import CLAUDE, CLAUDE_V1
 from tests.interop.coding_scene import FOODS, GREET, Scene, playing

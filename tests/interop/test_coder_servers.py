@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from accord import Client, Command, permissions
-from accord.session.servers import StdioServer
+from accord.session.mcp_servers import StdioServer
 from tests.model_server.script import Script
 from tests.model_server.server import ModelServer
 

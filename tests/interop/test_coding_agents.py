@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from accord import permissions
-from accord.apps.console.exits import Exit
+from accord.apps.console.errors import Exit
 from accord.client.session import Session
-from accord.client.workspace import Workspace
+from accord.client.workspace.workspace import Workspace
 from accord.session.updates import MessageChunk
 from tests.apps.console.screen.stage import opened
 from tests.interop.coding_agents import CODING_AGENTS, IN_EVERY_VERSION, THEIR_OWN_CHOICE

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from accord import permissions
-from accord.client.terminal import TerminalEvent
-from accord.client.workspace import Workspace, Written
+from accord.client.workspace.terminals import TerminalEvent
+from accord.client.workspace.workspace import Workspace, Written
 from accord.session.requests import Elicit, ElicitationAnswer
 from tests.interop.coding_agents import KIMI
 from tests.interop.coding_scene import FOODS, Scene, playing

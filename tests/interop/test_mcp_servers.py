@@ -23,7 +23,7 @@ from accord.client.session import Session
 from accord.dialects.negotiation import Offered
 from accord.session.content import Annotations, Content, Image, Resource, ResourceLink, Text
 from accord.session.entities import ContentItem, ToolCall
-from accord.session.servers import HttpServer, McpServer, SseServer, StdioServer
+from accord.session.mcp_servers import HttpServer, McpServer, SseServer, StdioServer
 from tests.agent.mcp.peers import official, official_on_loopback, started_by_shell
 from tests.transports.families import wait_gone
 

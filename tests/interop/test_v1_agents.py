@@ -10,7 +10,7 @@ import pytest
 
 from accord import Client, permissions
 from accord.client.session import Session
-from accord.client.workspace import Workspace
+from accord.client.workspace.workspace import Workspace
 from accord.session.entities import Choice, Command, Cost, Diff, FileChange, Location, Option, Usage
 from tests.conversations.expected import PLAN_DONE
 from tests.conversations.story import STORY, TEXT, THOUGHT

@@ -10,8 +10,8 @@ import pytest
 from accord import InvalidParams, MethodNotFound, RequestFailed, StateChanged, ToolCallChanged, permissions
 from accord.client.session import Session
 from accord.session.entities import Cost, Diff, Exit, FileChange, Patch, TerminalSize, Usage
+from accord.session.mcp_servers import SseServer
 from accord.session.requests import Elicit, ElicitationAnswer, PermissionAnswer, RequestPermission, ToolCallSubject
-from accord.session.servers import SseServer
 from tests.conversations.expected import PLAN_DONE
 from tests.conversations.story import STORY, TEXT, THOUGHT
 from tests.interop.official_agents import OfficialAgent, ask, each_update_and_its_line, lines_of, seen, tell

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from accord.errors import Malformed, MethodNotFound, Unencodable
-from accord.jsonrpc.conversation import (
+from accord.jsonrpc.messages import Notification
+from accord.jsonrpc.pending_calls import (
     Answered,
     Ask,
     CancelRequested,
@@ -20,7 +21,6 @@ from accord.jsonrpc.conversation import (
     Reply,
     RequestReceived,
 )
-from accord.jsonrpc.messages import Notification
 
 
 def call(method: object = "m", **members: Any) -> dict[str, Any]:

@@ -11,7 +11,15 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 import msgspec
 from msgspec import Meta, UnsetType
 
-from accord.schema.values import DEFAULT_ON_ERROR, DEFAULT_ON_NULL, SKIP_INVALID_ITEMS, Alias, DefaultTag, Known, Marker
+from accord.schema.wire_values import (
+    DEFAULT_ON_ERROR,
+    DEFAULT_ON_NULL,
+    SKIP_INVALID_ITEMS,
+    Alias,
+    DefaultTag,
+    Known,
+    Marker,
+)
 
 Bounds = tuple[float | None, float | None]
 UNBOUNDED: Bounds = (None, None)

@@ -7,7 +7,7 @@ import pytest
 from msgspec import Meta
 
 from accord.schema.method import Method
-from accord.schema.values import (
+from accord.schema.wire_values import (
     UNSET,
     Alias,
     Defaulted,

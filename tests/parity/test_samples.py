@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 from accord.schema import v1, v2
-from accord.schema.reading import Reader
+from accord.schema.strict_reader import Reader
 from tests.dialects.json_values import plain
 from tests.parity.frames import validate
 from tests.parity.official import load

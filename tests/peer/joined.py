@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from accord.errors import MethodNotFound
-from accord.jsonrpc.conversation import NotificationReceived, RequestReceived
+from accord.jsonrpc.pending_calls import NotificationReceived, RequestReceived
 from accord.peer import Peer
 from accord.transports import memory
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from accord.peer.environment import is_strict
+from accord.peer.event_loop import is_strict
 
 
 @pytest.mark.parametrize(("value", "strict"), [(None, False), ("", False), ("0", False), ("1", True)])

@@ -22,8 +22,8 @@ from accord.errors import (
     RequestFailed,
     VersionRefused,
 )
-from accord.jsonrpc.conversation import Ask
 from accord.jsonrpc.messages import Notification
+from accord.jsonrpc.pending_calls import Ask
 from accord.peer import Answer, Peer
 from tests.peer.joined import joined, receiver, until, value
 

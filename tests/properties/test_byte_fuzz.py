@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from accord.jsonrpc.conversation import Conversation, Reply, RequestReceived
+from accord.jsonrpc.pending_calls import Conversation, Reply, RequestReceived
 
 FRAMES = [
     b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"x","n":[1,2.5,null]}}}',

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from accord.errors import AccordError, Denied
-from accord.jsonrpc.conversation import Ask, NotificationReceived, RequestReceived
 from accord.jsonrpc.messages import Notification
+from accord.jsonrpc.pending_calls import Ask, NotificationReceived, RequestReceived
 from accord.peer import Answer, Limits, Peer
 from tests import virtual_clock
 from tests.peer.link import linked

@@ -13,7 +13,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from accord.errors import RequestCancelled, request_failed
 from accord.jsonrpc.codec import decode, encode
-from accord.jsonrpc.conversation import (
+from accord.jsonrpc.messages import Batch, ErrorObject, Failure, Invalid, Notification, Request, Success
+from accord.jsonrpc.pending_calls import (
     Answered,
     Ask,
     CancelRequested,
@@ -24,7 +25,6 @@ from accord.jsonrpc.conversation import (
     Reply,
     RequestReceived,
 )
-from accord.jsonrpc.messages import Batch, ErrorObject, Failure, Invalid, Notification, Request, Success
 
 texts = st.text(max_size=8)
 ids = st.one_of(st.integers(), texts, st.none(), st.floats(allow_nan=False, allow_infinity=False))

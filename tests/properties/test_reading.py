@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from accord.errors import Malformed
 from accord.schema import v2
-from accord.schema.reading import Reader
-from accord.schema.values import Unknown
+from accord.schema.strict_reader import Reader
+from accord.schema.wire_values import Unknown
 from tests.properties.wire_values import JSON, MESSAGE_TYPES, encoded, has_open_places, open_places, put, values
 
 READERS = {id(expected): (Reader(expected), Reader(expected, strict=True)) for expected in MESSAGE_TYPES}

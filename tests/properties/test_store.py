@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from accord.session import Report, Text, Transcript
 from accord.session.updates import MessagePiece, ToolCallPatch
 from accord.store import Kept, MemoryStore, Owner, SqliteStore, Store
-from accord.store.folding import folded
-from accord.store.formats import packed, read_back, together
-from accord.store.joining import joined
+from accord.store.journal_compaction import folded, joined
+from accord.store.row_formats import packed, read_back, together
 from tests.properties.test_transcript import BEGIN_TURN, REPORTS, assert_same, told
 
 COMMIT = "commit"

@@ -12,7 +12,7 @@ from accord.session import Transcript, replay
 from accord.session.capabilities import ClientCapabilities
 from accord.session.entities import Exit, TerminalItem
 from accord.session.updates import Change, TerminalPatch, TerminalPiece, ToolCallPatch, ToolCallPiece
-from accord.session.word import UNSET
+from accord.session.value import UNSET
 from tests.dialects.json_values import plain, raw
 
 SESSION = "s"

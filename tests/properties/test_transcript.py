@@ -33,7 +33,8 @@ from accord.session import (
 )
 from accord.session.content import text_of
 from accord.session.entities import ContentItem, Exit, Location, Notice
-from accord.session.patching import added_by
+from accord.session.memory_estimate import weigh, weigh_piece
+from accord.session.partial_update import added_by
 from accord.session.updates import (
     CommandsReport,
     CompactionPatch,
@@ -56,8 +57,7 @@ from accord.session.updates import (
     UnknownReport,
     UsageReport,
 )
-from accord.session.weight import weigh, weigh_piece
-from accord.session.word import UNSET
+from accord.session.value import UNSET
 
 BEGIN_TURN = "begin turn"
 ROLES = st.sampled_from(["user", "agent", "thought"])

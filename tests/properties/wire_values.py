@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from msgspec import UNSET, Meta, UnsetType
 
 from accord.schema import v1, v2
-from accord.schema.values import OPEN, REQUIRED, Known, Unknown
+from accord.schema.wire_values import OPEN, REQUIRED, Known, Unknown
 
 TEXT = st.text(max_size=8)
 NUMBERS = st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False, allow_infinity=False)

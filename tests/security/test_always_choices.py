@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from accord import permissions
-from accord.client.workspace import Workspace
+from accord.client.workspace.workspace import Workspace
 from accord.session.requests import PermissionAnswer, RequestPermission
-from tests.client.test_clearing import NO, YES, Asked, Working, in_turns
+from tests.client.permissions.test_writes_and_commands import NO, YES, Asked, Working, in_turns
 from tests.client.words import create, output, wait
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from accord import Client
-from accord.client.workspace import Workspace
+from accord.client.workspace.workspace import Workspace
 from accord.session.requests import CommandSubject, PermissionAnswer, RequestPermission, ToolCallSubject
 from accord.testing import ScriptedAgent
 

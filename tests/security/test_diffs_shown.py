@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from accord.apps.console.permitting import _details  # what is printed of a question
-from accord.apps.console.screen.drawing.permissions import permission_parts
+from accord.apps.console.permission_flags import _details  # what is printed of a question
+from accord.apps.console.screen.drawing.permission_text import permission_parts
 from accord.session.entities import Diff, FileChange, Patch
 from accord.session.requests import RequestPermission, ToolCallSubject
 from accord.session.updates import ToolCallPatch

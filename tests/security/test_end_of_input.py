@@ -18,12 +18,12 @@ from typing import Any
 import pytest
 
 from accord import Agent, Client
-from accord.client.commands import Command
-from accord.client.permissions import cancelled
+from accord.client.permissions.policies import cancelled
+from accord.client.target import Command
 from accord.errors import ConnectionClosed
 from accord.peer import Limits, Peer
 from accord.session.requests import PermissionAnswer, RequestPermission
-from accord.transports.arrivals import Arrivals
+from accord.transports.framing import Arrivals
 from tests.peer.joined import receiver, until
 from tests.virtual_clock import run
 

@@ -199,7 +199,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 # A thread of somebody else's, which Python's own end would wait for; and a call of ours that never returns.
 STUCK = """
 import sys, threading, time
-from accord.apps.console.history import Prompts
+from accord.apps.console.prompt_history import Prompts
 from accord.cli import program
 
 def stuck(*_):
@@ -252,7 +252,7 @@ async def test_a_talk_that_is_stuck_in_a_thread_ends_by_a_signal(words: list[str
 def test_a_loop_leaves_behind_what_hangs() -> None:
     code = (
         "import asyncio, time\n"
-        "from accord.peer.loop import run\n"
+        "from accord.peer.event_loop import run\n"
         "async def deaf():\n"
         "    while True:\n"
         "        try: await asyncio.sleep(3600)\n"
@@ -280,7 +280,7 @@ def test_a_loop_leaves_behind_what_hangs() -> None:
 def test_many_tasks_that_are_left_behind_are_named_in_a_few_lines() -> None:
     code = (
         "import asyncio\n"
-        "from accord.peer.loop import run\n"
+        "from accord.peer.event_loop import run\n"
         "async def deaf():\n"
         "    while True:\n"
         "        try: await asyncio.sleep(3600)\n"

@@ -19,13 +19,13 @@ import pytest
 from accord import Agent, Client
 from accord.agent.mcp import ServerFate
 from accord.agent.session_servers import SERVER_LINES, SessionServers
-from accord.client.permissions import ask
+from accord.client.permissions.policies import ask
 from accord.errors import AccordError, ConnectionClosed
 from accord.peer import Limits, Peer
 from accord.peer.limited_log import LINES, SECONDS, LimitedLog
 from accord.session.requests import RequestPermission
 from accord.testing import ScriptedAgent, ScriptedClient
-from accord.transports.process import Process
+from accord.transports.process_transport import Process
 
 pytestmark = pytest.mark.bad_frames
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from accord import Agent, Turn
-from accord.apps.console.screen.completing import completions
-from accord.apps.console.screen.fields import fields_of
+from accord.apps.console.screen.completion_choice import completions
+from accord.apps.console.screen.form_fields import fields_of
 from accord.session.entities import Command
 from accord.testing import ScriptedAgent, program
 from tests.apps.console.screen.stage import Stage, opened

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from accord import permissions
-from accord.apps.coder.tools import differences
-from accord.apps.console.screen.files import list_files
+from accord.apps.coder.tools import git_diff
+from accord.apps.console.screen.mentions import list_files
 from accord.errors import UnusableRepository
 from accord.local.git import check_index, leads_out
 from tests.apps.coder.scripted import git
@@ -136,7 +136,7 @@ async def test_no_directory_that_a_forged_cache_of_names_leads_to_is_listed(
 async def test_an_index_that_can_not_be_listed_in_full_is_refused(
     sit: Any, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(differences, "_LONGEST_INDEX", 60)
+    monkeypatch.setattr(git_diff, "_LONGEST_INDEX", 60)
     async with sit() as desk:
         outcome = await desk.use_one("changes")
     assert outcome.is_error

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from accord import permissions
-from accord.apps.console.screen.files import list_files
+from accord.apps.console.screen.mentions import list_files
 from accord.errors import UnusableRepository
 from accord.local.git import git_environment, working_tree
 from tests.apps.coder.scripted import git

@@ -14,15 +14,15 @@ from typing import Any
 import pytest
 
 from accord import permissions
-from accord.apps.console.event_lines import EventMaker
-from accord.apps.console.output import Outputs
-from accord.apps.console.printing import Printer
-from accord.apps.console.records import Recording, Records
-from accord.apps.console.reporting import terminals_told
-from accord.apps.console.screen.story import Story
+from accord.apps.console.run.json_events import EventMaker
+from accord.apps.console.run.output_format import terminals_told
+from accord.apps.console.run.output_stream import Outputs
+from accord.apps.console.run.text_printer import Printer
+from accord.apps.console.screen.conversation import Story
+from accord.apps.console.session_records import Recording, Records
 from accord.client.client import Client
-from accord.client.terminal import TerminalEvent
-from accord.local.own_files import read_regular
+from accord.client.workspace.terminals import TerminalEvent
+from accord.local.atomic_files import read_regular
 from accord.session import Transcript
 from accord.session.content import Text
 from accord.session.entities import AGENT, ContentItem, Plan

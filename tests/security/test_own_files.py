@@ -17,23 +17,23 @@ import pytest
 
 from accord import Agent, Client
 from accord.apps.coder.coder import build
-from accord.apps.coder.failures import ModelFailed
+from accord.apps.coder.errors import ModelFailed
 from accord.apps.coder.settings.files import SettingsFile
-from accord.apps.coder.settings.loading import settings_in
+from accord.apps.coder.settings.precedence import settings_in
 from accord.apps.coder.settings.trust import Trust
 from accord.apps.console.attachments import read_attachment, text_of_file
-from accord.apps.console.failures import UsageWrong
-from accord.apps.console.history import Prompts
-from accord.apps.console.records import Recorded, Records
+from accord.apps.console.errors import UsageWrong
+from accord.apps.console.prompt_history import Prompts
 from accord.apps.console.screen.drafts import Drafts
-from accord.client.workspace import Workspace
+from accord.apps.console.session_records import Recorded, Records
+from accord.client.workspace.workspace import Workspace
 from accord.errors import InvalidParams, StoreFailed
-from accord.local.choices import Choices
-from accord.local.own_files import locked, open_regular, read_regular, write_whole
-from accord.local.roots import Roots
+from accord.local.atomic_files import locked, open_regular, read_regular, write_whole
+from accord.local.paths import Roots
+from accord.local.saved_choices import Choices
 from accord.session.requests import ReadFile, SessionSummary, WriteFile
 from accord.store import SqliteStore
-from accord.store.kept import Kept
+from accord.store.store import Kept
 
 
 def _fifo(path: Path) -> None:
@@ -226,11 +226,11 @@ def test_whoever_holds_a_lock_for_ever_costs_a_choice_and_no_more(tmp_path: Path
 
 @every_kind
 async def test_a_model_that_is_no_file_is_refused_at_once(tmp_path: Path, make: Make, kind: str) -> None:
-    from accord.apps.coder.models import local
+    from accord.apps.coder.models import local_model
 
     make(tmp_path / "model.gguf")
     with pytest.raises(ModelFailed, match=f"{kind}|not installed"):
-        local._checked(str(tmp_path / "model.gguf"))
+        local_model._checked(str(tmp_path / "model.gguf"))
 
 
 def _open_to_others(home: Path) -> list[Path]:

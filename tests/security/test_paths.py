@@ -15,15 +15,15 @@ import pytest
 
 from accord import Client, permissions
 from accord.apps.coder.coder import build
-from accord.apps.coder.settings.loading import settings_in
-from accord.client.workspace import Workspace
+from accord.apps.coder.settings.precedence import settings_in
+from accord.client.workspace.workspace import Workspace
 from accord.errors import InvalidParams, RequestFailed, StoreFailed
-from accord.local.choices import Choices
-from accord.local.own_files import read_regular
-from accord.local.roots import Roots
+from accord.local.atomic_files import read_regular
+from accord.local.paths import Roots
+from accord.local.saved_choices import Choices
 from accord.session.content import ResourceLink, Text
+from accord.session.mcp_servers import StdioServer
 from accord.session.requests import CreateTerminal, ReadFile, WriteFile
-from accord.session.servers import StdioServer
 from accord.store import Kept, SqliteStore
 from accord.testing import ScriptedAgent
 

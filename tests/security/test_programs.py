@@ -15,14 +15,14 @@ from typing import Any
 import pytest
 
 from accord import permissions
-from accord.apps.coder.failures import ModelFailed
-from accord.apps.coder.models.local import _Process  # the only way to it without a language model
-from accord.apps.coder.tools import searching
+from accord.apps.coder.errors import ModelFailed
+from accord.apps.coder.models.local_model import _Process  # the only way to it without a language model
+from accord.apps.coder.tools import search
 from accord.apps.console.clipboard import picture_in_clipboard
-from accord.apps.console.failures import ConsoleFailed
-from accord.apps.console.screen.files import list_files
+from accord.apps.console.errors import ConsoleFailed
+from accord.apps.console.screen.mentions import list_files
 from accord.local.environment import program_environment
-from accord.local.roots import Roots
+from accord.local.paths import Roots
 
 
 async def test_the_local_model_imports_nothing_that_lies_beside_its_file(tmp_path: Path) -> None:
@@ -269,9 +269,9 @@ async def test_no_settings_of_ripgreps_count_even_if_a_variable_names_them(
     (tmp_path / "ripgreprc").write_text(f"--pre={tmp_path / 'evil'}\n")
     (tmp_path / "evil").write_text(f"#!/bin/sh\ntouch {tmp_path / 'mark'}\n")
     (tmp_path / "evil").chmod(0o755)
-    usual = searching.environment
+    usual = search.environment
     more = {"RIPGREP_CONFIG_PATH": str(tmp_path / "ripgreprc")}
-    monkeypatch.setattr(searching, "environment", lambda roots: {**usual(roots), **more})
+    monkeypatch.setattr(search, "environment", lambda roots: {**usual(roots), **more})
     async with sit() as desk:
         assert "main.py" in (await desk.use_one("search", pattern="double")).text
     assert not (tmp_path / "mark").exists()

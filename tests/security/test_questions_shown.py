@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 
 from accord import Agent, Turn, permissions
-from accord.agent.mcp.tools import McpTool
-from accord.apps.coder.settings.shown import printable
-from accord.apps.coder.tools.servers import AnyArguments, tools_of
-from accord.apps.console.exits import Exit
-from accord.apps.console.permitting import _details  # what is printed of a question
-from accord.apps.console.sanitising import exact, exact_line, one_line
-from accord.apps.console.screen.drawing.permissions import permission_parts
+from accord.agent.mcp.content import McpTool
+from accord.apps.coder.settings.display import printable
+from accord.apps.coder.tools.mcp_tools import AnyArguments, tools_of
+from accord.apps.console.errors import Exit
+from accord.apps.console.permission_flags import _details  # what is printed of a question
+from accord.apps.console.sanitizer import exact, exact_line, one_line
+from accord.apps.console.screen.drawing.permission_text import permission_parts
 from accord.apps.console.screen.widgets.lines import LinesView
 from accord.apps.console.screen.widgets.permission import PermissionBar
-from accord.local.letters import most_cells, told_apart
+from accord.local.text import most_cells, told_apart
 from accord.session.content import Resource, ResourceLink, readable
 from accord.session.entities import ContentItem, Diff, FileChange, Location, Patch
 from accord.session.requests import PermissionOption, RequestPermission, ToolCallSubject

@@ -10,14 +10,14 @@ import pytest
 
 from accord import Agent, Client, Turn
 from accord.apps.coder.coder import Coder
-from accord.apps.coder.settings.loading import settings_in
+from accord.apps.coder.settings.precedence import settings_in
 from accord.apps.console.always_choices import reach_of_always, take_back
-from accord.apps.console.exits import Exit
+from accord.apps.console.errors import Exit
 from accord.apps.console.known_agents import KnownAgent
-from accord.client import permissions
-from accord.client.clearing import may_write
+from accord.client.permissions import policies
+from accord.client.permissions.writes_and_commands import may_write
 from accord.errors import AccordError, RequestFailed
-from accord.local.choices import Choices, project_of
+from accord.local.saved_choices import Choices, project_of
 from accord.session.requests import CommandSubject, PermissionOption, RequestPermission, ToolCallSubject, WriteFile
 from accord.session.updates import ToolCallPatch
 from accord.testing import ScriptedAgent, program
@@ -137,7 +137,7 @@ async def test_who_has_allowed_all_writes_is_asked_again_after_forget(project, p
 
 async def test_only_an_open_session_tells_whose_choices_are_forgotten(project, coder, choices):
     choices.set(project_of(project), "edit files", True)
-    async with Client(coder.agent, on_permission=permissions.deny) as client:
+    async with Client(coder.agent, on_permission=policies.deny) as client:
         for params in ({"sessionId": "another"}, {}, [1]):
             with pytest.raises(RequestFailed):
                 await client.request("_accord/forget_choices", params)
@@ -155,7 +155,7 @@ async def test_an_agent_that_does_not_say_what_it_forgot_has_not(project):
     async def forget(params: Any, client: Any) -> Any:
         return ["all", "of", "it"]
 
-    async with Client(agent, on_permission=permissions.deny) as client:
+    async with Client(agent, on_permission=policies.deny) as client:
         with pytest.raises(AccordError, match="did not say"):
             await take_back(client, ["s"])
 

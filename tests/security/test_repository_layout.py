@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from accord import permissions
-from accord.apps.console.permitting import policy_of
+from accord.apps.console.permission_flags import policy_of
 from accord.local import git
 from accord.local.git import is_bare_layout, is_git_name
 from accord.session.entities import ContentItem

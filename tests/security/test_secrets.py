@@ -14,17 +14,17 @@ import pytest
 from pydantic_ai.exceptions import ModelAPIError, ModelConnectionError, ModelNotFoundError, UserError
 
 from accord import Agent, Client
-from accord.agent.mcp.reasons import reason_of, traceback_of
-from accord.apps.coder.failures import ModelFailed, SettingsWrong, ToolFailed
-from accord.apps.coder.models.choosing import Place
-from accord.apps.coder.models.explaining import explained
-from accord.apps.coder.models.finding import find
-from accord.apps.coder.settings.loading import settings_in
+from accord.agent.mcp.failure_reasons import reason_of, traceback_of
+from accord.apps.coder.errors import ModelFailed, SettingsWrong, ToolFailed
+from accord.apps.coder.models.catalog import Place
+from accord.apps.coder.models.errors import explained
+from accord.apps.coder.models.provider_models import find
+from accord.apps.coder.settings.display import without_secrets
+from accord.apps.coder.settings.precedence import settings_in
 from accord.apps.coder.settings.settings import ModelSettings
-from accord.apps.coder.settings.shown import without_secrets
-from accord.apps.coder.tools.fetching import FetchArguments, FetchPage
+from accord.apps.coder.tools.fetch import FetchArguments, FetchPage
 from accord.local.redaction import HIDDEN, fault_of_address, redacted
-from accord.session.servers import HttpServer, SseServer
+from accord.session.mcp_servers import HttpServer, SseServer
 
 URL = "http://me:sesame@127.0.0.1:1/v1?key=sesame"
 

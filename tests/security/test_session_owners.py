@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
-from accord.apps.console.explaining import explained
-from accord.apps.console.heard import Heard
+from accord.apps.console.agent_stderr import Heard
+from accord.apps.console.error_messages import explained
 from accord.apps.console.known_agents import KnownAgent
-from accord.apps.console.screen.failing import failure_of, not_taken_up
+from accord.apps.console.screen.errors import failure_of, not_taken_up
 from accord.client.client import Client
-from accord.client.commands import Command
 from accord.client.session import Session
+from accord.client.target import Command
 from accord.errors import Fenced, SessionInUse
 from tests.apps.console.conftest import home, project, start, typed  # noqa: F401  # fixtures
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from accord.session.content import Audio, Content, Image, Resource, ResourceLink, Text, readable, text_of
-from accord.session.word import Unknown
+from accord.session.value import Unknown
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 from accord.session.content import Content, Text
 from accord.session.entities import ContentItem, ToolCallItem
 from accord.session.updates import MessagePatch, MessagePiece, Report, ToolCallPiece
-from accord.session.word import UNSET
+from accord.session.value import UNSET
 
 
 def piece(content: str | Content, role: str = "agent", id: str | None = None, **rest: Any) -> MessagePiece:

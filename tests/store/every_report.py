@@ -52,7 +52,7 @@ from accord.session.updates import (
     UnknownReport,
     UsageReport,
 )
-from accord.session.word import Unknown
+from accord.session.value import Unknown
 
 META = {"traceparent": "00-01", "deep": [None, {"a": 1.5}]}
 HINTS = Annotations(audience=["user"], priority=0.5, last_modified="2026-01-02", meta=META)

@@ -3,7 +3,7 @@
 That is the last commit before layout 2 was added:
 
     mkdir /tmp/old
-    added=$(git log --format=%h -S'LAYOUT = 2' -- src/accord/store/tables.py | tail -1)
+    added=$(git log --format=%h -S'LAYOUT = 2' -- src/accord/store | tail -1)
     git archive "$added^" src | tar -x -C /tmp/old
     PYTHONPATH=/tmp/old/src python tests/store/layout_1.py tests/fixtures/sessions-layout-1.db
 

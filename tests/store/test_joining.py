@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from accord.session.content import Image, Text
 from accord.session.updates import Report, TerminalPiece, ToolCallPatch
-from accord.store.joining import LONGEST, joined
+from accord.store.journal_compaction import LONGEST, joined
 from tests.session.words import piece, whole
 
 

@@ -11,7 +11,7 @@ from accord.errors import NotFound, Unencodable
 from accord.session.content import Annotations, Image, Text
 from accord.session.entities import ContentItem, Plan, PlanEntry
 from accord.session.updates import MessagePiece, PlanReport, Report, TerminalPiece, ToolCallPatch, UnknownReport
-from accord.session.word import UNSET
+from accord.session.value import UNSET
 from accord.store import Claim, Store, StoreClosed
 from tests.session.words import piece, tool_piece
 from tests.store.telling import OWNER, claimed, delete, kept, read, said, text

@@ -14,7 +14,7 @@ from accord.session.entities import Message, ToolCall
 from accord.session.updates import ToolCallPatch
 from accord.store import Owner, SqliteStore
 from accord.store.layouts import UniqueIds, statements
-from accord.store.tables import LAYOUT
+from accord.store.statements import LAYOUT
 from tests.session.words import piece
 from tests.store.telling import claimed, listed, read, said, transcript
 

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from accord.session.content import Image
-from accord.store import JournalUnreadable, Owner, SessionInUse, SqliteStore, StoreClosed, StoreFailed, tables
-from accord.store.tables import LAYOUT, Tables
+from accord.store import JournalUnreadable, Owner, SessionInUse, SqliteStore, StoreClosed, StoreFailed, statements
+from accord.store.statements import LAYOUT, Tables
 from tests.session.words import piece, tool_piece
 from tests.store.telling import OWNER, claimed, delete, kept, listed, read, said, text
 
@@ -415,9 +415,9 @@ def busy(monkeypatch: pytest.MonkeyPatch) -> list[sqlite3.Error]:
     found: list[sqlite3.Error] = []
 
     def is_noted(error: sqlite3.Error) -> bool:
-        if tables.is_busy(error):
+        if statements.is_busy(error):
             found.append(error)
-        return tables.is_busy(error)
+        return statements.is_busy(error)
 
     monkeypatch.setattr("accord.store.sqlite.is_busy", is_noted)
     return found

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from accord import Client
 from accord.testing import Recording, ScriptedAgent
-from accord.testing.recording_format import Entry, entry_of, line_of
+from accord.testing.recording import Entry, entry_of, line_of
 
 
 async def test_a_conversation_is_recorded_from_the_line_and_from_either_side(echo, acp_version):

@@ -10,7 +10,7 @@ import signal
 import sys
 
 from accord.errors import ConnectionClosed, FrameRejected
-from accord.transports.process import Process
+from accord.transports.process_transport import Process
 from tests.transports.families import DEAF_FAMILY
 
 

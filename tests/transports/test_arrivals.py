@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from accord.errors import ConnectionClosed
-from accord.transports.arrivals import Arrivals
+from accord.transports.framing import Arrivals
 from tests.transports.recorder import Recorder, a_few_ticks
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from accord.transports.descriptors import private_reader, private_writer, shared_reader, shared_writer
+from accord.transports.blocking_io import ThreadReader, ThreadWriter
+from accord.transports.stdio import private_reader, private_writer, shared_reader, shared_writer
 from accord.transports.streams import LoopReader, LoopWriter, Reader, Writer
-from accord.transports.threads import ThreadReader, ThreadWriter
 from tests.transports.recorder import a_few_ticks
 
 pytestmark = pytest.mark.timeout(60)

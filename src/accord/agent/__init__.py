@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from accord.agent.agent import Agent
+from accord.agent.command_line import Ran
 from accord.agent.connection import AgentConnection
 from accord.agent.deadlines import TurnDeadlines
 from accord.agent.definition import TurnPolicy
-from accord.agent.ran import Ran
 from accord.agent.session import AgentSession
 from accord.agent.session_registry import LastSubscriberPolicy, SessionRegistry
 from accord.agent.sync_turn import SyncToolCall, SyncTurn

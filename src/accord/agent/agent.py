@@ -24,8 +24,7 @@ from accord.agent.definition import (
 from accord.agent.session_methods import SessionMethods
 from accord.agent.session_registry import SessionRegistry
 from accord.peer import FrameObserver, Limits
-from accord.peer.environment import is_strict
-from accord.peer.loop import run, run_until
+from accord.peer.event_loop import is_strict, run, run_until
 from accord.session.capabilities import AgentCapabilities, AgentLogin, Implementation, TerminalLogin
 from accord.session.checks import check_command, check_extension, check_option
 from accord.session.entities import Choice, Command, Option
@@ -34,7 +33,7 @@ from accord.session.vocabulary import OptionCategory
 from accord.transports.transport import Transport
 
 if TYPE_CHECKING:
-    from accord.store.interface import Store
+    from accord.store.store import Store
 
 __all__ = ["Agent"]
 

@@ -11,12 +11,11 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
+from accord.agent.command_line import Line, Ran, is_inert, plain_words, written
 from accord.agent.connection import AgentConnection
-from accord.agent.ran import Line, Ran
-from accord.agent.scripts import is_inert, plain_words, written
 from accord.agent.tool_calls import OpenToolCall
 from accord.errors import AccordError
-from accord.local.blocking import in_thread
+from accord.local.threads import in_thread
 from accord.session.entities import Exit
 from accord.session.requests import (
     CreateTerminal,
@@ -26,7 +25,7 @@ from accord.session.requests import (
     TerminalSnapshot,
     WaitForExit,
 )
-from accord.transports.tail import Tail
+from accord.transports.output_tail import Tail
 
 __all__ = ["ClientTerminals"]
 

@@ -49,7 +49,7 @@ from accord.session.requests import (
     Told,
 )
 from accord.session.validation import Validator
-from accord.session.word import Word
+from accord.session.value import Word
 from accord.transports.transport import Transport
 
 __all__ = ["AgentConnection", "RequestHandler", "trace_of"]

@@ -20,7 +20,7 @@ from accord.session.entities import Choice, Command, Option
 
 if TYPE_CHECKING:
     from accord.store.claims import Owner
-    from accord.store.interface import Store
+    from accord.store.store import Store
 
 __all__ = [
     "AgentDefinition",

@@ -18,10 +18,10 @@ from typing import TypeVar
 from accord.agent.connection import AgentConnection
 from accord.agent.session import AgentSession
 from accord.errors import Denied, InternalError, Malformed, MethodNotFound, NotFound, RequestFailed
-from accord.local.blocking import in_thread
-from accord.local.disk import read_part, replace
-from accord.local.lines import count, part_of
-from accord.local.written_paths import kind_of
+from accord.local.atomic_files import read_part, replace
+from accord.local.paths import kind_of
+from accord.local.text import count, part_of
+from accord.local.threads import in_thread
 from accord.session.requests import ReadFile, WriteFile
 
 __all__ = ["Files"]

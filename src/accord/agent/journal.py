@@ -18,7 +18,7 @@ from accord.session.updates import Report
 
 if TYPE_CHECKING:
     from accord.store.claims import Claim, Owner
-    from accord.store.interface import Store
+    from accord.store.store import Store
 
 __all__ = ["Journal"]
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from accord.agent.definition import AgentDefinition, call_handler
 from accord.agent.session import AgentSession
-from accord.dialects.models import model_option
+from accord.dialects.all_versions.options import model_option
 from accord.errors import InvalidParams, MethodNotFound
 from accord.session.entities import Option
 from accord.session.requests import SetMode, SetModel, SetOption

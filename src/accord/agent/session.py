@@ -20,7 +20,7 @@ from accord.agent.connection import AgentConnection
 from accord.agent.journal import Journal
 from accord.agent.session_servers import SessionServers
 from accord.agent.update_stream import UpdateStream
-from accord.local.roots import Roots
+from accord.local.paths import Roots
 from accord.session.content import Content
 from accord.session.entities import Notice, Option, State, TokenUsage, ToolCall
 from accord.session.requests import SessionSummary
@@ -40,7 +40,7 @@ from accord.session.updates import (
 from accord.session.validation import Validator, is_absolute
 
 if TYPE_CHECKING:
-    from accord.store.interface import Store
+    from accord.store.store import Store
 
 __all__ = ["AgentSession"]
 

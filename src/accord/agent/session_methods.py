@@ -22,9 +22,10 @@ from accord.agent.session_servers import check_servers
 from accord.agent.slash_commands import handle, is_command
 from accord.agent.turn_queue import TurnQueue
 from accord.agent.update_stream import Subscription
-from accord.dialects.models import models_of
+from accord.dialects.all_versions.options import models_of
 from accord.errors import InvalidParams, MethodNotFound, NotFound
 from accord.session.entities import Command
+from accord.session.mcp_servers import McpServer
 from accord.session.replay import replay
 from accord.session.requests import (
     Asked,
@@ -46,7 +47,6 @@ from accord.session.requests import (
     SetModel,
     SetOption,
 )
-from accord.session.servers import McpServer
 from accord.session.updates import (
     CommandsChanged,
     CommandsReport,
@@ -55,10 +55,10 @@ from accord.session.updates import (
     StateReport,
     ToolCallPatch,
 )
-from accord.session.word import UNSET, Word
+from accord.session.value import UNSET, Word
 
 if TYPE_CHECKING:
-    from accord.store.kept import Kept
+    from accord.store.store import Kept
 
 __all__ = ["SessionMethods"]
 
@@ -349,7 +349,7 @@ class SessionMethods:
 
 
 def _kept(summary: SessionSummary) -> Kept:
-    from accord.store.kept import Kept  # noqa: PLC0415  # whoever has a store has loaded it
+    from accord.store.store import Kept  # noqa: PLC0415  # whoever has a store has loaded it
 
     return Kept(
         session_id=summary.session_id,

@@ -17,7 +17,7 @@ from accord.agent.definition import AgentDefinition
 from accord.dialects.dialect import Dialect
 from accord.peer.limited_log import LimitedLog
 from accord.session.entities import Notice
-from accord.session.servers import McpServer
+from accord.session.mcp_servers import McpServer
 
 if TYPE_CHECKING:
     from accord.agent.mcp import ServerConnections, ServerFate
@@ -116,7 +116,7 @@ class SessionServers:
 
     async def _show_waiting(self, make_tool_call: MakeToolCall, connecting: asyncio.Task[None]) -> None:
         """Wait with a tool call that is pending until all is known; it then shows what became of each server."""
-        from accord.agent.mcp.fates import name_of  # noqa: PLC0415  # as above
+        from accord.agent.mcp.status import name_of  # noqa: PLC0415  # as above
 
         known = {place for place, fate in enumerate(self._fates()) if fate.state != "connecting"}
         awaited = [place for place in range(len(self.named)) if place not in known]

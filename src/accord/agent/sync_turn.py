@@ -15,19 +15,19 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
+from accord.agent.command_line import Ran
 from accord.agent.connection import AgentConnection
 from accord.agent.permissions import OPTIONS
-from accord.agent.ran import Ran
 from accord.agent.session import AgentSession
 from accord.agent.tool_calls import OpenToolCall, Shown
 from accord.agent.turn import Turn
-from accord.local.blocking import result_of
+from accord.local.threads import result_of
 from accord.session.content import Content
 from accord.session.entities import Location, PlanEntry, TokenUsage, ToolCall
 from accord.session.requests import Asked, PermissionOption, Told
 from accord.session.updates import Report
+from accord.session.value import UNSET
 from accord.session.vocabulary import NoticeSeverity, StopReason, ToolKind, ToolStatus
-from accord.session.word import UNSET
 
 if TYPE_CHECKING:
     from accord.agent.mcp import McpResult, McpTool, ServerConnections, ServerFate

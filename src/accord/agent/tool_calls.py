@@ -17,8 +17,8 @@ from accord.errors import TurnStopped
 from accord.session.content import Content, Text
 from accord.session.entities import ContentItem, Diff, FileChange, Location, TerminalItem, ToolCall, ToolCallItem
 from accord.session.updates import Report, ToolCallPatch, ToolCallPiece
+from accord.session.value import UNSET, Unknown
 from accord.session.vocabulary import ENDINGS, ToolKind, ToolStatus
-from accord.session.word import UNSET, Unknown
 
 __all__ = ["BackgroundWork", "OpenToolCall", "Shown", "file_change", "items_of"]
 

@@ -7,13 +7,13 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
-from accord.agent.commands import Commands
+from accord.agent.command_line import Ran
+from accord.agent.command_runs import Commands
 from accord.agent.connection import AgentConnection, trace_of
 from accord.agent.deadlines import TurnDeadlines
 from accord.agent.definition import TurnPolicy
 from accord.agent.files import Files
 from accord.agent.permissions import OPTIONS, Questions
-from accord.agent.ran import Ran
 from accord.agent.session import AgentSession
 from accord.agent.tool_calls import BackgroundWork, OpenToolCall, Shown, items_of
 from accord.errors import TurnStopped
@@ -31,8 +31,8 @@ from accord.session.updates import (
     ToolCallPatch,
     UsageReport,
 )
+from accord.session.value import UNSET
 from accord.session.vocabulary import STOP_REASONS, NoticeSeverity, StopReason, ToolKind
-from accord.session.word import UNSET
 
 if TYPE_CHECKING:
     from accord.agent.mcp import ServerConnections

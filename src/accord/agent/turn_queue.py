@@ -29,9 +29,9 @@ from accord.errors import (
     RequestFailed,
     TurnStopped,
 )
-from accord.local.blocking import result_of
+from accord.local.threads import result_of
 from accord.peer import Answer
-from accord.peer.answering import correlation_id
+from accord.peer.inbound_requests import correlation_id
 from accord.session.content import Content
 from accord.session.entities import USER, TokenUsage
 from accord.session.requests import Prompt, PromptAnswer

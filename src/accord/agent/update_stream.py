@@ -15,8 +15,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from accord.agent.connection import AgentConnection
-from accord.dialects.text_frames import TextFrames
-from accord.session.merging import is_end, joined, joins, joins_end, with_outcome
+from accord.dialects.chunk_fast_path import TextFrames
+from accord.session.backlog_merge import is_end, joined, joins, joins_end, with_outcome
 from accord.session.updates import Change, MessageChunk, NoticeShown, ToolCallChanged
 
 __all__ = ["Subscription", "UpdateStream"]

@@ -106,7 +106,7 @@ def _run(words: list[str]) -> int:
         sys.stdout.write(f"accord {__version__}\n")
         return 0
     if first in ("--help", "-h", "help"):
-        from accord.cli.overview import overview  # noqa: PLC0415
+        from accord.cli.help_page import overview  # noqa: PLC0415
 
         sys.stdout.write(overview())
         return 0
@@ -115,7 +115,7 @@ def _run(words: list[str]) -> int:
         command, rest = TALK, words
     arguments = {}
     if rest:  # reading them takes longer than many a command
-        from accord.cli.parsing import given  # noqa: PLC0415
+        from accord.cli.parser import given  # noqa: PLC0415
 
         arguments = given(command, rest)
     module = import_module(command.module)
@@ -123,7 +123,7 @@ def _run(words: list[str]) -> int:
         return module.main(arguments)
     import logging  # noqa: PLC0415
 
-    from accord.cli.surroundings import surroundings_in  # noqa: PLC0415
+    from accord.cli.environment import surroundings_in  # noqa: PLC0415
 
     logging.getLogger("accord").addHandler(logging.NullHandler())  # what a user has to know is told in other ways
     return module.main(arguments, surroundings_in)
@@ -133,7 +133,7 @@ def _check_agent(name: str) -> None:
     from pathlib import Path  # noqa: PLC0415  # only here
 
     from accord.apps.console.known_agents import agent_meant  # noqa: PLC0415
-    from accord.cli.surroundings import surroundings_in  # noqa: PLC0415
+    from accord.cli.environment import surroundings_in  # noqa: PLC0415
 
     agent_meant(name, None, surroundings_in(Path.cwd()), may_be_command=True)
 
@@ -148,7 +148,7 @@ def _told(error: Exception) -> str:
             )
     if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
         return error.strerror or str(error)  # to import something more would fail as well
-    from accord.apps.console.sanitising import visible  # noqa: PLC0415  # only here
+    from accord.apps.console.sanitizer import visible  # noqa: PLC0415  # only here
 
     return visible(str(error))
 

@@ -54,7 +54,7 @@ COMMANDS = {
         ),
         Command("trust", _SETTINGS, "let a project's .accord.toml count", "accord.apps.coder.settings.trust_command"),
         Command(
-            "permissions", _SETTINGS, "what you allowed or rejected for always", "accord.apps.coder.choices_command"
+            "permissions", _SETTINGS, "what you allowed or rejected for always", "accord.apps.coder.permissions_command"
         ),
         Command("completion", _THIS, "commands and options on the Tab key", "accord.cli.completion"),
     )

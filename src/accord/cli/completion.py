@@ -11,11 +11,11 @@ from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 from accord.apps.coder.settings.directories import home_directory
+from accord.apps.console.environment import Surroundings
 from accord.apps.console.known_agents import known_agents
-from accord.apps.console.surroundings import Surroundings
 from accord.cli.commands import COMMANDS, TALK
-from accord.cli.parsing import parser_of
-from accord.cli.surroundings import surroundings_in
+from accord.cli.environment import surroundings_in
+from accord.cli.parser import parser_of
 from accord.errors import AccordError
 
 __all__ = ["describe", "main", "script"]

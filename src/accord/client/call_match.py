@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-from accord.client.clearing import PATHS, TEXTS, command_told, members
+from accord.client.permissions.writes_and_commands import PATHS, TEXTS, command_told, members
 from accord.session.entities import Diff, ToolCall
 from accord.session.updates import ToolCallPatch
 

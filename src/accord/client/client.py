@@ -11,12 +11,12 @@ from typing import Any, Literal, Self, TypeVar
 
 import msgspec
 
-from accord.client.checks import absolute_path, check_directories, check_directory, check_offered, check_servers
-from accord.client.commands import AnyTarget, Command, target_of
+from accord.client.agent_requests import OnElicitation, OnElicitationComplete, Questions, offered_capabilities
+from accord.client.callbacks import OnUpdate
+from accord.client.capabilities import absolute_path, check_directories, check_directory, check_offered, check_servers
 from accord.client.connection import Connection
 from accord.client.deadlines import Deadlines
-from accord.client.delivering import OnUpdate
-from accord.client.extensions import Extensions, Handler
+from accord.client.dispatch import Extensions, Handler
 from accord.client.login import (
     ChooseLogin,
     RunLogin,
@@ -26,18 +26,20 @@ from accord.client.login import (
     login_failed,
     method_of,
 )
-from accord.client.permissions import Policy
-from accord.client.questions import OnElicitation, OnElicitationComplete, Questions, offered_capabilities
+from accord.client.permissions.policies import Policy
 from accord.client.session import Session
-from accord.client.workspace import Workspace
+from accord.client.target import AnyTarget, Command, target_of
+from accord.client.workspace.workspace import Workspace
 from accord.dialects.negotiation import Offered
 from accord.errors import AuthRequired, ConnectionClosed, InternalError, MethodNotFound, NotFound, RequestFailed
-from accord.local.blocking import in_thread
+from accord.local.threads import in_thread
 from accord.peer import FrameObserver, Limits, Peer
-from accord.peer.environment import is_strict
+from accord.peer.event_loop import is_strict
 from accord.session.capabilities import AuthMethod, Implementation, TerminalLogin, VariableLogin
 from accord.session.checks import check_extension
 from accord.session.form import check_form
+from accord.session.mcp_servers import McpServer
+from accord.session.memory_estimate import TRANSCRIPT_BYTES
 from accord.session.requests import (
     Authenticate,
     DeleteSession,
@@ -51,8 +53,6 @@ from accord.session.requests import (
     SessionPage,
     SessionSummary,
 )
-from accord.session.servers import McpServer
-from accord.session.weight import TRANSCRIPT_BYTES
 
 __all__ = ["Client"]
 

@@ -8,22 +8,21 @@ from typing import Any
 
 from msgspec import Raw
 
+from accord.client.agent_requests import Questions
+from accord.client.callbacks import Deliveries, OnUpdate
 from accord.client.deadlines import Deadlines
-from accord.client.delivering import Deliveries, OnUpdate
-from accord.client.extensions import Extensions
-from accord.client.questions import Questions
-from accord.client.receiving import Receiving
+from accord.client.dispatch import Extensions, Receiving
 from accord.client.session import Session
-from accord.client.workspace import Workspace
+from accord.client.workspace.workspace import Workspace
+from accord.dialects.all_versions.lifecycle import logins_named
 from accord.dialects.dialect import Dialect
-from accord.dialects.logins import logins_named
 from accord.dialects.negotiation import Offered, accepted, offer
 from accord.errors import AuthRequired, ConnectionClosed
 from accord.peer import FrameObserver, Limits, Peer
 from accord.session.capabilities import AuthMethod, ClientCapabilities, Implementation
 from accord.session.form import check_form
 from accord.session.requests import Asked, ForkSession, Initialized, LoadSession, NewSession, SessionOpened
-from accord.session.word import UNSET
+from accord.session.value import UNSET
 from accord.transports.transport import Transport
 
 __all__ = ["Connection"]

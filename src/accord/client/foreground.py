@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from accord.session.entities import USER, Message, Plan, ToolCall
-from accord.session.limited_dict import LimitedDict
+from accord.session.limits import LimitedDict
 from accord.session.updates import PlanReport, ToolCallPatch
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import TypeAlias
 
-from accord.client.commands import Command
+from accord.client.target import Command
 from accord.errors import AuthRequired
 from accord.session.capabilities import AuthMethod, TerminalLogin, VariableLogin
-from accord.session.word import Unknown
+from accord.session.value import Unknown
 
 __all__ = [
     "ChooseLogin",

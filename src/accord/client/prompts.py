@@ -18,10 +18,10 @@ from msgspec.structs import replace
 from accord.session import Transcript
 from accord.session.content import Audio, Content, Image, Resource, ResourceLink, Text
 from accord.session.entities import USER, Message
-from accord.session.limited_dict import LimitedDict
+from accord.session.limits import LimitedDict
+from accord.session.memory_estimate import weigh
 from accord.session.updates import MessagePatch, MessagePiece, PromptPatch
-from accord.session.weight import weigh
-from accord.session.word import UNSET
+from accord.session.value import UNSET
 
 __all__ = ["SentPrompt"]
 

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from msgspec.structs import replace
 
-from accord.client.checks import blocks_of, check_choice, check_content
-from accord.client.delivering import OnUpdate, Update
+from accord.client.callbacks import OnUpdate, Update
+from accord.client.capabilities import blocks_of, check_choice, check_content
 from accord.client.foreground import Foreground
 from accord.client.prompts import SentPrompt
-from accord.client.reply import Reply
-from accord.client.turns import PromptedTurn
-from accord.dialects.models import MODEL, option_of_models
+from accord.client.reply import PromptedTurn, Reply
+from accord.dialects.all_versions.options import MODEL, option_of_models
 from accord.errors import AccordError, DeadlineExceeded, InvalidParams, MethodNotFound, NotFound
 from accord.session import Transcript
 from accord.session.content import Content
@@ -46,8 +45,8 @@ from accord.session.updates import (
     ToolCallPatch,
     ToolCallPiece,
 )
+from accord.session.value import UNSET
 from accord.session.vocabulary import ENDINGS
-from accord.session.word import UNSET
 
 if TYPE_CHECKING:
     from accord.client.connection import Connection

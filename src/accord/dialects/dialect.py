@@ -16,15 +16,15 @@ import msgspec
 from msgspec import UNSET, Raw
 from msgspec.structs import replace
 
-from accord.dialects.losses import Loss
+from accord.dialects.translation_losses import Loss
 from accord.errors import InvalidParams, Malformed, MethodNotFound
 from accord.schema.method import Method, needs_nothing
-from accord.schema.reading import Reader
+from accord.schema.strict_reader import Reader
 from accord.session.capabilities import ClientCapabilities
 from accord.session.message import Message
 from accord.session.requests import Asked, Told
 from accord.session.updates import Change, Report, ToolCallChanged, ToolCallPatch, ToolCallPiece
-from accord.session.word import Word
+from accord.session.value import Word
 
 __all__ = [
     "AnswerFunction",

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from accord.session.entities import Exit, Terminal, TerminalItem
 from accord.session.updates import Report, TerminalPatch, TerminalPiece, ToolCallPatch
-from accord.session.word import UNSET
+from accord.session.value import UNSET
 
 __all__ = ["ToldTerminal", "exit_meta", "info_meta", "output_meta", "reports_with_terminals"]
 

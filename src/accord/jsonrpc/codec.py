@@ -18,7 +18,7 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from accord.errors import Unencodable
-from accord.jsonrpc.codes import INVALID_REQUEST, PARSE_ERROR
+from accord.jsonrpc.error_codes import INVALID_REQUEST, PARSE_ERROR
 from accord.jsonrpc.messages import (
     Batch,
     Dropped,

@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Mapping
 
-from accord.local.roots import Roots
+from accord.local.paths import Roots
 
 __all__ = ["program_environment"]
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from urllib.parse import unquote, unquote_plus, urlsplit
 
-from accord.local.letters import told_apart
+from accord.local.text import told_apart
 
 __all__ = ["HIDDEN", "fault_of_address", "redacted"]
 

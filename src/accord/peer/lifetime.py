@@ -12,8 +12,8 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from accord.errors import ConnectionClosed
-from accord.peer.answering import Answering
-from accord.peer.limits import Limits
+from accord.peer.backpressure import Limits
+from accord.peer.inbound_requests import Answering
 from accord.transports.transport import Receiver, Transport
 
 __all__ = ["Lifetime"]

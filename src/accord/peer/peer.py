@@ -22,7 +22,8 @@ from typing import Any, Literal, Self, TypeAlias, TypeVar, overload
 from msgspec import UNSET, Raw
 
 from accord.errors import AccordError, ConnectionClosed, DeadlineExceeded, FrameRejected, RequestFailed
-from accord.jsonrpc.conversation import (
+from accord.jsonrpc.messages import Notification
+from accord.jsonrpc.pending_calls import (
     Answered,
     Ask,
     CancelRequested,
@@ -34,15 +35,13 @@ from accord.jsonrpc.conversation import (
     Reply,
     RequestReceived,
 )
-from accord.jsonrpc.messages import Notification
-from accord.peer.answering import Answering, correlation_id
-from accord.peer.calls import Call, OnAnswer, OnResult, outcome_of
-from accord.peer.flow import Flow
-from accord.peer.inbox import Inbox, Merging
+from accord.peer.backpressure import Flow, Limits
+from accord.peer.inbound_queue import Inbox, Merging
+from accord.peer.inbound_requests import Answering, correlation_id
 from accord.peer.lifetime import Lifetime
 from accord.peer.limited_log import LimitedLog
-from accord.peer.limits import Limits
-from accord.peer.refusals import Refusals
+from accord.peer.outbound_requests import Call, OnAnswer, OnResult, outcome_of
+from accord.peer.rejected_frames import Refusals
 from accord.transports.transport import Transport
 
 __all__ = ["Call", "Finish", "FrameObserver", "Peer", "Receive", "TakeFrame"]

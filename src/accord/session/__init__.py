@@ -52,7 +52,7 @@ from accord.session.updates import (
     UnknownUpdate,
     UsageChanged,
 )
-from accord.session.word import UNSET, Unknown
+from accord.session.value import UNSET, Unknown
 
 __all__ = [
     "UNSET",

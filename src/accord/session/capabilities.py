@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from accord.session.word import Unknown, Word
+from accord.session.value import Unknown, Word
 
 __all__ = [
     "AgentCapabilities",

@@ -29,6 +29,7 @@ from accord.session.updates import (
     StateReport,
     UsageReport,
 )
+from accord.session.value import UNSET
 from accord.session.vocabulary import (
     COMPACTION_STATUSES,
     NOTICE_SEVERITIES,
@@ -39,7 +40,6 @@ from accord.session.vocabulary import (
     STATES,
     STOP_REASONS,
 )
-from accord.session.word import UNSET
 
 __all__ = [
     "CHECKS",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias, TypeGuard
 
-from accord.session.word import Unknown, Word
+from accord.session.value import Unknown, Word
 
 __all__ = [
     "Annotations",

@@ -13,8 +13,9 @@ from typing import Any, TypeAlias
 import msgspec
 
 from accord.session.content import Content
-from accord.session.growing import Items, Output
 from accord.session.message import AGENT, THOUGHT, USER, Message
+from accord.session.snapshots import Items, Output
+from accord.session.value import Unknown, Word
 from accord.session.vocabulary import (
     CompactionStatus,
     NoticeSeverity,
@@ -25,7 +26,6 @@ from accord.session.vocabulary import (
     ToolKind,
     ToolStatus,
 )
-from accord.session.word import Unknown, Word
 
 __all__ = [
     "AGENT",

@@ -19,8 +19,8 @@ from accord.jsonrpc.codec import check_numbers
 from accord.session.content import Annotations, Content, Resource, ResourceLink, is_plain
 from accord.session.entities import ContentItem
 from accord.session.updates import TerminalPiece, ToolCallPiece
+from accord.session.value import UNSET, Unknown
 from accord.session.vocabulary import AUDIENCES
-from accord.session.word import UNSET, Unknown
 
 __all__ = ["check_block", "check_form", "check_number", "check_type", "checked", "is_number"]
 

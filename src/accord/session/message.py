@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from accord.session.content import Content, Text, text_of
-from accord.session.weight import PIECE, weigh_piece, weigh_text
+from accord.session.memory_estimate import PIECE, weigh_piece, weigh_text
 
 __all__ = ["AGENT", "THOUGHT", "USER", "Message"]
 

@@ -34,7 +34,7 @@ from accord.session.updates import (
     UsageChanged,
     UsageReport,
 )
-from accord.session.word import UNSET
+from accord.session.value import UNSET
 
 __all__ = ["replay"]
 

@@ -11,10 +11,10 @@ from typing import Any, ClassVar, TypeAlias
 from accord.session.capabilities import AgentCapabilities, AuthMethod, ClientCapabilities, Implementation
 from accord.session.content import Content
 from accord.session.entities import Command, Exit, Modes, Option, TokenUsage
-from accord.session.servers import McpServer
+from accord.session.mcp_servers import McpServer
 from accord.session.updates import ToolCallPatch
+from accord.session.value import UNSET, Unknown, UnsetType, Word
 from accord.session.vocabulary import PermissionKind, StopReason
-from accord.session.word import UNSET, Unknown, UnsetType, Word
 
 __all__ = [
     "Asked",

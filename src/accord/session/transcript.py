@@ -32,12 +32,19 @@ from accord.session.entities import (
     ToolCall,
     Usage,
 )
-from accord.session.growing import Items, Output
-from accord.session.limit import LimitedTables
-from accord.session.patching import added_by, lay, meta_after, plus
+from accord.session.limits import LimitedTables
+from accord.session.memory_estimate import (
+    TRANSCRIPT_BYTES,
+    content_weight,
+    details_weight,
+    weigh,
+    weigh_detail,
+    weigh_piece,
+)
+from accord.session.partial_update import added_by, lay, meta_after, plus
+from accord.session.snapshots import Items, Output
 from accord.session.updates import Change, MessageChunk, MessagePiece, PromptPatch, Report, UnknownReport
-from accord.session.weight import TRANSCRIPT_BYTES, content_weight, details_weight, weigh, weigh_detail, weigh_piece
-from accord.session.word import UNSET
+from accord.session.value import UNSET
 
 __all__ = ["Place", "Transcript"]
 

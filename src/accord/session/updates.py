@@ -30,8 +30,8 @@ from accord.session.entities import (
     ToolCallItem,
     Usage,
 )
+from accord.session.value import UNSET, Patched
 from accord.session.vocabulary import CompactionStatus, ToolKind, ToolStatus
-from accord.session.word import UNSET, Patched
 
 __all__ = [
     "Change",

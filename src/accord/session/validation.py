@@ -39,8 +39,8 @@ from accord.session.requests import (
     WriteFile,
 )
 from accord.session.updates import ModeReport, Report, TerminalPatch, ToolCallPatch, ToolCallPiece
+from accord.session.value import UNSET
 from accord.session.vocabulary import ENDINGS, FILE_OPERATIONS, TOOL_KINDS, TOOL_STATUSES
-from accord.session.word import UNSET
 
 __all__ = ["Validator", "is_absolute", "is_relative"]
 

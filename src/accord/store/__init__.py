@@ -1,4 +1,4 @@
-"""Where sessions are kept; see `accord.store.interface` for the laws that every store keeps."""
+"""Where sessions are kept; see `accord.store.store` for the laws that every store keeps."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from accord.errors import Fenced, JournalUnreadable, SessionExists, SessionInUse, StoreClosed, StoreFailed
 from accord.store.claims import Claim, Owner
-from accord.store.interface import Reports, Store
-from accord.store.kept import Kept
 from accord.store.memory import MemoryStore
+from accord.store.store import Kept, Reports, Store
 
 if TYPE_CHECKING:
     from accord.store.sqlite import SqliteStore

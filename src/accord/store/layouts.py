@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from accord.errors import Malformed
 from accord.session.entities import USER
 from accord.session.updates import MessagePatch, MessagePiece, Report, ToolCallPatch, ToolCallPiece
-from accord.store.formats import packed, read_back, together
+from accord.store.row_formats import packed, read_back, together
 
 __all__ = ["CLAIMS", "UniqueIds", "migrate", "statements"]
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from accord.local.own_files import make_directory
+from accord.local.atomic_files import make_directory
 
 __all__ = ["OwnerLocks"]
 

@@ -11,11 +11,9 @@ from accord.errors import NotFound, SessionExists, StoreClosed
 from accord.session.requests import SessionPage
 from accord.session.updates import Report
 from accord.store.claims import Claim, Owner, fenced, in_use
-from accord.store.cursors import Mark, begins_before, session_page
-from accord.store.interface import PAGE, Reports
-from accord.store.kept import Kept, dated, now, settled, updated
-from accord.store.pages import page_of
-from accord.store.window import Entry, Window, taken
+from accord.store.paging import Mark, begins_before, page_of, session_page
+from accord.store.store import PAGE, Kept, Reports, dated, now, settled, updated
+from accord.store.write_buffer import Entry, Window, taken
 
 __all__ = ["MemoryStore"]
 

@@ -18,16 +18,15 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from accord.errors import Fenced, StoreClosed, StoreFailed
-from accord.local.written_paths import fault_of, path_of
+from accord.local.paths import fault_of, path_of
 from accord.session.requests import SessionPage
 from accord.session.updates import Report
 from accord.store.claims import Claim, Owner
-from accord.store.cursors import begins_before, session_page
-from accord.store.interface import PAGE, Reports
-from accord.store.kept import Kept, dated, settled
-from accord.store.tables import Tables, is_busy
-from accord.store.window import Key, Window, taken
-from accord.store.worker import Worker
+from accord.store.paging import begins_before, session_page
+from accord.store.statements import Tables, is_busy
+from accord.store.store import PAGE, Kept, Reports, dated, settled
+from accord.store.worker_thread import Worker
+from accord.store.write_buffer import Key, Window, taken
 
 __all__ = ["SqliteStore"]
 

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from accord.testing.faults import AnswersFirst, AnswersSwapped, Dies, Fault, Noisy, Silent, Slow, faulty
     from accord.testing.programs import program
     from accord.testing.recording import Recording
-    from accord.testing.replaying import ReplayedAgent, replay
-    from accord.testing.scripted import Heard, Question
+    from accord.testing.recording_playback import ReplayedAgent, replay
     from accord.testing.scripted_agent import ScriptedAgent
     from accord.testing.scripted_client import ScriptedClient
+    from accord.testing.scripted_end import Heard, Question
 
 __all__ = [
     "AnswersFirst",
@@ -40,8 +40,8 @@ _HOMES = {
     "faults": "AnswersFirst AnswersSwapped Dies Fault Noisy Silent Slow faulty",
     "programs": "program",
     "recording": "Recording",
-    "replaying": "ReplayedAgent replay",
-    "scripted": "Heard Question",
+    "recording_playback": "ReplayedAgent replay",
+    "scripted_end": "Heard Question",
     "scripted_agent": "ScriptedAgent",
     "scripted_client": "ScriptedClient",
 }

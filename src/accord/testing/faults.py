@@ -10,10 +10,10 @@ import asyncio
 from collections import deque
 from typing import Any, Self
 
-from accord.client.commands import AnyTarget, Target, target_of
+from accord.client.target import AnyTarget, Target, target_of
 from accord.errors import ConnectionClosed
+from accord.testing.frame_taps import Tap, TappedTarget, TappedTransport
 from accord.testing.frames import Side, Torn, frame_of, peek
-from accord.testing.taps import Tap, TappedTarget, TappedTransport
 
 __all__ = ["AnswersFirst", "AnswersSwapped", "Dies", "Fault", "Noisy", "Silent", "Slow", "faulty"]
 

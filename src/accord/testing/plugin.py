@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
     from accord.client.client import Client
-    from accord.client.commands import AnyTarget
+    from accord.client.target import AnyTarget
+    from accord.testing.frame_taps import TappedTarget
     from accord.testing.recording import Recording
-    from accord.testing.taps import TappedTarget
 
 __all__ = ["Connections"]
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
-from accord.client.commands import AnyTarget, Command, Target, target_of
+from accord.client.target import AnyTarget, Command, Target, target_of
 from accord.errors import ConnectionClosed, FrameRejected
 from accord.testing import relay
 from accord.testing.frames import Torn

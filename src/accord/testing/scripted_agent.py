@@ -12,8 +12,7 @@ from accord.dialects.dialect import Dialect
 from accord.dialects.negotiation import Offered, accepted
 from accord.session.transcript import Transcript
 from accord.session.updates import Report
-from accord.testing.agent_end import AgentEnd
-from accord.testing.scripted import PATIENCE, Heard
+from accord.testing.scripted_end import PATIENCE, AgentEnd, Heard
 
 __all__ = ["ScriptedAgent"]
 

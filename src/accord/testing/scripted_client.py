@@ -7,12 +7,12 @@ from typing import Any, Self
 
 import msgspec
 
-from accord.client.commands import AnyTarget, target_of
+from accord.client.target import AnyTarget, target_of
 from accord.dialects.dialect import Dialect
 from accord.dialects.negotiation import Offered, accepted, offer
 from accord.errors import AccordError, ConnectionClosed
 from accord.session.capabilities import ClientCapabilities, Implementation
-from accord.testing.scripted import PATIENCE, Heard, Question, ScriptedEnd
+from accord.testing.scripted_end import PATIENCE, Heard, Question, ScriptedEnd
 
 __all__ = ["ScriptedClient"]
 

@@ -1,7 +1,10 @@
-"""Our own process's stdin and stdout as a transport, out of everybody else's reach.
+"""The transport over this process's own stdin and stdout.
 
 While it is open, descriptor 0 is the null device and descriptor 1 is stderr: what a `print()`, a C library or a child
 process writes lands in the log, and nothing but us reads the protocol's input. The originals come back on closing.
+
+Pipes and sockets go through the loop, everything else through threads: asyncio refuses regular files, and uvloop ends
+the process on them.
 """
 
 from __future__ import annotations
@@ -10,17 +13,19 @@ import asyncio
 import errno
 import io
 import os
+import socket
+import stat
 import sys
 from contextlib import suppress
 
 from accord.errors import ConnectionClosed
-from accord.transports.descriptors import shared_reader, shared_writer
-from accord.transports.duplex import Duplex
+from accord.transports.blocking_io import ThreadReader, ThreadWriter
 from accord.transports.framing import FRAME_LIMIT, Framing
-from accord.transports.streams import is_hung_up
+from accord.transports.stream_pair import Duplex
+from accord.transports.streams import Descriptor, LoopReader, LoopWriter, OnBytes, OnEnd, Reader, Writer, is_hung_up
 from accord.transports.transport import HIGH_WATER, Receiver
 
-__all__ = ["Stdio"]
+__all__ = ["Stdio", "private_reader", "private_writer", "shared_reader", "shared_writer"]
 
 _FLUSH_SECONDS = 5.0
 _LOOK_SECONDS = 0.2
@@ -140,3 +145,51 @@ def _print_at_once(line_buffered: bool) -> bool:
         stdout.reconfigure(line_buffering=line_buffered)
         stdout.flush()
     return before
+
+
+def shared_reader(descriptor: int, on_bytes: OnBytes, on_end: OnEnd) -> Reader:
+    """A reader of what others may have open as well; it has a descriptor of its own."""
+    watchable = _watchable(descriptor, os.O_RDONLY)
+    if watchable is not None:
+        return LoopReader(watchable, on_bytes, on_end)
+    return ThreadReader(os.dup(descriptor), on_bytes, on_end)
+
+
+def shared_writer(descriptor: int, on_broken: OnEnd) -> Writer:
+    """A writer to what others may have open as well; it has a descriptor of its own."""
+    watchable = _watchable(descriptor, os.O_WRONLY)
+    if watchable is not None:
+        return LoopWriter(watchable, on_broken)
+    return ThreadWriter(os.dup(descriptor), on_broken)
+
+
+def private_reader(descriptor: int, on_bytes: OnBytes, on_end: OnEnd) -> Reader:
+    """A reader of our own end of a pipe; the descriptor becomes the reader's."""
+    if sys.platform == "win32":
+        return ThreadReader(descriptor, on_bytes, on_end)
+    os.set_blocking(descriptor, False)
+    return LoopReader(descriptor, on_bytes, on_end)
+
+
+def private_writer(descriptor: int, on_broken: OnEnd) -> Writer:
+    """A writer to our own end of a pipe; the descriptor becomes the writer's."""
+    if sys.platform == "win32":
+        return ThreadWriter(descriptor, on_broken)
+    os.set_blocking(descriptor, False)
+    return LoopWriter(descriptor, on_broken)
+
+
+def _watchable(descriptor: int, access: int) -> Descriptor | None:
+    if sys.platform == "win32":
+        return None
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISSOCK(mode):
+        return socket.socket(fileno=os.dup(descriptor))  # each call says itself that it must not block
+    if stat.S_ISFIFO(mode):
+        # On Linux this opens the same pipe anew, and only our new description is non-blocking. Elsewhere, and where the
+        # pipe belongs to another user, a thread has to do.
+        try:
+            return os.open(f"/proc/self/fd/{descriptor}", access | os.O_NONBLOCK)
+        except OSError:
+            return None
+    return None

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from accord.agent.mcp import McpTool, ServerConnections, ServerFate
-from accord.session.servers import StdioServer
+from accord.session.mcp_servers import StdioServer
 
 HERE = Path(__file__).resolve().parent
 

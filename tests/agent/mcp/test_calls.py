@@ -11,7 +11,7 @@ import pytest
 from accord.agent.mcp import McpResult, McpTool, ServerConnections
 from accord.errors import ConnectionClosed, DeadlineExceeded, Malformed, RequestFailed, Unencodable
 from accord.session.content import Annotations, Audio, Icon, Image, Resource, ResourceLink, Text
-from accord.session.word import Unknown
+from accord.session.value import Unknown
 from tests.agent.mcp.peers import Watcher, official, scripted, started_by_shell, tool_of
 
 pytestmark = pytest.mark.timeout(60)

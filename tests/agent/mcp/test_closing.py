@@ -11,7 +11,7 @@ import pytest
 
 from accord.agent.mcp import ServerConnections
 from accord.errors import ConnectionClosed
-from accord.session.servers import HttpServer, McpServer, SseServer, StdioServer
+from accord.session.mcp_servers import HttpServer, McpServer, SseServer, StdioServer
 from tests.agent.mcp.peers import Watcher, scripted, started_by_shell, tool_of
 from tests.transports.families import is_alive, wait_gone
 

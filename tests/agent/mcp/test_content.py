@@ -5,12 +5,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from accord.agent.mcp.content import content_from_mcp, result_from_mcp
-from accord.agent.mcp.tools import McpResult
+from accord.agent.mcp.content import McpResult, content_from_mcp, result_from_mcp
 from accord.dialects.v1 import V1
-from accord.dialects.v1.content import CONTENT as CONTENT_OF_V1
+from accord.dialects.v1.tool_calls import CONTENT as CONTENT_OF_V1
 from accord.dialects.v2 import V2
-from accord.dialects.v2.content import CONTENT as CONTENT_OF_V2
+from accord.dialects.v2.tool_calls import CONTENT as CONTENT_OF_V2
 from accord.errors import Malformed
 from accord.jsonrpc.codec import encode
 from accord.jsonrpc.messages import Notification

@@ -9,11 +9,10 @@ import pytest
 from mcp import ClientSession
 
 from accord import Agent, Client, Turn
-from accord.agent.mcp import ServerConnections, owner
+from accord.agent.mcp import ServerConnections, server_connection
 from accord.errors import ConnectionClosed, RequestFailed
 from accord.session.content import Text, text_of
-from accord.session.pairs import Pairs
-from accord.session.servers import HttpServer, SseServer
+from accord.session.mcp_servers import HttpServer, Pairs, SseServer
 from tests.agent.mcp.canned import canned, response
 from tests.agent.mcp.peers import Watcher, official_on_loopback, tool_of
 from tests.agent.mcp.test_calls import EVERYTHING, a_call_under_way
@@ -43,7 +42,7 @@ async def test_the_tools_of_a_server_on_the_network_are_called(
     monkeypatch: pytest.MonkeyPatch,
 ):
     if kind == "newer http":  # as with a server that refuses the handshake of old
-        monkeypatch.setattr(owner, "greet", ClientSession.discover)
+        monkeypatch.setattr(server_connection, "greet", ClientSession.discover)
         kind = "http"
     (fate,) = await connections.connect([server_at(kind, ports[kind])])
     assert fate.is_connected

@@ -26,7 +26,7 @@ from accord.apps.coder.models.model import (
     ToolOutcome,
     ToolRequest,
 )
-from accord.apps.coder.settings.loading import settings_in
+from accord.apps.coder.settings.precedence import settings_in
 from accord.client.session import Session
 from accord.session.entities import ToolCall
 from accord.store import MemoryStore

@@ -133,7 +133,7 @@ async def test_a_cancel_while_the_model_is_being_opened(sit: Any) -> None:
 
 
 async def test_a_cancel_while_asking_again_is_waited_for(sit: Any) -> None:
-    from accord.apps.coder.failures import ModelOverloaded
+    from accord.apps.coder.errors import ModelOverloaded
 
     class Busy(ScriptedModel):
         async def stream(self, asked: Any) -> AsyncGenerator[Event, None]:

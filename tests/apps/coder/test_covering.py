@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from accord.apps.coder.tools.covering import covered
+from accord.apps.coder.tools.always_scope import covered
 
 LOOKS, TESTS = "whatever it looks at", "whatever it tests"
 

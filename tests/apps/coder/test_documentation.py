@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from accord.apps.coder.modes import MODES
-from accord.apps.coder.slash import COMMANDS
+from accord.apps.coder.approvals import MODES
+from accord.apps.coder.slash_commands import COMMANDS
 from accord.apps.coder.tools.toolbox import Toolbox
 
 PAGE = (Path(__file__).parents[3] / "docs" / "coder.md").read_text(encoding="utf-8")

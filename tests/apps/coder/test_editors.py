@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from accord.apps.coder.coder import Coder
-from accord.apps.coder.settings.loading import settings_in
+from accord.apps.coder.settings.precedence import settings_in
 from accord.errors import RequestFailed
 from accord.session.capabilities import ClientCapabilities
 from accord.store import MemoryStore
 from accord.testing import ScriptedClient
-from accord.testing.scripted import Heard
+from accord.testing.scripted_end import Heard
 
 pytestmark = pytest.mark.timeout(30)
 

@@ -12,7 +12,7 @@ import pytest
 
 from accord import permissions
 from accord.apps.coder.tools import addresses
-from accord.apps.coder.tools.fetching import host_of
+from accord.apps.coder.tools.fetch import host_of
 from accord.session.requests import PermissionAnswer, RequestPermission
 
 ALLOW = {"on_permission": permissions.allow_all}

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from accord import permissions
-from accord.agent.mcp.tools import McpResult
-from accord.apps.coder.failures import ModelFailed
+from accord.agent.mcp.content import McpResult
+from accord.apps.coder.errors import ModelFailed
 from accord.apps.coder.models.model import Asked, Event, Said, Stopped
 from accord.errors import RequestFailed
 from accord.session.content import Text

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from accord import Client, Command, MessageChunk
-from tests.apps.coder.models.test_local import model_file
+from tests.apps.coder.models.test_local_model import model_file
 
 pytestmark = [pytest.mark.local_model, pytest.mark.timeout(300)]
 

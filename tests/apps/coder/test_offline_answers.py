@@ -11,7 +11,7 @@ import pytest
 from accord import permissions
 from accord.apps.coder.models.model import ToolOutcome
 from accord.apps.coder.models.offline_answers import answer_to, answer_to_tests
-from accord.apps.coder.models.sentences import Changes, Read, Run
+from accord.apps.coder.models.offline_requests import Changes, Read, Run
 from accord.apps.coder.tools.tool import fenced, in_code
 
 

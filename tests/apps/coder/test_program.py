@@ -14,7 +14,7 @@ import pytest
 
 from accord import Client, Command, permissions
 from accord.errors import AuthRequired, ConnectionClosed, RateLimited, RequestFailed
-from accord.session.servers import StdioServer
+from accord.session.mcp_servers import StdioServer
 from tests.apps.coder.scripted import until
 from tests.model_server.script import Script
 from tests.model_server.server import ModelServer

@@ -9,10 +9,10 @@ import pytest
 
 from accord import permissions
 from accord.agent.mcp import McpResult, McpTool, ServerFate
-from accord.apps.coder.tools.servers import tools_of
+from accord.apps.coder.tools.mcp_tools import tools_of
 from accord.errors import DeadlineExceeded
 from accord.session.content import Image, Text
-from accord.session.servers import StdioServer
+from accord.session.mcp_servers import StdioServer
 from tests.apps.coder.scripted import tool, until
 
 SHOOT = McpTool(server="cam era", name="shoot", input_schema={"type": "object"})

@@ -13,11 +13,11 @@ import pytest
 from msgspec.structs import replace
 
 from accord import Client
-from accord.apps.coder.failures import ModelFailed, ModelNeedsKey
+from accord.apps.coder.errors import ModelFailed, ModelNeedsKey
 from accord.apps.coder.models.model import Event, ModelMessage, Said, Stopped, ToolMessage, Used, UserMessage
 from accord.apps.coder.settings.files import SettingsFile
-from accord.apps.coder.settings.loading import trust_in
-from accord.client.questions import offered_capabilities
+from accord.apps.coder.settings.precedence import trust_in
+from accord.client.agent_requests import offered_capabilities
 from accord.errors import AuthRequired, InvalidParams, MethodNotFound, NotFound, RequestFailed
 from accord.session.content import Image, ResourceLink, Text
 from accord.session.entities import Compaction

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from accord import permissions
-from accord.apps.coder.tools.calling import bounded
+from accord.apps.coder.tools.tool_call import bounded
 from accord.session.entities import Diff
 from tests.apps.coder.scripted import raw_tool, tool, until
 
@@ -33,7 +33,7 @@ async def test_a_file_is_read_whole_or_by_lines(sit: Any) -> None:
 async def test_what_the_editor_has_not_saved_is_seen(sit: Any, version: Any, project: Path) -> None:
     if version == 2:
         pytest.skip("v2 has no files of the client's")
-    from accord.client.workspace import Workspace
+    from accord.client.workspace.workspace import Workspace
 
     class Buffers:
         async def read(self, path: Any) -> str | None:
@@ -315,7 +315,7 @@ async def test_a_file_that_is_read_only_stays_and_says_what_to_do(sit: Any, monk
     def is_writable(directory: Any, name: str) -> bool:
         return name != "main.py"  # as the system says it to everybody but root
 
-    monkeypatch.setattr("accord.local.roots.Directory.is_writable", is_writable)
+    monkeypatch.setattr("accord.local.paths.Directory.is_writable", is_writable)
     async with sit(**ALLOW) as desk:
         outcome = await desk.use_one("edit", path="main.py", old_text="n + n", new_text="2 * n")
         assert "it is as it was before. It may be read-only" in outcome.text

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from accord import permissions
-from accord.apps.coder.failures import ModelFailed, ModelNeedsKey, ModelOverloaded
+from accord.apps.coder.errors import ModelFailed, ModelNeedsKey, ModelOverloaded
 from accord.apps.coder.models.model import (
     Asked,
     Event,

@@ -10,7 +10,7 @@ import msgspec
 
 from accord.dialects.negotiation import Offered
 from accord.schema import v1, v2, v2_draft
-from accord.schema.values import Known
+from accord.schema.wire_values import Known
 from accord.testing import ScriptedAgent
 
 MODES = [{"id": "quick", "name": "Quick"}, {"id": "careful", "name": "Careful"}]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from accord.apps.console.given import untold_action
+from accord.apps.console.tool_input import untold_action
 from accord.session.entities import Diff, Exit, FileChange, Location, TerminalItem
 from accord.session.updates import TerminalPatch, ToolCallPatch
 from accord.testing import ScriptedAgent, program

@@ -12,7 +12,7 @@ import pytest
 
 from accord.apps.console import clipboard
 from accord.apps.console.clipboard import Picture, picture_in_clipboard
-from accord.apps.console.failures import ConsoleFailed
+from accord.apps.console.errors import ConsoleFailed
 
 if sys.platform == "win32":
     pytest.skip("scripts as programs", allow_module_level=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from accord.apps.console.exits import Exit
+from accord.apps.console.errors import Exit
 from accord.testing import ScriptedAgent, Silent, faulty, program
 
 if sys.platform == "win32":

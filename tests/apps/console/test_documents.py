@@ -7,10 +7,10 @@ from pathlib import Path
 
 import msgspec
 
-from accord.apps.console import events
-from accord.apps.console.exits import Exit
-from accord.apps.console.permitting import CHOICES, EDITS, READS
-from accord.apps.console.presets import PRESETS
+from accord.apps.console.errors import Exit
+from accord.apps.console.known_agents import PRESETS
+from accord.apps.console.permission_flags import CHOICES, EDITS, READS
+from accord.apps.console.run import event_types
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "run.md").read_text(encoding="utf-8")
 
@@ -23,17 +23,17 @@ def rows(heading: str) -> list[list[str]]:
 
 def test_every_event_is_in_the_table_with_all_its_members_in_order():
     told = {re.findall("`(.*?)`", kind)[0]: re.findall("`(.*?)`", members) for kind, members, _ in rows("Events")}
-    assert told == {kind.__struct_config__.tag: [*kind.__struct_fields__] for kind in events.EVENTS}
-    assert list(told) == [kind.__struct_config__.tag for kind in events.EVENTS]
+    assert told == {kind.__struct_config__.tag: [*kind.__struct_fields__] for kind in event_types.EVENTS}
+    assert list(told) == [kind.__struct_config__.tag for kind in event_types.EVENTS]
 
 
 def test_the_members_of_a_failure_are_told():
     end = next(about for kind, _, about in rows("Events") if kind == "`end`")
-    assert re.findall("`(.*?)`", end)[1:] == [field.name for field in msgspec.structs.fields(events.Failure)]
+    assert re.findall("`(.*?)`", end)[1:] == [field.name for field in msgspec.structs.fields(event_types.Failure)]
 
 
 def test_the_format_is_the_one_that_is_told():
-    assert f"Within `format` {events.FORMAT}," in PAGE
+    assert f"Within `format` {event_types.FORMAT}," in PAGE
 
 
 def test_every_exit_status_is_in_the_table():

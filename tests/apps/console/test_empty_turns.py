@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from accord.apps.console.exits import Exit
+from accord.apps.console.errors import Exit
 from accord.session.content import Image, Text
 from accord.session.entities import Command, Plan, PlanEntry
 from accord.session.updates import CommandsReport, MessagePiece, PlanReport, ToolCallPatch, UsageReport

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from accord.apps.console.exits import Exit
-from accord.apps.console.explaining import TOO_LONG, explained
-from accord.apps.console.heard import Heard
+from accord.apps.console.agent_stderr import Heard
+from accord.apps.console.error_messages import TOO_LONG, explained
+from accord.apps.console.errors import Exit
 from accord.apps.console.known_agents import KnownAgent
 from accord.errors import DeadlineExceeded, FrameRejected, Overloaded, RateLimited
-from accord.jsonrpc.conversation import Conversation
+from accord.jsonrpc.pending_calls import Conversation
 from accord.testing import AnswersFirst, Dies, Noisy, ScriptedAgent, faulty, program
 from accord.transports.framing import FRAME_LIMIT, too_long
 

@@ -9,7 +9,7 @@ import pytest
 
 from accord.session.entities import Diff, FileChange
 from accord.session.updates import ToolCallPatch, ToolCallPiece
-from accord.session.word import UNSET
+from accord.session.value import UNSET
 from accord.testing import ScriptedAgent, program
 from tests.apps.console.real_peers import Turn, does, goose_write, kimi_write, opencode_write, write
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from accord.apps.console.exits import Exit
-from accord.apps.console.explaining import explained
-from accord.apps.console.heard import Heard
+from accord.apps.console.agent_stderr import Heard
+from accord.apps.console.error_messages import explained
+from accord.apps.console.errors import Exit
 from accord.apps.console.known_agents import KnownAgent
-from accord.apps.console.screen.failing import failure_of_agent
-from accord.client.commands import Command
+from accord.apps.console.screen.errors import failure_of_agent
+from accord.client.target import Command
 from accord.errors import ConnectionClosed, DeadlineExceeded
 from accord.testing import ScriptedAgent, program
 from tests.apps.console.screen.stage import opened

@@ -7,11 +7,9 @@ import msgspec
 import pytest
 
 from accord.apps.coder.settings.settings import RESERVED
-from accord.apps.console.exits import Exit
-from accord.apps.console.failures import ConsoleFailed, UsageWrong
-from accord.apps.console.known_agents import KnownAgent, agent_meant, known_agents
-from accord.apps.console.presets import PRESETS, preset_of
-from accord.apps.console.surroundings import AgentCommand, Surroundings
+from accord.apps.console.environment import AgentCommand, Surroundings
+from accord.apps.console.errors import ConsoleFailed, Exit, UsageWrong
+from accord.apps.console.known_agents import PRESETS, KnownAgent, agent_meant, known_agents, preset_of
 from accord.session.capabilities import Implementation
 
 AROUND = Surroundings(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from accord.apps.console.exits import Exit
+from accord.apps.console.errors import Exit
 from accord.testing import ScriptedAgent, program
 
 pytestmark = pytest.mark.timeout(40)

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from accord.apps.console.exits import Exit
+from accord.apps.console.errors import Exit
 from accord.testing import ScriptedAgent, program
 from tests.apps.console.terminal import at_terminal
 

@@ -7,10 +7,9 @@ import sys
 
 import pytest
 
-from accord.apps.console import running
-from accord.apps.console.exits import Exit
-from accord.apps.console.failures import ConsoleFailed, as_failure
-from accord.apps.console.history import Prompts
+from accord.apps.console.errors import ConsoleFailed, Exit, as_failure
+from accord.apps.console.prompt_history import Prompts
+from accord.apps.console.run import one_prompt
 from accord.testing import ScriptedAgent, program
 
 pytestmark = pytest.mark.timeout(40)
@@ -63,16 +62,16 @@ def test_the_history_keeps_what_is_no_text(tmp_path):
 
 async def test_what_nobody_has_foreseen_still_ends_the_run_in_order(monkeypatch, capfd, project, home):
     from accord.apps.console.known_agents import agent_meant
-    from accord.cli.surroundings import surroundings_in
+    from accord.cli.environment import surroundings_in
 
     async def broken(*_: object) -> str:
         raise ZeroDivisionError("oh")
 
-    monkeypatch.setattr(running, "stdin_text", broken)
+    monkeypatch.setattr(one_prompt, "stdin_text", broken)
     around = surroundings_in(project)
     agent = agent_meant(None, ["nothing"], around)
-    asked = running.Run(agent=agent, around=around, cwd=project, prompt=None, answering="json")
-    assert await running._run(asked) == Exit.FAILED
+    asked = one_prompt.Run(agent=agent, around=around, cwd=project, prompt=None, answering="json")
+    assert await one_prompt._run(asked) == Exit.FAILED
     out, err = capfd.readouterr()
     assert '"type":"end"' in out
     assert '"exit":1' in out

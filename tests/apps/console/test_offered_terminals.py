@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from accord.apps.console.exits import Exit
+from accord.apps.console.errors import Exit
 from accord.testing import ScriptedAgent, program
 from tests.apps.console.real_peers import does
 from tests.apps.console.screen.stage import opened

@@ -10,7 +10,7 @@ import pytest
 from textual.events import Paste
 
 from accord import Command
-from accord.apps.console.exits import Exit
+from accord.apps.console.errors import Exit
 from tests.apps.console.screen.stage import Stage, opened
 from tests.conversations.story import STORY, TEXT
 from tests.interop.official_agents import PYTHON, TYPESCRIPT_V1, TYPESCRIPT_V2, OfficialAgent

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from accord.apps.console import events
+from accord.apps.console.run import event_types
 from accord.session.content import Text
 from accord.session.entities import Command, Diff, FileChange, Plan, PlanEntry
 from accord.session.updates import (
@@ -141,7 +141,7 @@ class TestEvents:
             "error": None,
             "files_changed": [],
         }
-        assert set(kinds) <= {kind.__struct_config__.tag for kind in events.EVENTS}
+        assert set(kinds) <= {kind.__struct_config__.tag for kind in event_types.EVENTS}
 
     async def test_an_update_that_nobody_knows_is_told_whole(self, typed, version, monkeypatch):
         monkeypatch.delenv("ACCORD_STRICT", raising=False)

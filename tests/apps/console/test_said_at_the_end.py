@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from accord import Client
-from accord.apps.console.exits import Exit
-from accord.apps.console.explaining import explained
-from accord.apps.console.heard import Heard
+from accord.apps.console.agent_stderr import Heard
+from accord.apps.console.error_messages import explained
+from accord.apps.console.errors import Exit
 from accord.apps.console.known_agents import KnownAgent
 from accord.errors import AuthRequired, ConnectionClosed, Overloaded, RequestFailed
 from accord.session.capabilities import AgentLogin, LoginVariable, VariableLogin

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from accord.apps.console.exits import Exit
+from accord.apps.console.errors import Exit
 from accord.apps.console.start_watch import StartWatch
 from accord.testing import ScriptedAgent, Silent, faulty, program
 from tests.virtual_clock import run

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from accord.apps.console.exits import Exit
+from accord.apps.console.errors import Exit
 from accord.testing import ScriptedAgent, program
 from tests.apps.console.test_run import asking
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from accord.apps.console.known_agents import KnownAgent
-from accord.apps.console.records import Records
-from accord.apps.console.screen.exporting import as_json, as_markdown
+from accord.apps.console.screen.export import as_json, as_markdown
+from accord.apps.console.session_records import Records
 from accord.session import Transcript
 from accord.session.content import readable
 from accord.session.entities import Message, Notice

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from accord.apps.console.exits import Exit
+from accord.apps.console.errors import Exit
 from accord.dialects.negotiation import Offered
 from accord.testing import ScriptedAgent, program
 
@@ -214,7 +214,7 @@ async def asked_about(project: Any, about: dict[str, Any], version: Offered, way
 
 
 def test_nothing_of_the_screen_is_needed_to_ask_in_lines():
-    loaded = "import sys, accord.apps.console.running, accord.apps.console.screen.plain; print(*sys.modules)"
+    loaded = "import sys, accord.apps.console.run.one_prompt, accord.apps.console.line_mode; print(*sys.modules)"
     finished = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
     assert {"rich", "textual"}.isdisjoint(finished.stdout.split())
 

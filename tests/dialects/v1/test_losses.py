@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 from msgspec.structs import replace
 
-from accord.dialects.losses import LOSSES
+from accord.dialects.translation_losses import LOSSES
 from accord.dialects.v1 import V1
 from accord.session.capabilities import (
     AgentCapabilities,
@@ -37,7 +37,7 @@ from accord.session.entities import (
     TerminalItem,
     Work,
 )
-from accord.session.pairs import Pairs
+from accord.session.mcp_servers import Pairs
 from accord.session.requests import (
     Asked,
     CommandSubject,
@@ -70,7 +70,7 @@ from accord.session.updates import (
     ToolCallPatch,
     UnknownReport,
 )
-from accord.session.word import Unknown
+from accord.session.value import Unknown
 from tests.dialects.json_values import plain
 from tests.dialects.telling import ABLE, SESSION, rows_lost, updates_of
 from tests.dialects.v1.speaking import speaker

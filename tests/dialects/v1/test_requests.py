@@ -14,8 +14,8 @@ from accord.errors import InvalidParams, Malformed, MethodNotFound
 from accord.session import requests as words
 from accord.session.content import Text
 from accord.session.entities import Exit
-from accord.session.servers import HttpServer, SseServer, StdioServer
-from accord.session.word import Unknown
+from accord.session.mcp_servers import HttpServer, SseServer, StdioServer
+from accord.session.value import Unknown
 from tests.dialects.json_values import plain, raw
 from tests.dialects.telling import SESSION
 from tests.dialects.v1.speaking import speaker

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from accord.dialects.text_frames import TextFrames
+from accord.dialects.chunk_fast_path import TextFrames
 from accord.dialects.v1 import V1
 from accord.dialects.v2 import V2
 from accord.session.transcript import Transcript

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from accord.dialects.display_fallback import TAIL
 from accord.dialects.negotiation import negotiate, offer
-from accord.dialects.shown import TAIL
 from accord.session.content import Text
 from accord.session.entities import ContentItem, Exit, TerminalItem, TerminalSize
 from accord.session.transcript import Transcript
 from accord.session.updates import TerminalPatch, TerminalPiece, ToolCallPatch, ToolCallPiece
-from accord.session.word import UNSET
+from accord.session.value import UNSET
 from tests.dialects.json_values import raw
 from tests.dialects.telling import ABLE, SESSION, reports_of, rows_lost, updates_of
 from tests.dialects.v1.speaking import speaker

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from accord.dialects.shown import TAIL, terminal_text
+from accord.dialects.display_fallback import TAIL, terminal_text
 from accord.session.content import Text
 from accord.session.entities import ContentItem, Exit, Terminal, TerminalItem
-from accord.session.growing import Output
+from accord.session.snapshots import Output
 from accord.session.transcript import Transcript
 from accord.session.updates import TerminalPatch, TerminalPiece, ToolCallPatch
 from tests.dialects.telling import SESSION, reports_of, rows_lost, updates_of

@@ -41,7 +41,7 @@ from accord.session.updates import (
     UnknownReport,
     UsageReport,
 )
-from accord.session.word import UNSET
+from accord.session.value import UNSET
 from tests.dialects.json_values import plain, raw
 from tests.dialects.telling import SESSION, reports_of, rows_lost, updates_of
 from tests.dialects.v1.speaking import speaker

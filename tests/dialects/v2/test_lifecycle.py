@@ -16,7 +16,7 @@ from accord.session.capabilities import (
     TerminalLogin,
 )
 from accord.session.requests import Authenticate, Initialize, Initialized, Logout
-from accord.session.word import Unknown
+from accord.session.value import Unknown
 from tests.dialects.json_values import plain, raw
 from tests.dialects.v2.speaking import asked_of, rows_lost, speaker
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from accord.dialects.losses import LOSSES
+from accord.dialects.translation_losses import LOSSES
 from accord.dialects.v2 import V2
 from accord.session.capabilities import AgentCapabilities, AgentLogin, ClientCapabilities, Implementation, TerminalLogin
 from accord.session.content import Annotations, Content, ResourceLink, Text

@@ -16,7 +16,7 @@ from accord.session.requests import (
     ToolCallSubject,
 )
 from accord.session.updates import ToolCallPatch
-from accord.session.word import Unknown
+from accord.session.value import Unknown
 from tests.dialects.json_values import plain, raw
 from tests.dialects.v2.speaking import SESSION, asked_of, speaker
 

@@ -10,8 +10,8 @@ from accord.dialects.v2 import V2
 from accord.errors import InvalidParams, Malformed, MethodNotFound
 from accord.session import requests as words
 from accord.session.content import Text
-from accord.session.servers import HttpServer, SseServer, StdioServer
-from accord.session.word import Unknown
+from accord.session.mcp_servers import HttpServer, SseServer, StdioServer
+from accord.session.value import Unknown
 from tests.dialects.json_values import plain, raw
 from tests.dialects.v2.speaking import SESSION, asked_of, speaker
 

@@ -11,8 +11,8 @@ from accord.errors import InvalidParams, Malformed
 from accord.session.capabilities import AgentLogin, ClientCapabilities, Implementation
 from accord.session.content import Text
 from accord.session.entities import Choice, Command, Option, Plan
+from accord.session.mcp_servers import StdioServer
 from accord.session.requests import Initialize, NewSession, Prompt, PromptAnswer
-from accord.session.servers import StdioServer
 from accord.session.updates import CommandsReport, OptionsReport, PlanReport
 from tests.dialects.json_values import raw
 from tests.dialects.telling import updates_of

@@ -38,7 +38,7 @@ from accord.session.updates import (
     UnknownUpdate,
     UsageReport,
 )
-from accord.session.word import Unknown
+from accord.session.value import Unknown
 from tests.dialects.json_values import raw
 from tests.dialects.v2.speaking import SESSION, reports_of, speaker, transcript_of, updates_of
 

@@ -8,9 +8,10 @@ import msgspec
 from hypothesis import strategies as st
 from msgspec import UNSET
 
-from accord.dialects.v2.updates_from_wire import TAGS
-from accord.session import content, entities, requests, servers, updates
-from accord.session.word import Unknown
+from accord.dialects.v2.updates import TAGS
+from accord.session import content, entities, requests, updates
+from accord.session import mcp_servers as servers
+from accord.session.value import Unknown
 
 text = st.text(max_size=6)
 name = st.text("abcxyz-_/. ", min_size=1, max_size=8)

@@ -13,7 +13,7 @@ from accord.session.capabilities import (
     Implementation,
     TerminalLogin,
 )
-from accord.session.pairs import Pairs
+from accord.session.mcp_servers import Pairs
 from accord.session.requests import Initialize, Initialized
 from tests.dialects.json_values import plain, raw
 from tests.dialects.telling import ABLE

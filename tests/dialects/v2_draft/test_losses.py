@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from accord.dialects.losses import LOSSES
+from accord.dialects.translation_losses import LOSSES
 from accord.dialects.v2_draft import V2Draft
 from accord.session.capabilities import AgentCapabilities, AgentLogin, ClientCapabilities, TerminalLogin
 from accord.session.content import Annotations, Content, ResourceLink, Text
@@ -50,7 +50,7 @@ from accord.session.updates import (
     ToolCallPatch,
     UnknownReport,
 )
-from accord.session.word import Unknown
+from accord.session.value import Unknown
 from tests.dialects.json_values import plain
 from tests.dialects.telling import ABLE, SESSION, rows_lost, updates_of
 from tests.dialects.v2_draft.speaking import speaker

@@ -13,7 +13,7 @@ from accord.session import requests as words
 from accord.session.content import Icon, ResourceLink, Text
 from accord.session.entities import Choice, Mode, Modes, Option
 from accord.session.updates import ToolCallPatch
-from accord.session.word import Unknown
+from accord.session.value import Unknown
 from tests.dialects.json_values import plain, raw
 from tests.dialects.telling import SESSION, rows_lost
 from tests.dialects.v2_draft.speaking import speaker

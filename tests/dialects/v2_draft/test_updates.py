@@ -44,7 +44,7 @@ from accord.session.updates import (
     UnknownReport,
     UsageReport,
 )
-from accord.session.word import Unknown
+from accord.session.value import Unknown
 from tests.dialects.json_values import plain, raw
 from tests.dialects.telling import SESSION, reports_of, rows_lost, updates_of
 from tests.dialects.v2_draft.speaking import speaker

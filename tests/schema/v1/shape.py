@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from accord.errors import Malformed
-from accord.schema.reading import Reader
-from accord.schema.values import Known
+from accord.schema.strict_reader import Reader
+from accord.schema.wire_values import Known
 
 __all__ = ["assert_shape", "kept", "known", "marker", "read", "refuses", "write"]
 

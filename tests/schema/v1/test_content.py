@@ -5,7 +5,7 @@ from typing import Any, get_args
 import pytest
 
 from accord.schema import v1
-from accord.schema.values import UNSET
+from accord.schema.wire_values import UNSET
 from tests.schema.v1.shape import assert_shape, read, refuses, write
 
 ANNOTATIONS = {"annotations": {}}

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from accord.schema import v1
-from accord.schema.values import UNSET
+from accord.schema.wire_values import UNSET
 from tests.schema.v1.shape import assert_shape, kept, read, refuses, write
 
 SHOWN = {"title": "Name", "description": "Of the project"}

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from accord.schema import v1
-from accord.schema.values import UNSET, Wire
+from accord.schema.wire_values import UNSET, Wire
 
 FILES = sorted((Path(__file__).resolve().parents[2] / "fixtures" / "v1").glob("*.json"))
 BY_SLUG = {name.removeprefix("$/").replace("/", "_"): method for name, method in v1.METHODS.items()}

@@ -6,8 +6,8 @@ import pytest
 
 from accord.errors import Malformed
 from accord.schema import v1
-from accord.schema.reading import Reader
-from accord.schema.values import UNSET, Unknown
+from accord.schema.strict_reader import Reader
+from accord.schema.wire_values import UNSET, Unknown
 from tests.schema.v1.shape import assert_shape, read, refuses, write
 
 PAIR = {"name": "KEY", "value": "secret"}

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from accord.schema import v1
-from accord.schema.values import UNSET
+from accord.schema.wire_values import UNSET
 from tests.schema.v1.shape import assert_shape, read, refuses, write
 
 STATE = {"modes": {"currentModeId": "ask", "availableModes": []}, "configOptions": []}

@@ -7,8 +7,8 @@ import pytest
 
 from accord.errors import Malformed
 from accord.schema import v1, v2
-from accord.schema.reading import Reader
-from accord.schema.values import UNSET
+from accord.schema.strict_reader import Reader
+from accord.schema.wire_values import UNSET
 from tests.schema.v1.shape import assert_shape, read, refuses, write
 
 TERMINAL = {"sessionId": "sess_1", "terminalId": "term_xyz789"}

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from accord.schema import v1
-from accord.schema.values import OPEN, UNSET, Alias
+from accord.schema.wire_values import OPEN, UNSET, Alias
 from tests.schema.v1.shape import assert_shape, known, marker, read, refuses, write
 
 TEXT = {"type": "text", "text": "Hello"}

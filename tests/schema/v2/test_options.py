@@ -6,8 +6,8 @@ import pytest
 
 from accord.errors import Malformed
 from accord.schema import v2
-from accord.schema.reading import Reader
-from accord.schema.values import UNSET
+from accord.schema.strict_reader import Reader
+from accord.schema.wire_values import UNSET
 from tests.schema.v1.shape import assert_shape, known, read, refuses, write
 
 VALUE = {"value": "a", "name": "A"}

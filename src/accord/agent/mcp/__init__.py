@@ -5,9 +5,9 @@ The package `mcp` is not imported before the first server is named.
 
 from __future__ import annotations
 
-from accord.agent.mcp.connections import ServerConnections, is_installed
-from accord.agent.mcp.fates import KINDS, Kind, ServerFate, failed, kind_of, not_offered, skipped
-from accord.agent.mcp.tools import McpResult, McpTool, OnProgress
+from accord.agent.mcp.content import McpResult, McpTool, OnProgress
+from accord.agent.mcp.servers import ServerConnections, is_installed
+from accord.agent.mcp.status import KINDS, Kind, ServerFate, failed, kind_of, not_offered, skipped
 
 __all__ = [
     "KINDS",

@@ -1,17 +1,17 @@
-"""The result of an MCP tool, as it came, in session words: MCP's content blocks are ACP's (CONTENT-02)."""
+"""MCP tools, and the results of their calls as content blocks (CONTENT-02)."""
 
 from __future__ import annotations
 
-from typing import Any, cast
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias, cast
 
 import msgspec
 
-from accord.agent.mcp.tools import McpResult
 from accord.errors import Malformed
 from accord.session.content import Audio, Content, Image, Resource, ResourceLink, Text
-from accord.session.word import Unknown
+from accord.session.value import Unknown
 
-__all__ = ["content_from_mcp", "result_from_mcp"]
+__all__ = ["McpResult", "McpTool", "OnProgress", "content_from_mcp", "result_from_mcp"]
 
 _BLOCK = Text | Image | Audio | ResourceLink | Resource
 _TAGS = frozenset(("text", "image", "audio", "resource_link", "resource"))
@@ -88,3 +88,29 @@ def _renamed(members: Any) -> Any:
         for name, value in cast("dict[str, Any]", members).items()
         if name not in _OUR_NAMES
     }
+
+
+OnProgress: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
+"""Gets progress, total and message, one call at a time and the last one before the result."""
+
+
+class McpTool(msgspec.Struct, kw_only=True, frozen=True):
+    """A tool as its server describes it. `annotations` are hints that a server may well get wrong, or lie in."""
+
+    server: str
+    name: str
+    title: str | None = None
+    description: str | None = None
+    input_schema: dict[str, Any]
+    output_schema: dict[str, Any] | None = None
+    annotations: dict[str, Any] = {}
+    meta: dict[str, Any] | None = None
+
+
+class McpResult(msgspec.Struct, kw_only=True, frozen=True):
+    """What a tool brought. `is_error` is the tool's own word for having failed; `content` then says why."""
+
+    content: list[Content] = []
+    structured: Any = None
+    is_error: bool = False
+    meta: dict[str, Any] | None = None

@@ -22,11 +22,10 @@ from pydantic import ValidationError
 
 from accord.errors import ConnectionClosed, FrameRejected
 from accord.local.redaction import fault_of_address
-from accord.session.pairs import Pair, pairs_in
-from accord.session.servers import HttpServer, SseServer
+from accord.session.mcp_servers import HttpServer, Pair, SseServer, pairs_in
 from accord.transports.framing import FRAME_LIMIT
-from accord.transports.process import Process
-from accord.transports.tail import Tail
+from accord.transports.output_tail import Tail
+from accord.transports.process_transport import Process
 
 __all__ = ["OnResponse", "Pipe", "Streams", "http_streams", "sse_streams", "stdio_streams"]
 

@@ -1,4 +1,4 @@
-"""Whether a tool may do what it is asked: what the session's mode says, and where that is not enough, the user."""
+"""Decides whether a tool call may run: by the session's mode, otherwise by asking the user."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from functools import partial
 from typing import Any
 
 from accord.agent.tool_calls import OpenToolCall
-from accord.apps.coder.failures import ToolFailed
-from accord.apps.coder.settings.shown import printable
+from accord.apps.coder.errors import ToolFailed
+from accord.apps.coder.settings.display import printable
+from accord.apps.coder.tools.file_state import Work
 from accord.apps.coder.tools.tool import Need, Result, Tool
-from accord.apps.coder.tools.work import Work
-from accord.local.blocking import in_thread
+from accord.local.threads import in_thread
 from accord.session.requests import PermissionOption
 
-__all__ = ["is_risk_taken", "refusal", "rejected"]
+__all__ = ["MODES", "is_risk_taken", "refusal", "rejected"]
 
 _FREE: dict[str, frozenset[Need]] = {
     "ask": frozenset({"nothing"}),
@@ -87,3 +87,11 @@ def _options(scope: str) -> list[PermissionOption]:
         _REJECT,
         PermissionOption(id="reject-always", name=f"Never allow in this project: {covers}", kind="reject_always"),
     ]
+
+
+MODES: dict[str, tuple[str, str]] = {
+    "ask": ("Ask", "Asks before each change and each command"),
+    "architect": ("Architect", "Reads and plans; changes nothing"),
+    "code": ("Code", "Edits files without asking; asks before commands"),
+}
+"""The name of each, and what it means."""

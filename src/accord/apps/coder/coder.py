@@ -14,17 +14,17 @@ from accord import __version__
 from accord.agent.agent import Agent
 from accord.agent.session import AgentSession
 from accord.agent.turn import Turn
-from accord.apps.coder.asides import warning
-from accord.apps.coder.failures import ModelFailed, ModelNeedsKey, ModelOverloaded, SettingsWrong
-from accord.apps.coder.models.choosing import needs_key, takes_of
+from accord.apps.coder.approvals import MODES
+from accord.apps.coder.errors import ModelFailed, ModelNeedsKey, ModelOverloaded, SettingsWrong
+from accord.apps.coder.models.catalog import needs_key, takes_of
 from accord.apps.coder.models.model import Past
-from accord.apps.coder.models.opened import OpenedModels, OpenModel
-from accord.apps.coder.modes import MODES
+from accord.apps.coder.models.open_models import OpenedModels, OpenModel
+from accord.apps.coder.prompt_content import warning
 from accord.apps.coder.settings.directories import state_directory
-from accord.apps.coder.slash import register
+from accord.apps.coder.slash_commands import register
 from accord.errors import AuthRequired, InvalidParams, RateLimited, RequestFailed
-from accord.local.written_paths import fault_of_directory
-from accord.peer.loop import run, run_until
+from accord.local.paths import fault_of_directory
+from accord.peer.event_loop import run, run_until
 from accord.session.content import Content, Text
 from accord.session.entities import Choice, Option
 from accord.session.updates import CompactionPatch, OptionsReport
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from accord.apps.coder.models.model import Model
-    from accord.apps.coder.settings.loading import Loaded
+    from accord.apps.coder.settings.precedence import Loaded
     from accord.apps.coder.settings.settings import Settings
-    from accord.apps.coder.tools.work import Work
-    from accord.store.interface import Store
+    from accord.apps.coder.tools.file_state import Work
+    from accord.store.store import Store
     from accord.transports.framing import Framing
 
 __all__ = ["Coder", "build"]
@@ -113,7 +113,7 @@ class Coder:
         self, turn: Turn, question: str | None = None, *, is_read_only: bool = False
     ) -> StopReason | None:
         """Let the session's model work on the prompt; `question` takes the place of what was written in it."""
-        from accord.apps.coder.context import prompt_for  # noqa: PLC0415  # the first prompt pays for it
+        from accord.apps.coder.prompt_content import prompt_for  # noqa: PLC0415  # the first prompt pays for it
 
         model, work = await self.model_of(turn), self.work(turn, is_read_only=is_read_only)
         prompt = await prompt_for(work, model)
@@ -129,8 +129,8 @@ class Coder:
 
     async def _loop(self, work: Work, model: Model, prompt: list[Content]) -> StopReason | None:
         from accord.apps.coder.instructions import project_instructions  # noqa: PLC0415  # the first prompt pays for it
-        from accord.apps.coder.loop import Loop  # noqa: PLC0415
-        from accord.apps.coder.tools.servers import server_tools  # noqa: PLC0415
+        from accord.apps.coder.model_loop import Loop  # noqa: PLC0415
+        from accord.apps.coder.tools.mcp_tools import server_tools  # noqa: PLC0415
         from accord.apps.coder.tools.toolbox import Toolbox  # noqa: PLC0415
 
         project = ""
@@ -145,7 +145,7 @@ class Coder:
 
     def work(self, turn: Turn, *, is_read_only: bool = False) -> Work:
         """The surroundings of the tools in this turn."""
-        from accord.apps.coder.tools.work import Work  # noqa: PLC0415
+        from accord.apps.coder.tools.file_state import Work  # noqa: PLC0415
 
         hidden = [self._loaded.user_file, state_directory()]
         return Work(turn, turn.session.state["settings"], hidden=hidden, is_read_only=is_read_only)
@@ -183,8 +183,8 @@ class Coder:
     async def _prepare(self, session: AgentSession) -> None:
         """A session is opened, new or again: under the settings of its own directory."""
         from accord.apps.coder.history import history_of  # noqa: PLC0415  # not before a session needs it
-        from accord.apps.coder.keeping import KeptChoices  # noqa: PLC0415
-        from accord.local.choices import Choices  # noqa: PLC0415
+        from accord.apps.coder.storage import KeptChoices  # noqa: PLC0415
+        from accord.local.saved_choices import Choices  # noqa: PLC0415
 
         if session.is_new:  # an old one can still be read
             fault = await asyncio.to_thread(fault_of_directory, session.cwd)
@@ -262,7 +262,7 @@ class Coder:
 
     async def _forget_choices(self, params: Any, client: Any) -> dict[str, int]:
         """Extension method: take back all that was decided for always in the project of a session that is open."""
-        from accord.local.choices import project_of  # noqa: PLC0415  # as in `_prepare`
+        from accord.local.saved_choices import project_of  # noqa: PLC0415  # as in `_prepare`
 
         session_id = cast("dict[str, Any]", params).get("sessionId") if isinstance(params, dict) else None
         sessions = list(self._sessions)
@@ -312,7 +312,7 @@ class Coder:
 
 def build(loaded: Loaded) -> Coder:
     """The agent as a program serves it: sessions and choices are kept in the user's state directory."""
-    from accord.apps.coder.keeping import KeptSessions  # noqa: PLC0415  # a test may have a store of its own
+    from accord.apps.coder.storage import KeptSessions  # noqa: PLC0415  # a test may have a store of its own
 
     state = state_directory()
     sessions = KeptSessions(state / "sessions.db")

@@ -10,10 +10,10 @@ import os
 from contextlib import aclosing
 
 from accord.agent.turn import Turn
-from accord.apps.coder.failures import ModelFailed
+from accord.apps.coder.errors import ModelFailed
 from accord.apps.coder.history import close_requests, summarised
 from accord.apps.coder.models.model import Asked, Model, ModelMessage, Past, Said, ToolMessage, UserMessage
-from accord.apps.coder.models.retrying import patiently
+from accord.apps.coder.models.retry import patiently
 from accord.session.content import Text, text_of
 from accord.session.updates import CompactionPatch
 

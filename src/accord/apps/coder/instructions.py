@@ -8,11 +8,10 @@ import stat
 from datetime import UTC, datetime
 from pathlib import Path
 
-from accord.apps.coder.modes import MODES
-from accord.apps.coder.tools.work import Work
+from accord.apps.coder.approvals import MODES
+from accord.apps.coder.tools.file_state import Work
 from accord.errors import Denied
-from accord.local.roots import Roots
-from accord.local.written_paths import kind_of
+from accord.local.paths import Roots, kind_of
 
 __all__ = ["instructions", "project_instructions"]
 

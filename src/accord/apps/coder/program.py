@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from accord.apps.coder.settings.loading import Loaded, settings_in
-from accord.local.written_paths import path_of
+from accord.apps.coder.settings.precedence import Loaded, settings_in
+from accord.local.paths import path_of
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -21,7 +21,7 @@ _NOT_SETTINGS = ("config", "framing")
 def describe(parser: ArgumentParser) -> None:
     from argparse import BooleanOptionalAction  # noqa: PLC0415  # only who gives arguments pays for reading them
 
-    from accord.apps.coder.settings.described import settings  # noqa: PLC0415  # as above
+    from accord.apps.coder.settings.descriptions import settings  # noqa: PLC0415  # as above
 
     parser.description = (
         "The built-in coding agent. An editor starts it and speaks the Agent Client Protocol with it through stdin "
@@ -63,7 +63,7 @@ def main(given: Mapping[str, Any]) -> int:
 def _explanation(loaded: Loaded) -> str:
     import shlex  # noqa: PLC0415  # only here
 
-    from accord.apps.coder.settings.shown import printable  # noqa: PLC0415  # as above
+    from accord.apps.coder.settings.display import printable  # noqa: PLC0415  # as above
 
     program = Path(sys.argv[0])
     own = [sys.executable, "-P", "-m", "accord"] if program.name == "__main__.py" else [str(program.absolute())]

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
-from accord.client.clearing import allows_all_writes
 from accord.client.client import Client
-from accord.client.permissions import same_action
+from accord.client.permissions.policies import same_action
+from accord.client.permissions.writes_and_commands import allows_all_writes
 from accord.errors import AccordError
 from accord.session.requests import CommandSubject, RequestPermission
 

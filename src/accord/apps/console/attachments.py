@@ -11,13 +11,13 @@ from typing import Literal
 
 from msgspec import Struct
 
-from accord.apps.console.failures import UsageWrong
-from accord.apps.console.sanitising import encodable
-from accord.local.own_files import read_regular
-from accord.local.written_paths import kind_of
+from accord.apps.console.errors import UsageWrong
+from accord.apps.console.sanitizer import encodable
+from accord.local.atomic_files import read_regular
+from accord.local.paths import kind_of
 from accord.session.capabilities import AgentCapabilities
 from accord.session.content import Audio, Content, Image, Resource, ResourceLink
-from accord.transports.descriptors import shared_reader
+from accord.transports.stdio import shared_reader
 
 __all__ = ["MOST_BYTES", "Attachment", "mime_type_of", "read_attachment", "stdin_text", "text_of_file"]
 

@@ -20,9 +20,9 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from accord.apps.console.attachments import MOST_BYTES
-from accord.apps.console.failures import ConsoleFailed
+from accord.apps.console.errors import ConsoleFailed
 from accord.local.environment import program_environment
-from accord.local.roots import Roots
+from accord.local.paths import Roots
 from accord.session.content import Image
 
 __all__ = ["Picture", "picture_in_clipboard"]

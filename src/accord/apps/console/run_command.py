@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from accord.apps.console.attachments import read_attachment, text_of_file
-from accord.apps.console.failures import UsageWrong
+from accord.apps.console.environment import Surroundings, SurroundingsIn
+from accord.apps.console.errors import UsageWrong
 from accord.apps.console.known_agents import agent_meant
-from accord.apps.console.permitting import CHOICES
-from accord.apps.console.running import Run, run
-from accord.apps.console.sanitising import encodable
-from accord.apps.console.surroundings import Surroundings, SurroundingsIn
-from accord.local.written_paths import kind_of, path_of
+from accord.apps.console.permission_flags import CHOICES
+from accord.apps.console.run.one_prompt import Run, run
+from accord.apps.console.sanitizer import encodable
+from accord.local.paths import kind_of, path_of
 
 __all__ = [
     "describe",

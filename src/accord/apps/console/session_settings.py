@@ -8,9 +8,9 @@ that, whoever opened it is told by an exception, and sends nothing.
 
 from __future__ import annotations
 
-from accord.apps.console.choosing import choose_mode, choose_model, choose_option, mode_in_force
-from accord.apps.console.failures import ConsoleFailed
-from accord.apps.console.sanitising import one_line
+from accord.apps.console.errors import ConsoleFailed
+from accord.apps.console.sanitizer import one_line
+from accord.apps.console.session_choice import choose_mode, choose_model, choose_option, mode_in_force
 from accord.client.session import Session
 from accord.errors import AccordError, ConnectionClosed
 from accord.session.entities import Option

@@ -12,17 +12,17 @@ from typing import Any
 
 import msgspec
 
-from accord.apps.console.continuing import MOST, KnownSession, is_in, joined, newest, when_of
-from accord.apps.console.failures import ConsoleFailed, UsageWrong
+from accord.apps.console.agent_process import Answers, Link, told_on_stderr
+from accord.apps.console.environment import SurroundingsIn
+from accord.apps.console.errors import ConsoleFailed, UsageWrong
 from accord.apps.console.known_agents import KnownAgent, agent_meant
-from accord.apps.console.link import Answers, Link, told_on_stderr
-from accord.apps.console.records import Records
 from accord.apps.console.run_command import describe_agent, directory_of, start_timeout_of
-from accord.apps.console.sanitising import escaped, one_line, visible
-from accord.apps.console.surroundings import SurroundingsIn
+from accord.apps.console.sanitizer import escaped, one_line, visible
+from accord.apps.console.session_choice import MOST, KnownSession, is_in, joined, newest, when_of
+from accord.apps.console.session_records import Records
 from accord.client.session import Session
 from accord.errors import MethodNotFound, RequestFailed
-from accord.peer.loop import run
+from accord.peer.event_loop import run
 from accord.session import Transcript
 from accord.session.requests import SessionSummary
 
@@ -191,7 +191,7 @@ def _place(session_id: str, listed: Sequence[SessionSummary]) -> Path | None:
 
 
 def _shown(parts: Sequence[Transcript], *, as_json: bool) -> str:
-    from accord.apps.console.screen.exporting import as_markdown, json_of  # noqa: PLC0415  # only here
+    from accord.apps.console.screen.export import as_markdown, json_of  # noqa: PLC0415  # only here
 
     if as_json:
         return escaped(json_of(parts).encode()).decode() + "\n"

@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Any
 
-from accord.apps.console.exits import Exit
-from accord.apps.console.failures import ConsoleFailed
+from accord.apps.console.environment import SurroundingsIn
+from accord.apps.console.errors import ConsoleFailed, Exit
 from accord.apps.console.known_agents import agent_meant
+from accord.apps.console.run.one_prompt import Run, run
 from accord.apps.console.run_command import (
     describe_session,
     describe_start,
@@ -18,8 +19,6 @@ from accord.apps.console.run_command import (
     session_asked,
     start_timeout_of,
 )
-from accord.apps.console.running import Run, run
-from accord.apps.console.surroundings import SurroundingsIn
 
 __all__ = ["describe", "main"]
 
@@ -80,6 +79,6 @@ def _screen(asked: Run, theme: str | None, *, is_plain: bool) -> int:
             "the screen needs Textual, which is not installed",
             "Install it with `pip install 'accord[console]'`, or use `accord run PROMPT`, which needs no screen",
         )
-    from accord.apps.console.screen import program  # noqa: PLC0415  # Textual, which may not be there
+    from accord.apps.console.screen import startup  # noqa: PLC0415  # Textual, which may not be there
 
-    return program.main(asked, theme, is_plain=is_plain)
+    return startup.main(asked, theme, is_plain=is_plain)

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from accord.dialects.all_versions.elicitation import ElicitationMapping
+from accord.dialects.all_versions.options import set_option_from_wire
+from accord.dialects.copied_members import acknowledged, plain, plain_answer
 from accord.dialects.dialect import Exchange, Telling
-from accord.dialects.elicitation import ElicitationMapping
-from accord.dialects.options import set_option_from_wire
-from accord.dialects.plain import acknowledged, plain, plain_answer
-from accord.dialects.v1 import client_requests as client
 from accord.dialects.v1 import lifecycle, sessions
-from accord.dialects.v1.client_requests import PERMISSIONS
+from accord.dialects.v1 import requests_to_client as client
+from accord.dialects.v1.requests_to_client import PERMISSIONS
 from accord.dialects.v1.rewrites import RewritingDialect
 from accord.dialects.v1.sessions import OPENING, PROMPTS, SESSIONS
-from accord.dialects.v1.updates_from_wire import UPDATES_FROM_WIRE
-from accord.dialects.v1.updates_to_wire import UPDATES_TO_WIRE, settled_to_wire
+from accord.dialects.v1.updates import UPDATES_FROM_WIRE, UPDATES_TO_WIRE, settled_to_wire
 from accord.schema import v1 as wire
 from accord.session import requests as words
 from accord.session.updates import Change

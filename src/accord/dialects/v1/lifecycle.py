@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from accord.dialects.absent import known, listed, told
-from accord.dialects.dialect import Dialect
-from accord.dialects.lifecycle import (
+from accord.dialects.all_versions.lifecycle import (
     can_open_terminal,
     elicitation_to_wire,
     group,
@@ -14,15 +12,19 @@ from accord.dialects.lifecycle import (
     info_from_wire,
     info_to_wire,
     marker,
+    other_login,
     unstable,
     unstable_of,
+    variable_login,
+    variables_to_wire,
 )
-from accord.dialects.logins import other_login, variable_login, variables_to_wire
-from accord.dialects.mcp_servers import pairs_from_wire
-from accord.dialects.offers import meta_of_v1, shows_terminals
+from accord.dialects.all_versions.mcp_servers import pairs_from_wire
+from accord.dialects.dialect import Dialect
+from accord.dialects.negotiation import meta_of_v1, shows_terminals
+from accord.dialects.unset_values import known, listed, told
 from accord.schema import v1 as wire
-from accord.schema.values import UNSET, UnsetType
-from accord.schema.values import Unknown as UnknownOnWire
+from accord.schema.wire_values import UNSET, UnsetType
+from accord.schema.wire_values import Unknown as UnknownOnWire
 from accord.session.capabilities import (
     AgentCapabilities,
     AgentLogin,
@@ -31,9 +33,9 @@ from accord.session.capabilities import (
     TerminalLogin,
     VariableLogin,
 )
-from accord.session.pairs import pairs_in
+from accord.session.mcp_servers import pairs_in
 from accord.session.requests import Initialize, Initialized
-from accord.session.word import Unknown
+from accord.session.value import Unknown
 
 __all__ = [
     "agent_capabilities_from_wire",

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, TypeAlias
 
-from accord.dialects.shown import ShowingDialect
+from accord.dialects.display_fallback import ShowingDialect
 from accord.session.content import Content, text_of
 from accord.session.message import Message
-from accord.session.patching import added_by
+from accord.session.partial_update import added_by
 from accord.session.updates import Change, MessageChanged, MessageChunk, StateChanged
 
 __all__ = ["Rewrites", "RewritingDialect", "Settled"]

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from accord.dialects.shown import TAIL, ShowingDialect, Shown
+from accord.dialects.display_fallback import TAIL, ShowingDialect, Shown
 from accord.dialects.terminal_meta import ToldTerminal, exit_meta, info_meta, output_meta
 from accord.dialects.v1.tool_calls import ITEMS, new_tool_call
 from accord.schema import v1 as wire
-from accord.schema.values import UNSET, Wire
+from accord.schema.wire_values import UNSET, Wire
 from accord.session.entities import Terminal, TerminalItem, ToolCall
 from accord.session.updates import TerminalChanged, TerminalOutput
 

@@ -1,22 +1,24 @@
-"""Tool calls and what they are made of, between v1 and words."""
+"""Maps tool calls and content blocks between v1 and the session model."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from accord.dialects.absent import known, told
+from accord.dialects.all_versions.content import ContentMapping
+from accord.dialects.all_versions.tool_calls import ItemReader, locations_from_wire
+from accord.dialects.all_versions.updates import AlikeUpdates
 from accord.dialects.dialect import Dialect
-from accord.dialects.shown import ShowingDialect
-from accord.dialects.shown_items import ShownItems, diff_from_wire
-from accord.dialects.tool_calls import ItemReader, locations_from_wire
-from accord.dialects.v1.content import CONTENT
+from accord.dialects.display_fallback import ShowingDialect, ShownItems, diff_from_wire
+from accord.dialects.unset_values import known, told
 from accord.schema import v1 as wire
-from accord.schema.values import UNSET, UnsetType
+from accord.schema.wire_values import UNSET, UnsetType
 from accord.session.entities import OTHER, PENDING, Location, ToolCall
 from accord.session.updates import ToolCallPatch
 
 __all__ = [
+    "ALIKE",
+    "CONTENT",
     "ITEMS",
     "kind_to_wire",
     "locations_to_wire",
@@ -25,6 +27,9 @@ __all__ = [
     "patch_to_wire",
     "status_to_wire",
 ]
+
+CONTENT = ContentMapping(wire, closed_by="v1")
+ALIKE = AlikeUpdates(wire, CONTENT, meta_replaces=True)
 
 ITEMS = ShownItems(wire, wire.Diff, CONTENT)
 T = TypeVar("T")

@@ -7,17 +7,16 @@ from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
+from accord.dialects.all_versions.elicitation import ElicitationMapping
+from accord.dialects.copied_members import acknowledged, plain
 from accord.dialects.dialect import Exchange, Telling
-from accord.dialects.elicitation import ElicitationMapping
-from accord.dialects.plain import acknowledged, plain
-from accord.dialects.v2 import client_requests as client
 from accord.dialects.v2 import lifecycle, sessions
-from accord.dialects.v2.client_requests import PERMISSIONS
-from accord.dialects.v2.offered import OfferingDialect
-from accord.dialects.v2.older import LOOSER, Offer
+from accord.dialects.v2 import requests_to_client as client
+from accord.dialects.v2.accepted_draft_shapes import LOOSER, Offer
+from accord.dialects.v2.lifecycle import OfferingDialect
+from accord.dialects.v2.requests_to_client import PERMISSIONS
 from accord.dialects.v2.sessions import PROMPTS, SESSIONS
-from accord.dialects.v2.updates_from_wire import UPDATES_FROM_WIRE
-from accord.dialects.v2.updates_to_wire import UPDATES_TO_WIRE
+from accord.dialects.v2.updates import UPDATES_FROM_WIRE, UPDATES_TO_WIRE
 from accord.schema import v2 as wire
 from accord.session import requests as words
 

@@ -1,28 +1,32 @@
-"""The handshake and logging in, between v2 and words."""
+"""Maps the handshake, capabilities and logins between v2 and the session model."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from accord.dialects.absent import known, listed, told
-from accord.dialects.dialect import Dialect
-from accord.dialects.lifecycle import (
+from msgspec.structs import replace
+
+from accord.dialects.all_versions.lifecycle import (
     can_open_terminal,
     elicitation_to_wire,
     group,
     group_meta,
     info_from_wire,
     info_to_wire,
+    login_said,
     marker,
     unstable,
     unstable_of,
+    variables_to_wire,
 )
-from accord.dialects.logins import login_said, variables_to_wire
-from accord.dialects.mcp_servers import pairs_from_wire, pairs_to_wire
+from accord.dialects.all_versions.mcp_servers import pairs_from_wire, pairs_to_wire
+from accord.dialects.all_versions.options import MODE, is_mode_option
+from accord.dialects.dialect import Dialect
+from accord.dialects.unset_values import known, listed, told
 from accord.errors import InvalidParams
 from accord.schema import v2 as wire
-from accord.schema.values import UNSET, UnsetType
-from accord.schema.values import Unknown as UnknownOnWire
+from accord.schema.wire_values import UNSET, UnsetType
+from accord.schema.wire_values import Unknown as UnknownOnWire
 from accord.session.capabilities import (
     AgentCapabilities,
     AgentLogin,
@@ -32,10 +36,13 @@ from accord.session.capabilities import (
     TerminalLogin,
     VariableLogin,
 )
+from accord.session.entities import Choice, Modes, Option
 from accord.session.requests import Initialize, Initialized
-from accord.session.word import Unknown
+from accord.session.value import Unknown
 
 __all__ = [
+    "Offered",
+    "OfferingDialect",
     "agent_capabilities_from_wire",
     "agent_capabilities_to_wire",
     "auth_method_from_wire",
@@ -278,3 +285,53 @@ def _variables_to_wire(method: VariableLogin) -> dict[str, Any]:
     raw["vars"] = variables_to_wire(method)
     optional = {"description": method.description, "link": method.link, "_meta": method.meta}
     return {**raw, **{key: value for key, value in optional.items() if value is not None}}
+
+
+class Offered:
+    """One session's part of it."""
+
+    __slots__ = ("modes", "options")
+
+    def __init__(self) -> None:
+        self.options: list[Option] = []
+        self.modes: Modes | None = None
+
+    @property
+    def has_mode_option(self) -> bool:
+        """Whether a mode can be told."""
+        return any(map(is_mode_option, self.complete()))
+
+    def complete(self) -> list[Option]:
+        """The options, with one for the modes if none of them is, and the id is free."""
+        if self.modes is None or any(is_mode_option(option) or option.id == MODE for option in self.options):
+            return self.options
+        choices = [
+            Choice(value=mode.id, name=mode.name, description=mode.description, meta=mode.meta)
+            for mode in self.modes.available
+        ]
+        made = Option(id=MODE, name="Mode", category=MODE, value=self.modes.current, choices=choices)
+        return [*self.options, made]
+
+    def put_mode(self, mode_id: str) -> None:
+        """Put a mode in force."""
+        if self.modes is not None:
+            self.modes = replace(self.modes, current=mode_id)
+        self.options = [replace(option, value=mode_id) if is_mode_option(option) else option for option in self.options]
+
+
+class OfferingDialect(Dialect):
+    """A dialect that remembers what it offered."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._offered: dict[str, Offered] = {}
+
+    def offered(self, session_id: str) -> Offered:
+        """What the client can choose from in a session."""
+        offered = self._offered.get(session_id)
+        if offered is None:
+            offered = self._offered[session_id] = Offered()
+        return offered
+
+    def forget_session(self, session_id: str) -> None:
+        self._offered.pop(session_id, None)

@@ -6,10 +6,8 @@ from collections.abc import Iterable
 from operator import attrgetter
 from typing import Any
 
-from accord.dialects.absent import told
-from accord.dialects.commands import CommandMapping
-from accord.dialects.dialect import Dialect
-from accord.dialects.options import (
+from accord.dialects.all_versions.options import (
+    CommandMapping,
     choices_to_wire,
     is_grouped,
     note_empty_groups,
@@ -17,8 +15,10 @@ from accord.dialects.options import (
     option_members,
     unknown_option,
 )
+from accord.dialects.dialect import Dialect
+from accord.dialects.unset_values import told
 from accord.schema import v2 as wire
-from accord.schema.values import Unknown as UnknownOnWire
+from accord.schema.wire_values import Unknown as UnknownOnWire
 from accord.session.entities import Choice, Option
 
 __all__ = ["COMMANDS", "options_from_wire", "options_to_wire"]

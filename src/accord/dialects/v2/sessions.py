@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from accord.dialects.absent import known, listed, told
-from accord.dialects.commands import commands_from_wire
+from accord.dialects.all_versions.mcp_servers import pairs_to_wire, remote_server, stdio_server
+from accord.dialects.all_versions.options import commands_from_wire
+from accord.dialects.all_versions.options import set_option_from_wire as value_from_wire
+from accord.dialects.all_versions.sessions import PromptMapping, SessionMapping, tokens_from_wire
 from accord.dialects.dialect import AnswerFunction, Dialect, RequestFunction
-from accord.dialects.mcp_servers import pairs_to_wire, remote_server, stdio_server
-from accord.dialects.options import set_option_from_wire as value_from_wire
-from accord.dialects.sessions import PromptMapping, SessionMapping, tokens_from_wire
-from accord.dialects.v2.content import CONTENT
-from accord.dialects.v2.offered import OfferingDialect
+from accord.dialects.unset_values import known, listed, told
+from accord.dialects.v2.lifecycle import OfferingDialect
 from accord.dialects.v2.options import COMMANDS, options_from_wire, options_to_wire
+from accord.dialects.v2.tool_calls import CONTENT
 from accord.errors import InvalidParams
 from accord.schema import v2 as wire
-from accord.schema.values import UNSET, UnsetType
-from accord.schema.values import Unknown as UnknownOnWire
+from accord.schema.wire_values import UNSET, UnsetType
+from accord.schema.wire_values import Unknown as UnknownOnWire
+from accord.session.mcp_servers import HttpServer, McpServer, SseServer, StdioServer
 from accord.session.requests import Asked, Prompt, PromptAnswer, SessionOpened, SetOption
-from accord.session.servers import HttpServer, McpServer, SseServer, StdioServer
-from accord.session.word import Unknown
+from accord.session.value import Unknown
 
 __all__ = [
     "PROMPTS",

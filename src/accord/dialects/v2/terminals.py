@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from binascii import a2b_base64, b2a_base64
 
-from accord.dialects.absent import known, one, told
 from accord.dialects.dialect import Dialect
+from accord.dialects.unset_values import known, one, told
 from accord.dialects.v2.tool_calls import can_cancel
 from accord.errors import Malformed
 from accord.schema import v2 as wire
-from accord.schema.values import UNSET, UnsetType
+from accord.schema.wire_values import UNSET, UnsetType
 from accord.session.entities import Exit, TerminalSize
 from accord.session.updates import TerminalPatch, TerminalPiece
 

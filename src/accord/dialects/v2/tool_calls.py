@@ -1,4 +1,4 @@
-"""Tool calls and what they are made of, between v2 and words."""
+"""Maps tool calls and content blocks between v2 and the session model."""
 
 from __future__ import annotations
 
@@ -6,20 +6,23 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
-from accord.dialects.absent import each, known, one, told
+from accord.dialects.all_versions.content import ContentMapping
+from accord.dialects.all_versions.paths_and_lines import noted
+from accord.dialects.all_versions.tool_calls import ItemReader, locations_from_wire
+from accord.dialects.all_versions.updates import AlikeUpdates
 from accord.dialects.dialect import Dialect
-from accord.dialects.paths import noted
-from accord.dialects.tool_calls import ItemReader, locations_from_wire
-from accord.dialects.v2.content import CONTENT
+from accord.dialects.unset_values import each, known, one, told
 from accord.schema import v2 as wire
-from accord.schema.values import UNSET
-from accord.schema.values import Unknown as UnknownOnWire
+from accord.schema.wire_values import UNSET
+from accord.schema.wire_values import Unknown as UnknownOnWire
 from accord.session.diffs import GIT_PATCH, git_patch
 from accord.session.entities import ContentItem, Diff, FileChange, Location, Patch, TerminalItem, ToolCallItem
 from accord.session.updates import ToolCallPatch
-from accord.session.word import Unknown
+from accord.session.value import Unknown
 
 __all__ = [
+    "ALIKE",
+    "CONTENT",
     "READER",
     "can_cancel",
     "capabilities_to_wire",
@@ -29,6 +32,9 @@ __all__ = [
     "patch_from_wire",
     "patch_to_wire",
 ]
+
+CONTENT = ContentMapping(wire)
+ALIKE = AlikeUpdates(wire, CONTENT)
 
 
 def patch_to_wire(dialect: Dialect, patch: ToolCallPatch, kind: type[wire.ToolCallUpdate]) -> wire.ToolCallUpdate:

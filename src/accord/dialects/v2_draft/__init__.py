@@ -15,13 +15,12 @@ from accord.dialects.v1 import EXCHANGES as EXCHANGES_OF_V1
 from accord.dialects.v1 import TELLINGS
 from accord.dialects.v1.sessions import SESSIONS
 from accord.dialects.v2 import EXCHANGES as EXCHANGES_OF_V2
-from accord.dialects.v2.client_requests import PERMISSIONS
+from accord.dialects.v2.requests_to_client import PERMISSIONS
 from accord.dialects.v2.sessions import set_option_to_wire
-from accord.dialects.v2_draft import client_requests, lifecycle, sessions
-from accord.dialects.v2_draft.clearing import ClearingDialect
+from accord.dialects.v2_draft import lifecycle, requests_to_client, sessions
 from accord.dialects.v2_draft.sessions import OPENING, PROMPTS
-from accord.dialects.v2_draft.updates_from_wire import UPDATES_FROM_WIRE
-from accord.dialects.v2_draft.updates_to_wire import UPDATES_TO_WIRE
+from accord.dialects.v2_draft.tool_calls import ClearingDialect
+from accord.dialects.v2_draft.updates import UPDATES_FROM_WIRE, UPDATES_TO_WIRE
 from accord.schema import v2_draft as wire
 from accord.session import requests as words
 
@@ -62,7 +61,7 @@ _DIFFERENT = (
         answer_to_wire=OPENING.options_set_to_wire,
         answer_from_wire=OPENING.from_wire,
     ),
-    PERMISSIONS.exchange(client_requests.permission_to_wire, client_requests.permission_from_wire),
+    PERMISSIONS.exchange(requests_to_client.permission_to_wire, requests_to_client.permission_from_wire),
     EXCHANGES_OF_V2[words.CancelToolCall],
     EXCHANGES_OF_V2[words.CancelTerminal],
 )

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from accord.dialects.absent import known, listed, told
+from accord.dialects.all_versions.lifecycle import (
+    group_meta,
+    info_from_wire,
+    info_to_wire,
+    marker,
+    unstable,
+    unstable_of,
+    variables_to_wire,
+)
+from accord.dialects.all_versions.mcp_servers import pairs_to_wire
 from accord.dialects.dialect import Dialect
-from accord.dialects.lifecycle import group_meta, info_from_wire, info_to_wire, marker, unstable, unstable_of
-from accord.dialects.logins import variables_to_wire
-from accord.dialects.mcp_servers import pairs_to_wire
-from accord.dialects.offers import shows_terminals
+from accord.dialects.negotiation import shows_terminals
+from accord.dialects.unset_values import known, listed, told
 from accord.dialects.v1 import lifecycle as older
-from accord.dialects.v2_draft.clearing import ClearingDialect
+from accord.dialects.v2_draft.tool_calls import ClearingDialect
 from accord.schema import v1, v2
 from accord.schema import v2_draft as wire
 from accord.schema.v2_draft import Support, is_supported
-from accord.schema.values import UNSET, UnsetType
-from accord.schema.values import Unknown as UnknownOnWire
+from accord.schema.wire_values import UNSET, UnsetType
+from accord.schema.wire_values import Unknown as UnknownOnWire
 from accord.session.capabilities import (
     AgentCapabilities,
     AgentLogin,
@@ -25,9 +32,9 @@ from accord.session.capabilities import (
     TerminalLogin,
     VariableLogin,
 )
-from accord.session.pairs import Pairs
+from accord.session.mcp_servers import Pairs
 from accord.session.requests import Initialize, Initialized
-from accord.session.word import Unknown
+from accord.session.value import Unknown
 
 __all__ = [
     "agent_capabilities_from_wire",

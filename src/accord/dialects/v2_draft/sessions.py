@@ -1,22 +1,58 @@
-"""Sessions, prompts and choices between the draft and words, where they differ from v1's."""
+"""Maps sessions, prompts, options and slash commands between the v2 draft and the session model."""
 
 from __future__ import annotations
 
-from accord.dialects.absent import known, told
+from collections.abc import Iterable
+from functools import partial
+
+from accord.dialects.all_versions.options import CommandMapping, option_members
+from accord.dialects.all_versions.options import set_option_from_wire as value_from_wire
+from accord.dialects.all_versions.sessions import PromptMapping, tokens_from_wire, tokens_to_wire
 from accord.dialects.dialect import Dialect
-from accord.dialects.options import set_option_from_wire as value_from_wire
-from accord.dialects.sessions import PromptMapping, tokens_from_wire, tokens_to_wire
-from accord.dialects.v1.opening import OpeningMapping
+from accord.dialects.unset_values import known, told
+from accord.dialects.v1.modes_and_options import select_choices
+from accord.dialects.v1.sessions import OpeningMapping
 from accord.dialects.v2.options import options_from_wire
-from accord.dialects.v2_draft.clearing import ClearingDialect
-from accord.dialects.v2_draft.content import CONTENT
-from accord.dialects.v2_draft.options import options_to_wire
+from accord.dialects.v2_draft.tool_calls import CONTENT, ClearingDialect
 from accord.errors import InvalidParams
 from accord.schema import v2
 from accord.schema import v2_draft as wire
+from accord.schema.wire_values import Unknown as UnknownOnWire
+from accord.session.entities import Option
 from accord.session.requests import Prompt, PromptAnswer, SetOption
 
-__all__ = ["OPENING", "PROMPTS", "prompt_answer_from_wire", "prompt_answer_to_wire", "set_option_from_wire"]
+__all__ = [
+    "COMMANDS",
+    "OPENING",
+    "PROMPTS",
+    "options_to_wire",
+    "prompt_answer_from_wire",
+    "prompt_answer_to_wire",
+    "set_option_from_wire",
+]
+
+COMMANDS = CommandMapping(
+    partial(wire.AvailableCommand, type="command"),
+    partial(wire.AvailableCommandInput, type="text"),
+    wire.AvailableCommandsUpdate,
+)
+
+
+def options_to_wire(dialect: Dialect, options: Iterable[Option]) -> list[wire.SessionConfigOption]:
+    """The options, those of unknown types too."""
+    return [_option_to_wire(dialect, option) for option in options]
+
+
+def _option_to_wire(dialect: Dialect, option: Option) -> wire.SessionConfigOption:
+    if option.raw is not None:
+        return UnknownOnWire(option.kind, {"id": option.id, "configId": option.id, **option.raw})
+    members = option_members(option)
+    if option.kind == "boolean":
+        return wire.SessionConfigBoolean(id=option.id, current_value=bool(option.value), **members)
+    value = option.value if isinstance(option.value, str) else ""
+    choices = select_choices(dialect, option, wire.SessionConfigSelectChoice)
+    return wire.SessionConfigSelect(id=option.id, current_value=value, options=choices, **members)
+
 
 OPENING = OpeningMapping(options_to_wire, options_from_wire, wire.SetSessionConfigOptionResponse)
 PROMPTS = PromptMapping(wire.PromptRequest, CONTENT)

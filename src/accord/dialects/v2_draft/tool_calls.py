@@ -1,27 +1,46 @@
-"""Tool calls and what they are made of, between the draft and words."""
+"""Maps tool calls and content blocks between the v2 draft and the session model, and decides what null means."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import Any
 
-from accord.dialects.absent import known, one
+from accord.dialects.all_versions.tool_calls import ItemReader, locations_from_wire
+from accord.dialects.all_versions.updates import AlikeUpdates
 from accord.dialects.dialect import Dialect
-from accord.dialects.shown import ShowingDialect
-from accord.dialects.shown_items import ShownItems
-from accord.dialects.shown_items import diff_from_wire as diff_of_v1
-from accord.dialects.tool_calls import ItemReader, locations_from_wire
-from accord.dialects.v2.tool_calls import can_cancel, capabilities_to_wire, locations_to_wire
+from accord.dialects.display_fallback import ShowingDialect, ShownItems
+from accord.dialects.display_fallback import diff_from_wire as diff_of_v1
+from accord.dialects.unset_values import known, one
+from accord.dialects.v2.tool_calls import CONTENT, can_cancel, capabilities_to_wire, locations_to_wire
 from accord.dialects.v2.tool_calls import diff_from_wire as diff_of_v2
-from accord.dialects.v2_draft.clearing import ClearingDialect
-from accord.dialects.v2_draft.content import CONTENT
 from accord.schema import v2
 from accord.schema import v2_draft as wire
-from accord.schema.values import UNSET
+from accord.schema.wire_values import UNSET
 from accord.session.entities import OTHER, PENDING, Diff
 from accord.session.updates import ToolCallPatch
 
-__all__ = ["ITEMS", "READER", "patch_from_wire", "patch_to_wire", "status_to_wire"]
+__all__ = [
+    "ALIKE",
+    "CONTENT",
+    "ITEMS",
+    "READER",
+    "ClearingDialect",
+    "patch_from_wire",
+    "patch_to_wire",
+    "status_to_wire",
+]
+
+
+class ClearingDialect(ShowingDialect):
+    """A dialect that listens for whether null clears in tool call updates (AMB-49)."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.null_clears = False
+        """The peer has sent a form that v1 does not have."""
+
+
+ALIKE = AlikeUpdates(v2, CONTENT, meta_replaces=True)
 
 
 def _diff_from_wire(dialect: Dialect, item: wire.Diff) -> Diff:

@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-from accord.schema.v1.commands import (
-    AvailableCommand,
-    AvailableCommandInput,
-    AvailableCommandsUpdate,
-    UnstructuredCommandInput,
-)
 from accord.schema.v1.content import (
     Annotations,
     AudioContent,
@@ -43,9 +37,20 @@ from accord.schema.v1.elicitation import (
     StringFormat,
     StringPropertySchema,
 )
-from accord.schema.v1.files import (
+from accord.schema.v1.files_and_terminals import (
+    CreateTerminalRequest,
+    CreateTerminalResponse,
+    KillTerminalRequest,
+    KillTerminalResponse,
     ReadTextFileRequest,
     ReadTextFileResponse,
+    ReleaseTerminalRequest,
+    ReleaseTerminalResponse,
+    TerminalExitStatus,
+    TerminalOutputRequest,
+    TerminalOutputResponse,
+    WaitForTerminalExitRequest,
+    WaitForTerminalExitResponse,
     WriteTextFileRequest,
     WriteTextFileResponse,
 )
@@ -101,9 +106,11 @@ from accord.schema.v1.lifecycle import (
     SessionListCapabilities,
     SessionResumeCapabilities,
 )
-from accord.schema.v1.mcp_servers import EnvVariable, HttpHeader, McpServer, McpServerKind
 from accord.schema.v1.methods import METHODS
 from accord.schema.v1.options import (
+    AvailableCommand,
+    AvailableCommandInput,
+    AvailableCommandsUpdate,
     ConfigOption,
     ConfigOptionUpdate,
     SessionConfigBoolean,
@@ -122,6 +129,7 @@ from accord.schema.v1.options import (
     SetSessionModelResponse,
     SetSessionModeRequest,
     SetSessionModeResponse,
+    UnstructuredCommandInput,
 )
 from accord.schema.v1.permissions import (
     CancelledPermissionOutcome,
@@ -133,36 +141,31 @@ from accord.schema.v1.permissions import (
     SelectedPermissionOutcome,
 )
 from accord.schema.v1.plans import Plan, PlanEntry, PlanEntryPriority, PlanEntryStatus
-from accord.schema.v1.prompts import CancelNotification, PromptRequest, PromptResponse, StopReason, Usage
 from accord.schema.v1.sessions import (
+    CancelNotification,
     CloseSessionRequest,
     CloseSessionResponse,
     DeleteSessionRequest,
     DeleteSessionResponse,
+    EnvVariable,
     ForkSessionRequest,
     ForkSessionResponse,
+    HttpHeader,
     ListSessionsRequest,
     ListSessionsResponse,
     LoadSessionRequest,
     LoadSessionResponse,
+    McpServer,
+    McpServerKind,
     NewSessionRequest,
     NewSessionResponse,
+    PromptRequest,
+    PromptResponse,
     ResumeSessionRequest,
     ResumeSessionResponse,
     SessionInfo,
-)
-from accord.schema.v1.terminals import (
-    CreateTerminalRequest,
-    CreateTerminalResponse,
-    KillTerminalRequest,
-    KillTerminalResponse,
-    ReleaseTerminalRequest,
-    ReleaseTerminalResponse,
-    TerminalExitStatus,
-    TerminalOutputRequest,
-    TerminalOutputResponse,
-    WaitForTerminalExitRequest,
-    WaitForTerminalExitResponse,
+    StopReason,
+    Usage,
 )
 from accord.schema.v1.tool_calls import (
     Content,

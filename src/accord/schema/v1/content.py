@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias, Union
 
-from accord.schema.values import UNSET, Closed, Defaulted, Int64, Known, Lenient, LenientItems, Wire
+from accord.schema.wire_values import UNSET, Closed, Defaulted, Int64, Known, Lenient, LenientItems, Wire
 
 __all__ = [
     "Annotations",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, TypeAlias, Union
 
 from accord.schema.v1.identifiers import ElicitationId, RequestId, SessionId, ToolCallId
-from accord.schema.values import (
+from accord.schema.wire_values import (
     DEFAULT_ON_ERROR,
     UNSET,
     Defaulted,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias, Union
 
-from accord.schema.values import Int64
+from accord.schema.wire_values import Int64
 
 __all__ = [
     "AuthMethodId",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from accord.schema.v1.identifiers import AuthMethodId, RequestId
-from accord.schema.values import (
+from accord.schema.wire_values import (
     UNSET,
     Closed,
     Defaulted,

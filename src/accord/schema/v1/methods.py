@@ -10,9 +10,19 @@ from accord.schema.v1.elicitation import (
     CreateElicitationRequest,
     CreateElicitationResponse,
 )
-from accord.schema.v1.files import (
+from accord.schema.v1.files_and_terminals import (
+    CreateTerminalRequest,
+    CreateTerminalResponse,
+    KillTerminalRequest,
+    KillTerminalResponse,
     ReadTextFileRequest,
     ReadTextFileResponse,
+    ReleaseTerminalRequest,
+    ReleaseTerminalResponse,
+    TerminalOutputRequest,
+    TerminalOutputResponse,
+    WaitForTerminalExitRequest,
+    WaitForTerminalExitResponse,
     WriteTextFileRequest,
     WriteTextFileResponse,
 )
@@ -34,8 +44,8 @@ from accord.schema.v1.options import (
     SetSessionModeResponse,
 )
 from accord.schema.v1.permissions import RequestPermissionRequest, RequestPermissionResponse
-from accord.schema.v1.prompts import CancelNotification, PromptRequest, PromptResponse
 from accord.schema.v1.sessions import (
+    CancelNotification,
     CloseSessionRequest,
     CloseSessionResponse,
     DeleteSessionRequest,
@@ -48,20 +58,10 @@ from accord.schema.v1.sessions import (
     LoadSessionResponse,
     NewSessionRequest,
     NewSessionResponse,
+    PromptRequest,
+    PromptResponse,
     ResumeSessionRequest,
     ResumeSessionResponse,
-)
-from accord.schema.v1.terminals import (
-    CreateTerminalRequest,
-    CreateTerminalResponse,
-    KillTerminalRequest,
-    KillTerminalResponse,
-    ReleaseTerminalRequest,
-    ReleaseTerminalResponse,
-    TerminalOutputRequest,
-    TerminalOutputResponse,
-    WaitForTerminalExitRequest,
-    WaitForTerminalExitResponse,
 )
 from accord.schema.v1.updates import SessionNotification
 

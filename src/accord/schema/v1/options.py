@@ -1,4 +1,4 @@
-"""What the user can set in a session: configuration options, and the modes and models they supersede."""
+"""Session options of v1, the modes and models they supersede, and slash commands."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from accord.schema.v1.identifiers import (
     SessionId,
     SessionModeId,
 )
-from accord.schema.values import (
+from accord.schema.wire_values import (
     REQUIRED,
     UNSET,
     Closed,
@@ -25,6 +25,9 @@ from accord.schema.values import (
 )
 
 __all__ = [
+    "AvailableCommand",
+    "AvailableCommandInput",
+    "AvailableCommandsUpdate",
     "ConfigOption",
     "ConfigOptionUpdate",
     "SessionConfigBoolean",
@@ -43,7 +46,32 @@ __all__ = [
     "SetSessionModeResponse",
     "SetSessionModelRequest",
     "SetSessionModelResponse",
+    "UnstructuredCommandInput",
 ]
+
+
+class UnstructuredCommandInput(Wire):
+    """Free text after the command's name; `hint` is shown while there is none."""
+
+    hint: str
+
+
+AvailableCommandInput: TypeAlias = UnstructuredCommandInput
+
+
+class AvailableCommand(Wire):
+    """A command; its name is written without the slash."""
+
+    name: str
+    description: str
+    input: Lenient[AvailableCommandInput] = UNSET
+
+
+class AvailableCommandsUpdate(Wire, tag_field="sessionUpdate", tag="available_commands_update"):
+    """All commands there are from now on."""
+
+    available_commands: Items[AvailableCommand]
+
 
 SessionConfigOptionCategory: TypeAlias = Annotated[
     str, Known("mode", "model", "model_config", "thought_level", free=True)

@@ -6,7 +6,7 @@ from typing import Annotated, TypeAlias, Union
 
 from accord.schema.v1.identifiers import PermissionOptionId, SessionId
 from accord.schema.v1.tool_calls import ToolCallUpdate
-from accord.schema.values import Closed, Known, Wire
+from accord.schema.wire_values import Closed, Known, Wire
 
 __all__ = [
     "CancelledPermissionOutcome",

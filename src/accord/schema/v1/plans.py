@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
-from accord.schema.values import Items, Known, Wire
+from accord.schema.wire_values import Items, Known, Wire
 
 __all__ = ["Plan", "PlanEntry", "PlanEntryPriority", "PlanEntryStatus"]
 

@@ -6,7 +6,17 @@ from typing import Annotated, Any, TypeAlias, Union
 
 from accord.schema.v1.content import ContentBlock
 from accord.schema.v1.identifiers import TerminalId, ToolCallId
-from accord.schema.values import UNSET, Closed, Defaulted, DefaultedItems, Known, Lenient, LenientItems, UInt32, Wire
+from accord.schema.wire_values import (
+    UNSET,
+    Closed,
+    Defaulted,
+    DefaultedItems,
+    Known,
+    Lenient,
+    LenientItems,
+    UInt32,
+    Wire,
+)
 
 __all__ = [
     "Content",

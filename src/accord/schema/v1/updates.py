@@ -6,13 +6,12 @@ from typing import Annotated, TypeAlias, Union
 
 from msgspec import Meta
 
-from accord.schema.v1.commands import AvailableCommandsUpdate
 from accord.schema.v1.content import ContentBlock
 from accord.schema.v1.identifiers import CompactionId, MessageId, SessionId, SessionModeId
-from accord.schema.v1.options import ConfigOptionUpdate
+from accord.schema.v1.options import AvailableCommandsUpdate, ConfigOptionUpdate
 from accord.schema.v1.plans import Plan
 from accord.schema.v1.tool_calls import ToolCall, ToolCallUpdateVariant
-from accord.schema.values import UNSET, Alias, Closed, Known, Lenient, LenientItems, UInt64, Wire, check_uint64
+from accord.schema.wire_values import UNSET, Alias, Closed, Known, Lenient, LenientItems, UInt64, Wire, check_uint64
 
 __all__ = [
     "AgentMessageChunk",

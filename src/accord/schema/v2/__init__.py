@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-from accord.schema.v2.commands import (
-    AvailableCommand,
-    AvailableCommandInput,
-    AvailableCommandsUpdate,
-    Command,
-    TextCommandInput,
-)
 from accord.schema.v2.content import (
     Annotations,
     AudioContent,
@@ -111,6 +104,10 @@ from accord.schema.v2.methods import (
     METHODS,
 )
 from accord.schema.v2.options import (
+    AvailableCommand,
+    AvailableCommandInput,
+    AvailableCommandsUpdate,
+    Command,
     ConfigOption,
     ConfigOptionUpdate,
     SessionConfigBoolean,
@@ -123,6 +120,7 @@ from accord.schema.v2.options import (
     SessionConfigValueType,
     SetSessionConfigOptionRequest,
     SetSessionConfigOptionResponse,
+    TextCommandInput,
 )
 from accord.schema.v2.permissions import (
     CancelledPermissionOutcome,
@@ -144,19 +142,11 @@ from accord.schema.v2.plans import (
     PlanUpdate,
     PlanUpdateContent,
 )
-from accord.schema.v2.prompts import (
+from accord.schema.v2.sessions import (
     BackgroundTerminal,
     BackgroundToolCall,
     BackgroundWork,
     CancelSessionNotification,
-    PromptRequest,
-    PromptResponse,
-    SessionState,
-    StateUpdate,
-    StopReason,
-    Usage,
-)
-from accord.schema.v2.sessions import (
     CloseSessionRequest,
     CloseSessionResponse,
     DeleteSessionRequest,
@@ -167,12 +157,18 @@ from accord.schema.v2.sessions import (
     ListSessionsResponse,
     NewSessionRequest,
     NewSessionResponse,
+    PromptRequest,
+    PromptResponse,
     ReplayFrom,
     ReplayFromStart,
     ResumeSessionRequest,
     ResumeSessionResponse,
     SessionInfo,
     SessionListCursor,
+    SessionState,
+    StateUpdate,
+    StopReason,
+    Usage,
 )
 from accord.schema.v2.terminals import (
     CancelTerminalRequest,

@@ -6,7 +6,7 @@ from typing import Annotated, TypeAlias, Union
 
 from msgspec import Meta
 
-from accord.schema.values import UNSET, Defaulted, Known, Lenient, LenientItems, Open, UInt64, Wire, check_uint64
+from accord.schema.wire_values import UNSET, Defaulted, Known, Lenient, LenientItems, Open, UInt64, Wire, check_uint64
 
 __all__ = [
     "Annotations",

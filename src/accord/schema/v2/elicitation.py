@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, Union
 from msgspec import Meta
 
 from accord.schema.v2.identifiers import ElicitationId, RequestId, SessionId, ToolCallId
-from accord.schema.values import (
+from accord.schema.wire_values import (
     UNSET,
     Defaulted,
     Int64,

@@ -1,10 +1,14 @@
-"""Names for the strings that stand for things; only a path has a form that means something."""
+"""Identifiers of v2, and open unions that have one variant so far.
+
+msgspec asks for the tag only where it has two types to choose from: a union of one would take an object without a tag,
+or any object at all where no member is required. `OpenOne` adds a second type that no message can be.
+"""
 
 from __future__ import annotations
 
-from typing import TypeAlias, Union
+from typing import TYPE_CHECKING, Annotated, TypeAlias, TypeVar, Union
 
-from accord.schema.values import Int64
+from accord.schema.wire_values import OPEN, Int64, Unknown, Wire
 
 __all__ = [
     "AbsolutePath",
@@ -12,6 +16,7 @@ __all__ = [
     "CompactionId",
     "ElicitationId",
     "MessageId",
+    "OpenOne",
     "PermissionOptionId",
     "PlanId",
     "RequestId",
@@ -21,7 +26,23 @@ __all__ = [
     "SessionId",
     "TerminalId",
     "ToolCallId",
+    "Untagged",
 ]
+
+T = TypeVar("T")
+
+
+class Untagged(Wire, tag_field="type", tag=""):
+    """Nothing decodes to it and nothing can make one."""
+
+    def __post_init__(self) -> None:
+        raise ValueError("`type` is empty")
+
+
+if TYPE_CHECKING:
+    OpenOne: TypeAlias = Union[T, Unknown]
+else:
+    OpenOne = Annotated[Union[T, Untagged], OPEN]
 
 AbsolutePath: TypeAlias = str
 """A path in the syntax of the agent's system; that it is absolute is checked where it is used."""

@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from accord.schema.v2.identifiers import AuthMethodId, RequestId, SessionId
 from accord.schema.v2.mcp_servers import EnvVariable
-from accord.schema.values import (
+from accord.schema.wire_values import (
     UNSET,
     Alias,
     Defaulted,

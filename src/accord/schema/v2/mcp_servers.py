@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, TypeAlias, Union
 
 from accord.schema.v2.identifiers import AbsolutePath
-from accord.schema.values import UNSET, DefaultTag, NullIsEmpty, Open, Wire
+from accord.schema.wire_values import UNSET, DefaultTag, NullIsEmpty, Open, Wire
 
 __all__ = ["EnvVariable", "HttpHeader", "McpServer", "McpServerHttp", "McpServerStdio"]
 

@@ -3,17 +3,7 @@
 from __future__ import annotations
 
 from accord.schema.method import Method
-from accord.schema.v2 import (
-    elicitation,
-    lifecycle,
-    options,
-    permissions,
-    prompts,
-    sessions,
-    terminals,
-    tool_calls,
-    updates,
-)
+from accord.schema.v2 import elicitation, lifecycle, options, permissions, sessions, terminals, tool_calls, updates
 
 __all__ = ["METHODS"]
 
@@ -80,8 +70,8 @@ _TABLE = (
         gate=f"{_SESSION}.fork",
         unstable=True,
     ),
-    Method("session/prompt", "request", "client", prompts.PromptRequest, prompts.PromptResponse, gate=_SESSION),
-    Method("session/cancel", "notification", "client", prompts.CancelSessionNotification, gate=_SESSION),
+    Method("session/prompt", "request", "client", sessions.PromptRequest, sessions.PromptResponse, gate=_SESSION),
+    Method("session/cancel", "notification", "client", sessions.CancelSessionNotification, gate=_SESSION),
     Method(
         "session/set_config_option",
         "request",

@@ -1,4 +1,4 @@
-"""Options of a session: what can be chosen, and choosing."""
+"""Session options and slash commands of v2."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Annotated, Any, TypeAlias, Union
 
 from msgspec import Meta
 
-from accord.schema.v2.identifiers import SessionConfigGroupId, SessionConfigId, SessionConfigValueId, SessionId
-from accord.schema.values import (
+from accord.schema.v2.identifiers import OpenOne, SessionConfigGroupId, SessionConfigId, SessionConfigValueId, SessionId
+from accord.schema.wire_values import (
     DEFAULT_ON_ERROR,
     REQUIRED,
     SKIP_INVALID_ITEMS,
@@ -15,6 +15,7 @@ from accord.schema.values import (
     Alias,
     Defaulted,
     DefaultedItems,
+    DefaultTag,
     Known,
     Lenient,
     Open,
@@ -25,6 +26,10 @@ from accord.schema.values import (
 )
 
 __all__ = [
+    "AvailableCommand",
+    "AvailableCommandInput",
+    "AvailableCommandsUpdate",
+    "Command",
     "ConfigOption",
     "ConfigOptionUpdate",
     "SessionConfigBoolean",
@@ -37,7 +42,40 @@ __all__ = [
     "SessionConfigValueType",
     "SetSessionConfigOptionRequest",
     "SetSessionConfigOptionResponse",
+    "TextCommandInput",
 ]
+
+
+class TextCommandInput(Wire, tag_field="type", tag="text"):
+    """Whatever is typed after the name."""
+
+    hint: str
+
+
+AvailableCommandInput: TypeAlias = Annotated[OpenOne[TextCommandInput], DefaultTag("text")]
+
+
+class Command(Wire, tag_field="type", tag="command"):
+    """A command by its name, without the slash."""
+
+    name: str
+    description: str
+    input: Lenient[AvailableCommandInput] = UNSET
+
+
+class _OtherCommand(Wire):
+    name: str
+    description: str
+
+
+AvailableCommand: TypeAlias = Annotated[OpenOne[Command], DefaultTag("command"), Others(_OtherCommand)]
+
+
+class AvailableCommandsUpdate(Wire, tag_field="sessionUpdate", tag="available_commands_update"):
+    """All commands as they are now."""
+
+    available_commands: ValidItems[AvailableCommand]
+
 
 SessionConfigValueType: TypeAlias = Annotated[str, Known("id", "boolean")]
 SessionConfigOptionCategory: TypeAlias = Annotated[

@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from accord.schema.v2.identifiers import AbsolutePath, PermissionOptionId, SessionId, TerminalId, ToolCallId
 from accord.schema.v2.tool_calls import ToolCallUpdate
-from accord.schema.values import UNSET, Known, Lenient, Nullable, Open, Wire
+from accord.schema.wire_values import UNSET, Known, Lenient, Nullable, Open, Wire
 
 __all__ = [
     "CancelledPermissionOutcome",

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
-from accord.schema.v2.identifiers import PlanId
-from accord.schema.v2.tags import OpenOne
-from accord.schema.values import Alias, Known, Others, ValidItems, Wire
+from accord.schema.v2.identifiers import OpenOne, PlanId
+from accord.schema.wire_values import Alias, Known, Others, ValidItems, Wire
 
 __all__ = [
     "PlanEntry",

@@ -7,7 +7,7 @@ from typing import Annotated, TypeAlias
 from msgspec import Meta
 
 from accord.schema.v2.identifiers import AbsolutePath, SessionId, TerminalId
-from accord.schema.values import UNSET, Int64, Lenient, LenientText, Wire
+from accord.schema.wire_values import UNSET, Int64, Lenient, LenientText, Wire
 
 __all__ = [
     "CancelTerminalRequest",

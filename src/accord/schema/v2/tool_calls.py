@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from accord.schema.v2.content import ContentBlock, MediaType
 from accord.schema.v2.identifiers import AbsolutePath, SessionId, TerminalId, ToolCallId
-from accord.schema.values import UNSET, Known, Lenient, LenientItems, Open, Others, ValidItems, Wire
+from accord.schema.wire_values import UNSET, Known, Lenient, LenientItems, Open, Others, ValidItems, Wire
 
 __all__ = [
     "CancelToolCallRequest",

@@ -6,15 +6,14 @@ from typing import Annotated, TypeAlias, Union
 
 from msgspec import Meta
 
-from accord.schema.v2.commands import AvailableCommandsUpdate
 from accord.schema.v2.content import ContentBlock
 from accord.schema.v2.identifiers import CompactionId, MessageId, SessionId
-from accord.schema.v2.options import ConfigOptionUpdate
+from accord.schema.v2.options import AvailableCommandsUpdate, ConfigOptionUpdate
 from accord.schema.v2.plans import PlanUpdate
-from accord.schema.v2.prompts import StateUpdate
+from accord.schema.v2.sessions import StateUpdate
 from accord.schema.v2.terminals import TerminalOutputChunk, TerminalUpdate
 from accord.schema.v2.tool_calls import ToolCallContentChunk, ToolCallUpdateVariant
-from accord.schema.values import UNSET, Known, Lenient, LenientItems, Open, UInt64, Wire, check_uint64
+from accord.schema.wire_values import UNSET, Known, Lenient, LenientItems, Open, UInt64, Wire, check_uint64
 
 __all__ = [
     "AgentMessage",

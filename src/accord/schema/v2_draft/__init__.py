@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-from accord.schema.v2_draft.commands import (
-    AvailableCommand,
-    AvailableCommandInput,
-    AvailableCommandsUpdate,
-    CommandInputKind,
-    CommandKind,
-)
 from accord.schema.v2_draft.lifecycle import (
     AgentAuthCapabilities,
     AgentCapabilities,
@@ -32,6 +25,11 @@ from accord.schema.v2_draft.methods import (
     METHODS,
 )
 from accord.schema.v2_draft.options import (
+    AvailableCommand,
+    AvailableCommandInput,
+    AvailableCommandsUpdate,
+    CommandInputKind,
+    CommandKind,
     ConfigOption,
     ConfigOptionUpdate,
     SessionConfigBoolean,
@@ -42,33 +40,29 @@ from accord.schema.v2_draft.options import (
     SetSessionConfigOptionRequest,
     SetSessionConfigOptionResponse,
 )
-from accord.schema.v2_draft.permissions import (
-    RequestPermissionRequest,
-    RequestPermissionSubject,
-    ToolCallPermissionSubject,
-)
 from accord.schema.v2_draft.plans import (
     PlanItems,
     PlanUpdate,
     PlanUpdateContent,
 )
-from accord.schema.v2_draft.prompts import (
-    PromptRequest,
-    PromptResponse,
-)
 from accord.schema.v2_draft.sessions import (
     ForkSessionResponse,
     LoadSessionResponse,
     NewSessionResponse,
+    PromptRequest,
+    PromptResponse,
     ResumeSessionRequest,
     ResumeSessionResponse,
     SessionSetup,
 )
 from accord.schema.v2_draft.tool_calls import (
     Diff,
+    RequestPermissionRequest,
+    RequestPermissionSubject,
     ToolCall,
     ToolCallContent,
     ToolCallContentChunk,
+    ToolCallPermissionSubject,
     ToolCallUpdate,
     ToolCallUpdateVariant,
 )

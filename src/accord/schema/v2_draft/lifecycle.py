@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, Union
 
 from accord.schema import v1, v2
 from accord.schema.v2_draft.spellings import EITHER, Spelled, spelled
-from accord.schema.values import (
+from accord.schema.wire_values import (
     UNSET,
     Defaulted,
     DefaultedItems,

@@ -6,16 +6,16 @@ import msgspec
 
 from accord.schema import v1, v2
 from accord.schema.method import Method
-from accord.schema.v2_draft import lifecycle, options, permissions, prompts, sessions, updates
+from accord.schema.v2_draft import lifecycle, options, sessions, tool_calls, updates
 
 __all__ = ["METHODS"]
 
 _DIFFERENT_PARAMS = {
     "initialize": lifecycle.InitializeRequest,
     "session/resume": sessions.ResumeSessionRequest,
-    "session/prompt": prompts.PromptRequest,
+    "session/prompt": sessions.PromptRequest,
     "session/set_config_option": options.SetSessionConfigOptionRequest,
-    "session/request_permission": permissions.RequestPermissionRequest,
+    "session/request_permission": tool_calls.RequestPermissionRequest,
     "session/update": updates.SessionNotification,
 }
 _DIFFERENT_RESULTS = {
@@ -24,7 +24,7 @@ _DIFFERENT_RESULTS = {
     "session/load": sessions.LoadSessionResponse,
     "session/resume": sessions.ResumeSessionResponse,
     "session/fork": sessions.ForkSessionResponse,
-    "session/prompt": prompts.PromptResponse,
+    "session/prompt": sessions.PromptResponse,
     "session/set_config_option": options.SetSessionConfigOptionResponse,
     "session/request_permission": v2.RequestPermissionResponse,
 }

@@ -1,14 +1,31 @@
-"""Options under `id` or `configId`, groups under `group` or `groupId`."""
+"""Session options and slash commands of the v2 draft, with the keys of either version."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeAlias, Union
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, Union
 
 from accord.schema import v2
 from accord.schema.v2_draft.spellings import EITHER, Spelled, spelled
-from accord.schema.values import REQUIRED, UNSET, Defaulted, DefaultedItems, Items, Lenient, Open, Wire
+from accord.schema.wire_values import (
+    REQUIRED,
+    UNSET,
+    Defaulted,
+    DefaultedItems,
+    Items,
+    Known,
+    Lenient,
+    Open,
+    Whole,
+    Wire,
+    variants,
+)
 
 __all__ = [
+    "AvailableCommand",
+    "AvailableCommandInput",
+    "AvailableCommandsUpdate",
+    "CommandInputKind",
+    "CommandKind",
     "ConfigOption",
     "ConfigOptionUpdate",
     "SessionConfigBoolean",
@@ -19,6 +36,44 @@ __all__ = [
     "SetSessionConfigOptionRequest",
     "SetSessionConfigOptionResponse",
 ]
+
+CommandInputKind: TypeAlias = Annotated[str, Known("text")]
+CommandKind: TypeAlias = Annotated[str, Known("command")]
+
+
+class _OtherCommand(Wire):
+    name: str
+    description: str
+
+
+if TYPE_CHECKING:
+    _InputKind: TypeAlias = CommandInputKind
+    _Kind: TypeAlias = CommandKind
+else:
+    _InputKind = variants(CommandInputKind)
+    _Kind = variants(CommandKind, others=_OtherCommand)
+
+
+class AvailableCommandInput(Whole):
+    """Whatever is typed after the name."""
+
+    hint: str
+    type: Defaulted[_InputKind] = UNSET
+
+
+class AvailableCommand(Whole):
+    """A command by its name, without the slash."""
+
+    name: str
+    description: str
+    type: Defaulted[_Kind] = UNSET
+    input: Lenient[Open[AvailableCommandInput]] = UNSET
+
+
+class AvailableCommandsUpdate(Wire, tag_field="sessionUpdate", tag="available_commands_update"):
+    """All commands as they are now."""
+
+    available_commands: Items[Open[AvailableCommand]]
 
 
 class SessionConfigSelectChoice(Wire):

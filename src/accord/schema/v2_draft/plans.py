@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Annotated, TypeAlias
 
 from accord.schema import v2
-from accord.schema.v2.tags import OpenOne
+from accord.schema.v2.identifiers import OpenOne
 from accord.schema.v2_draft.spellings import EITHER, Spelled, spelled
-from accord.schema.values import DefaultTag, ValidItems, Wire
+from accord.schema.wire_values import DefaultTag, ValidItems, Wire
 
 __all__ = ["PlanItems", "PlanUpdate", "PlanUpdateContent"]
 

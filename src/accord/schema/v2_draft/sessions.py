@@ -1,22 +1,42 @@
-"""Sessions: resuming as in v1 or v2; answers with modes from v1, and options and commands with either key."""
+"""Sessions and prompts of the v2 draft, which takes the shapes of v1 and v2."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from accord.schema import v1, v2
-from accord.schema.v2_draft.commands import AvailableCommand
-from accord.schema.v2_draft.options import SessionConfigOption
-from accord.schema.values import UNSET, Lenient, LenientItems, Nullable, Wire
+from accord.schema.v2_draft.options import AvailableCommand, SessionConfigOption
+from accord.schema.wire_values import UNSET, Lenient, LenientItems, Nullable, Wire
 
 __all__ = [
     "ForkSessionResponse",
     "LoadSessionResponse",
     "NewSessionResponse",
+    "PromptRequest",
+    "PromptResponse",
     "ResumeSessionRequest",
     "ResumeSessionResponse",
     "SessionSetup",
 ]
+
+
+class PromptRequest(Wire):
+    """What the user says."""
+
+    session_id: v2.SessionId
+    prompt: list[v2.ContentBlock]
+
+
+class PromptResponse(Wire):
+    """The turn is over, for the reason given. Without a reason the peer speaks v2 after all, and has only accepted."""
+
+    stop_reason: Nullable[v2.StopReason] = UNSET
+    message_id: Lenient[v2.MessageId] = UNSET
+    usage: Lenient[v2.Usage] = UNSET
+
+    def __post_init__(self) -> None:
+        if not self.stop_reason and not self.message_id:
+            raise ValueError("`stopReason` is required")
 
 
 class SessionSetup(Wire, kw_only=True):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar, Union
 
-from accord.schema.values import DEFAULT_ON_ERROR, UNSET, UnsetType
+from accord.schema.wire_values import DEFAULT_ON_ERROR, UNSET, UnsetType
 
 __all__ = ["EITHER", "Spelled", "spelled"]
 

@@ -1,15 +1,16 @@
-"""Tool calls: v1's report and v2's patch in one shape, and diffs of both kinds."""
+"""Tool calls and permission requests of the v2 draft: v1's reports and v2's patches in one shape."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, TypeAlias, Union
 
 from accord.schema import v2
-from accord.schema.values import (
+from accord.schema.wire_values import (
     SKIP_INVALID_ITEMS,
     UNSET,
     Lenient,
     LenientItems,
+    Nullable,
     Open,
     UnsetType,
     Wire,
@@ -17,9 +18,12 @@ from accord.schema.values import (
 
 __all__ = [
     "Diff",
+    "RequestPermissionRequest",
+    "RequestPermissionSubject",
     "ToolCall",
     "ToolCallContent",
     "ToolCallContentChunk",
+    "ToolCallPermissionSubject",
     "ToolCallUpdate",
     "ToolCallUpdateVariant",
 ]
@@ -70,3 +74,27 @@ class ToolCallContentChunk(Wire, tag_field="sessionUpdate", tag="tool_call_conte
 
     tool_call_id: v2.ToolCallId
     content: ToolCallContent
+
+
+class ToolCallPermissionSubject(Wire, tag_field="type", tag="tool_call"):
+    """Permission for a tool call; what is told of it here changes it like an update would."""
+
+    tool_call: ToolCallUpdate
+
+
+RequestPermissionSubject: TypeAlias = Open[Union[ToolCallPermissionSubject, v2.CommandPermissionSubject]]
+
+
+class RequestPermissionRequest(Wire):
+    """A question to the user about `toolCall`, or with a `title` of its own."""
+
+    session_id: v2.SessionId
+    options: list[v2.PermissionOption]
+    tool_call: Nullable[ToolCallUpdate] = UNSET
+    title: Lenient[str] = UNSET
+    description: Lenient[str] = UNSET
+    subject: Nullable[RequestPermissionSubject] = UNSET
+
+    def __post_init__(self) -> None:
+        if not self.tool_call and not self.title:
+            raise ValueError("`toolCall` is required")

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar, Union
 
 from accord.schema import v1, v2
-from accord.schema.v2_draft.commands import AvailableCommandsUpdate
-from accord.schema.v2_draft.options import ConfigOptionUpdate
+from accord.schema.v2_draft.options import AvailableCommandsUpdate, ConfigOptionUpdate
 from accord.schema.v2_draft.plans import PlanUpdate
 from accord.schema.v2_draft.tool_calls import ToolCall, ToolCallContentChunk, ToolCallUpdateVariant
-from accord.schema.values import DEFAULT_ON_ERROR, SKIP_INVALID_ITEMS, UNSET, Lenient, Open, UnsetType, Wire
+from accord.schema.wire_values import DEFAULT_ON_ERROR, SKIP_INVALID_ITEMS, UNSET, Lenient, Open, UnsetType, Wire
 
 __all__ = [
     "AgentMessage",

@@ -6,8 +6,8 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from accord.apps.coder.failures import ModelFailed
-from accord.apps.coder.models.choosing import open_model
+from accord.apps.coder.errors import ModelFailed
+from accord.apps.coder.models.catalog import open_model
 from accord.apps.coder.models.model import (
     Asked,
     Event,

@@ -10,7 +10,7 @@ from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCall
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 from pydantic_ai.models.test import TestModel
 
-from accord.apps.coder.failures import ModelFailed
+from accord.apps.coder.errors import ModelFailed
 from accord.apps.coder.models.model import (
     ModelMessage,
     Past,
@@ -25,7 +25,7 @@ from accord.apps.coder.models.model import (
 from accord.apps.coder.models.providers import ProviderModel
 from accord.apps.coder.settings.settings import ModelSettings
 from accord.session.content import Image, Resource, ResourceLink, Text
-from accord.session.word import Unknown
+from accord.session.value import Unknown
 from tests.apps.coder.models.asking import answer, ask, requested, said
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from accord.apps.coder.failures import ModelFailed, ModelNeedsKey, ModelOverloaded, ModelUnreachable
-from accord.apps.coder.models.choosing import open_model
+from accord.apps.coder.errors import ModelFailed, ModelNeedsKey, ModelOverloaded, ModelUnreachable
+from accord.apps.coder.models.catalog import open_model
 from accord.apps.coder.models.model import (
     Asked,
     ModelMessage,
@@ -22,7 +22,7 @@ from accord.apps.coder.models.model import (
     Used,
     UserMessage,
 )
-from accord.apps.coder.models.retrying import patiently
+from accord.apps.coder.models.retry import patiently
 from accord.apps.coder.settings.settings import ModelSettings
 from accord.session.content import Audio, Content, Image, Text
 from tests.apps.coder.models.asking import (

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from accord.apps.coder.failures import SettingsWrong
+from accord.apps.coder.errors import SettingsWrong
 from accord.apps.coder.settings.directories import config_directory, shown_path, state_directory
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from accord.apps.coder.failures import SettingsWrong
+from accord.apps.coder.errors import SettingsWrong
 from accord.apps.coder.settings.files import SettingsFile, project_file
 
 TEXT = '''# first

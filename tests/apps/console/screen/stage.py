@@ -11,9 +11,9 @@ from typing import Any
 
 from textual.pilot import Pilot
 
-from accord.apps.console.screen import presses
+from accord.apps.console.screen import key_presses
 from accord.apps.console.screen.app import Console
-from accord.apps.console.screen.opening import Opening
+from accord.apps.console.screen.startup_options import Opening
 from accord.apps.console.screen.widgets import permission
 from accord.apps.console.screen.widgets.lines import LinesView
 from accord.session.requests import RequestPermission
@@ -141,8 +141,8 @@ async def opened(
     **given: Any,
 ) -> AsyncIterator[Stage]:
     """A screen in memory: a question takes its first key, and a key does what it does again, as soon as these say."""
-    usual = permission.SETTLING, presses.HELD, presses.REPEATING
-    permission.SETTLING, presses.HELD, presses.REPEATING = settling, held, held
+    usual = permission.SETTLING, key_presses.HELD, key_presses.REPEATING
+    permission.SETTLING, key_presses.HELD, key_presses.REPEATING = settling, held, held
     try:
         app = Console(Opening(target=target, name="tester", cwd=cwd, **{"theme": "accord-dark", **given}))
         async with app.run_test(size=size, notifications=True) as pilot:
@@ -154,4 +154,4 @@ async def opened(
             yield stage
         assert app.faults == []
     finally:
-        permission.SETTLING, presses.HELD, presses.REPEATING = usual
+        permission.SETTLING, key_presses.HELD, key_presses.REPEATING = usual

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from accord.apps.console.screen.exporting import as_markdown
+from accord.apps.console.screen.export import as_markdown
 from accord.session import Transcript
 from accord.session.entities import Diff, Exit, FileChange, Location, TerminalItem
 from accord.session.updates import TerminalPatch, ToolCallPatch

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from accord import permissions
-from accord.apps.console.records import Records
-from accord.apps.console.screen.exporting import as_markdown
+from accord.apps.console.screen.export import as_markdown
+from accord.apps.console.session_records import Records
 from accord.client.client import Client
 from accord.session.entities import Plan, PlanEntry
 from accord.session.updates import PlanReport, ToolCallPatch

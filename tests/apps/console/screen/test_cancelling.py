@@ -8,7 +8,7 @@ import time
 import pytest
 
 from accord import Agent, Turn
-from accord.apps.console.screen import presses
+from accord.apps.console.screen import key_presses
 from accord.testing import ScriptedAgent
 from tests.apps.console.screen.stage import opened
 
@@ -50,7 +50,7 @@ async def test_ctrl_c_held_down_stops_and_does_not_leave(tmp_path):
         await stage.shows("● ready")
         await stage.press("ctrl+c", "ctrl+c", "ctrl+c")
         assert (stage.prompt, stage.app.is_running) == ("next", True)
-        presses.HELD = presses.REPEATING = 0.0
+        key_presses.HELD = key_presses.REPEATING = 0.0
         await stage.press("ctrl+c")
         assert stage.prompt == ""
         await stage.press("ctrl+c")
@@ -84,7 +84,7 @@ async def test_a_second_press_kills_an_agent_that_does_not_stop(tmp_path):
         await agent.next("session/cancel")
         await stage.press("escape", "escape")
         assert stage.app.agent.state == "ready"  # the same press, held down
-        presses.HELD = presses.REPEATING = 0.0
+        key_presses.HELD = key_presses.REPEATING = 0.0
         await stage.press("escape")
         await stage.shows("was ended, because it did not stop", "gone, F5 starts it again")
 

@@ -11,12 +11,12 @@ import pytest
 from textual.screen import Screen
 
 from accord.apps.console.screen.blocks.messages import READING
-from accord.apps.console.screen.completing import OWN_COMMANDS
-from accord.apps.console.screen.drawing.contrast import READABLE
-from accord.apps.console.screen.drawing.drawn_diffs import SIDE_BY_SIDE
+from accord.apps.console.screen.completion_choice import OWN_COMMANDS
+from accord.apps.console.screen.drawing.diffs import SIDE_BY_SIDE
+from accord.apps.console.screen.drawing.palette import READABLE
 from accord.apps.console.screen.main_screen import KEYS
-from accord.apps.console.screen.pages.keys import groups
-from accord.apps.console.screen.widgets.conversation import ConversationView
+from accord.apps.console.screen.pages.keys_page import groups
+from accord.apps.console.screen.widgets.conversation_view import ConversationView
 from accord.apps.console.screen.widgets.panels import QueuePanel
 from tests.apps.console.screen import headless
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from accord.apps.console.screen.editing import editor_command
+from accord.apps.console.screen.external_programs import editor_command
 from accord.testing import ScriptedAgent
 from tests.apps.console.screen.stage import opened
 

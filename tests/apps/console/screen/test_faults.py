@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from accord import Agent, AuthRequired, Turn
-from accord.client.commands import Command
 from accord.client.deadlines import Deadlines
-from accord.session.servers import HttpServer, StdioServer
+from accord.client.target import Command
+from accord.session.mcp_servers import HttpServer, StdioServer
 from accord.testing import Noisy, ScriptedAgent, faulty
 from tests.apps.console.screen.stage import Stage, opened
 from tests.apps.console.test_habits import COLOURED, REASONS

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from accord.apps.console.screen.drawing.drawn_diffs import MINUS
+from accord.apps.console.screen.drawing.diffs import MINUS
 from accord.testing import ScriptedAgent
 from tests.apps.console.real_peers import does, goose_write, kimi_write, opencode_write, write
 from tests.apps.console.screen.stage import opened

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from accord import Agent, Turn
-from accord.apps.console.screen import presses
+from accord.apps.console.screen import key_presses
 from accord.testing import ScriptedAgent
 from tests.apps.console.screen.stage import Stage, opened
 
@@ -178,7 +178,7 @@ async def test_the_enter_that_sent_the_prompt_does_not_answer_when_it_is_held_do
             await stage.press("enter")
             await let_go(stage)
         assert (len(stage.talk.asking.questions), answers) == (1, [])
-        presses.HELD = presses.REPEATING = 0.0  # as if it had been let go for long enough
+        key_presses.HELD = key_presses.REPEATING = 0.0  # as if it had been let go for long enough
         await stage.press("enter")
         await stage.idle()
         assert answers == [True if is_link else {}]

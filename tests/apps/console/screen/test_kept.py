@@ -6,7 +6,7 @@ import stat
 
 from accord.apps.console.screen.drafts import Drafts
 from accord.apps.console.screen.themes import usual_theme
-from accord.apps.console.screen.traffic import Traffic
+from accord.apps.console.screen.wire_log import Traffic
 
 
 def test_traffic_is_bounded_and_says_what_each_frame_is():

@@ -11,10 +11,10 @@ import pytest
 
 from accord import Agent, Turn
 from accord.apps.console.screen.main_screen import KEYS
-from accord.apps.console.screen.pages.choosing import ChoicePage
-from accord.apps.console.screen.pages.keys import KeysPage, groups
-from accord.apps.console.screen.pages.log import LogPage
-from accord.apps.console.screen.pages.review import ReviewPage
+from accord.apps.console.screen.pages.choice_page import ChoicePage
+from accord.apps.console.screen.pages.keys_page import KeysPage, groups
+from accord.apps.console.screen.pages.log_page import LogPage
+from accord.apps.console.screen.pages.review_page import ReviewPage
 from accord.apps.console.screen.widgets.lines import LinesView
 from accord.apps.console.screen.widgets.permission import PermissionBar
 from accord.testing import ScriptedAgent

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from accord.apps.console.logins import advice_for, described
-from accord.client.commands import Command
+from accord.apps.console.tty import advice_for, described
+from accord.client.target import Command
 from accord.errors import AuthRequired
 from accord.session.capabilities import AgentLogin, LoginVariable, TerminalLogin, VariableLogin
-from accord.session.word import Unknown
+from accord.session.value import Unknown
 from accord.testing import ScriptedAgent, program
 from tests.apps.console.screen.stage import Stage, opened
 

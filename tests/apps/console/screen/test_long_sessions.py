@@ -7,8 +7,8 @@ from itertools import pairwise
 import pytest
 
 from accord import Agent, Turn
-from accord.apps.console.screen import pacing
-from accord.apps.console.screen.drawing import streaming
+from accord.apps.console.screen import update_rate
+from accord.apps.console.screen.drawing import markdown_stream
 from accord.apps.console.screen.drawing.parts import PART_LINES, Part
 from accord.apps.console.screen.widgets import blocks_view
 from accord.apps.console.screen.widgets.blocks_view import BlocksView
@@ -22,13 +22,13 @@ from tests.apps.console.screen.stage import opened
 def drawn(monkeypatch) -> list[str]:
     """The Markdown that was drawn, each time."""
     drawn: list[str] = []
-    draw = streaming.draw_markdown
+    draw = markdown_stream.draw_markdown
 
     def counted(source, ink, stretch=None):
         drawn.append(source)
         return draw(source, ink, stretch)
 
-    monkeypatch.setattr(streaming, "draw_markdown", counted)
+    monkeypatch.setattr(markdown_stream, "draw_markdown", counted)
     return drawn
 
 
@@ -199,7 +199,7 @@ async def test_however_long_something_is_no_more_of_it_is_drawn_at_once_than_is_
     kind, tmp_path, drawn_at_once, monkeypatch
 ):
     monkeypatch.setattr(blocks_view, "QUIET", 1e9)  # the idle work has its own measure
-    monkeypatch.setattr(pacing, "_PAUSE", 0.0)
+    monkeypatch.setattr(update_rate, "_PAUSE", 0.0)
     async with opened(says(kind), tmp_path) as stage:
         await stage.send("Go")
         await stage.idle()

@@ -8,11 +8,10 @@ from textual.filter import Monochrome, NoColor
 from textual.theme import BUILTIN_THEMES
 
 from accord import Agent, Turn
-from accord.apps.coder.models.sentences import Create, understood
+from accord.apps.coder.models.offline_requests import Create, understood
 from accord.apps.console.screen.blocks.welcome import EXAMPLES
-from accord.apps.console.screen.completing import OWN_COMMANDS
-from accord.apps.console.screen.drawing.contrast import READABLE, contrast, readable_on
-from accord.apps.console.screen.drawing.ink import palette_of
+from accord.apps.console.screen.completion_choice import OWN_COMMANDS
+from accord.apps.console.screen.drawing.palette import READABLE, contrast, palette_of, readable_on
 from accord.apps.console.screen.themes import THEMES, usual_theme
 from accord.apps.console.screen.widgets.completion import MOST_LINES
 from accord.session.entities import Choice

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from accord.apps.console.screen.completing import OWN_COMMANDS, completions, own_command
+from accord.apps.console.screen.completion_choice import OWN_COMMANDS, completions, own_command
 from accord.session.entities import Command
 from accord.testing import ScriptedAgent
 from tests.apps.console.screen.stage import opened

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from accord import Agent, Transcript, Turn
-from accord.apps.console.screen.drawing.drawn_diffs import MINUS
-from accord.apps.console.screen.exporting import export_path
+from accord.apps.console.screen.drawing.diffs import MINUS
+from accord.apps.console.screen.export import export_path
 from accord.apps.console.screen.main_screen import KEYS
 from accord.session.entities import Diff, FileChange
 from accord.session.updates import MessagePiece
@@ -198,7 +198,7 @@ async def _say(turn: Turn) -> None:
 
 
 def test_the_export_of_nothing_is_a_heading():
-    from accord.apps.console.screen.exporting import as_markdown
+    from accord.apps.console.screen.export import as_markdown
 
     assert as_markdown(Transcript()) == "# A conversation\n"
     assert MessagePiece

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from accord import Agent, Turn
-from accord.apps.console.screen import presses
-from accord.apps.console.screen.drawing.drawn_diffs import MINUS
+from accord.apps.console.screen import key_presses
+from accord.apps.console.screen.drawing.diffs import MINUS
 from accord.apps.console.screen.widgets.lines import LinesView
 from accord.session.entities import Diff, FileChange, Location
 from accord.session.requests import PermissionOption
@@ -190,12 +190,12 @@ async def test_a_key_held_down_answers_only_one_question(tmp_path):
         await stage.until(lambda: stage.app.main.questions.has_the_focus)
         await stage.press("y", "y", "y")
         assert (allowed, stage.prompt) == ([True], "")
-        presses.HELD = presses.REPEATING = 0.0  # as if it had been let go for long enough
+        key_presses.HELD = key_presses.REPEATING = 0.0  # as if it had been let go for long enough
         await stage.press("y")
         await stage.shows("Edit f2.py")
         await stage.asked()
         await stage.until(lambda: stage.app.main.questions.has_the_focus)
-        presses.HELD = presses.REPEATING = 60.0
+        key_presses.HELD = key_presses.REPEATING = 60.0
         await stage.press("n")
         await stage.idle()
         assert allowed == [True, True, False]

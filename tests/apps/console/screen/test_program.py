@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from accord.apps.console import talk_command
-from accord.apps.console.screen import program as screen_program
+from accord.apps.console.screen import startup as screen_program
 from accord.cli import main
 from accord.testing import ScriptedAgent, program
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from accord import Agent, Client, Turn
-from accord.apps.console.history import Prompts
-from accord.apps.console.records import Records
+from accord.apps.console.prompt_history import Prompts
 from accord.apps.console.screen.drafts import Drafts
+from accord.apps.console.session_records import Records
 from accord.session.content import Text
 from accord.session.updates import MessagePiece
 from accord.store import MemoryStore, Store

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from accord.apps.console.screen.blocks.remarks import ShellRun
+from accord.apps.console.screen.blocks.notices import ShellRun
 from accord.testing import ScriptedAgent
 from tests.apps.console.screen.stage import Stage, is_there, opened
 

@@ -33,7 +33,7 @@ from accord.apps.coder.models.offline_answers import (
     readme_among,
     was_run,
 )
-from accord.apps.coder.models.sentences import (
+from accord.apps.coder.models.offline_requests import (
     Changes,
     Create,
     Delete,
@@ -49,7 +49,7 @@ from accord.apps.coder.models.sentences import (
     Tests,
     understood,
 )
-from accord.apps.coder.project_tests import TELLING, how_to_test, without_pytest
+from accord.apps.coder.test_command import TELLING, how_to_test, without_pytest
 from accord.session.content import Text
 
 __all__ = ["OfflineModel"]

@@ -12,8 +12,8 @@ from collections.abc import Sequence, Sized
 from pathlib import PurePath
 
 from accord.apps.coder.models.model import ToolOutcome
-from accord.apps.coder.models.sentences import Changes, Intent, Listing, Read, Run, Search
-from accord.apps.coder.project_tests import failures_in, how_to_test
+from accord.apps.coder.models.offline_requests import Changes, Intent, Listing, Read, Run, Search
+from accord.apps.coder.test_command import failures_in, how_to_test
 from accord.apps.coder.tools.tool import fenced, in_code
 from accord.errors.texts import output_text
 

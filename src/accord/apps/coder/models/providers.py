@@ -26,15 +26,14 @@ from pydantic_ai.models import Model as LibraryModel
 from pydantic_ai.models import ModelRequestParameters, StreamedResponse
 from pydantic_ai.settings import ModelSettings as RequestSettings
 
-from accord.apps.coder.failures import ModelFailed
-from accord.apps.coder.models.answers import Answers
-from accord.apps.coder.models.choosing import Place, takes_of
-from accord.apps.coder.models.explaining import explained
-from accord.apps.coder.models.finding import find
+from accord.apps.coder.errors import ModelFailed
+from accord.apps.coder.models.catalog import Place, takes_of
+from accord.apps.coder.models.errors import Answers, explained
 from accord.apps.coder.models.model import Asked, Event, Requested, Said, Stopped, Thought, Used
-from accord.apps.coder.models.translating import kept_of, messages_of, requests_of, stop_reason_of, tools_of
+from accord.apps.coder.models.provider_models import find
+from accord.apps.coder.models.pydantic_ai import kept_of, messages_of, requests_of, stop_reason_of, tools_of
 from accord.apps.coder.settings.settings import ModelSettings
-from accord.local.blocking import in_thread
+from accord.local.threads import in_thread
 
 __all__ = ["ProviderModel", "open_provider"]
 

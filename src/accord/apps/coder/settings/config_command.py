@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from accord.apps.coder.settings.directories import config_directory, existing
-from accord.apps.coder.settings.loading import settings_in
-from accord.apps.coder.settings.shown import as_json, as_text
+from accord.apps.coder.settings.display import as_json, as_text
+from accord.apps.coder.settings.precedence import settings_in
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser

@@ -10,8 +10,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from accord.apps.coder.failures import CoderFailed, SettingsWrong
-from accord.local.written_paths import kind_of, path_of
+from accord.apps.coder.errors import CoderFailed, SettingsWrong
+from accord.local.paths import kind_of, path_of
 
 __all__ = ["config_directory", "existing", "home_directory", "shown_path", "state_directory"]
 

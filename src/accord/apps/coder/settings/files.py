@@ -7,10 +7,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-from accord.apps.coder.failures import SettingsWrong
+from accord.apps.coder.errors import SettingsWrong
 from accord.apps.coder.settings.directories import home_directory, shown_path
-from accord.local.own_files import read_regular
-from accord.local.written_paths import kind_of
+from accord.local.atomic_files import read_regular
+from accord.local.paths import kind_of
 
 __all__ = ["PROJECT_FILE", "SettingsFile", "project_file"]
 

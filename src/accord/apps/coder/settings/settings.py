@@ -9,7 +9,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
-from accord.session.servers import HttpServer, McpServer, SseServer, StdioServer
+from accord.session.mcp_servers import HttpServer, McpServer, SseServer, StdioServer
 
 __all__ = ["BUILT_IN", "OF_SCREEN", "RESERVED", "AgentSettings", "Mode", "ModelSettings", "ServerSettings", "Settings"]
 

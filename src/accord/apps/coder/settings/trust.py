@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from accord.apps.coder.settings.files import SettingsFile
-from accord.local.own_files import make_directory, read_regular, write_whole
+from accord.local.atomic_files import make_directory, read_regular, write_whole
 
 __all__ = ["Trust", "TrustState", "Trusted"]
 

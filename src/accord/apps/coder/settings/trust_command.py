@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from accord.apps.coder.failures import CoderFailed, SettingsWrong
-from accord.apps.coder.settings.checking import checked
+from accord.apps.coder.errors import CoderFailed, SettingsWrong
 from accord.apps.coder.settings.directories import existing, shown_path
+from accord.apps.coder.settings.display import printable, without_secrets
 from accord.apps.coder.settings.files import PROJECT_FILE, SettingsFile, project_file
-from accord.apps.coder.settings.loading import trust_in
-from accord.apps.coder.settings.shown import printable, without_secrets
+from accord.apps.coder.settings.precedence import trust_in
 from accord.apps.coder.settings.trust import Trust, Trusted
+from accord.apps.coder.settings.validation import checked
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser

@@ -13,7 +13,7 @@ from urllib.request import getproxies, proxy_bypass
 
 from msgspec import Struct
 
-from accord.apps.coder.failures import ToolFailed
+from accord.apps.coder.errors import ToolFailed
 
 __all__ = ["Target", "kind_of_address", "known_target", "looked_up"]
 

@@ -12,12 +12,12 @@ import sysconfig
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from accord.agent.processes import start
-from accord.agent.ran import Ran
-from accord.apps.coder.failures import ToolFailed
+from accord.agent.command_line import Ran
+from accord.agent.command_runs import start
+from accord.apps.coder.errors import ToolFailed
 from accord.errors import ConnectionClosed
 from accord.local.environment import program_environment
-from accord.local.roots import Roots
+from accord.local.paths import Roots
 
 __all__ = ["environment", "installation", "ran", "ripgrep"]
 

@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, cast
 import msgspec
 
 from accord.agent.tool_calls import OpenToolCall, Shown
-from accord.apps.coder.failures import ToolFailed
+from accord.apps.coder.errors import ToolFailed
 from accord.apps.coder.models.model import ToolDescription
-from accord.apps.coder.tools.work import Work
+from accord.apps.coder.tools.file_state import Work
 from accord.session.content import Content
 from accord.session.entities import Location
 from accord.session.vocabulary import ToolKind

@@ -6,16 +6,16 @@ from collections.abc import Iterable
 from typing import Any
 
 from accord.apps.coder.models.model import ToolDescription
-from accord.apps.coder.tools.differences import ShowChanges
-from accord.apps.coder.tools.fetching import FetchPage
-from accord.apps.coder.tools.planning import AskUser, SwitchMode, UpdatePlan
-from accord.apps.coder.tools.reading import ListDirectory, ReadFile
-from accord.apps.coder.tools.running import RunCommand
-from accord.apps.coder.tools.searching import SearchFiles
-from accord.apps.coder.tools.servers import ServerTool
+from accord.apps.coder.tools.edit import DeleteFile, EditFile, MoveFile, WriteFile
+from accord.apps.coder.tools.fetch import FetchPage
+from accord.apps.coder.tools.file_state import Work
+from accord.apps.coder.tools.git_diff import ShowChanges
+from accord.apps.coder.tools.mcp_tools import ServerTool
+from accord.apps.coder.tools.plan import AskUser, SwitchMode, UpdatePlan
+from accord.apps.coder.tools.read import ListDirectory, ReadFile
+from accord.apps.coder.tools.run import RunCommand
+from accord.apps.coder.tools.search import SearchFiles
 from accord.apps.coder.tools.tool import Tool
-from accord.apps.coder.tools.work import Work
-from accord.apps.coder.tools.writing import DeleteFile, EditFile, MoveFile, WriteFile
 
 __all__ = ["Toolbox"]
 

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
-from accord.apps.console.failures import ConsoleFailed
+from accord.apps.console.errors import ConsoleFailed
 from accord.apps.console.known_agents import KnownAgent
-from accord.apps.console.permitting import Permissions
-from accord.apps.console.records import Records
-from accord.apps.console.screen.collecting import keep_collector_calm
-from accord.client.commands import AnyTarget
+from accord.apps.console.permission_flags import Permissions
+from accord.apps.console.screen.shutdown import keep_collector_calm
+from accord.apps.console.session_records import Records
 from accord.client.deadlines import Deadlines
-from accord.peer.loop import run
-from accord.session.servers import McpServer
+from accord.client.target import AnyTarget
+from accord.peer.event_loop import run
+from accord.session.mcp_servers import McpServer
 
 __all__ = ["main"]
 
@@ -46,7 +46,7 @@ def main(
     """
     try:
         app = import_module("accord.apps.console.screen.app")
-        opening = import_module("accord.apps.console.screen.opening")
+        opening = import_module("accord.apps.console.screen.startup_options")
     except ModuleNotFoundError as missing:
         if missing.name is None or missing.name.partition(".")[0] not in ("textual", "rich"):
             raise

@@ -16,40 +16,38 @@ from textual.binding import Binding, BindingType
 from textual.filter import LineFilter
 from textual.screen import Screen
 
-from accord.apps.console.sanitising import one_line, without_controls
-from accord.apps.console.screen.agent_side import AgentSide
+from accord.apps.console.sanitizer import one_line, without_controls
+from accord.apps.console.screen.agent import AgentSide
 from accord.apps.console.screen.blocks.block import Block
 from accord.apps.console.screen.blocks.messages import Thought
 from accord.apps.console.screen.blocks.tool_calls import ToolCallBlock
+from accord.apps.console.screen.commands import PageTurning
 from accord.apps.console.screen.drafts import Drafts
 from accord.apps.console.screen.drawing.code import warm_up
-from accord.apps.console.screen.drawing.ink import ControlFilter, Palette, palette_of
-from accord.apps.console.screen.editing import Editing
-from accord.apps.console.screen.ending import Ending
-from accord.apps.console.screen.failing import own_fault
-from accord.apps.console.screen.handing_over import HandingOver
-from accord.apps.console.screen.keyboard import Keyboard
-from accord.apps.console.screen.logging_in import LoggingIn
+from accord.apps.console.screen.drawing.palette import ControlFilter, Palette, palette_of
+from accord.apps.console.screen.errors import own_fault
+from accord.apps.console.screen.external_programs import Editing, HandingOver, Shell
+from accord.apps.console.screen.keys import Keyboard
+from accord.apps.console.screen.login import LoggingIn
 from accord.apps.console.screen.main_screen import MainScreen
-from accord.apps.console.screen.opening import Opening
-from accord.apps.console.screen.page_turning import PageTurning
-from accord.apps.console.screen.pages.review import EditFile
-from accord.apps.console.screen.pictures import Pictures
-from accord.apps.console.screen.prompting import Prompting
-from accord.apps.console.screen.shell import Shell
-from accord.apps.console.screen.showing import Showing
-from accord.apps.console.screen.starting import Starting
+from accord.apps.console.screen.pages.review_page import EditFile
+from accord.apps.console.screen.pasted_pictures import Pictures
+from accord.apps.console.screen.prompt_line import Prompting
+from accord.apps.console.screen.refresh import Showing
+from accord.apps.console.screen.session import Heard, Talk
+from accord.apps.console.screen.shutdown import Ending
+from accord.apps.console.screen.startup import Starting
+from accord.apps.console.screen.startup_options import Opening
 from accord.apps.console.screen.tabs import Tabs
-from accord.apps.console.screen.talk import Heard, Talk
 from accord.apps.console.screen.themes import THEMES, usual_theme
 from accord.apps.console.screen.widgets.completion import CompletionPanel
-from accord.apps.console.screen.widgets.conversation import ConversationView
+from accord.apps.console.screen.widgets.conversation_view import ConversationView
 from accord.apps.console.screen.widgets.form import LinkBar
 from accord.apps.console.screen.widgets.lines import LinesView
 from accord.apps.console.screen.widgets.panels import QueuePanel, TabsLine
 from accord.apps.console.screen.widgets.permission import PermissionBar
 from accord.apps.console.screen.widgets.prompt import PromptEditor
-from accord.client.commands import Command
+from accord.client.target import Command
 from accord.errors import AccordError
 from accord.session.capabilities import AuthMethod
 

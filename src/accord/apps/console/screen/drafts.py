@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from accord.local.own_files import locked, make_directory, read_regular, write_whole
+from accord.local.atomic_files import locked, make_directory, read_regular, write_whole
 
 __all__ = ["Drafts"]
 

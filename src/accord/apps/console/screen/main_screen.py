@@ -10,7 +10,7 @@ from textual.containers import Vertical
 from textual.screen import Screen
 
 from accord.apps.console.screen.widgets.completion import CompletionPanel
-from accord.apps.console.screen.widgets.conversation import ConversationView
+from accord.apps.console.screen.widgets.conversation_view import ConversationView
 from accord.apps.console.screen.widgets.panels import PlanPanel, QueuePanel, StatusLine, TabsLine
 from accord.apps.console.screen.widgets.prompt import PromptEditor
 from accord.apps.console.screen.widgets.questions import QuestionDock

@@ -6,17 +6,17 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Protocol
 
-from accord.apps.console.continuing import KnownSessions
 from accord.apps.console.screen.blocks.block import Block
-from accord.apps.console.screen.blocks.remarks import Failure
-from accord.apps.console.screen.failing import not_taken_up
-from accord.apps.console.screen.story import Part, Story
-from accord.apps.console.screen.talk import Talk
+from accord.apps.console.screen.blocks.notices import Failure
+from accord.apps.console.screen.conversation import Part, Story
+from accord.apps.console.screen.errors import not_taken_up
+from accord.apps.console.screen.session import Talk
+from accord.apps.console.session_choice import KnownSessions
 from accord.client.client import Client
 from accord.client.session import Session
 from accord.errors import MethodNotFound
 from accord.session import replay as retold
-from accord.session.servers import McpServer
+from accord.session.mcp_servers import McpServer
 
 __all__ = ["Fill", "Resumption"]
 

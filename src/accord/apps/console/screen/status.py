@@ -8,11 +8,11 @@ import msgspec
 from rich.style import Style
 from rich.text import Text
 
-from accord.apps.console.sanitising import one_line
-from accord.apps.console.screen.blocks.remarks import Failure
-from accord.apps.console.screen.drawing.ink import Palette
-from accord.apps.console.screen.pages.review import changed_paths
-from accord.apps.console.screen.talk import Talk
+from accord.apps.console.sanitizer import one_line
+from accord.apps.console.screen.blocks.notices import Failure
+from accord.apps.console.screen.drawing.palette import Palette
+from accord.apps.console.screen.pages.review_page import changed_paths
+from accord.apps.console.screen.session import Talk
 from accord.session.entities import Option, Usage
 
 __all__ = ["Fact", "Standing", "choices_told", "left_of_status", "mode_of", "model_of", "right_of_status"]

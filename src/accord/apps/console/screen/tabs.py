@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from accord.apps.console.screen.blocks.welcome import Welcome
 from accord.apps.console.screen.mentions import content_of
-from accord.apps.console.screen.talk import Talk
+from accord.apps.console.screen.session import Talk
 from accord.apps.console.session_settings import SessionSettings
 from accord.session.content import Content
 

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 from textual.theme import BUILTIN_THEMES, Theme
 
-from accord.apps.console.failures import UsageWrong
+from accord.apps.console.errors import UsageWrong
 
 __all__ = ["DARK", "LIGHT", "THEMES", "check_theme", "usual_theme"]
 

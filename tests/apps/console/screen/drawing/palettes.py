@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from accord.apps.console.screen.drawing.ink import Ink, palette_of
+from accord.apps.console.screen.drawing.palette import Ink, palette_of
 from accord.apps.console.screen.themes import DARK
 
 PALETTE = palette_of(DARK.to_color_system().generate(), dark=True, ansi=False)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from accord.apps.console.screen.drawing.diffs import file_diffs, word_changes
-from accord.apps.console.screen.drawing.drawn_diffs import SIDE_BY_SIDE, diff_parts
-from accord.apps.console.screen.drawing.pairing import partners
+from accord.apps.console.screen.drawing.diffs import SIDE_BY_SIDE, diff_parts, file_diffs, word_changes
+from accord.apps.console.screen.drawing.line_pairs import partners
 from accord.session.diffs import git_patch
 from accord.session.entities import Diff, FileChange, Patch
 from tests.apps.console.screen.drawing.palettes import ink, texts

@@ -10,7 +10,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from accord.apps.console.screen.drawing.ink import Ink
+from accord.apps.console.screen.drawing.palette import Ink
 from accord.apps.console.screen.drawing.parts import Frame, Part, draw_fault
 
 __all__ = ["INDENT", "Block", "indented", "moved"]

@@ -8,12 +8,12 @@ from rich.segment import Segment
 from rich.text import Text as RichText
 from textual.strip import Strip
 
-from accord.apps.console.sanitising import Cleaner, one_line, visible
+from accord.apps.console.sanitizer import Cleaner, one_line, visible
 from accord.apps.console.screen.blocks.block import INDENT, Block, indented
-from accord.apps.console.screen.drawing.growing import GrowingLines, GrowingText
-from accord.apps.console.screen.drawing.ink import Ink
+from accord.apps.console.screen.drawing.incremental_text import GrowingLines, GrowingText
+from accord.apps.console.screen.drawing.markdown_stream import StreamedMarkdown
+from accord.apps.console.screen.drawing.palette import Ink
 from accord.apps.console.screen.drawing.parts import Draw, Part
-from accord.apps.console.screen.drawing.streaming import StreamedMarkdown
 from accord.session.content import Audio, Content, Image, Resource, ResourceLink, Text
 
 __all__ = ["AgentMessage", "Thought", "UserMessage", "shown"]

@@ -11,17 +11,16 @@ from rich.text import Text
 from textual.strip import Strip
 
 from accord.apps.console.file_changes import diffs_shown, short_path
-from accord.apps.console.given import command_lines, command_of, is_patch_of, untold_action, untold_input
-from accord.apps.console.sanitising import exact_line, one_line, visible
+from accord.apps.console.sanitizer import exact_line, one_line, visible
 from accord.apps.console.screen.blocks.block import INDENT, Block, indented
 from accord.apps.console.screen.blocks.messages import shown
-from accord.apps.console.screen.drawing.diffs import FileDiff, file_diffs
-from accord.apps.console.screen.drawing.drawn_diffs import diff_parts, draw_diff, figures, file_heading
-from accord.apps.console.screen.drawing.ink import Ink, Palette
-from accord.apps.console.screen.drawing.inputs import command_parts, open_value, shown_files
+from accord.apps.console.screen.drawing.diffs import FileDiff, diff_parts, draw_diff, figures, file_diffs, file_heading
+from accord.apps.console.screen.drawing.markdown_stream import StreamedMarkdown
+from accord.apps.console.screen.drawing.palette import Ink, Palette
 from accord.apps.console.screen.drawing.parts import Draw, Frame, Part, first_lines, unframed
-from accord.apps.console.screen.drawing.streaming import StreamedMarkdown
-from accord.apps.console.screen.drawing.terminals import draw_terminal, exit_text, terminal_parts
+from accord.apps.console.screen.drawing.raw_input import command_parts, open_value, shown_files
+from accord.apps.console.screen.drawing.terminal_output import draw_terminal, exit_text, terminal_parts
+from accord.apps.console.tool_input import command_lines, command_of, is_patch_of, untold_action, untold_input
 from accord.session.content import Text as TextContent
 from accord.session.entities import ContentItem, Diff, Terminal, TerminalItem, ToolCall
 from accord.session.updates import ToolCallPatch, ToolCallPiece

@@ -9,9 +9,9 @@ from rich.text import Text
 from textual.strip import Strip
 
 from accord.apps.console.file_changes import short_path
-from accord.apps.console.sanitising import one_line
+from accord.apps.console.sanitizer import one_line
 from accord.apps.console.screen.blocks.block import Block, indented
-from accord.apps.console.screen.drawing.ink import Ink
+from accord.apps.console.screen.drawing.palette import Ink
 
 __all__ = ["EXAMPLES", "Welcome"]
 

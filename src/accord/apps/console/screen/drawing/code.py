@@ -17,8 +17,7 @@ from rich.text import Text
 from textual.color import Color
 from textual.strip import Strip
 
-from accord.apps.console.screen.drawing.contrast import readable_on
-from accord.apps.console.screen.drawing.ink import Ink, Palette, folded
+from accord.apps.console.screen.drawing.palette import Ink, Palette, folded, readable_on
 
 __all__ = ["coloured_lines", "draw_code", "language_of", "warm_up"]
 

@@ -1,13 +1,16 @@
-"""Markdown as lines. What the agent wrote is all there: HTML is shown as it was written, and links show where they lead."""
+"""Draws Markdown, long tables included. HTML is shown as written, and links show their address."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import ClassVar
 
 import msgspec
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markdown import CodeBlock, Heading, ListElement, Markdown, MarkdownElement, TableElement
 from rich.segment import Segment
@@ -16,12 +19,11 @@ from rich.text import Text
 from rich.theme import Theme
 from textual.strip import Strip
 
-from accord.apps.console.sanitising import visible
+from accord.apps.console.sanitizer import visible
 from accord.apps.console.screen.drawing.code import draw_code
-from accord.apps.console.screen.drawing.ink import Ink, Palette
-from accord.apps.console.screen.drawing.tables import fitted
+from accord.apps.console.screen.drawing.palette import Ink, Palette
 
-__all__ = ["Stretch", "Whole", "draw_markdown"]
+__all__ = ["Stretch", "Whole", "cells_of", "draw_markdown", "fitted", "is_delimiter"]
 
 _PARSER = MarkdownIt("commonmark", {"html": False}).enable("strikethrough").enable("table")
 
@@ -191,3 +193,27 @@ def _theme(palette: Palette) -> Theme:
         _THEMES.clear()
     _THEMES[id(palette)] = (palette, theme)
     return theme
+
+
+_DELIMITER = re.compile(r" {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
+_UNSEEN = re.compile(r"[*`\\]|~~")
+
+
+def is_delimiter(line: str) -> bool:
+    """Whether this is the line below the head of a table."""
+    return "|" in line and _DELIMITER.match(line) is not None
+
+
+def cells_of(line: str) -> list[int]:
+    """The widths of the cells in a row, about: markup that is not shown is not counted."""
+    inside = _UNSEEN.sub("", line.replace("\\|", "/")).strip().removeprefix("|").removesuffix("|")
+    return [cell_len(cell.strip()) for cell in inside.split("|")]
+
+
+def fitted(widths: Sequence[int], room: int) -> list[int]:
+    """So that all of them have room with their borders; the widest give way."""
+    room -= 3 * len(widths) + 1
+    most = max(widths, default=1)
+    while most > 1 and sum(min(width, most) for width in widths) > room:
+        most -= 1
+    return [max(1, min(width, most)) for width in widths]

@@ -9,8 +9,8 @@ from typing import TypeAlias
 from rich.text import Text
 from textual.strip import Strip
 
-from accord.apps.console.sanitising import visible
-from accord.apps.console.screen.drawing.ink import Ink
+from accord.apps.console.sanitizer import visible
+from accord.apps.console.screen.drawing.palette import Ink
 
 __all__ = ["PART_LETTERS", "PART_LINES", "Draw", "Frame", "Part", "draw_fault", "first_lines", "unframed"]
 

@@ -23,7 +23,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from accord.apps.console.screen.blocks.block import Block
-from accord.apps.console.screen.drawing.ink import Ink, Palette
+from accord.apps.console.screen.drawing.palette import Ink, Palette
 from accord.apps.console.screen.drawing.parts import Part
 
 __all__ = ["BlocksView"]

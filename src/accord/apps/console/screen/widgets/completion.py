@@ -9,8 +9,8 @@ from rich.text import Text
 from textual import events
 from textual.message import Message
 
-from accord.apps.console.screen.completing import Completion
-from accord.apps.console.screen.drawing.ink import Palette
+from accord.apps.console.screen.completion_choice import Completion
+from accord.apps.console.screen.drawing.palette import Palette
 from accord.apps.console.screen.widgets.panels import Panel
 
 __all__ = ["CompletionPanel"]

@@ -20,15 +20,15 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Button, Checkbox, Input, Select, SelectionList, Static
 
-from accord.apps.console.sanitising import exact, exact_line, in_place, one_line
-from accord.apps.console.screen.asking import Question
-from accord.apps.console.screen.drawing.ink import Ink, Palette
-from accord.apps.console.screen.fields import Field, fields_of, read_field
-from accord.apps.console.screen.presses import Presses
+from accord.apps.console.sanitizer import exact, exact_line, in_place, one_line
+from accord.apps.console.screen.drawing.palette import Ink, Palette
+from accord.apps.console.screen.form_fields import Field, fields_of, read_field
+from accord.apps.console.screen.key_presses import Presses
+from accord.apps.console.screen.session import Question
 from accord.apps.console.screen.widgets.lines import FoldedText, has_its_height, rows_on_screen
 from accord.apps.console.screen.widgets.permission import QuestionBar, Tightness
 from accord.apps.console.screen.widgets.ticks import TickBox, TickList
-from accord.local.letters import most_cells
+from accord.local.text import most_cells
 from accord.session.requests import Elicit, ElicitationAnswer
 
 __all__ = ["FormBar", "LinkBar"]

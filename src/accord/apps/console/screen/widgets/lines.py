@@ -15,7 +15,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from accord.apps.console.screen.blocks.block import Block
-from accord.apps.console.screen.drawing.ink import Ink, Palette
+from accord.apps.console.screen.drawing.palette import Ink, Palette
 from accord.apps.console.screen.drawing.parts import Part, first_lines
 from accord.apps.console.screen.widgets.blocks_view import BlocksView
 

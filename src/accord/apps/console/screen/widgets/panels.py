@@ -12,10 +12,10 @@ from textual import events
 from textual.message import Message
 from textual.widget import Widget
 
-from accord.apps.console.sanitising import one_line
-from accord.apps.console.screen.drawing.ink import Palette
+from accord.apps.console.sanitizer import one_line
+from accord.apps.console.screen.drawing.palette import Palette
+from accord.apps.console.screen.session import State
 from accord.apps.console.screen.status import Fact
-from accord.apps.console.screen.talk import State
 from accord.session.entities import Plan, PlanEntry
 
 __all__ = ["Panel", "PlanPanel", "QueuePanel", "StatusLine", "TabsLine"]

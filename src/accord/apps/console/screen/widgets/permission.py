@@ -17,15 +17,15 @@ from textual.containers import Vertical
 from textual.widgets import Static
 
 from accord.apps.console.always_choices import Keeper, has_always, reach_of_always
-from accord.apps.console.sanitising import exact_line
-from accord.apps.console.screen.asking import Question
-from accord.apps.console.screen.drawing.ink import Ink, Palette
-from accord.apps.console.screen.drawing.inputs import named_parts
+from accord.apps.console.sanitizer import exact_line
+from accord.apps.console.screen.drawing.palette import Ink, Palette
 from accord.apps.console.screen.drawing.parts import Part
-from accord.apps.console.screen.drawing.permissions import kind_and_title, permission_parts
-from accord.apps.console.screen.presses import Presses
+from accord.apps.console.screen.drawing.permission_text import kind_and_title, permission_parts
+from accord.apps.console.screen.drawing.raw_input import named_parts
+from accord.apps.console.screen.key_presses import Presses
+from accord.apps.console.screen.session import Question
 from accord.apps.console.screen.widgets.lines import LinesView
-from accord.local.letters import most_cells
+from accord.local.text import most_cells
 from accord.session.requests import PermissionAnswer, PermissionOption, RequestPermission
 
 __all__ = ["SETTLING", "PermissionBar", "QuestionBar", "Tightness", "keys_of"]

@@ -11,9 +11,9 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.widgets import TextArea
 
-from accord.apps.console.sanitising import in_place
+from accord.apps.console.sanitizer import in_place
 from accord.apps.console.screen.mentions import pasted_file, quoted
-from accord.apps.console.screen.pictures import token_at_end
+from accord.apps.console.screen.pasted_pictures import token_at_end
 
 __all__ = ["PromptEditor", "Writing"]
 

@@ -9,9 +9,9 @@ from textual.geometry import Size
 from textual.widget import Widget
 
 from accord.apps.console.always_choices import Keeper
-from accord.apps.console.screen.asking import Question
-from accord.apps.console.screen.drawing.ink import Palette
-from accord.apps.console.screen.presses import Presses
+from accord.apps.console.screen.drawing.palette import Palette
+from accord.apps.console.screen.key_presses import Presses
+from accord.apps.console.screen.session import Question
 from accord.apps.console.screen.widgets.form import FormBar, LinkBar
 from accord.apps.console.screen.widgets.lines import LinesView
 from accord.apps.console.screen.widgets.permission import PermissionBar, Tightness

@@ -1,0 +1,300 @@
+"""Parses the requests that the offline model understands: slash commands and plain sentences.
+
+Law: what might mean something else is not understood. A file is named by what can only be a file; text that is
+replaced or run stands between quotation marks, but for single words that replace each other. Text for a new file may do
+without where it is plainly the text itself, see `literal_text`.
+
+Law: "with hello world" is text, "with a greeting" and "with tests for the parser" describe some. In doubt it is a
+description, which only a language model can follow.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import PurePath
+from typing import TypeAlias
+
+from msgspec import Struct
+
+__all__ = [
+    "Changes",
+    "Create",
+    "Delete",
+    "Edit",
+    "Explain",
+    "Intent",
+    "Listing",
+    "Move",
+    "Plan",
+    "Read",
+    "Run",
+    "Search",
+    "Tests",
+    "literal_block",
+    "literal_text",
+    "understood",
+]
+
+
+class Search(Struct, frozen=True):
+    pattern: str
+    path: str = "."
+
+
+class Read(Struct, frozen=True):
+    path: str
+    line: int | None = None
+    limit: int | None = None
+
+
+class Listing(Struct, frozen=True):
+    path: str = "."
+
+
+class Edit(Struct, frozen=True):
+    path: str
+    old: str
+    new: str
+
+
+class Create(Struct, frozen=True):
+    path: str
+    content: str
+
+
+class Delete(Struct, frozen=True):
+    path: str
+
+
+class Move(Struct, frozen=True):
+    source: str
+    destination: str
+
+
+class Run(Struct, frozen=True):
+    command: str
+
+
+class Tests(Struct, frozen=True):
+    arguments: str = ""
+
+
+class Changes(Struct, frozen=True):
+    path: str = "."
+
+
+class Explain(Struct, frozen=True):
+    path: str = "."
+
+
+class Plan(Struct, frozen=True):
+    goal: str
+
+
+Intent: TypeAlias = Search | Read | Listing | Edit | Create | Delete | Move | Run | Tests | Changes | Explain | Plan
+
+_QUOTED = r"""(?:"(?:[^"\\]|\\.)*"|'[^']*'|`[^`]*`|“[^”]*”)"""
+_NAME = rf"(?:{_QUOTED}|\S+?)"
+_ANYTHING = rf"(?:{_QUOTED}|.+?)"
+_FILES = r"(?:Makefile|Dockerfile|LICENSE|README|CHANGELOG|Gemfile|Rakefile|Justfile)"
+_PATH = rf"""(?:(?=.[^"'`”]*[./]){_QUOTED}|(?=\S*(?:[./]\w|/))[^\s"'`“]\S*?|{_FILES})"""
+_FILE = rf"(?:(?:the\s+)?file\s+(?P<file>{_NAME})|(?P<path>{_PATH}))"
+_END = r"\s*[.!?]?\s*$"
+
+
+def understood(text: str) -> Intent | None:
+    """What is asked for, None when nobody can tell without a language model."""
+    told = text.strip()
+    for pattern, make in _PATTERNS:
+        found = pattern.match(told)
+        intent = None if found is None else make(found)
+        if intent is not None:
+            return intent
+    return None
+
+
+def _bare(thing: str | None) -> str:
+    """Without its quotation marks."""
+    if thing and re.fullmatch(_QUOTED, thing, re.DOTALL):
+        inner = thing[1:-1]
+        return re.sub(r"\\(.)", lambda escape: _ESCAPES.get(escape[1], escape[1]), inner) if thing[0] == '"' else inner
+    return thing or ""
+
+
+_ESCAPES = {"n": "\n", "t": "\t"}
+
+
+def _read(path: str) -> Intent:
+    lines = re.fullmatch(r"(.+?):(\d+)(?:-(\d+))?", path)
+    if lines is None:
+        return Read(path)
+    first = int(lines[2])
+    return Read(lines[1], first, None if lines[3] is None else max(1, int(lines[3]) - first + 1))
+
+
+def _move(source: str, destination: str) -> Intent:
+    return Move(source, destination + source.rpartition("/")[2] if destination.endswith("/") else destination)
+
+
+def _create(path: str, text: str | None) -> Intent | None:
+    return None if text is None else Create(path, text)
+
+
+def _pattern(
+    expression: str, make: Callable[[re.Match[str]], Intent | None]
+) -> tuple[re.Pattern[str], Callable[[re.Match[str]], Intent | None]]:
+    return re.compile(expression, re.IGNORECASE | re.DOTALL), make
+
+
+_PLEASE = r"(?:(?:please|can\s+you|could\s+you|now)\s+)*"
+_ONE = rf"(?:{_QUOTED}|[^\s\"'`]+?)"
+
+
+def _file(found: re.Match[str]) -> str:
+    return _bare(found["file"] or found["path"])
+
+
+_COMMANDS = [
+    _pattern(
+        r"/search\s+(?P<what>.+?)(?:\s+in\s+(?P<path>\S+))?\s*$",
+        lambda found: Search(_bare(found["what"]), _bare(found["path"]) or "."),
+    ),
+    _pattern(r"/read\s+(?P<path>.+?)\s*$", lambda found: _read(_bare(found["path"]))),
+    _pattern(
+        rf"/edit\s+(?P<path>{_NAME})\s+(?P<old>{_ANYTHING})\s*=>\s*(?P<new>.*)$",
+        lambda found: Edit(_bare(found["path"]), _bare(found["old"]), _bare(found["new"].strip())),
+    ),
+    _pattern(r"/run\s+(?P<command>.+)$", lambda found: Run(found["command"].strip())),
+    _pattern(r"/test(?:\s+(?P<arguments>.*))?$", lambda found: Tests((found["arguments"] or "").strip())),
+    _pattern(r"/review(?:\s+(?P<path>\S+))?\s*$", lambda found: Changes(found["path"] or ".")),
+    _pattern(r"/explain(?:\s+(?P<path>\S+))?\s*$", lambda found: Explain(found["path"] or ".")),
+    _pattern(r"/plan\s+(?P<goal>.+)$", lambda found: Plan(found["goal"].strip())),
+]
+_NEW_FILE = (
+    rf"(?:(?:a\s+|the\s+)?(?:new\s+|text\s+)*file\s+(?:(?:called|named)\s+)?(?P<file>{_NAME})|(?P<path>{_PATH}))"
+)
+_CREATE = (
+    rf"{_PLEASE}(?:create|make)\s+{_NEW_FILE}\s+(?:with|containing|saying|(?:that|which)\s+(?:says|contains))"
+    r"(?:\s+(?:the\s+(?:text|contents?|words)|(?:text|contents?)))?"
+)
+_WRITE = rf"{_PLEASE}(?:write|put|save)"
+_CHANGES = [
+    _pattern(
+        rf"{_PLEASE}replace\s+(?P<old>{_ONE})\s+(?:with|by)\s+(?P<new>{_ONE})\s+in\s+{_FILE}{_END}",
+        lambda found: Edit(_file(found), _bare(found["old"]), _bare(found["new"])),
+    ),
+    _pattern(
+        rf"{_PLEASE}(?:change|rename)\s+(?P<old>{_QUOTED})\s+(?:to|into)\s+(?P<new>{_QUOTED})\s+in\s+{_FILE}{_END}",
+        lambda found: Edit(_file(found), _bare(found["old"]), _bare(found["new"])),
+    ),
+    _pattern(
+        rf"{_PLEASE}(?:move|rename)\s+{_FILE}\s+(?:to|into|as)\s+(?P<destination>{_PATH}){_END}",
+        lambda found: _move(_file(found), _bare(found["destination"])),
+    ),
+    _pattern(rf"{_PLEASE}(?:delete|remove)\s+{_FILE}{_END}", lambda found: Delete(_file(found))),
+    _pattern(
+        rf"{_CREATE}\s+(?P<content>{_QUOTED})(?:\s+in(?:side)?\s+it)?{_END}",
+        lambda found: Create(_file(found), _bare(found["content"])),
+    ),
+    _pattern(
+        rf"{_WRITE}\s+(?P<content>{_QUOTED})\s+(?:to|into|in)\s+{_FILE}{_END}",
+        lambda found: Create(_file(found), _bare(found["content"])),
+    ),
+    _pattern(
+        rf"{_CREATE}\s*:\s*(?P<block>\S.*)$",
+        lambda found: Create(_file(found), literal_block(found["block"])),
+    ),
+    _pattern(
+        rf"{_CREATE}\s+(?P<content>\S.*?)(?:\s+in(?:side)?\s+it\s*[.!]?)?\s*$",
+        lambda found: _create(_file(found), literal_text(found["content"], _file(found))),
+    ),
+    _pattern(
+        rf"{_WRITE}\s+(?P<content>\S.*?)\s+(?:to|into|in)\s+{_FILE}{_END}",
+        lambda found: _create(_file(found), literal_text(found["content"], _file(found))),
+    ),
+    _pattern(
+        rf"{_PLEASE}(?:run|execute)\s+(?P<command>{_QUOTED}){_END}",
+        lambda found: Run(_bare(found["command"]).strip()),
+    ),
+    _pattern(
+        rf"{_PLEASE}(?:run|execute)\s+(?:(?:the|all|my)\s+)*tests?{_END}|{_PLEASE}test\s+(?:it|this|everything){_END}",
+        lambda found: Tests(),
+    ),
+]
+_LOOKS = [
+    _pattern(
+        rf"{_PLEASE}(?:search|look|grep)\s+for\s+(?P<what>{_ANYTHING})(?:\s+in\s+(?P<path>{_PATH}))?{_END}"
+        rf"|{_PLEASE}(?:grep|find)\s+(?P<find>{_ONE})(?:\s+in\s+(?P<inside>{_PATH}))?{_END}"
+        rf"|where\s+is\s+(?P<where>{_ONE})(?:\s+(?:used|defined))?{_END}",
+        lambda found: Search(
+            _bare(found["what"] or found["where"] or found["find"]), _bare(found["path"] or found["inside"]) or "."
+        ),
+    ),
+    _pattern(
+        rf"{_PLEASE}(?:review|show|check)\s+(?:me\s+)?(?:my\s+|the\s+|these\s+)?(?:changes|diff|working\s+tree){_END}"
+        rf"|what\s+(?:has\s+|have\s+I\s+|did\s+I\s+)?changed?{_END}",
+        lambda found: Changes(),
+    ),
+    _pattern(
+        rf"{_PLEASE}explain\s+(?:this\s+|the\s+)?(?:repo(?:sitory)?|project|code(?:base)?){_END}"
+        rf"|what\s+is\s+this(?:\s+(?:repo(?:sitory)?|project))?{_END}|{_PLEASE}explain{_END}",
+        lambda found: Explain(),
+    ),
+    _pattern(
+        rf"{_PLEASE}list\s+(?:the\s+)?files(?:\s+in\s+(?P<path>{_NAME}))?{_END}|{_PLEASE}list\s+(?P<this>{_PATH}){_END}"
+        rf"|what\s+is\s+in\s+(?P<inside>{_PATH}){_END}",
+        lambda found: Listing(_bare(found["path"] or found["this"] or found["inside"]) or "."),
+    ),
+    _pattern(rf"{_PLEASE}(?:read|show|open|cat)\s+(?:me\s+)?{_FILE}{_END}", lambda found: _read(_file(found))),
+    _pattern(
+        rf"{_PLEASE}(?:plan|make\s+a\s+plan)\s+(?:for\s+|to\s+)?(?P<goal>.+)$",
+        lambda found: Plan(found["goal"].strip()),
+    ),
+]
+_PATTERNS = [*_COMMANDS, *_CHANGES, *_LOOKS]
+
+_PROSE = {"", ".txt", ".text", ".md", ".markdown", ".rst", ".adoc", ".org", ".log"}
+"""Files in which words can stand by themselves; in any other they have to look like code."""
+_CODE = re.compile(r"[(){}\[\]=;<>]")
+_OPENINGS = {
+    "a", "an", "the", "some", "any", "my", "your", "our", "their", "its", "his", "her", "this", "that", "these", "those", "all",
+    "every", "each", "no", "it", "them", "me", "of", "down", "out", "up", "in", "on", "for", "from", "to", "more", "as", "only", "just",
+}  # fmt: skip
+"""Words that open a description, or the rest of another sentence."""
+_DESCRIBING = {
+    "about", "anything", "appropriate", "basic", "boilerplate", "characters", "class", "classes", "code", "comment", "comments",
+    "containing", "content", "contents", "data", "default", "describing", "description", "details", "docs", "docstrings",
+    "documentation", "empty", "essay", "everything", "example", "examples", "explaining", "explanation", "function", "functions",
+    "haiku", "imports", "information", "instructions", "joke", "jokes", "lines", "list", "listing", "lorem", "method", "methods",
+    "minimal", "notes", "nothing", "numbers", "output", "placeholder", "poem", "random", "result", "results", "routes", "sample",
+    "simple", "something", "story", "stuff", "suitable", "summary", "table", "template", "test", "tests", "text", "that", "todos",
+    "using", "which", "words",
+}  # fmt: skip
+_GOES_ON = re.compile(
+    r"(?:\band\b|\bthen\b|,|;)\s*(?:then\s+|also\s+|please\s+)*"
+    r"(?:run|execute|delete|remove|commit|push|open|show|tell|print|add|create|write|make|put|save|test|read|edit|move|rename|\S+\.\w+)\b",
+    re.IGNORECASE,
+)
+_FILE_PATH = re.compile(r"(?:^|\s)(?:\S*/\S+|\S+\.[A-Za-z]\w{0,4})(?=\s|$)")
+
+
+def literal_text(text: str, path: str) -> str | None:
+    """The text itself, without the full stop of the sentence; None when it may be a description."""
+    text = text.strip()
+    words = [word.lower() for word in re.findall(r"[\w']+", text)]
+    if not words or "\n" in text or text[0] in "\"'`“" or words[0] in _OPENINGS or _DESCRIBING & set(words):
+        return None
+    if _GOES_ON.search(text):
+        return None
+    if PurePath(path).suffix.lower() not in _PROSE:
+        return text if _CODE.search(text) else None
+    if _FILE_PATH.search(text):
+        return None
+    return text[:-1] if text.endswith(".") and text.count(".") == 1 else text
+
+
+def literal_block(text: str) -> str:
+    """What follows a colon, as it stands; a code block without its fences."""
+    fenced = re.fullmatch(r"\s*(`{3,})[^\n`]*\n(.*?)\n?\1\s*", text, re.DOTALL)
+    return text.strip("\n").rstrip() if fenced is None else fenced[2]

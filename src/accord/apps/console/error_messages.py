@@ -1,0 +1,182 @@
+"""What an error means for the person who sees it: what happened, what to do, and with which status we end."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from typing import Any, cast
+
+from accord.apps.console.agent_stderr import Heard
+from accord.apps.console.errors import ConsoleFailed, Exit
+from accord.apps.console.known_agents import KnownAgent
+from accord.apps.console.sanitizer import one_line
+from accord.apps.console.tty import described
+from accord.dialects.all_versions.lifecycle import logins_named
+from accord.errors import (
+    AccordError,
+    AuthRequired,
+    ConnectionClosed,
+    DeadlineExceeded,
+    Fenced,
+    FrameRejected,
+    InternalError,
+    Malformed,
+    Overloaded,
+    RateLimited,
+    RequestFailed,
+    SessionInUse,
+    VersionRefused,
+)
+from accord.errors.texts import without_colours
+from accord.session.capabilities import VariableLogin
+from accord.transports.framing import FRAME_LIMIT
+
+__all__ = ["TOO_LONG", "did_not_stop", "explained", "not_answered", "way_to_check", "way_to_have", "words_of"]
+
+_REPORT = "Report this to those who make it"
+TOO_LONG = (
+    f"the agent sent more than {FRAME_LIMIT // 2**20} MiB in one message, which was skipped; something is missing here"
+)
+
+
+def explained(
+    error: Exception, doing: str, agent: KnownAgent, heard: Heard, methods: Sequence[Any] = ()
+) -> ConsoleFailed:
+    """`doing` is what we were about, such as `starting`; `methods` are the ways to log in that the agent has named."""
+    who = f"the agent {agent.name!r}"
+    match error:
+        case AccordError() if heard.is_echo:
+            reason = f"{who} is no agent: it only says again what it is told"
+            return ConsoleFailed(reason, way_to_check(agent), Exit.AGENT_GONE, heard.complaints)
+        case ConnectionClosed():
+            return _closed(error, doing, agent, heard)
+        case DeadlineExceeded(method="initialize", seconds=seconds):
+            return not_answered(agent, heard, seconds, "--start-timeout")
+        case DeadlineExceeded():
+            return ConsoleFailed(
+                f"{who} did not answer `{error.method}` within {error.seconds:g} s, so it was ended",
+                "Try again; `accord run --timeout` gives a turn more time, or less",
+                Exit.TIMEOUT,
+                heard.last_words,
+            )
+        case VersionRefused():
+            return ConsoleFailed(
+                f"{who} speaks another version of the protocol: {words_of(error)}",
+                "accord speaks v1 and v2: look for a newer release of the agent, or of accord",
+                Exit.AGENT_GONE,
+                heard.last_words,
+            )
+        case AuthRequired():
+            ways = logins_named(error.auth_methods, methods) or methods
+            return ConsoleFailed(_wants_login(error, who), _logins(ways), Exit.LOGIN_NEEDED)
+        case Overloaded() | Malformed():
+            return ConsoleFailed(
+                f"{who} broke the protocol while {doing}: {error}",
+                _REPORT if heard.frames else way_to_check(agent),
+                Exit.AGENT_GONE,
+                heard.last_words,
+            )
+        case SessionInUse() | Fenced():
+            reason = f"{who} failed while {doing}: {words_of(error)} (error {error.code})"
+            return ConsoleFailed(reason, way_to_have(error, agent), Exit.FAILED)
+        case RequestFailed():
+            words = heard.last_words if isinstance(error, InternalError) else ""
+            advice = _advice(error)
+            said = words_of(error, "advice").removesuffix(advice).rstrip(". ") if advice else words_of(error)
+            reason = f"{who} failed while {doing}: {said} (error {error.code})"
+            return ConsoleFailed(reason, advice, Exit.FAILED, words)
+        case _:
+            return ConsoleFailed(f"{doing} failed: {error}", "", Exit.FAILED, heard.last_words)
+
+
+def _closed(error: ConnectionClosed, doing: str, agent: KnownAgent, heard: Heard) -> ConsoleFailed:
+    if error.reason.startswith("can't start"):
+        return ConsoleFailed(error.reason, "", Exit.NOT_EXECUTABLE)
+    if error.reason == "closed by this side":
+        kept = "What it has kept of the session can be taken up with --continue"
+        return ConsoleFailed(did_not_stop(agent), kept, Exit.INTERRUPTED, heard.complaints)
+    code = "" if error.exit_code is None else f" with exit code {error.exit_code}"
+    words = error.stderr_tail or heard.last_words
+    if isinstance(error.__cause__, Overloaded):
+        reason = f"the agent {agent.name!r} was ended, because it sent too much while {doing}: {error.reason}"
+        return ConsoleFailed(reason, _REPORT, Exit.AGENT_GONE, words)
+    if isinstance(error.__cause__, FrameRejected):
+        reason = f"the agent {agent.name!r} prints something that is not ACP, so it was ended: {error.reason}"
+        advice = _REPORT if heard.frames else way_to_check(agent)
+        return ConsoleFailed(reason, advice, Exit.AGENT_GONE, error.stderr_tail or heard.complaints)
+    if heard.frames == 0:
+        reason = f"the agent {agent.name!r} ended{code} before it said anything"
+        return ConsoleFailed(_with_noise(reason, heard), way_to_check(agent), Exit.AGENT_GONE, words)
+    return ConsoleFailed(
+        f"the agent {agent.name!r} is gone while {doing}: {error.reason}{code}",
+        "Try again; what it has kept of the session can be taken up with --continue",
+        Exit.AGENT_GONE,
+        words,
+    )
+
+
+def not_answered(agent: KnownAgent, heard: Heard, seconds: float, option: str) -> ConsoleFailed:
+    """It has not answered at its start in the time that this option gives it."""
+    reason = f"the agent {agent.name!r} did not answer `initialize` within {seconds:g} s"
+    advice = f"{_REPORT if heard.frames else way_to_check(agent)}; {option} gives it more time"
+    return ConsoleFailed(_with_noise(reason, heard), advice, Exit.TIMEOUT, heard.last_words)
+
+
+def _with_noise(reason: str, heard: Heard) -> str:
+    return f"{reason}; what it wrote to stdout is no ACP" if heard.noise else reason
+
+
+def did_not_stop(agent: KnownAgent) -> str:
+    """Why it is gone, when we ended it in a turn."""
+    return f"the agent {agent.name!r} was ended, because it did not stop"
+
+
+def way_to_check(agent: KnownAgent) -> str:
+    """What to do about an agent that may be none: nothing of the protocol was heard of it."""
+    return f"Does `{agent.line}` start it as an ACP agent? Try that command by itself, and look for its flag for ACP"
+
+
+def way_to_have(error: SessionInUse | Fenced, agent: KnownAgent) -> str:
+    """What to do about a session that another process has."""
+    id = one_line(shlex.quote(str(error.session_id or "ID")), 200)
+    behind = f" -- {agent.line}" if agent.source == "command" else ""
+    named = f" --agent {agent.name}" if agent.source in ("config", "preset") else ""
+    if isinstance(error, Fenced):
+        return (
+            f"`accord sessions --take-over {id}{named}{behind}` takes it back; go on with it then, or where it is now"
+        )
+    return f"Close it there, or take it over with `accord sessions --take-over {id}{named}{behind}` and try again"
+
+
+def _wants_login(error: AuthRequired, who: str) -> str:
+    said = words_of(error)
+    return f"{who} wants a login first" + ("" if said == "Authentication required" else f": {said}")
+
+
+def _logins(methods: Sequence[Any]) -> str:
+    if not methods:
+        return "It names no way to log in: start it by itself and log in there"
+    if all(isinstance(method, VariableLogin) and method.variables for method in methods):
+        return f"Set {' or '.join(_variables(method) for method in methods)} in the environment and start again"
+    ways = "; ".join(described(method).rstrip(".") for method in methods)
+    first = getattr(methods[0], "id", "ID")
+    return f"Choose one: {ways}. At a terminal you are asked, elsewhere add `--login {first}` to the options"
+
+
+def _variables(method: VariableLogin) -> str:
+    names = " and ".join(one_line(each.name, 80) for each in method.variables if not each.optional)
+    names = names or one_line(method.variables[0].name, 80)
+    return names + (f" (see {one_line(method.link)})" if method.link else "")
+
+
+def words_of(error: RequestFailed, *left_out: str) -> str:
+    """Its message and what its `data` says beyond it, but for these members, in one line."""
+    return one_line(without_colours(error.full_message(*left_out)), 2000)
+
+
+def _advice(error: RequestFailed) -> str:
+    if isinstance(error, RateLimited):
+        return error.advice
+    details: Any = error.data
+    said = cast("dict[str, Any]", details).get("advice") if isinstance(details, dict) else None
+    return one_line(said, 1000) if isinstance(said, str) else ""

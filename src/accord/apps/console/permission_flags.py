@@ -1,0 +1,275 @@
+"""`--permissions`: who answers when an agent asks whether it may, and what is said about it.
+
+Law: only what the name of the choice says is allowed; all else is asked of the person at the terminal, or refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Literal, TypeAlias, get_args
+
+from accord.apps.console.always_choices import Keeper, has_always, reach_of_always
+from accord.apps.console.known_agents import KnownAgent
+from accord.apps.console.sanitizer import exact, exact_line
+from accord.apps.console.tool_input import (
+    ShownFile,
+    command_of,
+    is_only_command,
+    is_patch_of,
+    kind_line,
+    kind_of_file,
+    untold_input,
+    untold_names,
+    value_text,
+    whole_texts,
+)
+from accord.apps.console.tty import Person
+from accord.client.permissions import policies
+from accord.client.permissions.policies import Policy
+from accord.client.workspace.terminals import OnTerminal
+from accord.client.workspace.workspace import OnWrite, Workspace
+from accord.session.content import readable
+from accord.session.diffs import git_patch, read_git_patch
+from accord.session.entities import ContentItem, Diff, FileChange, TerminalItem, ToolCallItem
+from accord.session.requests import (
+    CommandSubject,
+    PermissionAnswer,
+    PermissionOption,
+    RequestPermission,
+    ToolCallSubject,
+)
+from accord.session.updates import ToolCallPatch
+
+__all__ = [
+    "CHOICES",
+    "OnDecision",
+    "Permissions",
+    "adapt",
+    "asking",
+    "least_choice",
+    "patch_of",
+    "policy_of",
+    "what_is_asked",
+    "workspace_of",
+]
+
+Permissions: TypeAlias = Literal["ask", "reject", "allow-reads", "allow-edits", "allow-all"]
+OnDecision: TypeAlias = Callable[[RequestPermission, PermissionAnswer, Literal["rule", "person"]], None]
+
+CHOICES: tuple[Permissions, ...] = get_args(Permissions)
+READS = ("read", "search", "think")
+EDITS = (*READS, "edit")
+_LONGEST_TITLE = 400
+
+
+def asking(person: Person, cwd: str, *, is_builtin: bool) -> Policy:
+    """Puts it to the person at the terminal, in lines; `cwd` is where the agent works, and whether that is our own."""
+    keeper: Keeper = "built-in agent" if is_builtin else "other agent"
+    return policies.ask(lambda asked: _ask(person, asked, cwd, keeper))
+
+
+def policy_of(chosen: Permissions, asks: Policy | None, on_decision: OnDecision) -> Policy:
+    """The policy of that name; what it leaves open is for `asks`, or refused where there is nobody to ask."""
+    rest = _told(policies.deny, "rule", on_decision)
+    if asks is not None and chosen != "reject":
+        rest = _told(asks, "person", on_decision)
+    match chosen:
+        case "allow-all":
+            return _told(policies.allow_all, "rule", on_decision)
+        case "allow-reads" | "allow-edits":
+            kinds = READS if chosen == "allow-reads" else EDITS
+            allowed = _told(policies.allow_all, "rule", on_decision)
+
+            async def by_kind(asked: RequestPermission) -> PermissionAnswer:
+                return await (allowed if policies.kind_of(asked) in kinds else rest)(asked)
+
+            return by_kind
+        case "ask" | "reject":
+            return rest
+
+
+def workspace_of(
+    chosen: Permissions | None, agent: KnownAgent, *, on_terminal: OnTerminal, on_write: OnWrite | None = None
+) -> Workspace:
+    """What an agent of v1 may do through us by that choice; by none, all that it wants, inside its directory.
+
+    By any other, each command is put to the policy. So terminals are offered also where the policy allows none, if the agent
+    would otherwise run its commands itself, and ask nobody.
+    """
+    return Workspace(
+        read=not agent.reads_itself,
+        write=chosen not in ("reject", "allow-reads"),
+        run=chosen != "reject" or agent.runs_unasked,
+        asks_first=chosen == "ask" or ("commands" if chosen else False),
+        on_write=on_write,
+        on_terminal=on_terminal,
+    )
+
+
+def adapt(workspace: Workspace, agent: KnownAgent) -> bool:
+    """To what an agent needs that is recognised only by its `initialize`; whether it has to be started again for that.
+
+    It was offered to read files then, which is mended here (FN-95), or no terminals.
+    """
+    if agent.reads_itself:
+        workspace.missing_file = "empty"
+    if not agent.runs_unasked or workspace.capabilities.terminals:
+        return False
+    workspace.offer_terminals()
+    return True
+
+
+def least_choice(asked: RequestPermission) -> Permissions:
+    """The one that allows this, and no more than it has to."""
+    kind = policies.kind_of(asked)
+    return "allow-reads" if kind in READS else "allow-edits" if kind in EDITS else "allow-all"
+
+
+def what_is_asked(asked: RequestPermission) -> str:
+    """The action in a few safe words."""
+    match asked.subject:
+        case CommandSubject(command=command, cwd=cwd):
+            return exact_line(f"run {command} in {cwd}", _LONGEST_TITLE)
+        case ToolCallSubject(call=call):
+            return _title(asked) + (f" ({kind_line(call.kind)})" if call.kind else "")
+        case _:
+            return _title(asked)
+
+
+def _title(asked: RequestPermission) -> str:
+    call = asked.subject.call if isinstance(asked.subject, ToolCallSubject) else None
+    title = asked.title or (asked.description if call is None else call.title or call.name)
+    return exact_line(title or "something that it does not describe", _LONGEST_TITLE)
+
+
+def _told(policy: Policy, by: Literal["rule", "person"], on_decision: OnDecision) -> Policy:
+    async def telling(asked: RequestPermission) -> PermissionAnswer:
+        answer = await policy(asked)
+        on_decision(asked, answer, by)
+        return answer
+
+    return telling
+
+
+async def _ask(person: Person, asked: RequestPermission, cwd: str, keeper: Keeper) -> PermissionOption | None:
+    lines = [f"May the agent {what_is_asked(asked)}?", *_details(asked, cwd)]
+    lines += [f"  {number}  {exact_line(option.name)}" for number, option in enumerate(asked.options, start=1)]
+    lines += [f"  {reach_of_always(asked, keeper, forgets=False)}"] if has_always(asked) else []
+    async with person.attention():
+        if not await person.reads(lines):
+            return None
+        while True:
+            typed = await person.ask(f"1-{len(asked.options)}, or Enter for no: ")
+            if not typed or not typed.strip():
+                return None
+            if typed.strip().isdecimal() and 1 <= int(typed) <= len(asked.options):
+                return asked.options[int(typed) - 1]
+
+
+def patch_of(diff: Diff) -> str:
+    """A diff as a patch, whichever way it came."""
+    if diff.patch is not None:
+        return diff.patch.text
+    return "".join(git_patch(change.path, change.old_text, change.new_text) for change in diff.changes)
+
+
+def _details(asked: RequestPermission, cwd: str) -> list[str]:
+    """Everything that is approved with a yes, whole."""
+    subject = asked.subject
+    head = what_is_asked(asked) if isinstance(subject, CommandSubject) else _title(asked)
+    details = _action(subject.call) if isinstance(subject, ToolCallSubject) else []
+    details += [line for what, name in untold_names(asked, head) for line in _indented(name, f"  {what}: ")]
+    details += _indented(asked.description, "  ") if asked.description else []
+    match subject:
+        case ToolCallSubject(call=call):
+            details += _of_call(call, asked.title, cwd)
+        case CommandSubject():
+            details += _indented(subject.command, "  $ ")
+            details += [] if head.endswith(f" in {exact_line(subject.cwd)}") else _indented(subject.cwd, "  in ")
+        case None:
+            pass
+        case _:
+            details += _value(subject.tag, subject.raw)
+    return details
+
+
+def _action(call: ToolCallPatch) -> list[str]:
+    """What would be done, where that is told as it is: its diffs and its command."""
+    command = command_of(call.raw_input)
+    lines = [line for item in call.content or () if isinstance(item, Diff) for line in _of_diff(item)]
+    return lines + ([] if command is None else _indented(command, "  $ "))
+
+
+def _of_call(call: ToolCallPatch, title: str | None, cwd: str) -> list[str]:
+    """All that is told of it beside that."""
+    content = call.content or []
+    diffs = [item for item in content if isinstance(item, Diff)]
+    in_diffs = {path for diff in diffs for change in diff.changes for path in (change.path, change.old_path) if path}
+    places = call.locations or []
+    texts = [readable([item.content]) for item in content if isinstance(item, ContentItem)]
+    untold = untold_input(
+        call.raw_input or None,
+        cwd,
+        paths=in_diffs | {place.path for place in places},
+        texts=[*texts, title or "", call.title or ""],
+        files=_shown_files(diffs),
+        is_patch=partial(is_patch_of, diffs, cwd),
+    )
+    command = command_of(call.raw_input)
+    return [
+        *(f"  at {exact_line(place.path)}" + (f":{place.line}" if place.line else "") for place in places),
+        *(line for item in content if not _is_told(item, command) for line in _of_item(item)),
+        *([] if untold is None else _value("input", untold)),
+    ]
+
+
+def _is_told(item: ToolCallItem, command: str | None) -> bool:
+    is_command = isinstance(item, ContentItem) and is_only_command(readable([item.content]), command)
+    return is_command or isinstance(item, Diff)
+
+
+def _of_item(item: ToolCallItem) -> list[str]:
+    match item:
+        case ContentItem():
+            return _indented(readable([item.content]), "  ")
+        case TerminalItem():
+            return [f"  terminal {exact_line(item.terminal_id)}"]
+        case Diff():
+            return _of_diff(item)
+        case _:
+            return _value(item.tag, item.raw)
+
+
+def _of_diff(diff: Diff) -> list[str]:
+    changes = [line for change in diff.changes for line in _of_change(change)]
+    return [*changes, *exact(patch_of(diff), tab="    ").splitlines()]
+
+
+def _of_change(change: FileChange) -> list[str]:
+    moved = "" if change.old_path is None else f"{exact_line(change.old_path)} → "
+    kind = kind_of_file(change)
+    line = f"  {exact_line(change.operation)} {moved}{exact_line(change.path)}" + (
+        f" ({exact_line(kind)})" if kind else ""
+    )
+    return [line, *([] if change.raw is None else _value(change.operation, change.raw))]
+
+
+def _shown_files(diffs: Iterable[Diff]) -> list[ShownFile]:
+    """What the diffs show as they are printed."""
+    shown: list[ShownFile] = []
+    for diff in diffs:
+        files = read_git_patch(patch_of(diff))
+        shown += [ShownFile(file.path, [file.old_text or ""], [file.new_text or ""]) for file in files]
+        if diff.patch is None:  # else that is printed, not the texts
+            shown += [ShownFile(change.path, [], [], *whole_texts(change)) for change in diff.changes]
+    return shown
+
+
+def _value(name: str, value: object) -> list[str]:
+    return [f"  {exact_line(name)}:", *_indented(value_text(value), "    ")]
+
+
+def _indented(text: str, sign: str) -> list[str]:
+    first, *more = exact(text).splitlines() or [""]
+    return [f"{sign}{first}", *(f"{' ' * len(sign)}{line}" for line in more)]

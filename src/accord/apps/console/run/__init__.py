@@ -1,0 +1,1 @@
+"""`accord run`: one prompt, its updates printed as text, JSON events or raw frames."""

@@ -1,0 +1,286 @@
+"""`accord run --json`: what happens, as one event per line."""
+
+from __future__ import annotations
+
+import codecs
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from accord import __version__
+from accord.apps.console.file_changes import ChangedFiles
+from accord.apps.console.permission_flags import what_is_asked
+from accord.apps.console.run import event_types
+from accord.apps.console.run.output_format import NOT_ACCEPTED, Outcome, words_of_stop
+from accord.apps.console.run.output_stream import Outputs
+from accord.apps.console.sanitizer import escaped
+from accord.apps.console.tool_input import command_of, files_of
+from accord.client.permissions.writes_and_commands import allows
+from accord.client.session import Session
+from accord.session import replay
+from accord.session.content import Content, Text
+from accord.session.entities import AGENT, THOUGHT, USER, Message, Plan, ToolCall, ToolCallItem
+from accord.session.limits import LimitedDict
+from accord.session.memory_estimate import weigh_piece
+from accord.session.requests import CommandSubject, Initialized, PermissionAnswer, RequestPermission, ToolCallSubject
+from accord.session.updates import (
+    Change,
+    CommandsChanged,
+    CompactionChanged,
+    InfoChanged,
+    MessageChanged,
+    MessageChunk,
+    ModeChanged,
+    NoticeShown,
+    OptionsChanged,
+    PlanChanged,
+    PromptChanged,
+    StateChanged,
+    TerminalChanged,
+    TerminalOutput,
+    ToolCallChanged,
+    UnknownUpdate,
+    UsageChanged,
+)
+from accord.session.value import UNSET
+
+__all__ = ["EventLines", "EventMaker"]
+
+_TOLD_BYTES = 4 * 1024 * 1024
+_EARLY_BYTES = 4 * 1024 * 1024
+_SETTINGS = (CommandsChanged, OptionsChanged, ModeChanged, InfoChanged, UsageChanged, StateChanged)
+
+
+class EventLines:
+    """Writes each event to stdout, and failures to stderr too, where people look for them."""
+
+    def __init__(self, outputs: Outputs) -> None:
+        self._outputs = outputs
+        self._maker = EventMaker()
+        self._files = ChangedFiles()
+        self._cwd = ""
+        self._early: list[bytes] | None = []
+        """What happened before the session was open, and can be told only after that."""
+        self._early_room = _EARLY_BYTES
+
+    def started(self, agent: Initialized, session: Session, *, resumed: bool) -> None:
+        info, early, self._early = agent.info, self._early, None
+        self._cwd = session.cwd
+        self._write(
+            event_types.Start(
+                format=event_types.FORMAT,
+                accord=__version__,
+                agent=info and info.name,
+                agent_version=info and info.version,
+                protocol=agent.version,
+                session_id=session.id,
+                cwd=session.cwd,
+                resumed=resumed,
+            )
+        )
+        for change in replay(session.transcript, 0):
+            if not isinstance(change, StateChanged):
+                self.changed(change)
+        self._write_lines(early)
+
+    def changed(self, change: Change) -> None:
+        if self._early is not None and isinstance(change, _SETTINGS):
+            return  # told as they are when the session is open
+        self._files.tell(change)
+        for event in self._maker.events_of(change):
+            self._write(event)
+
+    def received(self, frame: bytes) -> None:
+        pass
+
+    def decided(self, asked: RequestPermission, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:
+        subject = asked.subject
+        call = subject.call if isinstance(subject, ToolCallSubject) else None
+        command = subject.command if isinstance(subject, CommandSubject) else call and command_of(call.raw_input)
+        self._write(
+            event_types.PermissionDecision(
+                title=what_is_asked(asked),
+                tool_call_id=(call and call.id) or None,
+                allowed=allows(asked, answer),
+                option_id=answer.option_id,
+                by=by,
+                command=command,
+                files=[] if call is None else files_of(call),
+            )
+        )
+
+    def wrote(self, path: str, size: int) -> None:
+        self._files.wrote(path)
+        self._write(event_types.FileWritten(path=path, size=size))
+
+    def noted(self, text: str, severity: str = "info") -> None:
+        self._write(event_types.NoticeText(severity=severity, title=text, source="accord"))
+
+    def ended(self, outcome: Outcome) -> None:
+        failure = outcome.failure
+        error = failure and event_types.Failure(
+            reason=failure.reason, advice=failure.advice, last_words=failure.last_words
+        )
+        early, self._early = self._early, None
+        self._write_lines(early)
+        self._write(
+            event_types.End(
+                format=event_types.FORMAT,
+                exit=outcome.exit,
+                stop_reason=outcome.stop_reason,
+                session_id=outcome.session_id,
+                error=error,
+                files_changed=self._files.paths(self._cwd),
+            )
+        )
+        if stopped := words_of_stop(outcome):
+            self._outputs.err.write(f"{stopped}\n")
+
+    def _write(self, event: event_types.Event) -> None:
+        line = escaped(msgspec.json.encode(event, enc_hook=_plain)) + b"\n"
+        if self._early is None:
+            self._outputs.out.write_bytes(line)
+            return
+        self._early_room -= len(line)
+        if self._early_room >= 0:
+            self._early.append(line)
+
+    def _write_lines(self, early: list[bytes] | None) -> None:
+        for line in early or ():
+            self._outputs.out.write_bytes(line)
+        if self._early_room < 0:
+            self.noted("the agent said so much before the session was open that some of it was left out", "warning")
+            self._early_room = 0
+
+
+class _Told(msgspec.Struct):
+    """How many items of a call were told, and the last of them: whether it still stands there tells if they do."""
+
+    count: int
+    last: ToolCallItem
+    weight: int
+
+
+class EventMaker:
+    """Turns the changes of one session into events."""
+
+    def __init__(self) -> None:
+        self._told: OrderedDict[str, _Told] = OrderedDict()
+        self._told_room = _TOLD_BYTES
+        self._decoders: LimitedDict[codecs.IncrementalDecoder] = LimitedDict(1000)
+
+    def events_of(self, change: Change) -> Iterator[event_types.Event]:
+        """Often one, sometimes none."""
+        match change:
+            case MessageChunk():
+                yield from self._pieces(change.role, change.message.id, [change.content])
+            case MessageChanged(message=message, added=added):
+                if added is not None:
+                    yield from self._pieces(message.role, message.id, added)
+                else:
+                    content = list(message.content)
+                    yield event_types.MessageReplaced(role=message.role, content=content, message_id=message.id)
+            case PromptChanged(message=Message(not_accepted=True)):
+                yield event_types.NoticeText(severity="warning", title=NOT_ACCEPTED, source="accord")
+            case ToolCallChanged(call=call):
+                yield self._tool_call(call, created=change.created)
+            case TerminalChanged(terminal=shown, patch=patch):
+                yield event_types.TerminalState(id=shown.id, command=shown.command, cwd=shown.cwd, exit=shown.exit)
+                if patch.output is not UNSET:
+                    replaces = self._decoders.pop(shown.id) is not None
+                    text = self._decoded(shown.id, patch.output or b"")
+                    yield event_types.TerminalPieces(id=shown.id, text=text, replaces=replaces)
+            case TerminalOutput(terminal=shown, data=piece):
+                if text := self._decoded(shown.id, piece):
+                    yield event_types.TerminalPieces(id=shown.id, text=text)
+            case _:
+                event = _state_of(change)
+                if event is not None:
+                    yield event
+
+    def _decoded(self, terminal_id: str, piece: bytes) -> str:
+        decoder = self._decoders.get(terminal_id)
+        if decoder is None:
+            decoder = codecs.getincrementaldecoder("utf-8")("replace")
+            self._decoders.put(terminal_id, decoder)
+        return decoder.decode(piece)
+
+    def _pieces(self, role: str, message_id: str | None, blocks: Sequence[Content]) -> Iterator[event_types.Event]:
+        if role == USER:
+            return  # the prompt, which whoever reads this has given
+        for block in blocks:
+            if isinstance(block, Text) and role == AGENT:
+                yield event_types.TextPiece(text=block.text, message_id=message_id)
+            elif isinstance(block, Text) and role == THOUGHT:
+                yield event_types.ThoughtPiece(text=block.text, message_id=message_id)
+            else:
+                yield event_types.ContentPiece(role=role, content=block, message_id=message_id)
+
+    def _tool_call(self, call: ToolCall, *, created: bool) -> event_types.ToolCallState:
+        before, now = self._told.pop(call.id, None), call.content
+        start = 0
+        if before is not None:
+            self._told_room += before.weight
+            if before.count <= len(now) and now[before.count - 1] is before.last:
+                start = before.count
+        if now and not call.finished:
+            told = self._told[call.id] = _Told(len(now), now[-1], len(call.id) + weigh_piece(now[-1]))
+            self._told_room -= told.weight
+            while self._told_room < 0 and len(self._told) > 1:  # one that is forgotten is told whole the next time
+                self._told_room += self._told.popitem(last=False)[1].weight
+        return event_types.ToolCallState(
+            id=call.id,
+            title=call.title,
+            name=call.name,
+            kind=call.kind,
+            status=call.status,
+            locations=call.locations,
+            content_start=start,
+            content=list(now[start:]),
+            raw_input=call.raw_input,
+            raw_output=call.raw_output,
+            created=created,
+            ended_without_result=call.ended_without_result,
+        )
+
+
+def _state_of(change: Change) -> event_types.Event | None:
+    match change:
+        case PlanChanged(plan=Plan(type=kind, raw=dict(raw))):
+            return event_types.OtherUpdate(tag=kind, raw=raw)
+        case PlanChanged(plan=plan):
+            ended = plan.ended_without_result
+            return event_types.PlanState(id=plan.id, entries=plan.entries, ended_without_result=ended)
+        case CommandsChanged(commands=commands):
+            return event_types.CommandList(commands=commands)
+        case OptionsChanged(options=options):
+            return event_types.OptionList(options=options)
+        case ModeChanged(mode_id=mode_id):
+            return event_types.ModeInForce(mode_id=mode_id)
+        case InfoChanged(info=info):
+            return event_types.SessionInfo(title=info.title)
+        case UsageChanged(usage=usage):
+            return event_types.UsageFigures(used=usage.used, size=usage.size, cost=usage.cost)
+        case NoticeShown(notice=shown):
+            return event_types.NoticeText(severity=shown.severity, title=shown.title, description=shown.description)
+        case CompactionChanged(compaction=compaction):
+            return event_types.CompactionState(
+                id=compaction.id,
+                status=compaction.status,
+                summary=list(compaction.summary),
+                error=compaction.error,
+            )
+        case StateChanged(state=state):
+            return event_types.WorkState(state=state.state, background=state.background, token_usage=state.token_usage)
+        case UnknownUpdate(patch=patch):
+            return event_types.OtherUpdate(tag=patch.tag, raw=patch.raw)
+        case _:
+            return None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Sequence):
+        return list(value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    raise NotImplementedError(type(value).__name__)

@@ -1,0 +1,372 @@
+"""One prompt, from the command line to the exit status.
+
+Law: however a run ends, it says how, the agent and all that it started are gone, and the status tells which way it was.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+from accord.apps.console.agent_process import NEW_INSTEAD, Answers, Link, NotTakenUp, left_out, named, taken
+from accord.apps.console.attachments import Attachment, stdin_text
+from accord.apps.console.environment import Surroundings
+from accord.apps.console.error_messages import TOO_LONG, did_not_stop, not_answered
+from accord.apps.console.errors import ConsoleFailed, Exit, UsageWrong, as_failure
+from accord.apps.console.known_agents import KnownAgent
+from accord.apps.console.permission_flags import Permissions, asking, policy_of, workspace_of
+from accord.apps.console.prompt_history import Prompts
+from accord.apps.console.run.interrupts import Stopping
+from accord.apps.console.run.json_events import EventLines
+from accord.apps.console.run.output_format import LATE_SECONDS, Outcome, Reporter, Tally, terminals_told
+from accord.apps.console.run.output_stream import Output, Outputs
+from accord.apps.console.run.text_printer import Printer
+from accord.apps.console.session_choice import NOTHING_EARLIER, last_session
+from accord.apps.console.session_records import Recording
+from accord.apps.console.session_settings import SessionSettings
+from accord.apps.console.tty import Person, asked_of, chooser, is_attached
+from accord.client.callbacks import Update
+from accord.client.login import run_in_terminal
+from accord.client.session import Session
+from accord.errors import AuthRequired
+from accord.peer.event_loop import run as in_loop
+from accord.session.content import Content, Text
+from accord.session.entities import AGENT
+from accord.session.mcp_servers import McpServer
+from accord.session.requests import PermissionAnswer, RequestPermission
+from accord.session.updates import Change, MessageChanged, MessageChunk, NoticeShown
+
+__all__ = ["Answering", "Run", "run"]
+
+_SLOW_STDIN_SECONDS = 1.5
+_STDIN_PATIENCE_SECONDS = 2.0
+_UNREAD_SECONDS = 1.0
+_MOMENT_SECONDS = 0.02
+_LATE_SECONDS = 2.0
+_KEPT_BYTES = 8 * 1024 * 1024
+"""What is kept of a conversation that is printed as it comes: about twice what its record holds."""
+
+Answering = Literal["text", "json", "v1", "v2"]
+
+
+class Run(Struct, frozen=True, kw_only=True):
+    """What was asked for. `prompt` is None for stdin, and then `otherwise` stands in for a stdin that says nothing."""
+
+    agent: KnownAgent
+    around: Surroundings
+    cwd: Path
+    prompt: str | None
+    otherwise: str | None = None
+    attachments: list[Attachment] = []
+    model: str | None = None
+    mode: str | None = None
+    session_id: str | None = None
+    continues: bool = False
+    permissions: Permissions | None = None
+    timeout: float | None = None
+    start_timeout: float | None = None
+    login: str | None = None
+    answering: Answering = "text"
+    is_quiet: bool = False
+    is_transcript: bool = False
+
+    @property
+    def servers(self) -> list[McpServer]:
+        """The MCP servers to name to the agent; the built-in one knows those of the settings itself."""
+        return [] if self.agent.is_builtin else self.around.servers
+
+    @property
+    def words_at_start(self) -> list[str] | None:
+        """For the built-in agent: a model of a provider need not be on its list, so it is told at its start."""
+        return ["--model", self.model] if self.agent.is_builtin and self.model and ":" in self.model else None
+
+
+def run(asked: Run) -> int:
+    """The exit status."""
+    return in_loop(_run(asked))
+
+
+async def _run(asked: Run) -> int:
+    outputs = Outputs()
+    reporter = _reporter(asked, outputs)
+    running = _Running(asked, outputs, reporter)
+    work: asyncio.Task[Outcome] = asyncio.create_task(running.work(), name="accord run")
+    stopping = running.stopping = Stopping(work, lambda _: reporter.noted("stopping… (Ctrl-C again ends it)"))
+    outputs.out.broken.add_done_callback(lambda _: stopping.end(Exit.FAILED if outputs.out.failure else Exit.UNREAD))
+    with stopping.listening(asked.timeout):
+        try:
+            outcome = await work
+        except asyncio.CancelledError:
+            if stopping.is_unheeded:
+                reporter.noted(did_not_stop(running.agent), "warning")
+            outcome = Outcome(exit=stopping.status or Exit.INTERRUPTED, session_id=running.session_id)
+        except Exception as error:  # noqa: BLE001  # whatever it is, it is told
+            failed = as_failure(error)
+            outcome = Outcome(exit=failed.status, session_id=running.session_id, failure=failed)
+        if stopping.status is not None:
+            outcome = running.as_stopped(outcome, stopping.status)
+        reporter.ended(outcome)
+        if not outputs.err.at_line_start:
+            outputs.err.write("\n")
+        if outcome.failure is not None:
+            outputs.err.write(f"accord: {outcome.failure}\n")
+    # Whoever ends a run does not want to wait for a reader that does not read.
+    grace = None if stopping.status is None else _UNREAD_SECONDS
+    await _finished(outputs.out, grace)
+    if outputs.out.failure is not None:
+        outputs.err.write(f"accord: {_unwritten(outputs.out.failure)}\n")
+    await _finished(outputs.err, grace)
+    outputs.close()
+    return outcome.exit if outputs.out.failure is None else outcome.exit or Exit.FAILED
+
+
+async def _finished(output: Output, grace: float | None) -> None:
+    finishing = asyncio.create_task(output.finish(), name="accord finish")
+    with Stopping(finishing, lambda _: None).listening(None):
+        await asyncio.wait((finishing,), timeout=grace)
+
+
+def _unwritten(error: OSError) -> ConsoleFailed:
+    return ConsoleFailed(
+        f"stdout can't be written: {error.strerror or error}", "Something of the answer is missing there"
+    )
+
+
+def _reporter(asked: Run, outputs: Outputs) -> Reporter:
+    match asked.answering:
+        case "json":
+            return EventLines(outputs)
+        case "v1" | "v2":
+            from accord.apps.console.run.raw_updates import WireLines  # noqa: PLC0415  # loads both dialects
+
+            return WireLines(outputs, asked.answering)
+        case "text":
+            return Printer(outputs, is_quiet=asked.is_quiet, is_transcript=asked.is_transcript, cwd=str(asked.cwd))
+
+
+class _Running:
+    """The work itself; cancelled, it ends in order."""
+
+    stopping: Stopping
+
+    def __init__(self, asked: Run, outputs: Outputs, reporter: Reporter) -> None:
+        self.session_id: str | None = None
+        self._asked = asked
+        self._outputs = outputs
+        self._reporter = reporter
+        self._prompts = Prompts(asked.around.state)
+        self._link: Link | None = None
+        self._in_order = asyncio.Lock()
+        self._unprompted = 0
+        self._tally = Tally()
+
+    @property
+    def agent(self) -> KnownAgent:
+        """As far as it has said who it is."""
+        return self._asked.agent if self._link is None else self._link.known
+
+    def as_stopped(self, outcome: Outcome, status: Exit) -> Outcome:
+        """Whoever stopped the run decides on its status, whatever the agent made of it."""
+        failure = None
+        if status is Exit.TIMEOUT:
+            failure = self._timed_out(self._asked.timeout or 0)
+        return Outcome(exit=status, stop_reason=outcome.stop_reason, session_id=outcome.session_id, failure=failure)
+
+    def _timed_out(self, seconds: float) -> ConsoleFailed:
+        link = self._link
+        if link is not None and link.heard.frames == 0:
+            return not_answered(link.known, link.heard, seconds, "--timeout")
+        words = "" if link is None else link.heard.last_words
+        return ConsoleFailed(f"the time is up: {seconds:g} s", "--timeout gives it more", Exit.TIMEOUT, words)
+
+    async def work(self) -> Outcome:
+        asked = self._asked
+        for notice in [] if asked.agent.is_builtin else asked.around.notices:  # the built-in agent tells them itself
+            self._reporter.noted(notice, "warning")
+        text = await self._text()
+        # A stdin that was read for the prompt answers no questions.
+        person = Person(self._outputs.err) if asked.prompt is not None and is_attached() else None
+        link = self._link = Link(
+            asked.agent,
+            asked.cwd,
+            self._answers(person),
+            start_timeout=asked.start_timeout,
+            on_waiting=self._reporter.noted,
+            on_received=self._reporter.received,
+            on_too_long=lambda: self._reporter.noted(TOO_LONG, "warning"),
+            extra=asked.words_at_start,
+            transcript_bytes=_KEPT_BYTES,
+        )
+        async with link:
+            return await self._converse(link, text)
+
+    async def _text(self) -> str:
+        asked = self._asked
+        text = asked.prompt
+        if text is None:
+            patience = None if asked.otherwise is None else _STDIN_PATIENCE_SECONDS
+            slow = asyncio.get_running_loop().call_later(
+                _SLOW_STDIN_SECONDS, self._reporter.noted, "the prompt is read from stdin, to its end…"
+            )
+            try:
+                text = "" if patience is not None and is_attached() else await stdin_text(patience)
+            finally:
+                slow.cancel()
+        text = text if text.strip() else asked.otherwise or ""
+        if not text.strip() and not asked.attachments:
+            raise UsageWrong("there is no prompt", "Give one as an argument, with --prompt-file or on stdin")
+        return text
+
+    def _answers(self, person: Person | None) -> Answers:
+        asked = self._asked
+        chosen = asked.permissions
+        if chosen is None:
+            chosen = "ask" if person is not None else "reject"
+            if person is None:
+                self._reporter.noted(
+                    "no terminal is attached, so whatever needs a permission is rejected (--permissions changes that)"
+                )
+        elif chosen == "ask" and person is None:
+            raise UsageWrong("--permissions ask needs a terminal, and a prompt that does not come from stdin")
+        workspace = workspace_of(
+            chosen,
+            asked.agent,
+            on_write=lambda asked: self._reporter.wrote(asked.path, len(asked.content.encode())),
+            on_terminal=terminals_told(self._reporter.changed),
+        )
+        is_builtin = asked.agent.is_builtin
+        asks = None if person is None else asking(person, str(asked.cwd), is_builtin=is_builtin)
+        return Answers(
+            permission=policy_of(chosen, asks, self._decided),
+            elicitation=None if person is None else asked_of(person, self._elicited),
+            choose_login=chooser(asked.login, person),
+            run_login=None if person is None else run_in_terminal,
+            workspace=workspace,
+            update=self._heard_before,
+        )
+
+    async def _converse(self, link: Link, text: str) -> Outcome:
+        asked, reporter = self._asked, self._reporter
+        self._tell_servers(link)
+        session, resumed = await self._session(link)
+        self.session_id = session.id
+        settings = SessionSettings(asked.mode, asked.model)
+        with link.explaining("choosing the model and the mode"):
+            await settings.restore(session)
+        can = link.agent.capabilities
+        blocks: list[Content] = [Text(text=text)] if text.strip() else []
+        blocks += [attachment.block(can) for attachment in asked.attachments]
+        await asyncio.to_thread(self._prompts.add, asked.agent.key, asked.cwd, session.id, text)
+        reporter.started(link.agent, session, resumed=resumed)
+        if isinstance(reporter, Printer) and asked.is_transcript:
+            reporter.prompted(text)
+        with link.explaining("answering the prompt"):
+            try:
+                stop_reason = await self._prompt(session, blocks)
+            except AuthRequired as refused:  # some agents open sessions for anybody
+                settings.hold()
+                session = await link.logged_in(refused, session, asked.servers)
+                if session.id != self.session_id:
+                    self._reporter.noted(f"after the login {NEW_INSTEAD}", "warning")
+                self.session_id = session.id
+                await settings.restore(session)
+                stop_reason = await self._prompt(session, blocks)
+        return Outcome(exit=self._tally.exit_of(stop_reason), stop_reason=stop_reason, session_id=session.id)
+
+    async def _prompt(self, session: Session, blocks: list[Content]) -> str | None:
+        records = self._asked.around.records
+        recording = None if records is None else Recording(records, self._asked.agent.key, session)
+        session.on_update = self._heard
+        reply = self.stopping.turn = await session.prompt(blocks)
+        has_answer = False
+        tally = self._tally = Tally()
+        try:
+            await session.connection.deliveries.caught_up()  # what came before the prompt is told before its answer
+            async with self._in_order:
+                async for change in reply:
+                    has_answer = has_answer or _is_answer(change)
+                    tally.changed(change)
+                    self._reporter.changed(change)
+                    await self._outputs.room()
+            if session.connection.dialect.answer_ends_turn:
+                await self._quiet(session, is_expected=not has_answer)
+        finally:
+            if recording is not None:
+                await asyncio.shield(recording.keep())
+        return reply.stop_reason
+
+    async def _heard_before(self, update: Update) -> None:
+        """What is told before the prompt is sent: in a session that is taken up, it is history (FN-60, FN-62)."""
+        if update.replayed or (update.session.is_taken_up and type(update.change) is not NoticeShown):
+            self._unprompted += 1
+        else:
+            await self._heard(update)
+
+    async def _heard(self, update: Update) -> None:
+        """What is told after the prompt's answer."""
+        self._unprompted += 1
+        async with self._in_order:
+            self._tally.changed(update.change)
+            self._reporter.changed(update.change)
+            await self._outputs.room()
+
+    def _elicited(self) -> None:
+        self._tally.elicited()
+
+    def _decided(self, asked: RequestPermission, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:
+        self._tally.decided(asked, answer)
+        self._reporter.decided(asked, answer, by)
+
+    async def _quiet(self, session: Session, *, is_expected: bool) -> None:
+        """Wait for what belongs before the prompt or follows its answer, for a moment; longer where it `is_expected`. FN-02"""
+        loop = asyncio.get_running_loop()
+        end, before, heard = loop.time() + _LATE_SECONDS, self._unprompted, -1
+        while heard != self._unprompted and loop.time() < end and not session.is_closed:
+            heard = self._unprompted
+            await asyncio.sleep(LATE_SECONDS if is_expected or heard != before else _MOMENT_SECONDS)
+
+    async def _session(self, link: Link) -> tuple[Session, bool]:
+        asked = self._asked
+        session_id = await self._last_session(link) if asked.continues else asked.session_id
+        if session_id is None:
+            return await link.new_session(asked.servers), False
+        try:
+            session = await link.take_up(session_id, asked.servers)
+        except NotTakenUp as failed:
+            self._reporter.noted(f"{failed.reason}: {NEW_INSTEAD}", "warning")
+            return await link.new_session(asked.servers), False
+        await self._quiet(session, is_expected=False)
+        return session, True
+
+    async def _last_session(self, link: Link) -> str | None:
+        asked = self._asked
+        with link.explaining("listing the sessions"):
+            last = await last_session(link.client, self._prompts, asked.around.records, asked.agent.key, asked.cwd)
+        if last is None and asked.is_transcript:  # a talk begins in any case
+            self._reporter.noted(NOTHING_EARLIER)
+        elif last is None:
+            raise ConsoleFailed(
+                f"the agent {self.agent.name!r} has no earlier session in {asked.cwd}", "Leave --continue out"
+            )
+        return last
+
+    def _tell_servers(self, link: Link) -> None:
+        servers, can = self._asked.servers, link.agent.capabilities
+        if names := [named(server) for server in taken(servers, can, link.cwd)]:
+            self._reporter.noted(f"MCP servers for the agent to connect: {', '.join(names)}")
+        for told in left_out(servers, can):
+            self._reporter.noted(told, "warning")
+
+
+def _is_answer(change: Change) -> bool:
+    """Whether the agent says something to the user."""
+    match change:
+        case MessageChunk():
+            return change.role == AGENT and bool(change.text)
+        case MessageChanged(message=message):
+            return message.role == AGENT and bool(message.text)
+        case _:
+            return False

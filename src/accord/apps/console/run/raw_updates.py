@@ -1,0 +1,113 @@
+"""`accord run --format v1|v2`: the updates of the protocol itself, a `session/update` notification per line."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from accord.apps.console.run.output_format import Outcome, words_of_stop
+from accord.apps.console.run.output_stream import Outputs
+from accord.apps.console.sanitizer import escaped
+from accord.client.session import Session
+from accord.dialects.dialect import Dialect
+from accord.dialects.v1 import V1
+from accord.dialects.v2 import V2
+from accord.jsonrpc.codec import encode
+from accord.jsonrpc.messages import Notification
+from accord.session import replay
+from accord.session.capabilities import ClientCapabilities
+from accord.session.memory_estimate import weigh
+from accord.session.requests import Initialized, PermissionAnswer, RequestPermission
+from accord.session.updates import Change, StateChanged
+
+__all__ = ["WireLines"]
+
+
+_EARLY_BYTES = 4 * 1024 * 1024
+_HISTORY = ("user_message", "agent_message", "agent_thought", "tool_call", "plan", "terminal", "compaction")
+
+
+class _Update(msgspec.Struct, rename="camel"):
+    session_update: str
+
+
+class _Params(msgspec.Struct, rename="camel"):
+    session_id: str
+    update: _Update
+
+
+class _Frame(msgspec.Struct):
+    method: str
+    params: _Params
+
+
+class WireLines:
+    """As the agent sent them where it speaks the version that was asked for, translated otherwise."""
+
+    def __init__(self, outputs: Outputs, version: Literal["v1", "v2"]) -> None:
+        self._outputs = outputs
+        kind: type[Dialect] = V1 if version == "v1" else V2
+        self._dialect = kind(client=ClientCapabilities(boolean_options=True, notices=True, compaction=True))
+        self._session_id: str | None = None
+        self._is_spoken = False
+        self._early: list[Change] = []
+        self._early_frames: list[bytes] = []
+        self._early_room = _EARLY_BYTES
+
+    def started(self, agent: Initialized, session: Session, *, resumed: bool) -> None:
+        self._is_spoken = session.connection.dialect.name == self._dialect.name
+        self._session_id = session.id
+        for frame in self._early_frames:
+            self.received(frame, with_history=not resumed)
+        settings = [each for each in replay(session.transcript, 0) if not isinstance(each, StateChanged)]
+        for change in settings if resumed else self._early:
+            self.changed(change)
+        self._early.clear()
+        self._early_frames.clear()
+
+    def changed(self, change: Change) -> None:
+        if self._session_id is None:
+            self._early_room -= weigh(change.patch)
+            if self._early_room >= 0:
+                self._early.append(change)
+            return
+        if self._is_spoken:
+            return
+        for params in self._dialect.update_to_wire(self._session_id, change):
+            self._write(encode(Notification("session/update", params)))
+
+    def received(self, frame: bytes, *, with_history: bool = True) -> None:
+        if b'"session/update"' not in frame:
+            return
+        if self._session_id is None:
+            self._early_room -= len(frame)
+            if self._early_room >= 0:
+                self._early_frames.append(frame)
+        elif self._is_spoken and _is_update(frame, self._session_id, with_history=with_history):
+            self._write(frame)
+
+    def decided(self, asked: RequestPermission, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:
+        pass
+
+    def wrote(self, path: str, size: int) -> None:
+        pass
+
+    def noted(self, text: str, severity: str = "info") -> None:
+        pass
+
+    def ended(self, outcome: Outcome) -> None:
+        if stopped := words_of_stop(outcome):
+            self._outputs.err.write(f"{stopped}\n")
+
+    def _write(self, frame: bytes) -> None:
+        self._outputs.out.write_bytes(escaped(frame.strip().replace(b"\n", b" ")) + b"\n")
+
+
+def _is_update(frame: bytes, session_id: str, *, with_history: bool) -> bool:
+    try:
+        said = msgspec.json.decode(frame, type=_Frame)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    is_history = said.params.update.session_update.startswith(_HISTORY)
+    return said.method == "session/update" and said.params.session_id == session_id and (with_history or not is_history)

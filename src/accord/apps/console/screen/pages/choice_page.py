@@ -1,0 +1,108 @@
+"""A list to choose from, which narrows while something is typed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import msgspec
+from rich.text import Text
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, OptionList, Static
+from textual.widgets.option_list import Option
+
+from accord.apps.console.sanitizer import one_line
+
+__all__ = ["ChoicePage", "Entry"]
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """Something to choose."""
+
+    id: str
+    title: str
+    detail: str = ""
+
+
+class ChoicePage(ModalScreen[str | None]):
+    """Ends with the id of what was chosen, or None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        ("escape", "dismiss(None)", "Close"),
+        ("down", "move(1)", "Down"),
+        ("up", "move(-1)", "Up"),
+    ]
+    AUTO_FOCUS = "Input"
+    hint = "type to search · enter choose · esc close"
+
+    def __init__(self, title: str, entries: Sequence[Entry], *, current: str | None = None) -> None:
+        super().__init__()
+        self._title = title
+        self._entries = list(entries)
+        self._current = current
+        self._shown: list[Entry] = []
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="page"):
+            yield Static(Text(f" {one_line(self._title)}", "bold"), classes="title", markup=False)
+            yield Input(placeholder="search", compact=True)
+            yield OptionList(markup=False, compact=True)
+            yield Static(Text(self.hint), classes="hint", markup=False)
+
+    def on_mount(self) -> None:
+        self.query_one(OptionList).can_focus = False
+        self.put_entries(self._entries)
+
+    def put_entries(self, entries: Sequence[Entry]) -> None:
+        self._entries = list(entries)
+        self.query_one(OptionList).styles.height = max(1, len(entries))  # also when it narrows: the field stays put
+        self._narrow(self.query_one(Input).value)
+
+    @property
+    def chosen(self) -> Entry | None:
+        place = self.query_one(OptionList).highlighted
+        return None if place is None or place >= len(self._shown) else self._shown[place]
+
+    @on(Input.Changed)
+    def narrow(self, event: Input.Changed) -> None:
+        self._narrow(event.value)
+
+    @on(Input.Submitted)
+    @on(OptionList.OptionSelected)
+    def choose(self) -> None:
+        chosen = self.chosen
+        if chosen is not None:
+            self.end_with(chosen)
+
+    def end_with(self, chosen: Entry) -> None:
+        """Enter was pressed."""
+        self.dismiss(chosen.id)
+
+    def action_move(self, step: int) -> None:
+        options = self.query_one(OptionList)
+        if step > 0:
+            options.action_cursor_down()
+        else:
+            options.action_cursor_up()
+
+    def _narrow(self, wanted: str) -> None:
+        words = wanted.casefold().split()
+        self._shown = [
+            entry
+            for entry in self._entries
+            if all(word in f"{entry.title} {entry.detail}".casefold() for word in words)
+        ]
+        options = self.query_one(OptionList)
+        options.set_options([Option(self._line(entry)) for entry in self._shown])
+        if self._shown:
+            ids = [entry.id for entry in self._shown]
+            options.highlighted = ids.index(self._current) if self._current in ids else 0
+
+    def _line(self, entry: Entry) -> Text:
+        mark = "● " if entry.id == self._current else "  "
+        line = Text(f"{mark}{one_line(entry.title, 200)}", no_wrap=True, overflow="ellipsis")
+        return line.append(f"  {one_line(entry.detail, 200)}", "dim") if entry.detail else line

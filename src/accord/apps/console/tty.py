@@ -1,0 +1,321 @@
+"""Asks the person at the terminal line by line: questions, forms and logins.
+
+Law: what was typed before a question was shown is no answer to it, and what is typed answers the one that was shown last.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import threading
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Any, cast
+
+from accord.apps.console.run.output_stream import Output
+from accord.apps.console.sanitizer import exact, exact_line, one_line
+from accord.client.agent_requests import OnElicitation
+from accord.client.login import ChooseLogin
+from accord.local.text import most_cells
+from accord.session.capabilities import AuthMethod, TerminalLogin, VariableLogin
+from accord.session.requests import Elicit, ElicitationAnswer
+from accord.session.value import Unknown
+
+__all__ = ["Person", "advice_for", "asked_of", "chooser", "described", "is_attached"]
+
+_MORE = "-- page {} of {}, Enter for more, n for no: "
+
+
+def is_attached() -> bool:
+    """Whether somebody can be asked: they see stderr and type into stdin."""
+    streams = (sys.__stdin__, sys.__stderr__)
+    return all(stream is not None and not stream.closed and stream.isatty() for stream in streams)
+
+
+class Person:
+    """Hears one asker at a time. A question may be withdrawn, by cancelling who waits for its answer."""
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+        self._turns = asyncio.Lock()
+        self._wanted = 0
+        self._is_wanted = asyncio.Event()
+        self._reading: asyncio.Future[str | None] | None = None
+
+    @asynccontextmanager
+    async def attention(self) -> AsyncGenerator[None]:
+        """Inside nobody else asks: what belongs to a question is told in here, too."""
+        self._wanted += 1
+        self._is_wanted.set()
+        try:
+            async with self._turns:
+                yield
+        finally:
+            self._wanted -= 1
+            if not self._wanted:
+                self._is_wanted.clear()
+
+    def tell(self, text: str) -> None:
+        """Show something, inside `attention`."""
+        self._fresh_line()
+        self._output.write(text)
+
+    async def reads(self, lines: Sequence[str]) -> bool:
+        """Show what is to be decided, inside `attention`, at most a screen of it at once; False for one who stops reading."""
+        pages = list(_pages(lines, self._output.size()))
+        for place, page in enumerate(pages, start=1):
+            self.tell(page)
+            if place < len(pages):
+                typed = await self.ask(_MORE.format(place, len(pages)))
+                if typed is None or typed.strip():
+                    return False
+        return True
+
+    async def ask(self, question: str) -> str | None:
+        """The line that was typed, without its end, inside `attention`; None when there is nobody any more."""
+        assert self._turns.locked()
+        reading = self._shown(question)
+        try:
+            return await asyncio.shield(reading)
+        finally:
+            self._over(reading)
+
+    async def prompted(self, question: str) -> str | None:
+        """As `ask`, for what has time: whoever wants attention meanwhile goes first, then this is asked again."""
+        while True:
+            async with self._turns:
+                reading = self._shown(question)
+                wanted = asyncio.create_task(self._is_wanted.wait(), name="accord wanted")
+                try:
+                    await asyncio.wait((reading, wanted), return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    wanted.cancel()
+                    self._over(reading)
+                if reading.done():
+                    return reading.result()
+
+    def _shown(self, question: str) -> asyncio.Future[str | None]:
+        _forget_what_was_typed()
+        if self._reading is None or self._reading.done():
+            self._reading = _line_in_thread()
+        self._fresh_line()
+        self._output.write(question)
+        return self._reading
+
+    def _over(self, reading: asyncio.Future[str | None]) -> None:
+        if reading.done():
+            self._output.at_line_start = True  # the terminal has shown the line end that was typed
+        else:
+            self._fresh_line()
+
+    def _fresh_line(self) -> None:
+        if not self._output.at_line_start:
+            self._output.write("\n")
+
+
+def _pages(lines: Sequence[str], size: tuple[int, int] | None) -> Iterator[str]:
+    """Texts that fit on a terminal of so many columns and lines, above the question; one, where that is unknown."""
+    if size is None:
+        yield "".join(f"{line}\n" for line in lines)
+        return
+    columns, height = size
+    room = max(1, height - 1 - len(_MORE) // columns)
+    rows = [row for line in lines for row in _rows(line, columns)]
+    for begin in range(0, len(rows), room):
+        yield "".join(rows[begin : begin + room])
+
+
+def _rows(line: str, columns: int) -> Iterator[str]:
+    """What of it stands in each row; only the last one has an end: the terminal goes on in the next by itself."""
+    begin = cells = 0
+    for place, letter in enumerate(line):
+        cells += most_cells(letter)
+        if cells > columns:
+            yield line[begin:place]
+            begin, cells = place, most_cells(letter)
+    yield f"{line[begin:]}\n"
+
+
+def _forget_what_was_typed() -> None:
+    if sys.platform != "win32":
+        import termios  # noqa: PLC0415  # exists only there
+
+        with suppress(OSError, termios.error):
+            termios.tcflush(0, termios.TCIFLUSH)
+
+
+def _line_in_thread() -> asyncio.Future[str | None]:
+    # A thread of its own: the end of the program waits for asyncio's, and somebody may never press a key.
+    loop = asyncio.get_running_loop()
+    read: asyncio.Future[str | None] = loop.create_future()
+
+    def settle(line: str | None) -> None:
+        if not read.done():
+            read.set_result(line)
+
+    def run() -> None:
+        try:
+            line = os.read(0, 64 * 1024)
+        except OSError:
+            line = b""
+        with suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(settle, line.decode("utf-8", "replace").rstrip("\r\n") if line else None)
+
+    threading.Thread(target=run, name="accord question", daemon=True).start()
+    return read
+
+
+_SHORT_DEFAULT = 40
+_DECLINED = ElicitationAnswer(action="decline")
+
+
+def asked_of(person: Person, on_asked: Callable[[], None]) -> OnElicitation:
+    """Who answers elicitations: a form is asked field by field, a link is shown and confirmed. `on_asked` hears of each."""
+
+    async def answer(asked: Elicit) -> ElicitationAnswer:
+        on_asked()
+        async with person.attention():
+            lines = f"The agent asks: {exact(asked.message, tab='    ')}".splitlines()
+            lines += [f"  {exact_line(asked.url or '')}"] if asked.mode == "url" else []
+            if not await person.reads(lines):
+                return _DECLINED
+            if asked.mode == "url":
+                typed = await person.ask("Open it yourself, then press Enter; n declines: ")
+                return _DECLINED if typed is None or typed.strip().lower() in ("n", "no") else _accepted(None)
+            return await _form(person, asked.schema or {})
+
+    return answer
+
+
+async def _form(person: Person, schema: dict[str, Any]) -> ElicitationAnswer:
+    required = cast("list[str]", schema.get("required") or [])
+    properties = cast("dict[str, dict[str, Any]]", schema.get("properties") or {})
+    if not properties:
+        typed = await person.ask("Enter accepts, n declines: ")
+        return _DECLINED if typed is None or typed.strip().lower() in ("n", "no") else _accepted({})
+    person.tell("Enter leaves a field out or takes its default; a single . declines.\n")
+    values: dict[str, Any] = {}
+    for name, field in properties.items():
+        if not await person.reads(_about(name, field, name in required)):
+            return _DECLINED
+        while True:
+            typed = await person.ask(_question(field))
+            if typed is None or typed.strip() == ".":
+                return _DECLINED
+            if not typed.strip():
+                if "default" in field:
+                    values[name] = field["default"]
+                elif name in required:
+                    person.tell("  this one is needed\n")
+                    continue
+                break
+            try:
+                values[name] = _value(typed.strip(), field)
+            except ValueError as wrong:
+                person.tell(f"  {wrong}\n")
+                continue
+            break
+    return _accepted(values)
+
+
+def _accepted(content: dict[str, Any] | None) -> ElicitationAnswer:
+    return ElicitationAnswer(action="accept", content=content)
+
+
+def _choices(field: dict[str, Any]) -> list[tuple[str, str]]:
+    """Values and the words for them."""
+    items = cast("dict[str, Any]", field.get("items") or {}) if field.get("type") == "array" else field
+    titled = cast("list[dict[str, str]]", items.get("oneOf") or items.get("anyOf") or [])
+    bare = cast("list[str]", items.get("enum") or [])
+    return [(each["const"], each.get("title") or each["const"]) for each in titled] or [(each, each) for each in bare]
+
+
+def _about(name: str, field: dict[str, Any], is_required: bool) -> list[str]:
+    title = exact_line(str(field.get("title") or name))
+    about = exact_line(str(field.get("description") or ""))
+    lines = [f"{title}{': ' if about else ''}{about}{' (needed)' if is_required else ''}"]
+    lines += [f"  {number}  {exact_line(title)}" for number, (_, title) in enumerate(_choices(field), start=1)]
+    default = exact_line(str(field.get("default", "")))
+    return [*lines, f"  by default: {default}"] if len(default) > _SHORT_DEFAULT else lines
+
+
+def _question(field: dict[str, Any]) -> str:
+    kind = {"boolean": "y or n", "integer": "a whole number", "number": "a number", "array": "numbers, with commas"}
+    hint = "a number" if _choices(field) and field.get("type") != "array" else kind.get(str(field.get("type")), "")
+    default = f" [{exact_line(str(field['default']), _SHORT_DEFAULT)}]" if "default" in field else ""
+    return f"{hint}{default}> "
+
+
+def _value(typed: str, field: dict[str, Any]) -> Any:
+    """ValueError says what was expected."""
+    choices = _choices(field)
+    if field.get("type") == "array":
+        return [_chosen(part.strip(), choices) for part in typed.split(",") if part.strip()]
+    if choices:
+        return _chosen(typed, choices)
+    if field.get("type") == "boolean":
+        if typed.lower() not in ("y", "yes", "true", "n", "no", "false"):
+            raise ValueError("y or n?")
+        return typed.lower() in ("y", "yes", "true")
+    if field.get("type") in ("integer", "number"):
+        try:
+            number = int(typed) if field["type"] == "integer" else float(typed)
+        except ValueError:
+            raise ValueError("that is no number") from None
+        low, high = (
+            each if isinstance(each := field.get(bound), int | float) else None for bound in ("minimum", "maximum")
+        )
+        if (low is not None and number < low) or (high is not None and number > high):
+            raise ValueError(f"from {'any' if low is None else low} to {'any' if high is None else high}")
+        return number
+    return typed
+
+
+def _chosen(typed: str, choices: list[tuple[str, str]]) -> str:
+    if typed.isdecimal() and 1 <= int(typed) <= len(choices):
+        return choices[int(typed) - 1][0]
+    for value, title in choices:
+        if typed in (value, title):
+            return value
+    raise ValueError(f"a number from 1 to {len(choices)}")
+
+
+def chooser(named: str | None, person: Person | None) -> ChooseLogin | None:
+    """The method that was named; without one, the person's choice; None where nobody can choose."""
+    if named is not None or person is None:
+        return named
+
+    async def choose(methods: Sequence[AuthMethod]) -> str | None:
+        known = [method for method in methods if not isinstance(method, Unknown)]
+        if not known:
+            return None
+        lines = ["The agent wants a login first:"]
+        lines += [f"  {number}  {described(method)}" for number, method in enumerate(known, start=1)]
+        async with person.attention():
+            person.tell("\n".join([*lines, ""]))
+            typed = await person.ask(f"1-{len(known)}, or Enter for none: ")
+        if typed and typed.strip().isdecimal() and 1 <= int(typed) <= len(known):
+            return known[int(typed) - 1].id
+        return None
+
+    return choose
+
+
+def described(method: AuthMethod) -> str:
+    """A method in a few safe words."""
+    if isinstance(method, Unknown):
+        name = method.raw.get("name")
+        return f"{one_line(name, 80) if isinstance(name, str) else 'A way'} (not by accord: {one_line(method.tag, 40)})"
+    about = f": {one_line(method.description)}" if method.description else ""
+    how = ", in the terminal" if isinstance(method, TerminalLogin) else ""
+    if isinstance(method, VariableLogin) and method.variables:
+        how = f", by {', '.join(one_line(variable.name, 80) for variable in method.variables)} in the environment"
+    return f"{one_line(method.name, 80)} ({one_line(method.id, 80)}{how}){about}"
+
+
+def advice_for(method: Unknown) -> str:
+    """What the user can do about a login that accord can't carry out."""
+    description = method.raw.get("description")
+    told = f" {one_line(description).rstrip('.')}." if isinstance(description, str) and description.strip() else ""
+    return f"this login is of a kind that accord can't carry out ({one_line(method.tag, 40)}).{told}"

@@ -1,0 +1,40 @@
+"""What the terminal client is told of the user's settings: it does not know the coding agent, so this does."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from accord.apps.coder.settings.directories import state_directory
+from accord.apps.coder.settings.precedence import settings_in
+from accord.apps.console.environment import AgentCommand, Surroundings
+from accord.cli.commands import COMMANDS
+from accord.local.paths import path_of
+
+__all__ = ["surroundings_in"]
+
+
+def surroundings_in(cwd: Path) -> Surroundings:
+    """Those of a directory."""
+    loaded = settings_in(cwd)
+    settings = loaded.settings
+    return Surroundings(
+        builtin=[sys.executable, "-P", "-m", "accord", "agent"],  # -P: a project's own modules are not ours
+        state=state_directory(),
+        agents={
+            name: AgentCommand(command=[_program(given.command, cwd), *given.args], env=given.env)
+            for name, given in settings.agents.items()
+        },
+        servers=settings.mcp_servers,
+        commands=list(COMMANDS),
+        notices=loaded.notices,
+        theme=settings.theme,
+        plain=settings.plain,
+        start_timeout=settings.start_timeout,
+        keeps_conversations=settings.conversations,
+    )
+
+
+def _program(written: str, cwd: Path) -> str:
+    """With a directory in it, it is one file, in whatever directory the agent is looked for and started."""
+    return written if Path(written).name == written else str(cwd / path_of(written))

@@ -1,0 +1,213 @@
+"""Permission policies, which answer an agent's permission requests, and can be combined.
+
+Law: an answer is one of the offered options or none at all, and nothing but a decision allows anything. A policy that
+fails, is late or answers with something else has said no. FN-43, FN-44
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import inspect
+import logging
+import threading
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any, TypeAlias, cast
+
+import msgspec
+
+from accord.client.permissions.option_choice import (
+    ALLOWING,
+    REJECTING,
+    Policy,
+    cancelled,
+    chosen,
+    deny,
+    kind_of,
+    offered,
+    selected,
+    sendable,
+)
+from accord.client.permissions.saved_answers import Choice, Remembering, remember, same_action, same_action_in_project
+from accord.peer.limited_log import LimitedLog
+from accord.session.content import Text
+from accord.session.entities import ContentItem, ToolCall
+from accord.session.form import check_form
+from accord.session.requests import PermissionAnswer, PermissionOption, RequestPermission, ToolCallSubject
+from accord.session.updates import ToolCallPatch
+from accord.session.value import UNSET
+from accord.session.vocabulary import TOOL_KINDS, ToolKind
+
+__all__ = [
+    "Callback",
+    "Choice",
+    "Policy",
+    "Remembering",
+    "Verdict",
+    "allow_all",
+    "allow_kinds",
+    "ask",
+    "cancelled",
+    "completed",
+    "decide",
+    "deny",
+    "kind_of",
+    "reject_all",
+    "remember",
+    "same_action",
+    "same_action_in_project",
+    "with_streamed_input",
+]
+
+log = logging.getLogger("accord.client")
+
+
+async def allow_all(asked: RequestPermission) -> PermissionAnswer:
+    """Yes to everything, each time anew where that is offered."""
+    return chosen(asked, *ALLOWING) or await deny(asked)
+
+
+async def reject_all(asked: RequestPermission) -> PermissionAnswer:
+    """No to everything, each time anew where that is offered."""
+    return chosen(asked, *REJECTING) or cancelled()
+
+
+def allow_kinds(*kinds: ToolKind, otherwise: Policy = deny) -> Policy:
+    """Yes to tool calls that the agent says are of these kinds, such as `read`; the rest is for another policy.
+
+    ValueError for a kind that no agent may use.
+    """
+    for kind in kinds:
+        TOOL_KINDS.check(kind)
+    allowed = frozenset(kinds)
+
+    async def policy(asked: RequestPermission) -> PermissionAnswer:
+        if kind_of(asked) in allowed:
+            return await allow_all(asked)
+        return await otherwise(asked)
+
+    return policy
+
+
+async def decide(policy: Policy, asked: RequestPermission, limited: LimitedLog | None = None) -> PermissionAnswer:
+    """What the policy says, made sure to be an answer that may be sent. Raises nothing but the caller's cancellation."""
+    limited = limited or LimitedLog()
+    if not asked.options:
+        return cancelled()  # AMB-58
+    try:
+        answer: Any = policy(asked)
+        if inspect.isawaitable(answer):
+            answer = await answer
+    except Exception as error:  # noqa: BLE001  # whatever it is, nobody has said yes
+        limited.failure(log, error, "a permission policy failed: denied")
+        return await deny(asked)
+    if isinstance(answer, PermissionAnswer) and sendable(asked, answer) is not None and _has_form(answer):
+        return answer
+    limited.warning(log, "a permission policy answered with something that was not offered: denied")
+    return await deny(asked)
+
+
+def _has_form(answer: PermissionAnswer) -> bool:
+    try:
+        check_form(answer)
+    except ValueError:
+        return False
+    return True
+
+
+def completed(asked: RequestPermission, call: ToolCall) -> RequestPermission:
+    """The request with all that is known of its tool call: agents often send no more than the id. PERM-03, AMB-57"""
+    if not isinstance(asked.subject, ToolCallSubject):
+        return asked
+    known = {name: getattr(call, name) for name in ToolCallPatch.__struct_fields__ if hasattr(call, name)}
+    told = {name: value for name, value in known.items() if value is not None}
+    told["content"] = list(call.content)
+    subject = msgspec.structs.replace(asked.subject, call=ToolCallPatch(**told))
+    return msgspec.structs.replace(asked, title=asked.title or call.title, subject=cast("Any", subject))
+
+
+def with_streamed_input(told: ToolCallPatch, before: ToolCall | None) -> ToolCallPatch:
+    """What a request tells of its call, and the arguments that the call has streamed as text, which it would replace.
+
+    So does kimi-code: who is asked would see no more than the name of the tool.
+    """
+    if before is None or before.raw_input is not None or told.raw_input is not UNSET or told.content is UNSET:
+        return told
+    item = before.content[0] if len(before.content) == 1 else None
+    if not isinstance(item, ContentItem) or not isinstance(item.content, Text):
+        return told
+    try:
+        arguments: dict[str, Any] = msgspec.json.decode(item.content.text, type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return told
+    return msgspec.structs.replace(told, raw_input=arguments)
+
+
+Verdict: TypeAlias = PermissionOption | PermissionAnswer | str | bool | None
+Callback: TypeAlias = Callable[[RequestPermission], Verdict | Awaitable[Verdict]]
+
+
+def ask(callback: Callback, *, deadline: float | None = None) -> Policy:
+    """What the callback returns: an option, its id, True (allow, once if offered), False or None (no).
+
+    An async callback runs in the event loop and is cancelled when the deadline passes or the turn is cancelled; a plain
+    function runs in a thread of its own, so it may wait for a key.
+    """
+    limited = LimitedLog()
+
+    async def policy(asked: RequestPermission) -> PermissionAnswer:
+        try:
+            async with asyncio.timeout(deadline):
+                verdict = await _called(callback, asked)
+        except TimeoutError:
+            limited.warning(log, "nobody has answered a permission request in time: denied")
+            return await deny(asked)
+        except Exception as error:  # noqa: BLE001  # whatever it is, nobody has said yes
+            limited.failure(log, error, "a permission request could not be put to anybody: denied")
+            return await deny(asked)
+        return _answer(asked, verdict) or await deny(asked)
+
+    return policy
+
+
+def _answer(asked: RequestPermission, verdict: Verdict) -> PermissionAnswer | None:
+    if verdict is True:
+        return chosen(asked, *ALLOWING)
+    if isinstance(verdict, PermissionAnswer):
+        return sendable(asked, verdict)
+    option = offered(asked, verdict.id if isinstance(verdict, PermissionOption) else cast("str | None", verdict))
+    return None if option is None else selected(option)
+
+
+async def _called(callback: Callback, asked: RequestPermission) -> Verdict:
+    is_async = inspect.iscoroutinefunction(callback) or inspect.iscoroutinefunction(type(callback).__call__)
+    verdict = callback(asked) if is_async else await _in_thread(callback, asked)
+    return await cast("Awaitable[Verdict]", verdict) if inspect.isawaitable(verdict) else cast("Verdict", verdict)
+
+
+async def _in_thread(callback: Callback, asked: RequestPermission) -> Any:
+    """Not asyncio's threads: the end of the program waits for those, and somebody may never press a key."""
+    loop = asyncio.get_running_loop()
+    returned: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
+    context = contextvars.copy_context()
+
+    def settle(result: Any, error: BaseException | None) -> None:
+        if not returned.done():
+            returned.set_result((result, error))
+
+    def run() -> None:
+        result: Any = None
+        failure: BaseException | None = None
+        try:
+            result = context.run(callback, asked)
+        except BaseException as error:  # noqa: BLE001  # SystemExit too: this thread is not the program
+            failure = error
+        with suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(settle, result, failure)
+
+    threading.Thread(target=run, name="accord question", daemon=True).start()
+    result, failure = await returned
+    if failure is not None:
+        raise RuntimeError("the callback failed") from failure
+    return result

@@ -1,0 +1,97 @@
+"""What a client can be connected with: a command to start, or anything else that has `connect()`."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol, TypeAlias, runtime_checkable
+
+from accord.transports.framing import FRAME_LIMIT, Framing
+from accord.transports.process_transport import Process
+from accord.transports.transport import Transport
+
+__all__ = ["AnyTarget", "Command", "Target", "target_of"]
+
+_ELSEWHERE = {
+    "ssh", "mosh", "docker", "podman", "nerdctl", "kubectl", "oc", "lxc", "incus", "wsl", "vagrant", "multipass", "limactl",
+    "devcontainer", "distrobox", "toolbox", "flatpak-spawn", "nsenter", "chroot", "bwrap", "systemd-nspawn", "machinectl", "gcloud",
+}  # fmt: skip
+
+
+@runtime_checkable
+class Target(Protocol):
+    """Whatever an agent can be reached through. Each call makes a connection of its own, not yet open.
+
+    One that also says `is_on_this_machine = True` sees our directories: it is not asked for a session in one that is missing.
+    """
+
+    def connect(self) -> Transport:
+        """The client's end; called in the event loop."""
+        ...
+
+
+class Command:
+    """An agent that is a program. `env` is laid over our own environment; `Process` tells what the rest means.
+
+    `is_on_this_machine` says whether it sees our directories; left out, it does unless a word of the command is a program
+    that runs others elsewhere, such as ssh or docker.
+    """
+
+    def __init__(
+        self,
+        args: str | Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: str | os.PathLike[str] | None = None,
+        framing: Framing | None = None,
+        frame_limit: int = FRAME_LIMIT,
+        on_stderr: Callable[[bytes], None] | None = None,
+        close_grace: float = 2.0,
+        terminate_grace: float = 2.0,
+        is_on_this_machine: bool | None = None,
+    ) -> None:
+        self.args = shlex.split(args) if isinstance(args, str) else [str(part) for part in args]
+        if not self.args:
+            raise ValueError("a command needs at least the name of a program")
+        self.env = dict(env or {})
+        self.cwd = cwd
+        self.framing: Framing | None = framing
+        self.frame_limit = frame_limit
+        self.on_stderr = on_stderr
+        self.close_grace = close_grace
+        self.terminate_grace = terminate_grace
+        runs_elsewhere = any(Path(word).name.removesuffix(".exe") in _ELSEWHERE for word in self.args)
+        self.is_on_this_machine = not runs_elsewhere if is_on_this_machine is None else is_on_this_machine
+
+    def environment(self) -> dict[str, str]:
+        """All the variables that the program gets."""
+        return {**os.environ, **self.env}
+
+    def connect(self) -> Process:
+        return Process(
+            self.args,
+            env=self.environment(),
+            cwd=self.cwd,
+            framing=self.framing,
+            frame_limit=self.frame_limit,
+            on_stderr=self.on_stderr,
+            close_grace=self.close_grace,
+            terminate_grace=self.terminate_grace,
+        )
+
+    def __repr__(self) -> str:
+        return f"Command({shlex.join(self.args)!r})"  # not its environment, where secrets are
+
+
+AnyTarget: TypeAlias = str | Sequence[str] | Target
+
+
+def target_of(given: AnyTarget) -> Target:
+    """A command line or a list of arguments becomes a `Command`; anything with `connect()` stays what it is."""
+    if isinstance(given, str):
+        return Command(given)
+    if isinstance(given, Target):
+        return given
+    return Command(list(given))

@@ -1,0 +1,1 @@
+"""Files and terminals that a client offers to an agent."""

@@ -1,0 +1,114 @@
+"""Text files as an agent reads and writes them: unsaved changes included, never half written."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable
+from contextlib import suppress
+from functools import partial
+from typing import Literal, Protocol, TypeAlias, TypeVar, cast
+from weakref import WeakValueDictionary
+
+from accord.errors import NotFound, RequestFailed
+from accord.local.atomic_files import read_part, replace
+from accord.local.paths import Place, Roots
+from accord.local.text import part_of
+from accord.local.threads import in_thread
+from accord.session.requests import FileContent, ReadFile, WriteFile
+
+__all__ = ["Buffers", "Files", "MissingFile"]
+
+MissingFile: TypeAlias = Literal["error", "empty"]
+T = TypeVar("T")
+
+
+class Buffers(Protocol):
+    """What an editor has open. Its methods may be plain or async; they are called in the event loop.
+
+    A path is tried as the agent wrote it and, if that is another one, without links.
+    """
+
+    def read(self, path: str) -> str | None | Awaitable[str | None]:
+        """The text as the user sees it, or None when the file is not open."""
+        ...
+
+    def write(self, path: str, text: str) -> bool | Awaitable[bool]:
+        """True when the text has been taken over and the disk is the editor's affair, False when it is ours."""
+        ...
+
+
+class Files:
+    """Reads and writes in one file happen in the order they were asked for; so do all steps of each."""
+
+    def __init__(self, buffers: Buffers | None, missing_file: MissingFile, limit: int) -> None:
+        self._buffers = buffers
+        self.missing_file: MissingFile = missing_file
+        self._limit = limit
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def read(self, roots: Roots, asked: ReadFile) -> FileContent:
+        """The lines asked for, exactly as they are. Past the end there is nothing. FS-06, FS-07, AMB-47"""
+        async with self._in_order(asked.path):
+            place = await in_thread(partial(roots.place, asked.path, "fs.read"))
+            text = await self._from_buffer(place)
+            if text is not None:
+                lines = part_of(text, asked.line, asked.limit, asked.path, self._limit)
+                return FileContent(content=lines)
+            try:
+                lines = await in_thread(partial(read_part, place, asked.line, asked.limit, self._limit))
+            except NotFound:
+                if self.missing_file == "error":
+                    raise
+                lines = ""  # FN-95
+            return FileContent(content=lines)
+
+    async def real(self, roots: Roots, asked: WriteFile) -> str:
+        """The file that would be written, with all links followed."""
+        return str((await in_thread(partial(roots.place, asked.path, "fs.write"))).real)
+
+    async def before(self, roots: Roots, asked: WriteFile) -> str | None:
+        """The text that a write would replace; None if there is none, or none that can be shown."""
+        return await self._text(await in_thread(partial(roots.place, asked.path, "fs.write")))
+
+    async def write(self, roots: Roots, asked: WriteFile, *, tells_before: bool = False) -> str | None:
+        """Either all of it is there afterwards, or what was there before. FS-13. With `tells_before`, that text."""
+        async with self._in_order(asked.path):
+            place = await in_thread(partial(roots.place, asked.path, "fs.write"))
+            before = await self._text(place) if tells_before else None
+            if not await self._to_buffer(place, asked.content):
+                await in_thread(partial(replace, place, asked.content.encode()))
+        return before
+
+    async def _text(self, place: Place) -> str | None:
+        text = await self._from_buffer(place)
+        if text is None:
+            with suppress(RequestFailed):
+                text = await in_thread(partial(read_part, place, None, None, self._limit))
+        return text
+
+    def _in_order(self, path: str) -> asyncio.Lock:
+        return self._locks.setdefault(path, asyncio.Lock())
+
+    async def _from_buffer(self, place: Place) -> str | None:
+        if self._buffers is not None:
+            for path in _spellings(place):
+                text = await _awaited(self._buffers.read(path))
+                if text is not None:
+                    return text
+        return None
+
+    async def _to_buffer(self, place: Place, text: str) -> bool:
+        if self._buffers is not None:
+            for path in _spellings(place):
+                if await _awaited(self._buffers.write(path, text)):
+                    return True
+        return False
+
+
+def _spellings(place: Place) -> list[str]:
+    return list(dict.fromkeys((place.path, str(place.real))))
+
+
+async def _awaited(answer: T | Awaitable[T]) -> T:
+    return await cast("Awaitable[T]", answer) if inspect.isawaitable(answer) else cast("T", answer)

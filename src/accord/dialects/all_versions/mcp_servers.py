@@ -1,0 +1,51 @@
+"""MCP servers as words, and what starts and reaches them: environment variables and headers, which others have too.
+
+These are a mapping in words. On the wire they are a list of names and values, or in v1's logins a mapping as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar, cast
+
+from accord.dialects.unset_values import known, listed, told
+from accord.errors import InvalidParams
+from accord.session.mcp_servers import HttpServer, Pair, Pairs, SseServer, StdioServer, pairs_in
+from accord.session.validation import is_relative
+
+__all__ = ["pairs_from_wire", "pairs_to_wire", "remote_server", "stdio_server"]
+
+Remote = TypeVar("Remote", HttpServer, SseServer)
+
+
+def stdio_server(server: Any, field: str) -> StdioServer:
+    """A server that the agent starts; InvalidParams for a relative path (SESS-26). A bare name is tried (AMB-46)."""
+    if is_relative(server.command):
+        raise InvalidParams("must be an absolute path", field=f"{field}.command")
+    return StdioServer(
+        name=server.name,
+        command=server.command,
+        args=listed(server.args),
+        env=pairs_from_wire(server.env),
+        meta=known(server.meta),
+    )
+
+
+def remote_server(word: type[Remote], server: Any) -> Remote:
+    """A server that is reached by its URL."""
+    return word(name=server.name, url=server.url, headers=pairs_from_wire(server.headers), meta=known(server.meta))
+
+
+def pairs_to_wire(kind: type[Any], values: Mapping[str, str]) -> list[Any]:
+    """The values, each as an object of this type."""
+    return [kind(name=pair.name, value=pair.value, meta=told(pair.meta)) for pair in pairs_in(values)]
+
+
+def pairs_from_wire(pairs: Any) -> Mapping[str, str]:
+    """The values by name; of two with the same name both are kept."""
+    if isinstance(pairs, dict):
+        return cast("dict[str, str]", pairs)
+    read = [Pair(pair.name, pair.value, meta=known(pair.meta)) for pair in listed(pairs)]
+    by_name = {pair.name: pair.value for pair in read}
+    is_plain = len(by_name) == len(read) and all(pair.meta is None for pair in read)
+    return by_name if is_plain else Pairs(read)

@@ -1,0 +1,59 @@
+"""Forms of the draft that are read on a v2 connection too, but never written; strict mode refuses them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from accord.dialects.unset_values import known
+from accord.schema import v2 as wire
+from accord.schema.wire_values import UNSET, Lenient, Nullable, Wire
+
+__all__ = ["LOOSER", "InitializeRequest", "Offer", "PromptResponse", "RequestPermissionRequest"]
+
+
+class Offer(wire.InitializeRequest):
+    """An offer that carries v1's shape beside v2's, as accord's clients make it by default; allowed also when strict."""
+
+    client_info: Any = UNSET
+    client_capabilities: Any = UNSET
+
+
+class InitializeRequest(Wire):
+    """An offer of a version that is perhaps newer, of which only the number must be understood."""
+
+    protocol_version: wire.ProtocolVersion
+    info: Lenient[wire.Implementation] = UNSET
+    capabilities: Lenient[wire.ClientCapabilities] = UNSET
+
+
+class PromptResponse(Wire):
+    """A stop reason comes from an agent of the draft: the turn is over. v2 was first published without the id."""
+
+    message_id: Lenient[wire.MessageId] = UNSET
+    stop_reason: Lenient[wire.StopReason] = UNSET
+    usage: Lenient[wire.Usage] = UNSET
+
+
+class RequestPermissionRequest(Wire):
+    """A question about `toolCall`, without a title of its own."""
+
+    session_id: wire.SessionId
+    options: Annotated[list[wire.PermissionOption], Meta(min_length=1)]
+    title: Lenient[str] = UNSET
+    description: Lenient[str] = UNSET
+    subject: Nullable[wire.RequestPermissionSubject] = UNSET
+    tool_call: Nullable[wire.ToolCallUpdate] = UNSET
+
+    def __post_init__(self) -> None:
+        if known(self.title) is None and known(self.tool_call) is None:
+            raise ValueError("`title` is required")
+
+
+LOOSER: dict[Any, Any] = {
+    Offer: InitializeRequest,
+    wire.PromptResponse: PromptResponse,
+    wire.RequestPermissionRequest: RequestPermissionRequest,
+}
+"""What is read outside strict mode in place of the published type."""

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accord.apps.coder.errors import SettingsWrong
+from accord.apps.coder.settings.files import SettingsFile
+from accord.apps.coder.settings.precedence import load
+from accord.apps.coder.settings.settings import RESERVED, Settings
+
+
+def refusal(text: str) -> str:
+    with pytest.raises(SettingsWrong) as refused:
+        load({}, {}, SettingsFile(Path("/c.toml"), text.encode()))
+    return str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('\nmodle = "a:b"', "/c.toml:2: modle: there is no such setting; did you mean 'mode' or 'model'?"),
+        ('mode = "cod"', "/c.toml:1: mode: expects one of ask, architect, code; did you mean 'code'?"),
+        ("mode = 3", "/c.toml:1: mode: expects text, not a whole number"),
+        ('max_requests = "5"', "/c.toml:1: max_requests: expects a whole number, not text"),
+        ("max_requests = 0", "/c.toml:1: max_requests: expects a whole number >= 1"),
+        ("max_requests = true", "/c.toml:1: max_requests: expects a whole number, not true or false"),
+        ("max_tokens = 1.5", "/c.toml:1: max_tokens: expects a whole number, not a number"),
+        ("compact_at = 1.5", "/c.toml:1: compact_at: expects a number <= 1.0"),
+        ('models = "a:b"', "/c.toml:1: models: expects a list, not text"),
+        (
+            "model = 'gpt'",
+            "/c.toml:1: model: 'gpt' names no model: expects 'provider:name', 'local:FILE.gguf' or 'offline'",
+        ),
+        ('models = ["a:b", "x"]', "'x' names no model"),
+        ("environment = 3", "/c.toml:1: environment: expects a table"),
+        ("[environment]\nA = 3", "/c.toml:2: environment.A: expects text, not a whole number"),
+        (
+            "[base_urls]\nx = 'ftp://y'",
+            "/c.toml:2: base_urls.x: expects an address, such as https://host/v1: it has to begin with http:// or https:// and a host",
+        ),
+        ('[takes]\n"a:b" = ["video"]', "/c.toml:2: takes.a:b: expects one of image, audio"),
+        ("[context_sizes]\n'a:b' = 0", "/c.toml:2: context_sizes.a:b: expects a whole number >= 1"),
+        ("[servers.x]\nargs = []", "/c.toml:1: servers.x: needs either 'command'"),
+        ("[servers.x]\ncommand = 'a'\nurl = 'http://b'", "/c.toml:1: servers.x: needs either 'command'"),
+        ("[servers.x]\ncommand = 'a'\ntype = 'http'", "/c.toml:1: servers.x: has a 'type' that does not fit"),
+        ("[servers.x]\ncomand = 'a'", "/c.toml:2: servers.x.comand: there is no such setting; did you mean 'command'?"),
+        ("[servers.x]\ncommand = 'a'\nargs = [1]", "/c.toml:3: servers.x.args: expects text, not a whole number"),
+        ("[agents.x]\nargs = []", "/c.toml:1: agents.x: needs 'command'"),
+        ("[agents.x]\ncommand = ''", "/c.toml:2: agents.x.command: is empty"),
+        ("[agents.'a b']\ncommand = 'x'", "/c.toml:1: agents.a b: is no name for an agent"),
+        ("[agents.x]\ncommand = 'a'\nenv = {'A=B' = 'c'}", "/c.toml:3: agents.x.env.A=B: is no name for a variable"),
+        ("[environment]\n'' = 'c'", "/c.toml:2: environment.: is no name for a variable"),
+        ("x = [", "/c.toml: is not TOML: "),
+        ("\nx = = 3", "/c.toml:2:5: is not TOML: "),
+        ("model = 'a:b'\nmodel = 'c:d'", "is not TOML: cannot overwrite a value"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_place_and_a_remedy(text, message):
+    assert message in refusal(text)
+
+
+@pytest.mark.parametrize("name", sorted(RESERVED))
+def test_no_agent_can_be_called_like_a_command(name):
+    assert f"`accord {name}` is a command" in refusal(f"[agents.{name}]\ncommand = 'x'")
+
+
+def test_no_agent_can_be_called_like_the_built_in_one():
+    assert "agents.accord: is what the built-in agent is called" in refusal("[agents.accord]\ncommand = 'x'")
+
+
+def test_a_name_of_an_agent_can_be_seen():
+    assert "is no name for an agent" in refusal('[agents."\\u001b[31mx"]\ncommand = "x"')
+
+
+@pytest.mark.parametrize("text", ["[environment]\nKEY = 12345678", "[environment]\nKEY = ['12345678']"])
+def test_a_refusal_does_not_quote_a_secret(text):
+    assert "12345678" not in refusal(text)
+
+
+def test_a_wrong_variable_and_a_wrong_flag_are_named():
+    with pytest.raises(SettingsWrong, match=r"^ACCORD_MODE: expects one of ask"):
+        load({}, {"ACCORD_MODE": "cod"})
+    with pytest.raises(SettingsWrong, match=r"^--max-requests: expects a whole number, not text$"):
+        load({"max_requests": "many"}, {})
+    with pytest.raises(SettingsWrong, match=r"^ACCORD_BASE_URLS: expects a table as JSON"):
+        load({}, {"ACCORD_BASE_URLS": "ollama=http://x"})
+    with pytest.raises(SettingsWrong, match=r"^ACCORD_BASE_URLS: ollama: expects an address"):
+        load({}, {"ACCORD_BASE_URLS": '{"ollama": "x"}'})
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(st.dictionaries(st.sampled_from(Settings.__struct_fields__) | st.text(max_size=5), values, max_size=3))
+def test_anything_at_all_is_either_taken_or_refused_in_words(table):
+    from accord.apps.coder.settings.validation import checked
+
+    class Place:
+        def where(self, path: tuple[str, ...]) -> str:
+            return ".".join(path)
+
+    with suppress(SettingsWrong):
+        Settings(**checked(table, Place()))

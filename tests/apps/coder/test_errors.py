@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import pickle
+import re
+
+import pytest
+
+from accord.apps.coder import errors
+from accord.apps.coder.errors import (
+    CoderFailed,
+    ModelFailed,
+    ModelNeedsKey,
+    ModelOverloaded,
+    ModelUnreachable,
+    SettingsWrong,
+    ToolFailed,
+)
+
+EACH = [
+    ModelFailed("It broke", "Mend it."),
+    ModelNeedsKey("OPENAI_API_KEY", "openai"),
+    ModelNeedsKey("OPENAI_API_KEY", "openai", "openai refused the key"),
+    ModelOverloaded("Busy", "Wait.", 2.5),
+    ModelUnreachable("Nobody there", "Start it."),
+    ToolFailed("no such file"),
+    SettingsWrong("config.toml: mode", "there is no such mode"),
+]
+
+
+def test_the_tree_in_the_docstring_is_the_tree_in_the_code():
+    drawn = set(re.findall(r"^ *│? *[├└]─ (\w+)", errors.__doc__ or "", re.MULTILINE))
+    assert drawn | {"CoderFailed"} == set(errors.__all__)
+
+
+@pytest.mark.parametrize("failure", EACH, ids=repr)
+def test_each_is_told_in_full_and_survives_pickling(failure: CoderFailed):
+    again = pickle.loads(pickle.dumps(failure))
+    assert type(again) is type(failure)
+    assert str(again) == str(failure)
+    assert vars(again) == vars(failure)
+
+
+def test_a_failure_of_a_model_says_what_happened_and_what_helps():
+    assert str(ModelFailed("It broke", "Mend it.")) == "It broke. Mend it."
+    assert str(ModelFailed("It broke")) == "It broke"
+    assert "OPENAI_API_KEY" in str(ModelNeedsKey("OPENAI_API_KEY", "openai"))
+    assert str(ModelNeedsKey("K", "openai", "openai refused the key")).startswith("openai refused the key. Set K")
