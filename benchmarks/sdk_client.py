@@ -25,7 +25,7 @@ class Connected:
         self.agent_pid = _pid(client)
 
     async def prompt(self, count: int, size: int, tool_every: int = 0) -> int:
-        reply = await self.session.prompt(write_order(count, size, tool_every))
+        reply = self.session.prompt(write_order(count, size, tool_every))
         received = 0
         async for update in reply:
             if isinstance(update, MessageChunk) and update.message.role == "agent":

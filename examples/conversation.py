@@ -26,7 +26,7 @@ async def main(folder: str, version: Offered) -> None:
     async with Client(AGENT, version=version, on_permission=permissions.allow_all, on_frame=show_frame) as client:
         session = await client.new_session(folder)
         for prompt in ("Buy milk", "Call the plumber"):
-            async for update in await session.prompt(prompt):
+            async for update in session.prompt(prompt):
                 match update:
                     case MessageChunk(text=text):
                         print(text)

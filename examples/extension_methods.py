@@ -34,7 +34,7 @@ async def main() -> None:
         if (client.agent.capabilities.meta or {}).get("acme.dev", {}).get("mixes"):
             print(await client.request("_acme.dev/mix", {"colours": ["yellow", "green"]}))
         session = await client.new_session(".")
-        print(await (await session.prompt("Paint the door")).text())
+        print((await session.prompt("Paint the door")).text)
 
 
 agent.run() if "agent" in sys.argv else asyncio.run(main())

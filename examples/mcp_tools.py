@@ -34,7 +34,7 @@ async def main() -> None:
     async with Client([sys.executable, __file__, "agent"]) as client:
         sums = StdioServer(name="sums", command=sys.executable, args=[__file__, "server"])
         session = await client.new_session(".", servers=[sums])
-        print(await (await session.prompt('add {"a": 1, "b": 2}')).text())
+        print((await session.prompt('add {"a": 1, "b": 2}')).text)
 
 
 {"agent": agent.run, "server": server.run}.get(sys.argv[-1], lambda: asyncio.run(main()))()

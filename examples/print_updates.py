@@ -19,7 +19,8 @@ async def ask(asked: RequestPermission) -> bool:
 async def main(prompt: str, *command: str) -> None:
     workspace = Workspace(on_terminal=lambda event: print(event.data.decode(errors="replace"), end=""))
     async with Client(command, on_permission=permissions.ask(ask), workspace=workspace) as client:
-        reply = await (await client.new_session(cwd=".")).prompt(prompt)
+        session = await client.new_session(cwd=".")
+        reply = session.prompt(prompt)
         try:
             async for update in reply:
                 match update:
@@ -33,7 +34,7 @@ async def main(prompt: str, *command: str) -> None:
                         print(data.decode(errors="replace"), end="", flush=True)
         except asyncio.CancelledError:  # Ctrl-C: the agent is told, and has the last word
             await reply.cancel()
-        print(f"\n({await reply.finished()})")
+        print(f"\n({(await reply).stop_reason})")
 
 
 asyncio.run(main(*sys.argv[1:]))

@@ -27,7 +27,7 @@ async def test_it_sweeps_only_when_it_may(acp_connect, acp_version, allowed, tmp
     client = await acp_connect(agent, on_permission=permissions.allow_all if allowed else permissions.reject_all)
     session = await client.new_session(tmp_path)
     reply = await session.prompt("Sweep, please")
-    assert await reply.text() == ("Swept." if allowed else "As you like.")
+    assert reply.text == ("Swept." if allowed else "As you like.")
     assert reply.stop_reason == "end_turn"
     [call] = session.transcript.tool_calls.values()
     assert call.status == ("completed" if allowed else "failed")

@@ -30,7 +30,7 @@ async def main() -> None:
         said = "What does it cost?"
         while said != DEAL:
             for name, session in sessions.items():
-                said = await (await session.prompt(said)).text()
+                said = (await session.prompt(said)).text
                 print(f"{name:>8}: {said}")
 
 

@@ -31,7 +31,7 @@ async def main(folder: Path) -> None:
     workspace = Workspace(folder, buffers=editor, run=False)
     async with Client(AGENT, version=1, on_permission=permissions.allow_all, workspace=workspace) as client:
         session = await client.new_session(folder)
-        await (await session.prompt("Buy milk")).finished()
+        await session.prompt("Buy milk")
     print(editor[str(notes)], "saved" if notes.exists() else "not saved", sep="")
 
 

@@ -291,7 +291,7 @@ async def main():
         for _ in range(2):
             session = await client.new_session(cwd="/")
             for _ in range(2):
-                await (await session.prompt("go")).finished()
+                await session.prompt("go")
             kept = session.transcript
             ids += [session.id, *(id for _, id in kept.messages), *kept.tool_calls, *kept.terminals]
         print(json.dumps(ids))

@@ -124,7 +124,7 @@ async def test_our_own_client_shows_the_models_once_and_sets_the_option(version,
         assert (option.id, option.category, option.value) == ("llm", "model", "good")
         await session.set_option("llm", "fast")
         assert chosen == ["fast"]
-        assert await (await session.prompt("which?")).text() == "fast"
+        assert (await session.prompt("which?")).text == "fast"
 
 
 @pytest.mark.requirement("SESS-42")

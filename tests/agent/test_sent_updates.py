@@ -278,7 +278,7 @@ async def test_an_item_of_an_unknown_type_reaches_the_other_client_of_a_session(
     ):
         session = await one.new_session(tmp_path)
         seen = (await other.load_session(session.id, tmp_path)).transcript.tool_calls
-        await (await session.prompt("go")).finished()
+        await session.prompt("go")
         await until(lambda: "c" in seen and seen["c"].status == "completed")
         for calls_of in (session.transcript.tool_calls, seen):
             (unknown,) = calls_of["c"].content
@@ -310,7 +310,7 @@ async def test_a_strict_client_finds_nothing_in_what_an_agent_sends_that_its_ver
     agent.definition.logged_in = True
     async with Client(agent, version=version, strict=True) as client:
         session = await client.new_session(tmp_path)
-        assert await (await session.prompt("go")).text() == "done"
+        assert (await session.prompt("go")).text == "done"
         await client.load_session(session.id, tmp_path)
         assert [each.title async for each in client.list_sessions()] == ["Work"]
         await session.set_option("mode", "code")

@@ -73,7 +73,7 @@ async def test_the_turn_waits_for_the_user_while_somebody_is_asked(version):
     agent = ScriptedAgent(version)
     async with Client(agent, version=version) as client:
         session = await client.new_session(CWD)
-        reply = await session.prompt("go")
+        reply = session.prompt("go")
         asked = await agent.seen("session/prompt")
         if version == 2:
             asked.answer({"messageId": "u"})

@@ -79,7 +79,7 @@ async def stage(version: Any, way: str, *, strict: bool | None = None, **opened:
         session = await client.new_session(CWD)
         here = Stage(agent, client, session)
         if way == "in a turn":
-            reply = await session.prompt("go")
+            reply = session.prompt("go")
             asked = await agent.next("session/prompt")
             agent.begin(asked)
             yield here

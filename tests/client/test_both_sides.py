@@ -74,12 +74,12 @@ async def test_a_question_in_one_session_holds_up_no_other(worker, version):
 
     async with Client(worker, version=version, on_permission=permissions.ask(person)) as client:
         asking, other = await client.new_session(CWD), await client.new_session(CWD)
-        waiting = await asking.prompt("ask")
+        waiting = asking.prompt("ask")
         await begun(waiting)
-        assert await (await other.prompt("go")).text() == "<go>"
+        assert (await other.prompt("go")).text == "<go>"
         assert asking.is_busy
         answered.set()
-        assert await waiting.text() == "<ask yes>"
+        assert (await waiting).text == "<ask yes>"
 
 
 async def test_a_cancel_takes_the_question_off_the_screen_and_frees_the_agent(worker, version):
@@ -95,28 +95,28 @@ async def test_a_cancel_takes_the_question_off_the_screen_and_frees_the_agent(wo
 
     async with Client(worker, version=version, on_permission=permissions.ask(person)) as client:
         session = await client.new_session(CWD)
-        reply = await session.prompt("ask")
+        reply = session.prompt("ask")
         await shown.wait()
         await session.cancel()
-        assert await reply.finished() == "cancelled"
+        assert (await reply).stop_reason == "cancelled"
         await gone.wait()
         assert [call.finished for call in session.transcript.tool_calls.values()] == [True]
-        assert await (await session.prompt("go on")).text() == "<go on>"
+        assert (await session.prompt("go on")).text == "<go on>"
 
 
 async def test_a_cancel_ends_one_turn_of_one_session(worker, version):
     """FN-20: the others go on, and the cancelled session is not wedged."""
     async with Client(worker, version=version) as client:
         one, two = await client.new_session(CWD), await client.new_session(CWD)
-        first, second = await one.prompt("wait 1"), await two.prompt("wait 2")
+        first, second = one.prompt("wait 1"), two.prompt("wait 2")
         await begun(first)
         await begun(second)
         await one.cancel()
-        assert await first.finished() == "cancelled"
+        assert (await first).stop_reason == "cancelled"
         assert not second.is_over
-        assert await (await one.prompt("go")).finished() == "end_turn"
+        assert (await one.prompt("go")).stop_reason == "end_turn"
         await two.cancel()
-        assert await second.finished() == "cancelled"
+        assert (await second).stop_reason == "cancelled"
 
 
 async def test_a_cancel_when_nothing_runs_does_nothing(worker, version):
@@ -126,32 +126,32 @@ async def test_a_cancel_when_nothing_runs_does_nothing(worker, version):
         for _ in range(2):
             await session.cancel()
             await session.cancel()
-            reply = await session.prompt("go")
-            assert (await reply.text(), reply.stop_reason, reply.cancel_requested) == ("<go>", "end_turn", False)
+            reply = session.prompt("go")
+            assert ((await reply).text, reply.stop_reason, reply.cancel_requested) == ("<go>", "end_turn", False)
 
 
 async def test_an_exception_that_a_cancel_caused_is_no_error(worker, version):
     """FN-23: reported as cancelled."""
     async with Client(worker, version=version) as client:
         session = await client.new_session(CWD)
-        reply = await session.prompt("break")
+        reply = session.prompt("break")
         await begun(reply)
         await reply.cancel()
-        assert (await reply.finished(), reply.error) == ("cancelled", None)
+        assert ((await reply).stop_reason, reply.error) == ("cancelled", None)
 
 
 async def test_prompts_while_busy_are_taken_in_order_and_one_cancel_ends_them_all(worker, version):
     """FN-24, FN-70, FN-81: held, never interleaved; the cancelled text may come again as a further block."""
     async with Client(worker, version=version) as client:
         session = await client.new_session(CWD)
-        replies = [await session.prompt(text) for text in ("a", "b", "c")]
-        assert [await reply.text() for reply in replies] == ["<a>", "<b>", "<c>"]
-        running, held = await session.prompt("wait"), await session.prompt("never")
+        replies = [session.prompt(text) for text in ("a", "b", "c")]
+        assert [(await reply).text for reply in replies] == ["<a>", "<b>", "<c>"]
+        running, held = session.prompt("wait"), session.prompt("never")
         await begun(running)
         await session.cancel()
-        assert [await running.finished(), await held.finished()] == ["cancelled", "cancelled"]
+        assert [(await running).stop_reason, (await held).stop_reason] == ["cancelled", "cancelled"]
         again = await session.prompt([Text("go on"), Text(" never")])
-        assert await again.text() == "<go on\n\n never>"
+        assert again.text == "<go on\n\n never>"
         assert "<never" not in said(session)
 
 
@@ -159,8 +159,8 @@ async def test_what_ran_when_the_client_vanished_has_an_end_after_a_load(worker,
     """FN-25, FN-60, FN-61: also after a crash; load tells it all, resume nothing."""
     async with Client(worker, version=version) as client:
         session = await client.new_session(CWD)
-        await (await session.prompt("go")).finished()
-        await begun(await session.prompt("wait"))
+        await session.prompt("go")
+        await begun(session.prompt("wait"))
         before = [message.text for message in session.transcript.messages.values()]
     async with Client(worker, version=version) as client:
         resumed = await client.resume_session(session.id, CWD)
@@ -168,7 +168,7 @@ async def test_what_ran_when_the_client_vanished_has_an_end_after_a_load(worker,
         loaded = await client.load_session(session.id, CWD)
         assert [message.text for message in loaded.transcript.messages.values()] == before
         assert [call.finished for call in loaded.transcript.tool_calls.values()] == [True, True]
-        assert await (await loaded.prompt("more")).text() == "<more>"
+        assert (await loaded.prompt("more")).text == "<more>"
 
 
 async def test_a_handler_that_blocks_its_thread_holds_up_no_other_session(version):
@@ -183,11 +183,11 @@ async def test_a_handler_that_blocks_its_thread_holds_up_no_other_session(versio
         turn.say(turn.text)
 
     async with Client(agent, version=version) as client:
-        blocking = await (await client.new_session(CWD)).prompt("block")
-        assert await (await (await client.new_session(CWD)).prompt("go")).text() == "go"
+        blocking = (await client.new_session(CWD)).prompt("block")
+        assert (await (await client.new_session(CWD)).prompt("go")).text == "go"
         assert not blocking.is_over
         released.set()
-        assert await blocking.text() == "block"
+        assert (await blocking).text == "block"
 
 
 async def test_logging_in_again_and_listing_after_each_turn_is_harmless(version):
@@ -205,7 +205,7 @@ async def test_logging_in_again_and_listing_after_each_turn_is_harmless(version)
             await client.authenticate("key")
         session = await client.new_session(CWD)
         for _ in range(3):
-            assert await (await session.prompt("go")).text() == "Yes"
+            assert (await session.prompt("go")).text == "Yes"
             assert [summary.session_id async for summary in client.list_sessions()] == [session.id]
             await client.authenticate("key")
     assert len(logins) == 1
@@ -221,7 +221,7 @@ def test_an_answer_that_comes_too_late_is_a_no(worker, caplog):
 
         async with Client(worker, version=version, on_permission=permissions.ask(person, deadline=60)) as client:
             session = await client.new_session(CWD)
-            assert await (await session.prompt("ask")).text() == "<ask no>"
+            assert (await session.prompt("ask")).text == "<ask no>"
             assert [call.status for call in session.transcript.tool_calls.values()] == ["failed"]
 
     with caplog.at_level(logging.WARNING):
@@ -234,15 +234,15 @@ async def test_the_whole_life_of_sessions(worker, version):
     """New, list, fork, close, load, resume, delete: in every version that has them."""
     async with Client(worker, version=version) as client:
         session = await client.new_session(CWD)
-        await (await session.prompt("go")).finished()
+        await session.prompt("go")
         fork = await client.fork_session(session.id, CWD)
-        await (await fork.prompt("my own way")).finished()
+        await fork.prompt("my own way")
         loaded = await client.load_session(fork.id, CWD)
         assert said(loaded) == "<go><my own way>"
         assert {summary.session_id async for summary in client.list_sessions(CWD)} == {session.id, fork.id}
         await session.close()
         with pytest.raises(NotFound):
-            await session.prompt("anybody?")
+            session.prompt("anybody?")
         again = await client.load_session(session.id, CWD)
         assert said(again) == "<go>"
         for id in (session.id, fork.id, fork.id):
@@ -253,41 +253,43 @@ async def test_the_whole_life_of_sessions(worker, version):
 async def test_a_session_that_is_taken_up_again_ends_what_was_there_before(worker, version):
     async with Client(worker, version=version) as client:
         session = await client.new_session(CWD)
-        reply, held = await session.prompt("wait"), await session.prompt("then")
+        reply, held = session.prompt("wait"), session.prompt("then")
         await begun(reply)
         again = await client.resume_session(session.id, CWD)
         for old in (reply, held):
             with pytest.raises(ConnectionClosed, match="taken up again"):
-                await old.finished()
+                await old
         with pytest.raises(NotFound):
-            await session.prompt("anybody?")
+            session.prompt("anybody?")
         await again.cancel()
-        assert await (await again.prompt("go")).text() == "<go>"
+        assert (await again.prompt("go")).text == "<go>"
 
 
 async def test_a_load_that_fails_leaves_what_was_there_before(worker, version):
     async with Client(worker, version=version) as client:
         session = await client.new_session(CWD)
-        reply = await session.prompt("wait")
+        reply = session.prompt("wait")
         await begun(reply)
         with pytest.raises(Exception, match="directory"):
             await client.load_session(session.id, "/elsewhere")
         await reply.cancel()
-        assert await reply.finished() == "cancelled"
+        assert (await reply).stop_reason == "cancelled"
         assert client.sessions == [session]
 
 
 async def test_a_reply_says_all_that_it_is_asked_for(worker, version):
     async with Client(worker, version=version) as client:
         session = await client.new_session(CWD)
-        reply = await session.prompt("go")
+        reply = session.prompt("go")
         assert (reply.stop_reason, reply.is_over, reply.error) == (None, False, None)
         texts = [change.text async for change in reply if isinstance(change, MessageChunk)]
-        assert "".join(texts) == await reply.text() == await reply.text() == "<go>"
-        assert (await reply.finished(), reply.is_over) == ("end_turn", True)
+        assert "".join(texts) == (await reply).text == (await reply).text == "<go>"
+        assert ((await reply).stop_reason, reply.is_over) == ("end_turn", True)
         await reply.cancel()
         assert (reply.stop_reason, reply.cancel_requested) == ("end_turn", False)
-        assert [change async for change in reply] == []
+        with pytest.raises(RuntimeError, match="read to its end"):
+            async for _ in reply:
+                pass
 
 
 @pytest.mark.parametrize("is_busy", [True, False], ids=["while the other one runs", "at the same time"])
@@ -304,15 +306,15 @@ async def test_a_reply_does_not_end_with_the_turn_of_another_client(worker, vers
     ):
         first = await one.new_session(CWD)
         second = await two.load_session(first.id, CWD)
-        earlier = await first.prompt("ask")
+        earlier = first.prompt("ask")
         if is_busy:
             await begun(earlier)
-        later = await second.prompt("go")
+        later = second.prompt("go")
         answers.put_nowait(True)
-        assert (await earlier.text()).startswith("<ask yes>")
-        assert await later.finished() == "end_turn"
+        assert ((await earlier).text).startswith("<ask yes>")
+        assert (await later).stop_reason == "end_turn"
         assert said(second).endswith("<ask yes><go>")
-        assert (await later.text()).endswith("<go>")
+        assert ((await later).text).endswith("<go>")
 
 
 @pytest.mark.requirement("EXT-04", "EXT-06", "EXT-10")
@@ -342,7 +344,7 @@ async def test_nobody_asks_or_tells_by_a_name_of_the_protocol(version, name):
             with pytest.raises(ValueError, match="underscore"):
                 await ask(name, {})
         session = await client.new_session(CWD)
-        assert await (await session.prompt("go")).finished() == "end_turn"
+        assert (await session.prompt("go")).stop_reason == "end_turn"
     assert refused == [name, name]
 
 
@@ -362,7 +364,7 @@ async def test_meta_of_a_prompt_of_an_update_and_of_its_parts_arrives_on_the_oth
 
     async with Client(agent, version=version) as client:
         session = await client.new_session(CWD)
-        await (await session.prompt([Text("go", meta={"acme.dev/asked": 5})])).finished()
+        await session.prompt([Text("go", meta={"acme.dev/asked": 5})])
         transcript = session.transcript
     assert heard == [{"acme.dev/asked": 5}]
     said = next(message for message in transcript.messages.values() if message.role == "agent")

@@ -62,9 +62,9 @@ async def test_what_runs_in_a_session_is_stopped_when_it_is_closed_here():
     agent = refusing("session/close")
     async with Client(agent, version=1) as client:
         session = await client.new_session("/work")
-        reply = await session.prompt("Go")
+        reply = session.prompt("Go")
         asked = await agent.next("session/prompt")
         agent.on("session/cancel", lambda told: agent.finish(asked, "cancelled"))
         await session.close()
-        assert await reply.text() == ""
+        assert (await reply).text == ""
         assert reply.stop_reason == "cancelled"

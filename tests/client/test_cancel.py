@@ -47,7 +47,7 @@ async def test_a_cancel_answers_what_is_pending_and_marks_what_is_open(version):
 
     async with Client(agent, version=version, on_permission=person) as client:
         session = await client.new_session(CWD)
-        reply = await session.prompt("go")
+        reply = session.prompt("go")
         asked = await agent.seen("session/prompt")
         agent.begin(asked)
         question = ask_permission(agent, version)
@@ -64,7 +64,7 @@ async def test_a_cancel_answers_what_is_pending_and_marks_what_is_open(version):
         assert (await later).result["outcome"] == {"outcome": "cancelled"}
         agent.update("tool_call_update", toolCallId="c", status="failed")
         agent.finish(asked, "cancelled")
-        assert await reply.finished() == "cancelled"
+        assert (await reply).stop_reason == "cancelled"
         assert reply.cancel_requested
         assert session.transcript.tool_calls["c"].status == "failed"
 
@@ -75,13 +75,13 @@ async def test_the_reply_ends_with_what_the_agent_says_even_if_that_is_end_turn(
     agent = ScriptedAgent(version)
     async with Client(agent, version=version) as client:
         session = await client.new_session(CWD)
-        reply = await session.prompt("go")
+        reply = session.prompt("go")
         asked = await agent.seen("session/prompt")
         agent.begin(asked)
         await session.cancel()
         await agent.seen("session/cancel")
         agent.finish(asked, "end_turn")
-        assert await reply.finished() == "end_turn"
+        assert (await reply).stop_reason == "end_turn"
         assert reply.cancel_requested
 
 
@@ -90,13 +90,13 @@ async def test_a_refused_permission_that_ends_the_turn_as_cancelled_is_shown_so(
     agent = ScriptedAgent(version)
     async with Client(agent, version=version) as client:
         session = await client.new_session(CWD)
-        reply = await session.prompt("go")
+        reply = session.prompt("go")
         asked = await agent.seen("session/prompt")
         agent.begin(asked)
         answer = await ask_permission(agent, version)
         assert answer.result["outcome"] == {"outcome": "selected", "optionId": "n"}
         agent.finish(asked, "cancelled")
-        assert await reply.finished() == "cancelled"
+        assert (await reply).stop_reason == "cancelled"
         assert not reply.cancel_requested
 
 
@@ -105,19 +105,19 @@ async def test_one_cancel_ends_the_running_turn_and_all_that_is_held(version):
     agent = ScriptedAgent(version)
     async with Client(agent, version=version) as client:
         session = await client.new_session(CWD)
-        running, held = await session.prompt("1"), await session.prompt("2")
+        running, held = session.prompt("1"), session.prompt("2")
         asked = await agent.seen("session/prompt")
         agent.begin(asked)
         await session.cancel()
-        after = await session.prompt("3")
-        assert await held.finished() == "cancelled"
+        after = session.prompt("3")
+        assert (await held).stop_reason == "cancelled"
         agent.finish(asked, "cancelled")
-        assert await running.finished() == "cancelled"
+        assert (await running).stop_reason == "cancelled"
         asked = await agent.seen("session/prompt", 2)
         assert asked.params["prompt"][0]["text"] == "3"
         agent.begin(asked)
         agent.finish(asked, "end_turn")
-        assert await after.finished() == "end_turn"
+        assert (await after).stop_reason == "end_turn"
 
 
 @pytest.mark.requirement("AMB-38")
@@ -127,10 +127,10 @@ async def test_a_cancel_while_nothing_runs_is_harmless(version):
     async with Client(agent, version=version) as client:
         session = await client.new_session(CWD)
         await session.cancel()
-        assert await (await session.prompt("go")).text() == "Hi"
+        assert (await session.prompt("go")).text == "Hi"
         await session.cancel()
         reply = await session.prompt("again")
-        assert await reply.text() == "Hi"
+        assert reply.text == "Hi"
         assert (reply.stop_reason, reply.cancel_requested) == ("end_turn", False)
 
 
@@ -138,13 +138,13 @@ async def test_a_held_prompt_can_be_dropped_alone(version):
     agent = ScriptedAgent(version)
     async with Client(agent, version=version) as client:
         session = await client.new_session(CWD)
-        running, held = await session.prompt("1"), await session.prompt("2")
+        running, held = session.prompt("1"), session.prompt("2")
         await held.cancel()
         assert (held.is_over, held.stop_reason) == (True, "cancelled")
         asked = await agent.seen("session/prompt")
         agent.begin(asked)
         agent.finish(asked, "end_turn")
-        assert await running.finished() == "end_turn"
+        assert (await running).stop_reason == "end_turn"
         assert agent.calls("session/cancel") == []
 
 
@@ -152,18 +152,18 @@ async def test_a_prompt_that_was_cancelled_before_the_agent_began_is_no_failure(
     agent = ScriptedAgent(version)
     async with Client(agent, version=version) as client:
         session = await client.new_session(CWD)
-        reply = await session.prompt("go")
+        reply = session.prompt("go")
         asked = await agent.seen("session/prompt")
         await reply.cancel()
         asked.fail(-32800, "cancelled")
-        assert await reply.finished() == "cancelled"
+        assert (await reply).stop_reason == "cancelled"
 
 
 async def test_questions_of_background_work_survive_a_cancel():
     agent = ScriptedAgent(2)
     async with Client(agent, version=2, on_permission=asks_for_ever) as client:
         session = await client.new_session(CWD)
-        reply = await session.prompt("go")
+        reply = session.prompt("go")
         asked = await agent.seen("session/prompt")
         asked.answer({"messageId": "u"})
         background = [{"type": "tool_call", "toolCallId": "b"}]
@@ -176,7 +176,7 @@ async def test_questions_of_background_work_survive_a_cancel():
         await session.cancel()
         await front
         agent.update("state_update", state="idle", stopReason="cancelled", background=background)
-        assert await reply.finished() == "cancelled"
+        assert (await reply).stop_reason == "cancelled"
         assert session.transcript.tool_calls["b"].status == "in_progress"
         assert [message for message in agent.received if message.get("id") == behind.id] == []
 
@@ -206,13 +206,13 @@ def test_a_turn_that_goes_on_after_a_cancel_is_ended_with_its_connection(number)
         async with Client(agent, version=number, deadlines=Deadlines(cancel_grace=7)) as client:
             loop = asyncio.get_running_loop()
             session = await client.new_session(CWD)
-            reply = await session.prompt("go")
+            reply = session.prompt("go")
             await agent.seen("session/prompt")
             began = loop.time()
             await session.cancel()
             await session.cancel()
             with pytest.raises(DeadlineExceeded, match="session/cancel"):
-                await reply.finished()
+                await reply
             assert loop.time() - began == pytest.approx(7)
             await client.wait_closed()
             assert agent.closed is not None
@@ -230,12 +230,12 @@ def test_a_turn_has_a_deadline_if_it_is_given_one():
         agent.on("session/cancel", lambda told: agent.calls("session/prompt")[0].answer({"stopReason": "cancelled"}))
         async with Client(agent, version=1, deadlines=Deadlines(turn=60)) as client:
             session = await client.new_session(CWD)
-            reply = await session.prompt("go")
+            reply = session.prompt("go")
             with pytest.raises(DeadlineExceeded, match="session/prompt was not answered within 60 s"):
-                await reply.text()
+                await reply
             assert (reply.stop_reason, reply.cancel_requested) == ("cancelled", True)
             agent.on("session/prompt", {"stopReason": "end_turn"})
-            assert await (await session.prompt("still there?")).finished() == "end_turn"
+            assert (await session.prompt("still there?")).stop_reason == "end_turn"
 
     run(main())
 
@@ -252,7 +252,7 @@ def test_silence_ends_a_turn_but_not_while_somebody_here_is_asked():
 
         async with Client(agent, version=1, deadlines=Deadlines(silence=10), on_permission=slow) as client:
             session = await client.new_session(CWD)
-            reply = await session.prompt("go")
+            reply = session.prompt("go")
             await agent.seen("session/prompt")
             for _ in range(5):
                 await asyncio.sleep(9)
@@ -261,7 +261,7 @@ def test_silence_ends_a_turn_but_not_while_somebody_here_is_asked():
             assert answer.result["outcome"]["optionId"] == "n"
             answered = loop.time()
             with pytest.raises(DeadlineExceeded):
-                await reply.text()
+                await reply
             assert 0 < loop.time() - answered <= 20
 
     run(main())
@@ -285,10 +285,10 @@ time.sleep(600)
     command = Command([sys.executable, "-c", program], close_grace=0.1, terminate_grace=0.1)
     async with Client(command, deadlines=Deadlines(cancel_grace=0.1)) as client:
         session = await client.new_session(CWD)
-        reply = await session.prompt("go")
+        reply = session.prompt("go")
         await reply.cancel()
         with pytest.raises(DeadlineExceeded):
-            await reply.finished()
+            await reply
         await client.wait_closed()
     assert not is_alive(int((tmp_path / "pids").read_text()))
 

@@ -39,7 +39,7 @@ async def read_into(told, reply):
 
 
 async def prompted(agent, session, count=1):
-    reply = await session.prompt("go")
+    reply = session.prompt("go")
     asked = await agent.seen("session/prompt", count)
     agent.begin(asked)
     return reply, asked
@@ -80,7 +80,7 @@ async def test_a_later_update_of_such_a_call_applies_and_takes_the_mark_away(ver
         reply, asked = await prompted(agent, session)
         open_call(agent)
         agent.finish(asked)
-        await reply.finished()
+        await reply
         agent.update("tool_call_update", toolCallId="c", **update)
         await arrived(agent, client)
         call = session.transcript.tool_calls["c"]
@@ -96,7 +96,7 @@ async def test_a_call_that_a_later_update_opened_again_is_closed_when_the_next_t
         reply, asked = await prompted(agent, session)
         open_call(agent)
         agent.finish(asked)
-        await reply.finished()
+        await reply
         for count in (2, 3):  # as often as it is opened again
             agent.update("tool_call_update", toolCallId="c", **update)
             await arrived(agent, client)
@@ -104,13 +104,13 @@ async def test_a_call_that_a_later_update_opened_again_is_closed_when_the_next_t
             reply, asked = await prompted(agent, session, count)
             assert not session.transcript.tool_calls["c"].finished
             agent.finish(asked)
-            await reply.finished()
+            await reply
             assert session.transcript.tool_calls["c"].ended_without_result
         agent.update("tool_call_update", toolCallId="c", status="completed")
         await arrived(agent, client)
         reply, asked = await prompted(agent, session, 4)
         agent.finish(asked)
-        await reply.finished()
+        await reply
         call = session.transcript.tool_calls["c"]
         assert (call.status, call.ended_without_result) == ("completed", False)
 
@@ -122,13 +122,13 @@ async def test_a_call_that_was_left_and_is_now_in_the_background_stays_open():
         reply, asked = await prompted(agent, session)
         open_call(agent)
         agent.finish(asked)
-        await reply.finished()
+        await reply
         agent.update("tool_call_update", toolCallId="c", status="in_progress")
         await arrived(agent, client)
         reply, _ = await prompted(agent, session, 2)
         background = [{"type": "tool_call", "toolCallId": "c"}]
         agent.update("state_update", state="idle", stopReason="end_turn", background=background)
-        await reply.finished()
+        await reply
         assert not session.transcript.tool_calls["c"].finished
 
 
@@ -140,14 +140,14 @@ async def test_a_cancel_does_not_mark_a_call_that_a_later_update_opened_again(ve
         reply, asked = await prompted(agent, session)
         open_call(agent)
         agent.finish(asked)
-        await reply.finished()
+        await reply
         agent.update("tool_call_update", toolCallId="c", status="in_progress")
         await arrived(agent, client)
         reply, asked = await prompted(agent, session, 2)
         await session.cancel()
         assert session.transcript.tool_calls["c"].status == "in_progress"
         agent.finish(asked, "cancelled")
-        await reply.finished()
+        await reply
         assert session.transcript.tool_calls["c"].ended_without_result
 
 
@@ -161,7 +161,7 @@ async def test_calls_that_were_open_before_a_turn_are_not_its_own(version):
         agent.update("tool_call_update", toolCallId="before", title="Still at it")
         open_call(agent, "own")
         agent.finish(asked)
-        await reply.finished()
+        await reply
         calls = session.transcript.tool_calls
         assert (calls["before"].finished, calls["own"].finished) == (False, True)
 
@@ -182,7 +182,7 @@ async def test_a_cancel_marks_only_the_calls_of_the_turn_that_it_cancels(version
         calls = session.transcript.tool_calls
         assert (calls["before"].status, calls["own"].status) == ("in_progress", "cancelled")
         agent.finish(asked, "cancelled")
-        await reply.finished()
+        await reply
         assert not calls["before"].finished
         assert not calls["own"].ended_without_result
 
@@ -197,7 +197,7 @@ async def test_a_cancel_does_not_mark_calls_that_earlier_turns_left_open(version
         reply, asked = await prompted(agent, session)
         open_call(agent, "earlier")
         agent.finish(asked)
-        await reply.finished()
+        await reply
         reply, asked = await prompted(agent, session, 2)
         if late:
             agent.update("tool_call_update", toolCallId="earlier", **late)
@@ -209,7 +209,7 @@ async def test_a_cancel_does_not_mark_calls_that_earlier_turns_left_open(version
         calls = session.transcript.tool_calls
         assert (calls["earlier"].status, calls["own"].status) == ("in_progress", "cancelled")
         agent.finish(asked, "cancelled")
-        await reply.finished()
+        await reply
         assert (calls["earlier"].status, calls["earlier"].ended_without_result) == ("in_progress", True)
 
 
@@ -222,7 +222,7 @@ async def test_a_cancel_marks_a_call_that_was_left_open_and_begins_again(version
         reply, asked = await prompted(agent, session)
         open_call(agent)
         agent.finish(asked)
-        await reply.finished()
+        await reply
         reply, asked = await prompted(agent, session, 2)
         open_call(agent)
         async for change in reply:
@@ -231,7 +231,7 @@ async def test_a_cancel_marks_a_call_that_was_left_open_and_begins_again(version
         await session.cancel()
         assert session.transcript.tool_calls["c"].status == "cancelled"
         agent.finish(asked, "cancelled")
-        await reply.finished()
+        await reply
 
 
 @pytest.mark.requirement("CANCEL-03")
@@ -265,7 +265,7 @@ async def test_a_call_that_goes_on_after_a_cancel_ends_with_the_turn(version):
         await agent.seen("session/cancel")
         agent.update("tool_call_update", toolCallId="c", status="in_progress")
         agent.finish(asked, "cancelled")
-        await reply.finished()
+        await reply
         assert session.transcript.tool_calls["c"].ended_without_result
 
 
@@ -276,11 +276,11 @@ async def test_a_call_that_is_begun_once_more_belongs_to_the_turn_that_begins_it
         reply, asked = await prompted(agent, session)
         open_call(agent, status="completed")
         agent.finish(asked)
-        await reply.finished()
+        await reply
         reply, asked = await prompted(agent, session, 2)
         open_call(agent)
         agent.finish(asked)
-        await reply.finished()
+        await reply
         assert session.transcript.tool_calls["c"].ended_without_result
 
 
@@ -293,7 +293,7 @@ async def test_work_in_the_background_goes_on_when_the_turn_ends():
         open_call(agent, "own")
         background = [{"type": "tool_call", "toolCallId": "beside"}]
         agent.update("state_update", state="idle", stopReason="end_turn", background=background)
-        await reply.finished()
+        await reply
         calls = session.transcript.tool_calls
         assert (calls["beside"].finished, calls["own"].ended_without_result) == (False, True)
 
@@ -309,7 +309,7 @@ async def test_work_that_nobody_here_asked_for_closes_its_calls_when_it_rests():
         reply, asked = await prompted(agent, session)
         assert session.transcript.tool_calls["theirs"].ended_without_result
         agent.finish(asked)
-        await reply.finished()
+        await reply
         marks = [each.change for each in heard if isinstance(each.change, ToolCallChanged)]
         assert [mark.call.ended_without_result for mark in marks] == [False, True]
 
@@ -321,7 +321,7 @@ async def test_the_end_of_anothers_turn_closes_its_calls_while_our_prompt_waits(
         agent.update("state_update", state="running")
         open_call(agent, "theirs")
         await arrived(agent, client)
-        reply = await session.prompt("go")
+        reply = session.prompt("go")
         asked = await agent.seen("session/prompt")
         agent.update("state_update", state="idle", stopReason="end_turn")
         agent.begin(asked)
@@ -332,7 +332,7 @@ async def test_the_end_of_anothers_turn_closes_its_calls_while_our_prompt_waits(
                 break
         assert (calls["theirs"].ended_without_result, calls["ours"].finished) == (True, False)
         agent.finish(asked)
-        await reply.finished()
+        await reply
         assert session.transcript.tool_calls["ours"].ended_without_result
 
 
@@ -344,7 +344,7 @@ async def test_a_rejected_call_is_cancelled_and_those_beside_it_have_no_result(v
         open_call(agent, "beside")
         await ask_permission(agent, version, "asked")
         agent.finish(asked)
-        await reply.finished()
+        await reply
         calls = session.transcript.tool_calls
         assert (calls["asked"].status, calls["asked"].ended_without_result) == ("cancelled", False)
         assert calls["beside"].ended_without_result
@@ -354,12 +354,12 @@ async def test_a_failed_turn_closes_its_calls(version):
     agent = ScriptedAgent(version)
     async with Client(agent, version=version) as client:
         session = await client.new_session(CWD)
-        reply = await session.prompt("go")
+        reply = session.prompt("go")
         asked = await agent.seen("session/prompt")
         open_call(agent)
         asked.fail(-32603, "out of luck")
         with pytest.raises(RequestFailed):
-            await reply.finished()
+            await reply
         assert session.transcript.tool_calls["c"].ended_without_result
 
 
@@ -435,7 +435,7 @@ async def test_a_session_that_still_works_when_it_is_taken_up_keeps_its_calls_un
         await arrived(agent, client)
         reply, asked = await prompted(agent, session)
         agent.finish(asked)
-        await reply.finished()
+        await reply
         assert session.transcript.tool_calls["c"].ended_without_result
 
 
@@ -454,7 +454,7 @@ async def test_a_plan_that_a_broken_off_turn_leaves_running_is_marked(version, r
         reply, asked = await prompted(agent, session, 2)
         plan(agent, STEP)
         agent.finish(asked)
-        await reply.finished()
+        await reply
         (kept,) = session.transcript.plans.values()
         assert not kept.ended_without_result
 
@@ -467,15 +467,15 @@ async def test_a_plan_is_marked_when_something_was_rejected_or_the_turn_failed(v
         plan(agent, STEP)
         await ask_permission(agent, version)
         agent.finish(asked)
-        await reply.finished()
+        await reply
         (kept,) = session.transcript.plans.values()
         assert kept.ended_without_result
-        reply = await session.prompt("again")
+        reply = session.prompt("again")
         asked = await agent.seen("session/prompt", 2)
         plan(agent, STEP)
         asked.fail(-32603, "out of luck")
         with pytest.raises(RequestFailed):
-            await reply.finished()
+            await reply
         (kept,) = session.transcript.plans.values()
         assert kept.ended_without_result
 
@@ -487,13 +487,13 @@ async def test_a_plan_that_goes_on_in_the_next_turn_or_is_done_is_left_alone(ver
         reply, asked = await prompted(agent, session)
         plan(agent, STEP)
         agent.finish(asked)
-        await reply.finished()
+        await reply
         (kept,) = session.transcript.plans.values()
         assert not kept.ended_without_result
         reply, asked = await prompted(agent, session, 2)
         plan(agent, {**STEP, "status": "completed"})
         agent.finish(asked, "refusal")
-        await reply.finished()
+        await reply
         (kept,) = session.transcript.plans.values()
         assert not kept.ended_without_result
 
@@ -505,20 +505,20 @@ async def test_a_plan_that_a_later_update_set_running_again_is_marked_when_the_n
         reply, asked = await prompted(agent, session)
         plan(agent, STEP)
         agent.finish(asked, "refusal")
-        await reply.finished()
+        await reply
         plan(agent, STEP)
         await arrived(agent, client)
         (kept,) = session.transcript.plans.values()
         assert not kept.ended_without_result
         reply, asked = await prompted(agent, session, 2)
         agent.finish(asked)
-        await reply.finished()
+        await reply
         (kept,) = session.transcript.plans.values()
         assert kept.ended_without_result
         reply, asked = await prompted(agent, session, 3)
         plan(agent, STEP)  # it is this turn's own now, which ends as it should
         agent.finish(asked)
-        await reply.finished()
+        await reply
         (kept,) = session.transcript.plans.values()
         assert not kept.ended_without_result
 
@@ -530,7 +530,7 @@ async def test_an_agent_that_dies_between_turns_leaves_no_plan_running(version):
         reply, asked = await prompted(agent, session)
         plan(agent, STEP)
         agent.finish(asked)  # as it should, so that the plan goes on
-        await reply.finished()
+        await reply
         agent.die()
         await client.wait_closed()
         await client.aclose()
@@ -548,7 +548,7 @@ async def test_a_plan_between_two_turns_is_not_broken_off_by_a_client_that_leave
         reply, asked = await prompted(agent, session)
         plan(agent, STEP)
         agent.finish(asked)
-        await reply.finished()
+        await reply
     (kept,) = session.transcript.plans.values()
     assert not kept.ended_without_result
     assert not [

@@ -51,7 +51,7 @@ class TestACallThatWasRefused:
         agent.on("session/prompt", asking(agent))
         async with Client(agent, version=version, on_permission=permissions.reject_all) as client:
             session = await client.new_session(CWD)
-            changes = [change async for change in await session.prompt("Write")]
+            changes = [change async for change in session.prompt("Write")]
             told = [change.call.status for change in changes if isinstance(change, ToolCallChanged)]
             assert told == ["pending", "cancelled"]
             assert session.transcript.tool_calls["c"].finished
@@ -62,7 +62,7 @@ class TestACallThatWasRefused:
         agent.on("session/prompt", asking(agent, settles=settles))
         async with Client(agent, version=version, on_permission=permissions.reject_all) as client:
             session = await client.new_session(CWD)
-            await (await session.prompt("Write")).finished()
+            await session.prompt("Write")
             assert session.transcript.tool_calls["c"].status == settles
 
     async def test_is_none_that_was_allowed(self, version):
@@ -70,7 +70,7 @@ class TestACallThatWasRefused:
         agent.on("session/prompt", asking(agent))
         async with Client(agent, version=version, on_permission=permissions.allow_all) as client:
             session = await client.new_session(CWD)
-            await (await session.prompt("Write")).finished()
+            await session.prompt("Write")
             assert session.transcript.tool_calls["c"].status == "pending"
 
 
@@ -94,7 +94,7 @@ class TestAHistoryThatIsToldAfterTheAnswer:
                 session = await client.load_session("s", CWD)
                 told = [message.text for message in session.transcript.messages.values()]
                 assert told == ["Hello?", "Hi. And more."]
-                assert await (await session.prompt("Go on")).text() == "New."
+                assert (await session.prompt("Go on")).text == "New."
 
         run(main())
 

@@ -87,6 +87,6 @@ async def test_a_client_asks_once_for_all_its_lives(tmp_path: Path, version):
         policy = permissions.remember(person, path=tmp_path / "choices.json", project=tmp_path)
         async with Client(agent, version=version, on_permission=policy) as client:
             session = await client.new_session(tmp_path)
-            await (await session.prompt("go")).finished()
+            await session.prompt("go")
             assert [call.status for call in session.transcript.tool_calls.values()] == ["completed"]
     assert person.asked == 1

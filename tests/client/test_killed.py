@@ -43,7 +43,7 @@ class Life:
                 before.check(loaded)
             self.session = await client.new_session("/")
             try:
-                self.stop_reason = await (await self.session.prompt("Write it down")).finished()
+                self.stop_reason = (await self.session.prompt("Write it down")).stop_reason
             except ConnectionClosed as closed:
                 self.exit_code = closed.exit_code
 

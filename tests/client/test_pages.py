@@ -36,7 +36,7 @@ async def test_the_agent_says_when_a_page_is_dealt_with(url_version):
 
     async with Client(agent, version=url_version, on_elicitation=accept, on_elicitation_complete=done.put) as client:
         session = await client.new_session(CWD)
-        await (await session.prompt("go")).finished()
+        await session.prompt("go")
         asked = await done.get()
         assert (asked.elicitation_id, asked.url, asked.session_id) == ("p", "https://x.test", session.id)
 

@@ -52,7 +52,7 @@ async def test_it_is_there_before_the_agent_says_anything(version):
     agent = ScriptedAgent(version)
     async with Client(agent, version=version) as client:
         session = await client.new_session(CWD)
-        reply = await session.prompt(PROMPT)
+        reply = session.prompt(PROMPT)
         assert told(session) == [("user", PROMPT)]
         change = await anext(aiter(reply))
         assert isinstance(change, MessageChanged)
@@ -85,7 +85,7 @@ async def test_a_turn_without_output_has_its_prompt(version, ends):
     agent = ScriptedAgent(version)
     async with Client(agent, version=version) as client:
         session = await client.new_session(CWD)
-        reply = await session.prompt(PROMPT)
+        reply = session.prompt(PROMPT)
         ends(agent, await agent.seen("session/prompt"))
         await read(reply)
         assert told(session) == [("user", PROMPT)]
@@ -114,7 +114,7 @@ async def test_an_echo_is_recognised_and_not_doubled(version, id, is_late, conte
     agent = ScriptedAgent(version)
     async with Client(agent, version=version) as client:
         session = await client.new_session(CWD)
-        reply = await session.prompt([Text(text) for text in content])
+        reply = session.prompt([Text(text) for text in content])
         asked = await agent.seen("session/prompt")
         if is_late:
             agent.say("Yes")
@@ -123,7 +123,7 @@ async def test_an_echo_is_recognised_and_not_doubled(version, id, is_late, conte
         agent.finish(asked)
         changes = await read(reply)
         assert told(session) == [("user", "".join(content)), ("agent", "Yes, sir")]
-        assert await reply.text() == "Yes, sir"
+        assert (await reply).text == "Yes, sir"
         assert len([change for change in changes if isinstance(change, MessageChanged)]) == 1
         assert not [change for change in changes if isinstance(change, MessageChunk) and change.role == "user"]
         if id is not None:
@@ -134,7 +134,7 @@ async def test_a_whole_message_of_the_draft_is_recognised_too():
     agent = ScriptedAgent("2-draft")
     async with Client(agent) as client:
         session = await client.new_session(CWD)
-        reply = await session.prompt(PROMPT)
+        reply = session.prompt(PROMPT)
         asked = await agent.seen("session/prompt")
         agent.update("user_message", messageId="u1", content=[{"type": "text", "text": PROMPT}], _meta={"a": 1})
         agent.say("Yes")
@@ -150,7 +150,7 @@ async def test_an_echo_of_a_prompt_with_a_picture_is_recognised(version, picture
     agent = ScriptedAgent(version, agentCapabilities=TAKES_IMAGES)
     async with Client(agent, version=version) as client:
         session = await client.new_session(CWD)
-        reply = await session.prompt([Text("What is"), PICTURE, Text("this?")])
+        reply = session.prompt([Text("What is"), PICTURE, Text("this?")])
         asked = await agent.seen("session/prompt")
         echo(agent, "What is", "this?")
         for _ in range(pictures):
@@ -168,7 +168,7 @@ async def test_what_only_begins_like_the_prompt_is_shown(version, pieces):
     agent = ScriptedAgent(version)
     async with Client(agent, version=version) as client:
         session = await client.new_session(CWD)
-        reply = await session.prompt(PROMPT)
+        reply = session.prompt(PROMPT)
         asked = await agent.seen("session/prompt")
         echo(agent, *pieces)
         agent.say("Yes")
@@ -182,7 +182,7 @@ async def test_an_echo_after_another_message_is_recognised(version):
     agent = ScriptedAgent(version)
     async with Client(agent, version=version) as client:
         session = await client.new_session(CWD)
-        reply = await session.prompt(PROMPT)
+        reply = session.prompt(PROMPT)
         asked = await agent.seen("session/prompt")
         echo(agent, "Rules of the house", id="u1")
         echo(agent, PROMPT, id="u2")
@@ -198,7 +198,7 @@ async def test_an_echo_that_follows_the_answer_with_all_the_rest_is_recognised(v
     agent, heard = ScriptedAgent(version), []
     async with Client(agent, version=version, on_update=heard.append) as client:
         session = await client.new_session(CWD)
-        reply = await session.prompt(PROMPT)
+        reply = session.prompt(PROMPT)
         agent.finish(await agent.seen("session/prompt"))
         await read(reply)
         echo(agent, "Buy ", "milk")
@@ -217,7 +217,7 @@ class TestInV2:
         agent = ScriptedAgent(2)
         async with Client(agent, version=2) as client:
             session = await client.new_session(CWD)
-            reply = await session.prompt([Text("Buy "), Text("milk")] if form == "another split" else PROMPT)
+            reply = session.prompt([Text("Buy "), Text("milk")] if form == "another split" else PROMPT)
             asked = await agent.seen("session/prompt")
             if not is_first:
                 asked.answer({"messageId": "u1"})
@@ -244,7 +244,7 @@ class TestInV2:
         agent = ScriptedAgent(2)
         async with Client(agent, version=2) as client:
             session = await client.new_session(CWD)
-            reply = await session.prompt(PROMPT)
+            reply = session.prompt(PROMPT)
             (await agent.seen("session/prompt")).answer({"messageId": "u1"})
             agent.update("state_update", state="idle", stopReason="end_turn")
             await read(reply)
@@ -258,7 +258,7 @@ class TestInV2:
             agent.update("user_message", messageId="u0", content=[{"type": "text", "text": "Go"}])
             agent.update("state_update", state="running")
             await arrived(agent, client)
-            reply = await session.prompt(PROMPT)
+            reply = session.prompt(PROMPT)
             asked = await agent.seen("session/prompt")
             agent.say("Gone", messageId="a0")
             agent.update("state_update", state="idle", stopReason="end_turn")
@@ -282,7 +282,7 @@ class TestInV2:
         agent = ScriptedAgent(2)
         async with Client(agent, version=2) as client:
             session = await client.new_session(CWD)
-            reply = await session.prompt("Buy @milk")
+            reply = session.prompt("Buy @milk")
             asked = await agent.seen("session/prompt")
             if not is_first:
                 asked.answer({"messageId": "u1"})
@@ -305,7 +305,7 @@ class TestInV2:
         agent = ScriptedAgent(2)
         async with Client(agent, version=2) as client:
             session = await client.new_session(CWD)
-            reply = await session.prompt(PROMPT)
+            reply = session.prompt(PROMPT)
             asked = await agent.seen("session/prompt")
             if form == "whole":
                 agent.update("user_message", messageId="theirs", content=[{"type": "text", "text": said}])
@@ -333,17 +333,17 @@ class TestInV2:
         agent = ScriptedAgent(2)
         async with Client(agent, version=2) as client:
             session = await client.new_session(CWD)
-            reply = await session.prompt(PROMPT)
+            reply = session.prompt(PROMPT)
             (await agent.seen("session/prompt")).fail(code, "No")
             changes = await read(reply)
             with pytest.raises(RequestFailed):
-                await reply.text()
+                await reply
             (message,) = session.transcript.timeline
             assert isinstance(message, Message)
             assert (message.text, message.not_accepted) == (PROMPT, True)
             assert [change.message.not_accepted for change in changes if isinstance(change, PromptChanged)] == [True]
             assert history(session) == []
-            after = await session.prompt("Buy bread")
+            after = session.prompt("Buy bread")
             agent.finish(await agent.seen("session/prompt", 2))
             await read(after)
             assert told(session) == [("user", PROMPT), ("user", "Buy bread")]
@@ -353,7 +353,7 @@ class TestInV2:
         agent = ScriptedAgent(2)
         async with Client(agent, version=2) as client:
             session = await client.new_session(CWD)
-            reply = await session.prompt(PROMPT)
+            reply = session.prompt(PROMPT)
             asked = await agent.seen("session/prompt")
             await reply.cancel()
             asked.fail(-32800, "Cancelled")
@@ -365,9 +365,9 @@ class TestInV2:
         agent = ScriptedAgent(2)
         async with Client(agent, version=2) as client:
             session = await client.new_session(CWD)
-            reply = await session.prompt(PROMPT)
+            reply = session.prompt(PROMPT)
             await agent.seen("session/prompt")
             agent.die()
             with pytest.raises(ConnectionClosed):
-                await reply.text()
+                await reply
             assert history(session) == [PROMPT]

@@ -34,7 +34,7 @@ async def turn_with(agent: ScriptedAgent, client: Client, *updates: dict[str, An
         agent.finish(asked)
 
     session = await client.new_session(CWD)
-    reply = await session.prompt("go")
+    reply = session.prompt("go")
     return [change async for change in reply]
 
 
@@ -231,7 +231,7 @@ async def test_a_terminal_shown_in_a_tool_call_is_read_while_its_command_runs(tm
         wait = "echo begun; until [ -e go ]; do sleep 0.01; done; echo done"
         command = {"sessionId": session.id, "command": "/bin/sh", "args": ["-c", wait], "cwd": str(tmp_path)}
         id = (await agent.ask("terminal/create", command)).result["terminalId"]
-        reply = await session.prompt("go")
+        reply = session.prompt("go")
         asked = await agent.next("session/prompt")
         item = {"type": "terminal", "terminalId": id}
         agent.update("tool_call", toolCallId="a", title="Run", status="in_progress", content=[item])
@@ -244,7 +244,7 @@ async def test_a_terminal_shown_in_a_tool_call_is_read_while_its_command_runs(tm
         (tmp_path / "go").touch()
         await until(lambda: workspace.terminals[id].output == "begun\ndone\n")
         agent.finish(asked)
-        await reply.finished()
+        await reply
 
 
 @pytest.mark.requirement("PERM-03", "AMB-57")
@@ -269,7 +269,7 @@ async def test_a_question_that_names_only_the_call_is_asked_with_all_that_is_kno
 
     async with Client(agent, version=version, on_permission=policy) as client:
         session = await client.new_session(CWD)
-        assert await (await session.prompt("go")).finished() == "end_turn"
+        assert (await session.prompt("go")).stop_reason == "end_turn"
     (request,) = asked
     call = request.subject.call
     assert (request.title, call.id, call.kind) == ("Delete a.py", "c", "delete")

@@ -127,7 +127,7 @@ async def test_a_prompt_that_wants_a_login_fails_and_the_login_can_be_done_by_ha
     async with Client(agent, version=version, on_login="web") as client:
         session = await client.new_session(CWD)
         with pytest.raises(AuthRequired):
-            await (await session.prompt("go")).finished()
+            await session.prompt("go")
         assert await client.login()
         agent.on("session/prompt", agent.reply("Yes"))
-        assert await (await session.prompt("go")).text() == "Yes"
+        assert (await session.prompt("go")).text == "Yes"

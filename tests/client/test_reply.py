@@ -19,9 +19,9 @@ from accord import (
     permissions,
 )
 from accord.client.callbacks import Update
-from accord.errors import InvalidParams, Malformed
+from accord.errors import InternalError, InvalidParams, Malformed
 from accord.session import Image
-from accord.session.updates import MessagePatch, MessagePiece, ToolCallPatch
+from accord.session.updates import Change, MessagePatch, MessagePiece, ToolCallPatch
 from accord.testing import ScriptedAgent, program
 from tests.client.words import CWD
 
@@ -49,12 +49,12 @@ def speaker(version) -> ScriptedAgent:
 async def test_a_prompt_brings_its_changes_in_order_and_a_stop_reason(version):
     async with Client(speaker(version), version=version) as client:
         session = await client.new_session(CWD)
-        reply = await session.prompt("hello")
+        reply = session.prompt("hello")
         changes = [change async for change in reply]
         assert [change.text for change in changes if isinstance(change, MessageChunk)] == ["You said: ", "hello"]
         assert [c.call.status for c in changes if isinstance(c, ToolCallChanged)] == ["in_progress", "completed"]
         assert reply.stop_reason == "end_turn"
-        assert await reply.text() == "You said: hello"
+        assert (await reply).text == "You said: hello"
 
 
 async def test_a_message_of_an_earlier_turn_that_is_told_anew_is_what_was_said_in_this_one():
@@ -68,13 +68,13 @@ async def test_a_message_of_an_earlier_turn_that_is_told_anew_is_what_was_said_i
 
     async with Client(agent, version=2) as client:
         session = await client.new_session(CWD)
-        assert [await (await session.prompt(text)).text() for text in ("one", "another")] == ["one", "another"]
+        assert [(await session.prompt(text)).text for text in ("one", "another")] == ["one", "another"]
 
 
 async def test_every_version_shows_the_prompt_and_the_states_of_the_turn(version):
     async with Client(speaker(version), version=version) as client:
         session = await client.new_session(CWD)
-        changes = [change async for change in await session.prompt("hello")]
+        changes = [change async for change in session.prompt("hello")]
         shown = [change.message for change in changes if isinstance(change, MessageChanged)]
         assert [(message.role, message.text) for message in shown] == [("user", "hello")]
         assert [c.state.state for c in changes if isinstance(c, StateChanged)] == ["running", "idle"]
@@ -86,10 +86,10 @@ async def test_a_whole_turn_with_a_process(notebook, version, tmp_path):
     async with Client(notebook, version=version, on_permission=permissions.allow_all) as client:
         session = await client.new_session(tmp_path)
         reply = await session.prompt("Buy milk")
-        assert await reply.text() == "I wrote down: Buy milk"
+        assert reply.text == "I wrote down: Buy milk"
         assert reply.stop_reason == "end_turn"
         again = await session.prompt("And bread")
-        assert await again.text() == "I wrote down: And bread"
+        assert again.text == "I wrote down: And bread"
         assert client.agent.info is not None
         assert client.agent.info.name == "notebook"
 
@@ -98,15 +98,15 @@ async def test_a_command_line_is_a_target(notebook):
     import shlex
 
     async with Client(shlex.join(notebook.args), version=1) as client:
-        assert await (await (await client.new_session(CWD)).prompt("x")).text() == "As you like."
+        assert (await (await client.new_session(CWD)).prompt("x")).text == "As you like."
 
 
 @pytest.mark.requirement("SESS-01", "PROMPT-19")
 async def test_sessions_run_beside_each_other(version):
     async with Client(speaker(version), version=version) as client:
         one, two = await client.new_session("/one"), await client.new_session("/two")
-        replies = [await one.prompt("1"), await two.prompt("2"), await one.prompt("3")]
-        assert [await reply.text() for reply in replies] == ["You said: 1", "You said: 2", "You said: 3"]
+        replies = [one.prompt("1"), two.prompt("2"), one.prompt("3")]
+        assert [(await reply).text for reply in replies] == ["You said: 1", "You said: 2", "You said: 3"]
         assert client.sessions == [one, two]
 
 
@@ -115,7 +115,7 @@ async def test_all_updates_before_the_answer_have_been_delivered_when_the_reply_
     agent = ScriptedAgent(version)
     async with Client(agent, version=version) as client:
         session = await client.new_session(CWD)
-        reply = await session.prompt("go")
+        reply = session.prompt("go")
         asked = await agent.seen("session/prompt")
         agent.begin(asked)
         for index in range(100):
@@ -124,7 +124,7 @@ async def test_all_updates_before_the_answer_have_been_delivered_when_the_reply_
         agent.say("late", messageId="b")
         texts = [change.text async for change in reply if isinstance(change, MessageChunk)]
         assert texts == [f"{index} " for index in range(100)]
-        assert await reply.text() == "".join(texts)
+        assert (await reply).text == "".join(texts)
 
 
 @pytest.mark.requirement("AMB-39")
@@ -134,7 +134,7 @@ async def test_what_comes_after_the_answer_is_told_while_idle(version):
     agent = ScriptedAgent(version)
     async with Client(agent, version=version, on_update=told.put) as client:
         session = await client.new_session(CWD)
-        reply = await session.prompt("go")
+        reply = session.prompt("go")
         asked = await agent.seen("session/prompt")
         if version == 2:
             agent.update("state_update", state="running")
@@ -143,7 +143,7 @@ async def test_what_comes_after_the_answer_is_told_while_idle(version):
         else:
             asked.answer({"stopReason": "end_turn"})
         agent.update("session_info_update", title="Milk")
-        assert await reply.finished() == "end_turn"
+        assert (await reply).stop_reason == "end_turn"
         update = await told.get()
         assert (update.session, update.change.info.title, update.replayed) == (session, "Milk", False)
         assert session.transcript.info.title == "Milk"
@@ -167,14 +167,14 @@ async def test_in_v2_the_idle_that_follows_the_work_ends_the_turn(states, reason
     agent = ScriptedAgent(2)
     async with Client(agent, version=2, strict=False) as client:
         session = await client.new_session(CWD)
-        reply = await session.prompt("go")
+        reply = session.prompt("go")
         asked = await agent.seen("session/prompt")
         for state in states[:-1]:
             tell(agent, asked, state)
         agent.notify("_acme/mark", {})
         agent.say("more", messageId="a")
         tell(agent, asked, states[-1])
-        assert await reply.text() == "more"
+        assert (await reply).text == "more"
         assert reply.stop_reason == reason
 
 
@@ -194,8 +194,8 @@ async def test_each_stop_reason_is_the_end_of_its_reply(version, reason):
     agent = ScriptedAgent(version)
     agent.on("session/prompt", agent.reply("Yes", stop_reason=reason))
     async with Client(agent, version=version) as client:
-        reply = await (await client.new_session(CWD)).prompt("go")
-        assert (await reply.finished(), reply.stop_reason, reply.error) == (reason, reason, None)
+        reply = (await client.new_session(CWD)).prompt("go")
+        assert ((await reply).stop_reason, reply.stop_reason, reply.error) == (reason, reason, None)
 
 
 @pytest.mark.bad_frames
@@ -207,8 +207,8 @@ async def test_a_stop_reason_that_v1_does_not_have_is_an_error_and_the_session_l
     async with Client(agent, version=1, strict=True) as client:
         session = await client.new_session(CWD)
         with pytest.raises(Malformed, match="stopReason"):
-            await (await session.prompt("go")).finished()
-        assert await (await session.prompt("again")).finished() == "end_turn"
+            await session.prompt("go")
+        assert (await session.prompt("again")).stop_reason == "end_turn"
 
 
 async def test_an_error_answer_is_raised_and_the_session_lives(version):
@@ -217,12 +217,12 @@ async def test_an_error_answer_is_raised_and_the_session_lives(version):
     agent.on("session/prompt", lambda asked: asked.fail(400, "the model is on strike"))
     async with Client(agent, version=version) as client:
         session = await client.new_session(CWD)
-        reply = await session.prompt("go")
+        reply = session.prompt("go")
         with pytest.raises(RequestFailed, match="strike") as raised:
-            await reply.text()
+            await reply
         assert (raised.value.code, reply.stop_reason, reply.error) == (400, "error", raised.value)
         with pytest.raises(RequestFailed, match="strike"):
-            [change async for change in await session.prompt("again")]
+            [change async for change in session.prompt("again")]
 
 
 async def test_an_idle_with_an_error_is_raised():
@@ -230,12 +230,12 @@ async def test_an_idle_with_an_error_is_raised():
     agent.on("session/prompt", {"messageId": "u"})
     async with Client(agent, version=2) as client:
         session = await client.new_session(CWD)
-        reply = await session.prompt("go")
+        reply = session.prompt("go")
         await agent.seen("session/prompt")
         agent.update("state_update", state="running")
         agent.update("state_update", state="idle", stopReason="error", error={"code": -32000, "message": "Log in"})
         with pytest.raises(RequestFailed, match="Log in"):
-            await reply.finished()
+            await reply
         assert reply.stop_reason == "error"
 
 
@@ -246,7 +246,7 @@ async def test_an_answer_that_is_none_ends_the_turn_with_an_error(version):
     async with Client(agent, version=version) as client:
         session = await client.new_session(CWD)
         with pytest.raises(Malformed):
-            await (await session.prompt("go")).text()
+            await session.prompt("go")
 
 
 async def test_an_agent_that_dies_ends_every_wait_with_the_cause():
@@ -260,14 +260,14 @@ async def test_an_agent_that_dies_ends_every_wait_with_the_cause():
 
     async with program(agent) as command, Client(command) as client:
         session = await client.new_session(CWD)
-        reply, held = await session.prompt("go"), await session.prompt("and then")
+        reply, held = session.prompt("go"), session.prompt("and then")
         with pytest.raises(ConnectionClosed, match="out of coffee") as raised:
-            await reply.finished()
+            await reply
         assert raised.value.exit_code == 1
         with pytest.raises(ConnectionClosed, match="out of coffee"):
-            await held.text()
+            await held
         with pytest.raises(ConnectionClosed):
-            await session.prompt("anybody?")
+            session.prompt("anybody?")
         assert next(iter(session.transcript.messages.values())).text == "go"
         assert (await client.wait_closed()).exit_code == 1
 
@@ -278,7 +278,7 @@ async def test_content_that_the_agent_does_not_take_is_not_sent(version):
     async with Client(agent, version=version) as client:
         session = await client.new_session(CWD)
         with pytest.raises(InvalidParams, match="image"):
-            await session.prompt([Text("look"), Image(data="", mime_type="image/png")])
+            session.prompt([Text("look"), Image(data="", mime_type="image/png")])
         assert agent.calls("session/prompt") == []
 
 
@@ -287,16 +287,16 @@ async def test_a_second_prompt_is_held_until_the_first_is_over(version):
     agent = ScriptedAgent(version)
     async with Client(agent, version=version) as client:
         session = await client.new_session(CWD)
-        first, second = await session.prompt("1"), await session.prompt("2")
+        first, second = session.prompt("1"), session.prompt("2")
         asked = await agent.seen("session/prompt")
         agent.say("one", messageId="a")
         assert len(agent.calls("session/prompt")) == 1
         agent.finish(asked)
-        assert await first.text() == "one"
+        assert (await first).text == "one"
         asked = await agent.seen("session/prompt", 2)
         agent.say("two", messageId="b")
         agent.finish(asked)
-        assert await second.text() == "two"
+        assert (await second).text == "two"
 
 
 @pytest.mark.parametrize("version", [1, "2-draft"])
@@ -324,26 +324,26 @@ async def test_a_refresh_in_the_middle_of_a_message_does_not_split_it(version, r
 
     async with Client(agent, version=version) as client:
         session = await client.new_session(CWD)
-        reply = await session.prompt("go")
+        reply = session.prompt("go")
         pieces = [change for change in [change async for change in reply] if isinstance(change, MessageChunk)]
         assert len({change.message.id for change in pieces}) == 2
         said = [message.text for (role, _), message in session.transcript.messages.items() if role == "agent"]
         assert said == ["Let me look.", "execute now."]
-        assert await reply.text() == "Let me look.execute now."
+        assert (await reply).text == "Let me look.execute now."
 
 
 async def test_an_agent_of_v1_that_repeats_the_prompt_does_not_double_it():
     agent = ScriptedAgent(1)
     async with Client(agent, version=1) as client:
         session = await client.new_session(CWD)
-        reply = await session.prompt("Buy milk")
+        reply = session.prompt("Buy milk")
         asked = await agent.seen("session/prompt")
         for piece in ("Buy ", "milk"):
             agent.update("user_message_chunk", content={"type": "text", "text": piece})
         agent.say("Yes")
         agent.update("user_message_chunk", content={"type": "text", "text": "Buy milk"})
         agent.finish(asked)
-        assert await reply.text() == "Yes"
+        assert (await reply).text == "Yes"
         assert [message.text for message in session.transcript.messages.values()] == ["Buy milk", "Yes", "Buy milk"]
 
 
@@ -351,11 +351,11 @@ async def test_an_agent_of_the_draft_that_does_not_echo_has_the_prompt_shown_bef
     agent = ScriptedAgent("2-draft")
     async with Client(agent) as client:
         session = await client.new_session(CWD)
-        reply = await session.prompt("Buy milk")
+        reply = session.prompt("Buy milk")
         asked = await agent.seen("session/prompt")
         agent.say("Yes")
         agent.finish(asked)
-        assert await reply.text() == "Yes"
+        assert (await reply).text == "Yes"
         assert [message.text for message in session.transcript.messages.values()] == ["Buy milk", "Yes"]
 
 
@@ -363,33 +363,33 @@ async def test_a_reply_that_nobody_holds_does_not_slow_the_connection(version):
     agent = ScriptedAgent(version)
     async with Client(agent, version=version, limits=Limits(inbox=10_000)) as client:
         session = await client.new_session(CWD)
-        await session.prompt("forget it")
+        session.prompt("forget it")
         asked = await agent.seen("session/prompt")
         for _ in range(100):
             agent.say("x" * 1000, messageId="a")
         agent.finish(asked)
-        reply = await session.prompt("listen")
+        reply = session.prompt("listen")
         asked = await agent.seen("session/prompt", 2)
         agent.say("Yes", messageId="b")
         agent.finish(asked)
-        assert await reply.text() == "Yes"
+        assert (await reply).text == "Yes"
 
 
 async def test_an_iteration_may_stop_and_text_reads_on(version):
     async with Client(speaker(version), version=version) as client:
         session = await client.new_session(CWD)
-        reply = await session.prompt("hello")
+        reply = session.prompt("hello")
         async for change in reply:
             if isinstance(change, MessageChunk):
                 break
-        assert await reply.text() == "You said: hello"
+        assert (await reply).text == "You said: hello"
 
 
 async def test_a_held_prompt_is_sent_even_if_nobody_reads_the_reply_before_it(version):
     agent = ScriptedAgent(version)
     async with Client(agent, version=version, limits=Limits(inbox=10_000)) as client:
         session = await client.new_session(CWD)
-        unread, held = await session.prompt("1"), await session.prompt("2")
+        unread, held = session.prompt("1"), session.prompt("2")
         asked = await agent.seen("session/prompt")
         for _ in range(100):
             agent.say("x" * 1000, messageId="a")
@@ -398,31 +398,98 @@ async def test_a_held_prompt_is_sent_even_if_nobody_reads_the_reply_before_it(ve
         asked = await agent.seen("session/prompt", 2)
         agent.say("Yes", messageId="b")
         agent.finish(asked)
-        assert await held.text() == "Yes"
-        assert await unread.text() == "x" * 100_000
+        assert (await held).text == "Yes"
+        assert (await unread).text == "x" * 100_000
 
 
 async def test_a_slow_reader_misses_nothing(version):
     agent = ScriptedAgent(version)
     agent.on("session/prompt", agent.reply(*(f"{index:1000}" for index in range(300))))
     async with Client(agent, version=version, limits=Limits(inbox=10_000)) as client:
-        reply = await (await client.new_session(CWD)).prompt("go")
+        reply = (await client.new_session(CWD)).prompt("go")
         texts = []
         async for change in reply:
             await asyncio.sleep(0)
             if isinstance(change, MessageChunk):
                 texts.append(change.text)
-        assert "".join(texts) == "".join(f"{index:1000}" for index in range(300)) == await reply.text()
+        assert "".join(texts) == "".join(f"{index:1000}" for index in range(300)) == (await reply).text
 
 
 async def test_closing_the_client_ends_a_reply_that_is_under_way(version):
     agent = ScriptedAgent(version)
     async with Client(agent, version=version) as client:
-        reply = await (await client.new_session(CWD)).prompt("go")
+        reply = (await client.new_session(CWD)).prompt("go")
         await agent.seen("session/prompt")
     with pytest.raises(ConnectionClosed, match="closed by this side"):
-        await reply.text()
+        await reply
     assert reply.is_over
+
+
+def texts_of(updates: list[Change]) -> str:
+    return "".join(update.text for update in updates if isinstance(update, MessageChunk))
+
+
+@pytest.fixture
+def counting(version) -> ScriptedAgent:
+    agent = ScriptedAgent(version)
+    agent.on("session/prompt", agent.reply("one ", "two ", "three"))
+    return agent
+
+
+async def test_a_prompt_is_sent_whether_or_not_anybody_reads_its_reply(counting, version):
+    async with Client(counting, version=version) as client:
+        session = await client.new_session(CWD)
+        session.prompt("go")
+        await counting.seen("session/prompt")
+        await session.prompt("again")
+        texts = [message.text for message in session.transcript.messages.values() if message.role == "agent"]
+        assert texts == ["one two three", "one two three"]
+
+
+async def test_after_a_break_a_second_loop_goes_on_with_the_next_update(counting, version):
+    async with Client(counting, version=version) as client:
+        reply = (await client.new_session(CWD)).prompt("go")
+        updates: list[Change] = []
+        async for update in reply:
+            updates.append(update)
+            if isinstance(update, MessageChunk):
+                break
+        assert reply.text.startswith("one ")
+        updates += [update async for update in reply]
+        assert texts_of(updates) == reply.text == "one two three"
+        with pytest.raises(RuntimeError, match="read to its end"):
+            aiter(reply)
+
+
+async def test_after_a_break_a_reply_can_be_awaited_and_awaited_again(counting, version):
+    async with Client(counting, version=version) as client:
+        reply = (await client.new_session(CWD)).prompt("go")
+        async for _ in reply:
+            break
+        assert (await reply) is reply
+        assert (await reply).text == "one two three"
+        with pytest.raises(RuntimeError, match="read to its end"):
+            aiter(reply)
+
+
+async def test_a_reply_can_be_awaited_while_a_loop_reads_it_which_misses_nothing(counting, version):
+    async with Client(counting, version=version) as client:
+        reply = (await client.new_session(CWD)).prompt("go")
+        updates: list[Change] = []
+        async for update in reply:
+            assert (await reply).stop_reason == "end_turn"
+            updates.append(update)
+        assert texts_of(updates) == "one two three"
+
+
+async def test_a_failed_turn_raises_each_time_it_is_awaited(version):
+    agent = ScriptedAgent(version)
+    agent.on("session/prompt", InternalError("broken"))
+    async with Client(agent, version=version) as client:
+        reply = (await client.new_session(CWD)).prompt("go")
+        for _ in range(2):
+            with pytest.raises(InternalError, match="broken"):
+                await reply
 
 
 async def test_what_came_before_a_prompt_can_be_waited_for(version):
@@ -440,9 +507,9 @@ async def test_what_came_before_a_prompt_can_be_waited_for(version):
         session = await client.new_session(CWD)
         agent.say("Welcome")
         await welcomed.wait()
-        reply = await session.prompt("Hi")
+        reply = session.prompt("Hi")
         await session.connection.deliveries.caught_up()
         order.append("answer")
-        assert await reply.text() == "ok"
+        assert (await reply).text == "ok"
     assert order == ["before", "answer"]
     await session.connection.deliveries.caught_up()

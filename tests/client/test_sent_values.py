@@ -215,7 +215,7 @@ async def test_words_may_stand_among_the_blocks_of_a_prompt(version):
     agent.on("session/prompt", agent.reply("seen"))
     async with Client(agent, version=version) as client:
         session = await client.new_session(CWD)
-        await (await session.prompt(["Look:", Image(data="aGk=", mime_type="image/png")])).finished()
+        await session.prompt(["Look:", Image(data="aGk=", mime_type="image/png")])
     (asked,) = agent.calls("session/prompt")
     assert [block["type"] for block in asked.params["prompt"]] == ["text", "image"]
 
@@ -226,7 +226,7 @@ async def test_a_command_goes_at_the_beginning_of_a_prompt_and_other_blocks_with
     agent.on("session/prompt", agent.reply("seen"))
     async with Client(agent, version=version) as client:
         session = await client.new_session(CWD)
-        await (await session.prompt(["/review a.py", ResourceLink(uri="file:///a.py", name="a.py")])).finished()
+        await session.prompt(["/review a.py", ResourceLink(uri="file:///a.py", name="a.py")])
     (asked,) = agent.calls("session/prompt")
     assert asked.params["prompt"] == [
         {"type": "text", "text": "/review a.py"},

@@ -125,7 +125,7 @@ async def test_what_a_load_tells_is_history_and_marked_so(greeter, version):
     """FN-62: a replay window marks replayed updates."""
     async with Client(greeter, version=version) as client:
         session = await client.new_session(CWD)
-        await (await session.prompt("hello")).finished()
+        await session.prompt("hello")
     told = []
     live = asyncio.Event()
 
@@ -139,7 +139,7 @@ async def test_what_a_load_tells_is_history_and_marked_so(greeter, version):
     async with Client(greeter, version=version, on_update=hear) as client:
         loaded = await client.load_session(session.id, CWD)
         assert [message.text for message in loaded.transcript.messages.values()] == ["hello", "Hi"]
-        await (await loaded.prompt("more")).finished()
+        await loaded.prompt("more")
         await opened[0].set_title("Greetings")
         await live.wait()
     assert [update.replayed for update in told] == [True] * (len(told) - 1) + [False]
@@ -239,10 +239,10 @@ async def test_a_session_that_an_agent_refuses_to_load_is_not_asked_for_twice():
 async def test_resuming_takes_up_a_session_without_its_history(greeter, version):
     async with Client(greeter, version=version) as client:
         session = await client.new_session(CWD)
-        await (await session.prompt("hello")).finished()
+        await session.prompt("hello")
         resumed = await client.resume_session(session.id, CWD)
         assert resumed.transcript.messages == {}
-        assert await (await resumed.prompt("more")).text() == "Hi"
+        assert (await resumed.prompt("more")).text == "Hi"
         assert client.sessions == [resumed]
 
 
@@ -320,7 +320,7 @@ async def test_closing_frees_the_session_on_both_sides(version):
         assert client.sessions == []
         assert len(agent.calls("session/close")) == 1
         with pytest.raises(NotFound):
-            await session.prompt("anybody?")
+            session.prompt("anybody?")
 
 
 async def test_closing_a_session_ends_its_running_turn(version):
@@ -340,11 +340,11 @@ async def test_closing_a_session_ends_its_running_turn(version):
     agent.on("session/close", close)
     async with Client(agent, version=version) as client:
         session = await client.new_session(CWD)
-        reply, held = await session.prompt("go"), await session.prompt("then")
+        reply, held = session.prompt("go"), session.prompt("then")
         await asked
         await session.close()
-        assert await reply.finished() == "cancelled"
-        assert await held.finished() == "cancelled"
+        assert (await reply).stop_reason == "cancelled"
+        assert (await held).stop_reason == "cancelled"
 
 
 @pytest.mark.requirement("MODE-09", "MODE-10", "MODE-11", "MODE-13")
@@ -395,7 +395,7 @@ async def test_a_malformed_block_is_not_sent(version):
     async with Client(agent, version=version) as client:
         session = await client.new_session(CWD)
         with pytest.raises(ValueError, match="must have a text or a blob"):
-            await session.prompt(Resource(uri="file:///a"))
+            session.prompt(Resource(uri="file:///a"))
 
 
 async def test_a_mode_that_was_set_is_in_force_even_if_the_agent_does_not_say_so():
@@ -447,7 +447,7 @@ async def test_an_agent_that_echoes_any_version_is_read_by_its_shape():
         assert agent.calls("initialize")[0].params["protocolVersion"] == 2
         assert client.agent.version == 999 or client.connection.dialect.version == 1
         session = await client.new_session(CWD)
-        assert await (await session.prompt("go")).finished() == "end_turn"
+        assert (await session.prompt("go")).stop_reason == "end_turn"
         assert "mcpServers" in agent.calls("session/new")[0].params
 
 
@@ -489,10 +489,10 @@ async def test_closing_without_the_capability_cancels_and_waits_for_the_end():
     agent.on("session/cancel", lambda told: agent.calls("session/prompt")[0].answer({"stopReason": "cancelled"}))
     async with Client(agent, version=1) as client:
         session = await client.new_session(CWD)
-        reply = await session.prompt("go")
+        reply = session.prompt("go")
         await agent.seen("session/prompt")
         await session.close()
-        assert await reply.finished() == "cancelled"
+        assert (await reply).stop_reason == "cancelled"
         assert client.sessions == []
 
 

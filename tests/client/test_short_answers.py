@@ -131,8 +131,8 @@ async def test_a_prompt_of_v2_may_be_accepted_without_an_id_as_first_published(a
     agent.on("session/prompt", accept)
     async with Client(agent, version=2, strict=False) as client:
         session = await client.new_session(CWD)
-        reply = await session.prompt("Go")
-        assert (await reply.text(), reply.stop_reason) == ("Done.", "end_turn")
+        reply = session.prompt("Go")
+        assert ((await reply).text, reply.stop_reason) == ("Done.", "end_turn")
         assert [message.text for message in session.transcript.messages.values()] == ["Go", "Done."]
 
 

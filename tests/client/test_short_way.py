@@ -35,9 +35,9 @@ async def test_both_ways_keep_the_order(version):
 
     async with Client(agent, version=version, strict=False) as client:
         session = await client.new_session(CWD)
-        reply = await session.prompt("go")
+        reply = session.prompt("go")
         changes = [change async for change in reply]
-        assert await reply.text() == "".join(f"{number} " for number in range(20))
+        assert (await reply).text == "".join(f"{number} " for number in range(20))
     told = [change for change in changes if isinstance(change, (UnknownUpdate, ToolCallChanged)) or said(change)]
     assert [type(change) for change in told] == [MessageChunk, UnknownUpdate, ToolCallChanged] * 20
     assert [change.call.title for change in told if isinstance(change, ToolCallChanged)] == list(map(str, range(20)))
@@ -52,7 +52,7 @@ async def test_a_slow_reader_slows_the_agent_and_misses_nothing(version):
     agent.on("session/prompt", agent.reply(*(f"{index:1000}" for index in range(300))))
     async with Client(agent, version=version, strict=False, limits=Limits(inbox=10_000)) as client:
         session = await client.new_session(CWD)
-        reply = await session.prompt("go")
+        reply = session.prompt("go")
         text = ""
         async for change in reply:
             await asyncio.sleep(0)
@@ -77,7 +77,7 @@ async def test_an_iteration_may_be_cancelled_and_another_reads_on(version):
     agent = ScriptedAgent(version)
     async with Client(agent, version=version, strict=False) as client:
         session = await client.new_session(CWD)
-        reply = await session.prompt("go")
+        reply = session.prompt("go")
         asked = await agent.seen("session/prompt")
         texts: list[str] = []
 

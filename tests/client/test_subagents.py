@@ -70,7 +70,7 @@ class TestASubagent:
         agent.on("session/prompt", turn(agent, work))
         async with Client(agent, version=version, strict=False, on_permission=allow) as client:
             session = await client.new_session(CWD)
-            assert await (await session.prompt("Go")).text() == "Done."
+            assert (await session.prompt("Go")).text == "Done."
         assert [asked.session_id for asked in questions] == [session.id]
         assert session.transcript.tool_calls["c"].status == "completed"
 
@@ -88,7 +88,7 @@ class TestASubagent:
         agent.on("session/prompt", turn(agent, work))
         async with Client(agent, version=version, strict=False) as client:
             session = await client.new_session(CWD)
-            changes = [change async for change in await session.prompt("Go")]
+            changes = [change async for change in session.prompt("Go")]
         call = session.transcript.tool_calls[CHILD]
         assert (call.title, call.kind, call.status) == ("Look around", "think", "completed")
         assert call.content == [ContentItem(content=Text("Look")), ContentItem(content=Text(" well"))]
@@ -106,7 +106,7 @@ class TestASubagent:
         async with Client(agent, version=version, strict=False) as client:
             session = await client.new_session(CWD)
             with caplog.at_level(logging.WARNING):
-                assert await (await session.prompt("Go")).text() == "Done."
+                assert (await session.prompt("Go")).text == "Done."
         assert "dropped" not in caplog.text
 
     async def test_of_a_subagent_works_for_the_same_session(self, version):
@@ -120,7 +120,7 @@ class TestASubagent:
         agent.on("session/prompt", turn(agent, work))
         async with Client(agent, version=version, strict=False, on_permission=permissions.allow_all) as client:
             session = await client.new_session(CWD)
-            await (await session.prompt("Go")).finished()
+            await session.prompt("Go")
         assert list(session.transcript.tool_calls) == [CHILD, GRANDCHILD, "c"]
 
     @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ class TestASubagent:
         agent.on("session/prompt", turn(agent, work))
         async with Client(agent, version=version, strict=False) as client:
             session = await client.new_session(CWD)
-            await (await session.prompt("Go")).finished()
+            await session.prompt("Go")
         assert session.transcript.tool_calls[CHILD].status == status
 
 
@@ -156,7 +156,7 @@ class TestWhatIsNoSubagent:
         agent.on("session/prompt", turn(agent, work))
         async with Client(agent, version=version, strict=False, on_permission=permissions.allow_all) as client:
             session = await client.new_session(CWD)
-            assert await (await session.prompt("Go")).text() == "Done."
+            assert (await session.prompt("Go")).text == "Done."
 
     @pytest.mark.parametrize("members", [{}, {"sessionId": 7}, {"sessionId": None}])
     async def test_an_announcement_of_nobody_is_an_unknown_update(self, version, members):
@@ -169,7 +169,7 @@ class TestWhatIsNoSubagent:
         agent.on("session/prompt", turn(agent, work))
         async with Client(agent, version=version, strict=False) as client:
             session = await client.new_session(CWD)
-            changes = [change async for change in await session.prompt("Go")]
+            changes = [change async for change in session.prompt("Go")]
         assert sum(isinstance(change, UnknownUpdate) for change in changes) == 2
 
     async def test_a_session_does_not_work_for_itself(self, version):
@@ -183,5 +183,5 @@ class TestWhatIsNoSubagent:
         agent.on("session/prompt", turn(agent, work))
         async with Client(agent, version=version, strict=False) as client:
             session = await client.new_session(CWD)
-            assert await (await session.prompt("Go")).text() == "Done."
+            assert (await session.prompt("Go")).text == "Done."
             assert list(session.transcript.tool_calls) == [CHILD]

@@ -32,7 +32,7 @@ async def test_output_in_meta_is_the_output_of_a_terminal(turn: Any, cwd: Any, c
     agent = does(ScriptedAgent(spoken), turn)
     async with Client(agent) as client:
         session = await client.new_session("/work")
-        changes = [change async for change in await session.prompt("Go")]
+        changes = [change async for change in session.prompt("Go")]
         terminal, call = session.transcript.terminals["t"], session.transcript.tool_calls["t"]
     assert (terminal.text, terminal.exit, terminal.cwd, terminal.command) == ("one\ntwo\n", Exit(code=0), cwd, command)
     assert list(call.content) == [TerminalItem(terminal_id="t")]
@@ -63,7 +63,7 @@ async def test_the_output_of_a_command_is_told_while_it_runs():
 
     async with Client(agent) as client:
         session = await client.new_session("/work")
-        async for change in await session.prompt("Go"):
+        async for change in session.prompt("Go"):
             if isinstance(change, TerminalOutput):
                 assert change.terminal.text == "one\n"
                 may_go_on.set()

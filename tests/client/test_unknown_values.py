@@ -22,7 +22,7 @@ async def test_a_stop_reason_ends_the_turn_and_is_told_as_it_came(version, reaso
     async with Client(agent, version=version, strict=False) as client:
         session = await client.new_session(CWD)
         reply = await session.prompt("Hi")
-        assert await reply.text() == "So far."
+        assert reply.text == "So far."
         assert reply.stop_reason == reason
         assert not session.is_busy
 
@@ -43,7 +43,7 @@ async def test_the_kind_and_status_of_a_tool_call_are_kept_and_it_still_runs(ver
     agent.on("session/prompt", answer)
     async with Client(agent, version=version, strict=False) as client:
         session = await client.new_session(CWD)
-        seen += [change.call async for change in await session.prompt("Hi") if isinstance(change, ToolCallChanged)]
+        seen += [change.call async for change in session.prompt("Hi") if isinstance(change, ToolCallChanged)]
     assert [(call.kind, call.status, call.finished) for call in seen] == [
         (kind, status, False),
         (kind, "completed", True),

@@ -27,14 +27,14 @@ async def test_the_sweeper_says_when_it_is_done(version, tmp_path):
     async with Client(agent, version=version, on_permission=permissions.allow_all) as client:
         session = await client.new_session(cwd=tmp_path)
         reply = await session.prompt("Sweep, please")
-        assert await reply.text() == "Swept."
+        assert reply.text == "Swept."
         assert reply.stop_reason == "end_turn"
 
 
 async def test_a_client_can_print_what_happens(version, capsys, tmp_path):
     async with Client(agent, version=version, on_permission=permissions.allow_all) as client:
         session = await client.new_session(cwd=tmp_path)
-        reply = await session.prompt("Sweep, please")
+        reply = session.prompt("Sweep, please")
         async for update in reply:
             match update:
                 case MessageChunk(text=text):
@@ -50,7 +50,7 @@ async def test_a_client_can_print_what_happens(version, capsys, tmp_path):
 async def test_without_a_policy_nothing_is_swept(version, tmp_path):
     async with Client(agent, version=version) as client:
         session = await client.new_session(cwd=tmp_path)
-        await (await session.prompt("Sweep, please")).finished()
+        await session.prompt("Sweep, please")
         assert [call.status for call in session.transcript.tool_calls.values()] == ["failed"]
 
 
@@ -64,12 +64,12 @@ async def test_a_turn_of_our_agent_can_be_cancelled(version, tmp_path):
 
     async with Client(slow, version=version) as client:
         session = await client.new_session(cwd=tmp_path)
-        reply = await session.prompt("Wait")
+        reply = session.prompt("Wait")
         async for update in reply:
             if isinstance(update, MessageChunk):
                 await reply.cancel()
         assert reply.stop_reason == "cancelled"
-        assert await reply.text() == "Waiting"
+        assert (await reply).text == "Waiting"
 
 
 async def test_no_agent_on_this_machine_is_asked_for_a_session_in_a_directory_that_is_missing(version, tmp_path):

@@ -153,7 +153,7 @@ async def test_a_block_comes_out_of_a_client_as_it_went_in(version, name):
     taker.on("session/prompt", taker.reply("Thanks"))
     async with Client(taker, version=version) as client:
         session = await client.new_session(CWD)
-        await (await session.prompt(message.content)).finished()
+        await session.prompt(message.content)
         assert taker.calls("session/prompt")[0].params["prompt"] == [BLOCKS[name]]
 
 
@@ -209,7 +209,7 @@ async def test_a_client_sends_text_and_links_to_every_agent(version):
     async with Client(agent, version=version) as client:
         session = await client.new_session(CWD)
         link = ResourceLink(uri="file:///a.txt", name="a.txt")
-        await (await session.prompt([Text(BLOCKS["text"]["text"]), link])).finished()
+        await session.prompt([Text(BLOCKS["text"]["text"]), link])
         assert agent.calls("session/prompt")[0].params["prompt"] == [BLOCKS["text"], BLOCKS["link"]]
 
 
@@ -222,7 +222,7 @@ async def test_a_client_sends_only_the_content_that_was_offered(version, name):
     async with Client(agent, version=version) as client:
         session = await client.new_session(CWD)
         with pytest.raises(InvalidParams, match=type(block).__name__.lower()) as refused:
-            await session.prompt([Text("look"), block])
+            session.prompt([Text("look"), block])
         assert refused.value.field == "prompt[1]"
         assert agent.calls("session/prompt") == []
         assert not session.is_busy
@@ -230,7 +230,7 @@ async def test_a_client_sends_only_the_content_that_was_offered(version, name):
     agent.on("session/prompt", agent.reply("Seen"))
     async with Client(agent, version=version) as client:
         session = await client.new_session(CWD)
-        assert await (await session.prompt([Text("look"), block])).text() == "Seen"
+        assert (await session.prompt([Text("look"), block])).text == "Seen"
         assert agent.calls("session/prompt")[0].params["prompt"][1] == BLOCKS[name]
 
 

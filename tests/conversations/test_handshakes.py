@@ -115,7 +115,7 @@ async def test_a_client_waits_for_each_answer_before_it_begins_the_next_phase(ve
     agent.on("session/prompt", agent.reply("Hi"))
     async with Client(agent, version=version, on_login="key") as client:
         session = await client.new_session("/")
-        assert await (await session.prompt("hi")).text() == "Hi"
+        assert (await session.prompt("hi")).text == "Hi"
     agent.check()
     assert [heard.method for heard in agent.received] == [
         "initialize",
@@ -314,7 +314,7 @@ async def test_a_flag_that_is_anything_but_true_is_off_for_both_sides(version: O
         with pytest.raises(MethodNotFound):
             await client.load_session("s", "/work")
         with pytest.raises(InvalidParams):
-            await session.prompt(Image(data="", mime_type="image/png"))
+            session.prompt(Image(data="", mime_type="image/png"))
     (tmp_path / "a.txt").write_text("on the disk")
     worker = Agent("worker", strict=False)
 
@@ -427,7 +427,7 @@ async def test_a_client_works_with_an_agent_that_offers_nothing(version: Offered
     agent.on("session/close", {})
     async with Client(agent, version=version) as client:
         session = await client.new_session("/")
-        assert await (await session.prompt("hi")).text() == "Hi"
+        assert (await session.prompt("hi")).text == "Hi"
         await session.close()
 
 

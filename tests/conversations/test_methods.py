@@ -270,7 +270,7 @@ async def test_an_agent_works_with_whatever_a_client_offers_and_asks_for_nothing
     workspace = Workspace(tmp_path, read=read, write=write, run=run)
     async with workspace, Client(agent, version=version, workspace=workspace, on_frame=hear) as client:
         session = await client.new_session(tmp_path)
-        assert await (await session.prompt("go")).text() == "old; ran"
+        assert (await session.prompt("go")).text == "old; ran"
     assert (tmp_path / "b.txt").read_text() == "old and new"
     assert (FILES[0] in asked) is read
     assert (FILES[1] in asked) is write
@@ -303,12 +303,12 @@ async def test_all_that_a_client_sends_about_a_session_names_it(version):
         agent.on("initialize", {"protocolVersion": 2, **handshake})
     async with Client(agent, version=version) as client:
         for session in [await client.new_session(CWD), await client.new_session(CWD)]:
-            reply = await session.prompt("go")
+            reply = session.prompt("go")
             asked = await agent.next("session/prompt")
             agent.begin(asked)
             await reply.cancel()
             agent.finish(asked, "cancelled")
-            await reply.finished()
+            await reply
             await session.set_option("m", "a")
             if version != 2:
                 await session.set_mode("a")
@@ -373,7 +373,7 @@ async def test_all_that_an_agent_sends_about_a_session_names_it(version, tmp_pat
         sessions = [await client.new_session(tmp_path), await client.new_session(tmp_path)]
         for session in sessions:
             heard.clear()
-            await (await session.prompt("done")).finished()
+            await session.prompt("done")
             assert {message["params"]["sessionId"] for message in heard} == {session.id}
             methods = {message["method"] for message in heard}
             resources = set() if version == 2 else {*FILES, *TERMINALS}

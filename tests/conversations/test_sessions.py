@@ -134,9 +134,9 @@ async def test_sessions_of_one_agent_have_their_own_directory_and_history(versio
         (tmp_path / name).mkdir()
     async with Client(echo(), version=version) as client:
         one, two = await client.new_session(tmp_path / "one"), await client.new_session(tmp_path / "two")
-        assert await (await one.prompt("a")).text() == "one: a"
-        assert await (await two.prompt("b")).text() == "two: b"
-        assert await (await one.prompt("c")).text() == "one: a, c"
+        assert (await one.prompt("a")).text == "one: a"
+        assert (await two.prompt("b")).text == "two: b"
+        assert (await one.prompt("c")).text == "one: a, c"
         assert [each.text for each in two.transcript.messages.values()] == ["b", "two: b"]
 
 
@@ -146,12 +146,12 @@ async def test_a_session_is_taken_up_after_a_restart_and_by_another_client(versi
     project.mkdir()
     async with SqliteStore(tmp_path / "sessions.db") as store, Client(echo(store), version=version) as client:
         session = await client.new_session(project)
-        await (await session.prompt("a")).finished()
+        await session.prompt("a")
     async with SqliteStore(tmp_path / "sessions.db") as store:
         agent = echo(store)
         async with Client(agent, version=version) as first, Client(agent, version=version) as second:
             loaded = await first.load_session(session.id, project)
-            await (await loaded.prompt("b")).finished()
+            await loaded.prompt("b")
             shared = await second.load_session(session.id, project)
             texts = [message.text for message in shared.transcript.messages.values()]
             assert texts == ["a", "project: a", "b", "project: a, b"]

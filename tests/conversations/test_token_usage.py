@@ -31,7 +31,7 @@ async def test_what_a_turn_took_reaches_the_client(version):
 
     async with Client(agent, version=version) as client:
         session = await client.new_session(CWD)
-        reply = await session.prompt("Count")
+        reply = session.prompt("Count")
         changes = [change async for change in reply]
         assert reply.token_usage == TOOK
         ends = [change.state for change in changes if isinstance(change, StateChanged)]
@@ -47,8 +47,8 @@ async def test_a_plain_function_tells_it_too(version):
         assert turn.token_usage == TOOK
 
     async with Client(agent, version=version) as client:
-        reply = await (await client.new_session(CWD)).prompt("Count")
-        await reply.finished()
+        reply = (await client.new_session(CWD)).prompt("Count")
+        await reply
         assert reply.token_usage == TOOK
 
 
@@ -65,7 +65,7 @@ async def test_a_count_that_no_schema_takes_is_the_authors_mistake(wrong):
         raised.append(error)
 
     async with Client(agent) as client:
-        await (await (await client.new_session(CWD)).prompt("Count")).finished()
+        await (await client.new_session(CWD)).prompt("Count")
         assert raised
 
 
@@ -77,5 +77,4 @@ async def test_what_agents_of_the_field_tell_is_read_and_what_is_not_a_count_is_
         session = await client.new_session(CWD)
         for expected in (TOOK, None, None):
             reply = await session.prompt("Count")
-            await reply.finished()
             assert reply.token_usage == expected

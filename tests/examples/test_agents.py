@@ -19,7 +19,7 @@ pytestmark = pytest.mark.timeout(60)
 
 
 async def said(session: Session, prompt: str) -> str:
-    return await (await session.prompt(prompt)).text()
+    return (await session.prompt(prompt)).text
 
 
 def texts(call: ToolCall) -> list[str]:
@@ -44,7 +44,7 @@ async def test_the_echo_agent_says_what_it_is_told(version: Offered, tmp_path: P
         session = await client.new_session(tmp_path)
         link = ResourceLink(uri="file:///notes.md", name="notes.md")
         reply = await session.prompt([Text("Hello"), link])
-        assert await reply.text() == "Hello"
+        assert reply.text == "Hello"
         assert reply.stop_reason == "end_turn"
 
 
@@ -95,10 +95,10 @@ async def test_the_notebook_can_be_cancelled_while_it_asks(version: Offered, tmp
 
     async with talking("permission_and_diff.py", version, on_permission=wait) as client:
         session = await client.new_session(tmp_path)
-        reply = await session.prompt("Buy milk")
+        reply = session.prompt("Buy milk")
         await is_asked.wait()
         await reply.cancel()
-        assert await reply.finished() == "cancelled"
+        assert (await reply).stop_reason == "cancelled"
         assert next(iter(session.transcript.tool_calls.values())).finished
     assert not (tmp_path / "notes.md").exists()
 
@@ -109,7 +109,7 @@ async def test_the_planner_has_modes_a_command_and_plans(version: Offered, tmp_p
         session = await client.new_session(tmp_path)
         plans = [
             [(step.content, step.status) for step in update.plan.entries]
-            async for update in await session.prompt("tidy up, run the tests")
+            async for update in session.prompt("tidy up, run the tests")
             if isinstance(update, PlanChanged)
         ]
         assert plans == [[("tidy up", "pending"), ("run the tests", "pending")]]
@@ -184,7 +184,7 @@ async def test_the_adapter_maps_every_kind_and_how_a_tool_ended(version: Offered
     async with talking("adapter.py", version, on_permission=allow) as client:
         session = await client.new_session(tmp_path)
         reply = await session.prompt(TASK.format(url=(far / "page").as_uri()))
-        assert await reply.finished() == "end_turn"
+        assert reply.stop_reason == "end_turn"
         calls = session.transcript.tool_calls.values()
         assert [(call.kind, call.status, texts(call)[-1]) for call in calls] == EXPECTED
     assert asked == ["put notes.md Buy bread", "mv notes.md list.md", "sh echo hi"]
@@ -201,13 +201,13 @@ async def test_the_adapter_maps_why_the_robot_stops(version: Offered, tmp_path: 
     }
     async with talking("adapter.py", version) as client:
         session = await client.new_session(tmp_path)
-        assert {task: await (await session.prompt(task)).finished() for task in reasons} == reasons
+        assert {task: (await session.prompt(task)).stop_reason for task in reasons} == reasons
 
 
 async def test_the_adapter_hands_a_no_to_the_robot(version: Offered, tmp_path: Path):
     async with talking("adapter.py", version, on_permission=permissions.reject_all) as client:
         session = await client.new_session(tmp_path)
-        assert await (await session.prompt("put notes.md x\nthink on")).finished() == "end_turn"
+        assert (await session.prompt("put notes.md x\nthink on")).stop_reason == "end_turn"
         put, think = session.transcript.tool_calls.values()
         assert (put.status, texts(put)[-1]) == ("failed", "not allowed")
         assert think.status == "completed"
@@ -223,9 +223,9 @@ async def test_the_adapter_ends_the_robot_and_all_it_started_when_the_turn_is_ca
     async with talking("adapter.py", version, on_permission=permissions.allow_all) as client:
         session = await client.new_session(tmp_path)
         # `sleep` holds the pipe open as long as it lives; opening it waits until it is there.
-        reply = await session.prompt(f"mode bold\nsh sh -c exec${{IFS}}sleep${{IFS}}1000>{fifo}")
+        reply = session.prompt(f"mode bold\nsh sh -c exec${{IFS}}sleep${{IFS}}1000>{fifo}")
         with await asyncio.to_thread(fifo.open, "rb") as life:
             await reply.cancel()
-            assert await reply.finished() == "cancelled"
+            assert (await reply).stop_reason == "cancelled"
             assert await asyncio.to_thread(life.read) == b""
         assert all(call.finished for call in session.transcript.tool_calls.values())

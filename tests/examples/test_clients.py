@@ -97,12 +97,12 @@ async def test_a_client_does_all_that_a_minimal_one_has_to_do(tmp_path: Path):
         assert client.agent.version == 1
         session = await client.new_session(tmp_path)
         assert Path(session.cwd).is_absolute()
-        reply = await session.prompt("wait")
+        reply = session.prompt("wait")
         async for _ in reply:
             if (tmp_path / "seen.txt").exists():
                 await reply.cancel()
         assert reply.stop_reason == "cancelled"
-        assert await (await session.prompt("go")).finished() == "end_turn"
+        assert (await session.prompt("go")).stop_reason == "end_turn"
     assert (tmp_path / "seen.txt").read_text() == "inside\n"
     first = methods[: methods.index("sent session/cancel") + 1]
     assert [method for method in first if method != "received session/update"] == [
@@ -154,8 +154,8 @@ async def test_a_tool_of_an_mcp_server_is_called(tmp_path: Path):
 @old_and_new
 async def test_an_agent_without_mcp_servers_refuses(version: Offered, tmp_path: Path):
     async with Client([*agent_line("mcp_tools.py"), "agent"], version=version) as client:
-        reply = await (await client.new_session(tmp_path)).prompt("add {}")
-        assert await reply.finished() == "refusal"
+        reply = (await client.new_session(tmp_path)).prompt("add {}")
+        assert (await reply).stop_reason == "refusal"
 
 
 async def test_the_test_of_an_agent_passes(tmp_path: Path):

@@ -71,8 +71,8 @@ async def test_the_settings_of_an_editor_start_the_agent(number: int, tmp_path: 
     assert set(command) == set(YOURS)
     here = [str(tmp_path / YOURS[part]) for part in command]
     async with Client(here, version=1, on_permission=permissions.allow_all) as client:
-        reply = await (await client.new_session(tmp_path)).prompt("Buy milk")
-        assert await reply.text() == "Noted."
+        reply = (await client.new_session(tmp_path)).prompt("Buy milk")
+        assert (await reply).text == "Noted."
 
 
 def test_the_settings_for_neovim_name_the_same_command():

@@ -43,7 +43,7 @@ async def greet(turn):
 async def converse():
     async with Client(agent) as client:
         session = await client.new_session("/")
-        print(await (await session.prompt("you")).text())
+        print((await session.prompt("you")).text)
 
 asyncio.run(converse())
 """

@@ -69,8 +69,8 @@ def to_do(what: str, *blocks: Content | Any) -> list[Content]:
 
 async def ask(session: Session, method: str, params: dict[str, Any]) -> dict[str, Any]:
     """Have the agent ask us for something; what it got, as `result` or `error`."""
-    reply = await session.prompt(to_do(f"ask {method}", params))
-    return json.loads(await reply.text())
+    reply = session.prompt(to_do(f"ask {method}", params))
+    return json.loads((await reply).text)
 
 
 def each_update_and_its_line(version: str) -> list[tuple[dict[str, Any], str]]:
@@ -81,7 +81,7 @@ def each_update_and_its_line(version: str) -> list[tuple[dict[str, Any], str]]:
 
 async def tell(session: Session, updates: list[dict[str, Any]]) -> list[str]:
     """Have the agent tell these updates; what our user sees, line by line."""
-    return await lines_of(await session.prompt(to_do("tell", updates)))
+    return await lines_of(session.prompt(to_do("tell", updates)))
 
 
 async def lines_of(reply: Any) -> list[str]:

@@ -128,7 +128,7 @@ async def test_a_session_opens_with_what_both_sides_have_to_say(official: Offici
 async def test_every_kind_of_content_goes_there_and_back(official: OfficialAgent, place: Path):
     async with official.connected() as client:
         session = await client.new_session(place)
-        assert await (await session.prompt(to_do("echo", *BLOCKS))).finished() == "end_turn"
+        assert (await session.prompt(to_do("echo", *BLOCKS))).stop_reason == "end_turn"
         (prompted,) = await seen(client, "session/prompt")
         assert prompted["prompt"][1:] == STORY["blocks"]
         (message,) = [each for each in session.transcript.messages.values() if each.role == "agent"]
@@ -168,7 +168,7 @@ async def test_permission_for_a_call_that_was_never_told_is_shown(official: Offi
     """FN-06: the request brings the tool call with it."""
     async with official.connected(on_permission=permissions.allow_all) as client:
         session = await client.new_session(place)
-        assert await (await session.prompt("permission")).finished() == "end_turn"
+        assert (await session.prompt("permission")).stop_reason == "end_turn"
         assert session.transcript.tool_calls["call-unseen"].title == STORY["edit"]["title"]
 
 
@@ -176,14 +176,14 @@ async def test_permission_for_a_call_that_was_never_told_is_shown(official: Offi
 async def test_a_cancel_ends_a_turn_that_works(official: OfficialAgent, place: Path):
     async with official.connected() as client:
         session = await client.new_session(place)
-        reply = await session.prompt("wait")
+        reply = session.prompt("wait")
         async for change in reply:
             if isinstance(change, ToolCallChanged) and change.call.status == "in_progress":
                 await reply.cancel()
         assert (reply.stop_reason, reply.cancel_requested) == ("cancelled", True)
         assert session.transcript.tool_calls["call-wait"].finished
         assert await seen(client, "session/cancel") == [{"sessionId": session.id}]
-        assert await (await session.prompt("stop refusal")).finished() == "refusal"
+        assert (await session.prompt("stop refusal")).stop_reason == "refusal"
 
 
 @pytest.mark.requirement("CANCEL-04", "PERM-15", "PERM-18")
@@ -196,11 +196,11 @@ async def test_a_cancel_ends_a_turn_that_waits_for_the_user(official: OfficialAg
 
     async with official.connected(on_permission=never) as client:
         session = await client.new_session(place)
-        reply, held = await session.prompt("permission"), await session.prompt("echo")
+        reply, held = session.prompt("permission"), session.prompt("echo")
         await asked.wait()
         await session.cancel()
-        assert await reply.finished() == "cancelled"
-        assert await held.finished() == "cancelled"
+        assert (await reply).stop_reason == "cancelled"
+        assert (await held).stop_reason == "cancelled"
         assert len(await seen(client, "session/prompt")) == 1
 
 
@@ -208,7 +208,7 @@ async def test_stop_reasons_are_told_as_they_are(official: OfficialAgent, place:
     async with official.connected() as client:
         session = await client.new_session(place)
         for reason in ("end_turn", "max_tokens", "max_turn_requests", "refusal"):
-            assert await (await session.prompt(f"stop {reason}")).finished() == reason
+            assert (await session.prompt(f"stop {reason}")).stop_reason == reason
 
 
 async def test_options_are_set_and_told(official: OfficialAgent, place: Path):
@@ -233,7 +233,7 @@ async def test_sessions_are_listed_page_by_page_and_taken_up_again(official: Off
         assert len([each async for each in client.list_sessions()]) == 4
         assert [each.get("cursor") for each in await seen(client, "session/list")] == [None, "2", None, "2"]
         first = sessions[0]
-        await (await first.prompt(to_do("echo", *BLOCKS))).finished()
+        await first.prompt(to_do("echo", *BLOCKS))
         await first.close()
         again = await client.load_session(first.id, place)
         assert [message.content for message in again.transcript.messages.values()] == [
@@ -243,7 +243,7 @@ async def test_sessions_are_listed_page_by_page_and_taken_up_again(official: Off
         await again.close()
         resumed = await client.resume_session(first.id, place)
         assert not resumed.transcript.messages
-        assert await (await resumed.prompt("stop end_turn")).finished() == "end_turn"
+        assert (await resumed.prompt("stop end_turn")).stop_reason == "end_turn"
         assert await seen(client, "session/close") == [{"sessionId": first.id}] * 2
         assert elsewhere.id != first.id
 
@@ -268,10 +268,10 @@ async def test_sessions_are_forked_where_the_agent_can(official: OfficialAgent, 
     )
     async with official.connected(env={"ACP_ENTRY": entry}) as client:
         session = await client.new_session(place)
-        await (await session.prompt(to_do("echo", *BLOCKS))).finished()
+        await session.prompt(to_do("echo", *BLOCKS))
         forked = await client.fork_session(session.id, place)
         assert forked.id != session.id
-        assert await (await forked.prompt("stop end_turn")).finished() == "end_turn"
+        assert (await forked.prompt("stop end_turn")).stop_reason == "end_turn"
 
 
 @pytest.mark.requirement("EXT-05", "EXT-06", "EXT-07", "EXT-10", "EXT-11")
@@ -291,7 +291,7 @@ async def test_extensions_go_both_ways(official: OfficialAgent, place: Path):
         assert await until_seen(client, "_accord/note") == {"text": "größe"}
         assert await ask(session, "_accord/pick", {"from": ["a", "b"]}) == {"result": {"picked": "b"}}
         for method in ("_accord/unheard", "_accord/highlight"):
-            await (await session.prompt(to_do(f"notify {method}", {"line": 3}))).finished()
+            await session.prompt(to_do(f"notify {method}", {"line": 3}))
         assert await heard.get() == {"line": 3}
 
 
@@ -325,9 +325,9 @@ async def test_a_failed_turn_is_an_error_and_the_session_lives(official: Officia
     async with official.connected() as client:
         session = await client.new_session(place)
         with pytest.raises(RequestFailed) as failed:
-            await (await session.prompt("fail")).finished()
+            await session.prompt("fail")
         assert failed.value.code == -32603
-        assert await (await session.prompt("stop refusal")).finished() == "refusal"
+        assert (await session.prompt("stop refusal")).stop_reason == "refusal"
 
 
 async def test_forms_and_addresses_are_shown_and_answered(official: OfficialAgent, place: Path):
@@ -372,15 +372,15 @@ async def test_what_is_told_between_turns_is_told_to_the_user(official: Official
 async def test_many_pieces_arrive_in_order_and_sessions_are_told_apart(official: OfficialAgent, place: Path):
     async with official.connected() as client:
         one, other = await client.new_session(place), await client.new_session(place)
-        replies = [await session.prompt(f"many {MANY}") for session in (one, other)]
-        assert [await reply.text() for reply in replies] == ["".join(f"{number} " for number in range(MANY))] * 2
+        replies = [session.prompt(f"many {MANY}") for session in (one, other)]
+        assert [(await reply).text for reply in replies] == ["".join(f"{number} " for number in range(MANY))] * 2
 
 
 async def test_a_message_of_several_mebibytes_goes_there_and_back(official: OfficialAgent, place: Path):
     text = "größe 🐘 " * (3 * MEBIBYTE // 12)
     async with official.connected() as client:
         session = await client.new_session(place)
-        assert await (await session.prompt(to_do("echo", Text(text)))).text() == text
+        assert (await session.prompt(to_do("echo", Text(text)))).text == text
 
 
 def question(official: OfficialAgent) -> dict[str, Any]:

@@ -60,12 +60,12 @@ async def test_its_subagents_ask_and_its_questions_are_answered(scene: Scene) ->
     async with Client(command, on_permission=permissions.allow_all, on_elicitation=choose) as client:
         assert client.agent.version == (1 if scene.agent is CLAUDE_V1 else 2)
         session = await client.new_session(scene.project)
-        assert await (await session.prompt(DELEGATE)).text() == "So it is."
+        assert (await session.prompt(DELEGATE)).text == "So it is."
         assert scene.note.read_text() == "butter\n"
         told = {call.title: call.status for call in session.transcript.tool_calls.values()}
         assert told == {"Look around": "completed", "Write note.txt": "completed"}
 
-        assert await (await session.prompt(ASK)).text() == "So it is."
+        assert (await session.prompt(ASK)).text == "So it is."
         assert elicited[0].message == "Which one?"
         assert '"Which one?"="Bread"' in str(result_of(scene))
 

@@ -41,7 +41,7 @@ async def test_the_tools_of_servers_from_npm_are_called_by_the_model(tmp_path: P
         command = Command([sys.executable, "-m", "accord", "agent", "--model", "openai:scripted"], env=environment)
         async with Client(command, on_permission=permissions.allow_all) as client:
             session = await client.new_session(cwd=tmp_path, servers=servers)
-            assert await (await session.prompt("Use them")).text() == "Done."
+            assert (await session.prompt("Use them")).text == "Done."
             calls = [call for call in session.transcript.tool_calls.values() if call.name]  # not that of the waiting
             assert [call.status for call in calls] == ["completed", "completed"]
             assert "hello" in calls[0].raw_output["output"]

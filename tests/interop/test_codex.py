@@ -56,7 +56,7 @@ async def test_its_questions_are_answered(scene: Scene) -> None:
         assert client.agent.version == (1 if scene.agent is CODEX_V1 else 2)
         session = await client.new_session(scene.project)
         for told in ({"food": {"answers": ["Bread"]}}, {}):
-            assert await (await session.prompt(ASK)).text() == "So it is."
+            assert (await session.prompt(ASK)).text == "So it is."
             assert json.loads(result_of(scene))["answers"] == told
     assert elicited[0].schema is not None
     assert elicited[0].schema["properties"]["food"]["title"] == "Which one?"
@@ -68,12 +68,12 @@ async def test_a_command_runs_only_if_it_is_allowed_and_tells_its_output(scene: 
     async with scene.client(on_frame=lambda _, frame: frames.append(json.loads(frame))) as client:
         session = await client.new_session(scene.project)
         rejected = await session.prompt(SHELL)
-        assert await rejected.finished() == "cancelled"
+        assert rejected.stop_reason == "cancelled"
         assert not scene.ran.exists()
 
         scene.decide = permissions.allow_all
         again = await client.new_session(scene.project)
-        assert await (await again.prompt(SHELL)).text() == "So it is."
+        assert (await again.prompt(SHELL)).text == "So it is."
         assert scene.ran.exists()
         (call,) = session.transcript.tool_calls.values()
         assert call.status in ("failed", "cancelled")

@@ -28,7 +28,7 @@ async def scene(
 
 
 async def said(session: Session, prompt: str) -> str:
-    return await (await session.prompt(prompt)).text()
+    return (await session.prompt(prompt)).text
 
 
 async def test_a_client_talks_decides_stops_and_comes_back(scene: Scene) -> None:
@@ -49,12 +49,12 @@ async def test_a_client_talks_decides_stops_and_comes_back(scene: Scene) -> None
         assert first.status == "completed"
         assert second.status in ("failed", "cancelled")
 
-        reply = await session.prompt(WAIT)
+        reply = session.prompt(WAIT)
         async for change in reply:
             if isinstance(change, MessageChunk) and change.message.text == "Let me think":
                 break
         await reply.cancel()
-        assert await reply.finished() == "cancelled"
+        assert (await reply).stop_reason == "cancelled"
         assert await said(session, THANK) == "You are welcome."
 
     scene.agent.let_time_pass(scene.home)

@@ -51,6 +51,6 @@ async def test_it_ends_with_the_process_that_it_starts_itself_again_in(
     monkeypatch.delenv("GEMINI_CLI_NO_RELAUNCH")
     async with scene.client() as client:
         session = await client.new_session(scene.project)
-        assert await (await session.prompt(GREET)).text() == "Hello there."
+        assert (await session.prompt(GREET)).text == "Hello there."
         assert len([command for command in running_in(scene.home).values() if command.endswith("gemini --acp ")]) == 2
     assert running_in(scene.home) == {}

@@ -64,9 +64,9 @@ async def test_it_reads_and_writes_through_its_client(scene: Scene) -> None:
     workspace = Workspace(buffers=Editor(scene.note), asks_first=True, on_write=written.append)
     async with scene.client(workspace) as client:
         session = await client.new_session(scene.project)
-        assert await (await session.prompt(READ)).text() == "So it is."
+        assert (await session.prompt(READ)).text == "So it is."
         assert "unsaved" in results_of(scene)[-1]
-        assert await (await session.prompt(WRITE)).text() == "So it is."
+        assert (await session.prompt(WRITE)).text == "So it is."
     assert [(each.path, each.content) for each in written] == [(str(scene.note), "bread\n")]
     assert scene.note.read_text() == "bread\n"
     assert [permissions.kind_of(asked) for asked in scene.questions] == ["edit"]
@@ -75,11 +75,11 @@ async def test_it_reads_and_writes_through_its_client(scene: Scene) -> None:
 async def test_its_commands_run_in_terminals_of_its_client_and_are_asked_for_once(scene: Scene) -> None:
     async with Workspace(read=False, asks_first=True) as workspace, scene.client(workspace) as client:
         session = await client.new_session(scene.project)
-        assert await (await session.prompt(SHELL)).text() == "So it is."
+        assert (await session.prompt(SHELL)).text == "So it is."
         assert (scene.ran.exists(), len(workspace.terminals)) == (False, 0)
 
         scene.decide = permissions.allow_all
-        assert await (await session.prompt(SHELL)).text() == "So it is."
+        assert (await session.prompt(SHELL)).text == "So it is."
         (terminal,) = workspace.terminals.values()
         assert (terminal.output, terminal.exit and terminal.exit.code) == ("from the shell\n", 0)
         assert "from the shell" in results_of(scene)[-1]
@@ -99,10 +99,10 @@ async def test_a_command_ends_with_its_turn(scene: Scene) -> None:
     scene.decide = permissions.allow_all
     async with Workspace(read=False, on_terminal=hear) as workspace, scene.client(workspace) as client:
         session = await client.new_session(scene.project)
-        reply = await session.prompt(SLEEP)
+        reply = session.prompt(SLEEP)
         await sleeping.wait()
         await reply.cancel()
-        assert await reply.finished() == "cancelled"
+        assert (await reply).stop_reason == "cancelled"
         (terminal,) = workspace.terminals.values()
         assert terminal.exit is not None
         assert terminal.is_gone
@@ -119,6 +119,6 @@ async def test_its_questions_are_answered(scene: Scene) -> None:
     async with scene.client(on_elicitation=choose) as client:
         session = await client.new_session(scene.project)
         for told in ({"Which one?": "Bread"}, {}):
-            assert await (await session.prompt(ASK)).text() == "So it is."
+            assert (await session.prompt(ASK)).text == "So it is."
             assert json.loads(results_of(scene)[-1])["answers"] == told
     assert [asked.message for asked in elicited] == ["Which one?", "Which one?"]

@@ -84,7 +84,7 @@ class Caller:
 async def call_of(session: Session, tool: str, **arguments: Any) -> ToolCall:
     """The tool call as the client has it after the turn."""
     reply = await session.prompt(f"{tool} {json.dumps(arguments)}")
-    assert await reply.finished() == "end_turn"
+    assert reply.stop_reason == "end_turn"
     return list(session.transcript.tool_calls.values())[-1]
 
 

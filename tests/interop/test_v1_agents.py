@@ -63,7 +63,7 @@ async def test_a_whole_turn_is_told_in_order_with_real_files_and_commands(offici
         official_v1.connected(workspace=workspace, on_permission=permissions.allow_all) as client,
     ):
         session = await client.new_session(notes.parent)
-        lines = await lines_of(await session.prompt("story"))
+        lines = await lines_of(session.prompt("story"))
         (terminal,) = workspace.terminals.values()
         assert lines == told_in_v1(notes, terminal.id)
         assert (terminal.output, terminal.is_released) == (STORY["command"]["output"], True)
@@ -90,7 +90,7 @@ def check_transcript(session: Session) -> None:
 async def test_a_rejected_permission_leaves_the_file_alone(official_v1: OfficialAgent, notes: Path):
     async with official_v1.connected(workspace=(), on_permission=permissions.reject_all) as client:
         session = await client.new_session(notes.parent)
-        assert await (await session.prompt("story")).finished() == "end_turn"
+        assert (await session.prompt("story")).stop_reason == "end_turn"
         assert contents(notes) == STORY["file"]["before"]
         assert session.transcript.tool_calls[STORY["edit"]["id"]].status == "failed"
 
@@ -215,8 +215,8 @@ async def test_notices_and_compactions_are_shown_and_the_python_sdk_has_none(pla
 async def test_the_agent_ends_when_the_client_does(official_v1: OfficialAgent, place: Path):
     async with official_v1.connected() as client:
         session = await client.new_session(place)
-        reply = await session.prompt("wait")
-        await anext(reply)
+        reply = session.prompt("wait")
+        await anext(aiter(reply))
     assert is_closed(client)
     assert reply.is_over
 

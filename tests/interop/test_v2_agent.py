@@ -46,7 +46,7 @@ def told_in_v2(path: Path) -> list[str]:
 async def test_a_whole_turn_is_told_in_order(official_v2: OfficialAgent, place: Path):
     async with official_v2.connected(on_permission=permissions.allow_all, on_elicitation=fill_in) as client:
         session = await client.new_session(place)
-        reply = await session.prompt("story")
+        reply = session.prompt("story")
         assert await lines_of(reply) == told_in_v2(place / Path(STORY["file"]["path"]).name)
         assert reply.message_id == "user-1"
         check_transcript(session)
@@ -92,7 +92,7 @@ async def test_a_question_has_a_title_and_what_it_is_about(official_v2: Official
 
     async with official_v2.connected(on_permission=reject, on_elicitation=fill_in) as client:
         session = await client.new_session(place)
-        assert await (await session.prompt("story")).finished() == "end_turn"
+        assert (await session.prompt("story")).stop_reason == "end_turn"
         assert session.transcript.tool_calls[STORY["edit"]["id"]].status == "failed"
     (question,) = asked
     assert question.title == "May the notes be changed?"
@@ -112,7 +112,7 @@ async def test_a_command_can_be_what_permission_is_asked_for(official_v2: Offici
 async def test_one_tool_call_is_cancelled_and_the_turn_goes_on(official_v2: OfficialAgent, place: Path):
     async with official_v2.connected() as client:
         session = await client.new_session(place)
-        reply = await session.prompt("wait")
+        reply = session.prompt("wait")
         async for change in reply:
             if isinstance(change, ToolCallChanged) and change.call.status == "in_progress":
                 assert change.call.cancellable
@@ -149,9 +149,9 @@ async def test_what_the_agent_does_not_take_is_not_sent(official_v2: OfficialAge
 async def test_a_failed_turn_tells_its_error_in_the_idle_state(official_v2: OfficialAgent, place: Path):
     async with official_v2.connected() as client:
         session = await client.new_session(place)
-        reply = await session.prompt("fail")
+        reply = session.prompt("fail")
         with pytest.raises(RequestFailed, match="the model is gone"):
-            await reply.finished()
+            await reply
         assert reply.stop_reason == "error"
         assert session.transcript.state.error == {"code": -32603, "message": "the model is gone"}
 

@@ -280,7 +280,7 @@ class World:
             asked.call = connection.peer.call(*connection.dialect.request_to_wire(words))
             asked.reading = asyncio.create_task(self._answered(asked))
         else:
-            asked.reply = await session.prompt(text)
+            asked.reply = session.prompt(text)
             if is_read:
                 asked.reading = asyncio.create_task(self._read(asked))
 

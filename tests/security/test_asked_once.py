@@ -83,7 +83,7 @@ async def attacked(directory: Path, attack: Attack, gate: Gate | None = None, *,
         assert other.id == "session-1"
         session = await client.new_session(directory)
         for _ in range(turns):
-            await (await session.prompt("Hi")).finished()
+            await session.prompt("Hi")
     return results[-1]
 
 

@@ -365,12 +365,12 @@ async def test_a_client_answers_what_its_silent_agent_has_asked(tmp_path: Path):
     target = Command([sys.executable, str(program), str(file), str(heard)], close_grace=20.0)
     async with Client(target, version=1, on_permission=nobody, workspace=tmp_path) as client:
         session = await client.new_session(cwd=tmp_path)
-        reply = await session.prompt("go")
+        reply = session.prompt("go")
         await asked.wait()
         with pytest.raises(ConnectionClosed, match="closed its output"):
-            await reply.text()
+            await reply
         with pytest.raises(ConnectionClosed, match="closed its output"):
-            await session.prompt("again")
+            session.prompt("again")
         closed = await client.wait_closed()
         assert "closed its output" in closed.reason
     told = {frame["id"]: frame for frame in map(json.loads, heard.read_text().splitlines()) if "id" in frame}
@@ -514,6 +514,6 @@ async def test_an_agent_that_is_served_in_memory_still_ends_with_its_client():
 
     async with Client(agent) as client:
         session = await client.new_session(cwd=Path("/"))
-        await session.prompt("go")
+        session.prompt("go")
         await begun.wait()
     await ended.wait()

@@ -220,7 +220,7 @@ async def test_a_client_logs_a_few_short_lines_about_a_flood_and_hears_what_foll
         agent.on("session/prompt", agent.reply("still here"))
         await Throttle(agent._transport.send).flood(frames(message))  # type: ignore[union-attr]
         reply = await session.prompt("hello")
-        assert await reply.text() == "still here"
+        assert reply.text == "still here"
     check(written, tracebacks=LINES if OUR_FAULT in what else 0)
 
 

@@ -195,12 +195,12 @@ async def test_a_reply_of_many_messages_does_not_hold_their_ids():
     async with Client(agent, version=1) as client:
         session = await client.new_session("/")
         session.transcript.entity_limit = 10
-        reply = await session.prompt("go")
+        reply = session.prompt("go")
         asked = await agent.seen("session/prompt")
         for number in range(500):
             agent.say("word ", messageId=f"m{number}")
         agent.finish(asked)
-        assert await reply.text() == "word " * 10
+        assert (await reply).text == "word " * 10
         assert len(reply._turn.messages) < 100
 
 
@@ -208,12 +208,12 @@ async def test_a_client_can_be_told_how_much_to_keep_of_a_session():
     agent = ScriptedAgent(1)
     async with Client(agent, version=1, transcript_bytes=4 * MIB) as client:
         session = await client.new_session("/")
-        reply = await session.prompt("go")
+        reply = session.prompt("go")
         asked = await agent.seen("session/prompt")
         for _ in range(10):
             agent.say("x" * MIB)
         agent.finish(asked)
-        assert len(await reply.text()) <= 4 * MIB
+        assert len((await reply).text) <= 4 * MIB
         (message,) = [each for each in session.transcript.messages.values() if each.role == AGENT]
         assert message.dropped
 
@@ -306,13 +306,13 @@ async def test_a_client_holds_no_endless_number_of_long_names(version: Any, upda
         session.transcript.entity_limit = 1000
         for number in range(900):  # whatever is counted by these has room for the long ones
             agent.say("light", messageId=f"m{number}")
-        reply = await session.prompt("go")
+        reply = session.prompt("go")
         asked = await agent.seen("session/prompt")
         agent.begin(asked)
         for number in range(400):
             agent.update(update(number))
         agent.finish(asked)
-        await reply.finished()
+        await reply
         assert held_by(session, reply) < 4 * KEPT
 
 
@@ -322,8 +322,8 @@ async def test_a_client_holds_no_endless_number_of_long_questions(answer: str):
     options = [{"optionId": kind, "name": kind, "kind": kind} for kind in ("allow_once", "reject_once")]
     async with Client(agent, version=1, transcript_bytes=KEPT, on_permission=getattr(permissions, answer)) as client:
         session = await client.new_session("/work")
-        reply = await session.prompt("go")
-        reading = asyncio.ensure_future(reply.finished())
+        reply = session.prompt("go")
+        reading = asyncio.ensure_future(reply)
         asked = await agent.seen("session/prompt")
         for number in range(300):
             call = {

@@ -76,5 +76,5 @@ async def test_a_client_survives_it_anywhere_in_an_update(tmp_path: Path, versio
     async with Client(agent, version=version) as client:
         session = await client.new_session(tmp_path)
         reply = await session.prompt("Go")
-        assert await reply.text() == "still here"
-        assert await reply.finished() == "end_turn"
+        assert reply.text == "still here"
+        assert (await reply).stop_reason == "end_turn"

@@ -141,7 +141,7 @@ async def test_a_session_under_project_settings_that_are_no_file_says_so(home: P
     _fifo(home.parent / "project" / ".accord.toml")
     async with Client(coder.agent, version=version) as client:
         session = await client.new_session(cwd=home.parent / "project")
-        changes = [repr(change) async for change in await session.prompt("/help")]
+        changes = [repr(change) async for change in session.prompt("/help")]
         assert "can't be read: it is not a regular file, but a FIFO; it is ignored" in "".join(changes)
 
 

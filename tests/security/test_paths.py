@@ -75,7 +75,7 @@ async def test_an_agent_refuses_a_session_there_or_goes_on(tmp_path: Path, monke
             is_cwd = "additional_directories" not in directories
             if name in (NAMES["missing, then long"], NAMES["surrogate"]) and not is_cwd:  # that is mended on the wire
                 session = await client.new_session(**directories)
-                await (await session.prompt("/help")).finished()
+                await session.prompt("/help")
                 continue
             with pytest.raises(InvalidParams, match=r"absolute path|no such directory"):
                 await client.new_session(**directories)
@@ -89,8 +89,8 @@ async def test_an_agent_refuses_a_session_there_or_goes_on(tmp_path: Path, monke
         other = await client.new_session(cwd=tmp_path, servers=[server])
         link = ResourceLink(uri=f"file://{path}", name="odd")
         for text in (f"/read {name}", f"/list {name}", f"/search x {name}", f"/run true {name}"):
-            reply = await other.prompt([Text(text), link])
-            assert await reply.finished() == "end_turn"
+            reply = other.prompt([Text(text), link])
+            assert (await reply).stop_reason == "end_turn"
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES.values() if name != "\ud800"])  # which no frame can hold
@@ -118,7 +118,7 @@ async def test_a_client_shows_what_an_agent_says_of_them(tmp_path: Path, name: s
 
     async with Client(agent, version=1, workspace=tmp_path, on_permission=permissions.allow_all) as client:
         session = await client.new_session(cwd=tmp_path)
-        assert await (await session.prompt("go")).finished() == "end_turn"
+        assert (await session.prompt("go")).stop_reason == "end_turn"
         assert session.transcript.tool_calls["c"].locations
 
 

@@ -114,7 +114,7 @@ async def test_no_server_is_asked_at_such_an_address_and_none_of_it_is_told(kind
     agent.prompt(lambda turn: turn.say("Done."))
     async with Client(agent, version=1) as client:
         session = await client.new_session(cwd="/", servers=[kind(name="m", url=url, headers={})])
-        changes = "".join([repr(change) async for change in await session.prompt("go")])
+        changes = "".join([repr(change) async for change in session.prompt("go")])
     assert "not connected: its address is not valid: it" in caplog.text
     assert "ses" not in f"{changes} {caplog.text}".replace("session", "")
 
@@ -206,7 +206,7 @@ async def test_the_log_has_the_traceback_of_a_lost_server_without_its_password(k
     agent.prompt(lambda turn: turn.say("Done."))
     async with Client(agent, version=1) as client:
         session = await client.new_session(cwd="/", servers=[kind(name="m", url=URL, headers={})])
-        changes = "".join([repr(change) async for change in await session.prompt("go")])
+        changes = "".join([repr(change) async for change in session.prompt("go")])
     assert "Traceback" in caplog.text
     assert "sesame" not in f"{changes} {caplog.text}"
 

@@ -46,10 +46,9 @@ async def agent(home: Path, project: Path) -> AsyncIterator[Agents]:
 
 async def ask(session: Session, text: str) -> str:
     reply = await session.prompt(text)
-    await reply.finished()
     if reply.stop_reason == "error":  # v2 ends the turn so, after its prompt was taken up
         raise AssertionError(reply)
-    return await reply.text()
+    return (await reply).text
 
 
 async def pid_of(refused: Awaitable[Any]) -> int:
@@ -96,7 +95,7 @@ async def test_a_session_of_a_killed_agent_can_be_gone_on_with(agent: Agents, pr
     pid = await pid_of(other.load_session(session.id, project))
     os.kill(pid, signal.SIGKILL)
     with suppress(Exception):
-        await session.prompt("/help")  # the other end is gone: it has ended for sure then
+        session.prompt("/help")  # the other end is gone: it has ended for sure then
     await one.connection.peer.wait_closed()
     again = await other.load_session(session.id, project)
     assert prompts(again) == ["/read notes.md"]

@@ -55,13 +55,13 @@ async def main(path: Path) -> None:
     answer: Any = permissions.allow_all
     async with Client(agents[0], on_permission=answer) as one, Client(agents[1], on_permission=answer) as other:
         first = await one.new_session(cwd=Path("/repo"))
-        await (await first.prompt("prompt 0")).finished()
+        await first.prompt("prompt 0")
         second = await other.load_session(first.id, Path("/repo"))
         for number in range(1, PROMPTS):
-            await (await (second if number % 2 else first).prompt(f"prompt {number}")).finished()
+            await (second if number % 2 else first).prompt(f"prompt {number}")
         alone = await one.new_session(cwd=Path("/elsewhere"))
         for text in ("by name", "correct it"):
-            await (await alone.prompt(text)).finished()
+            await alone.prompt(text)
     for agent in agents:
         assert agent.store is not None  # type: ignore[attr-defined]
         await agent.store.aclose()  # type: ignore[attr-defined]

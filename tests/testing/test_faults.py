@@ -29,7 +29,7 @@ def test_a_slow_agent_takes_its_time_and_keeps_the_order(acp_version):
         agent.on("session/prompt", agent.reply("a", "b", "c"))
         async with Client(faulty(agent, Slow(3600)), version=acp_version, deadlines=PATIENT) as client:
             session = await client.new_session("/")
-            assert await (await session.prompt("go")).text() == "abc"
+            assert (await session.prompt("go")).text == "abc"
             assert asyncio.get_running_loop().time() == 3 * 3600
 
     virtual_clock.run(main())
@@ -66,7 +66,7 @@ async def test_a_noisy_agent_is_understood_all_the_same(acp_version, acp_connect
     agent = ScriptedAgent(acp_version)
     agent.on("session/prompt", agent.reply(*"Hello you"))
     session = await (await acp_connect(faulty(agent, Noisy()))).new_session("/")
-    assert await (await session.prompt("go")).text() == "Hello you"
+    assert (await session.prompt("go")).text == "Hello you"
     assert [heard for heard in agent.received if str(heard.id).startswith("noise")] == []
 
 
@@ -89,7 +89,7 @@ async def test_a_dying_agent_ends_the_turn_with_its_last_words(acp_version, acp_
     fault = Dies(after, torn=torn, exit_code=-9, stderr="Killed")
     session = await (await acp_connect(faulty(agent, fault))).new_session("/")
     with pytest.raises(ConnectionClosed, match="Killed") as raised:
-        await (await session.prompt("go")).text()
+        await session.prompt("go")
     assert raised.value.exit_code == -9
 
 
@@ -121,7 +121,7 @@ async def test_updates_after_the_answer_are_told_while_idle(acp_connect):
     agent.on("session/prompt", agent.reply("late"))
     client = await acp_connect(faulty(agent, AnswersFirst()), version=1, on_update=told.put)
     session = await client.new_session("/")
-    assert await (await session.prompt("go")).text() == ""
+    assert (await session.prompt("go")).text == ""
     assert (await told.get()).change.text == "late"
 
 
@@ -165,4 +165,4 @@ async def test_faults_stack_and_can_be_written(acp_version, acp_connect):
     agent.on("session/prompt", agent.reply("hello"))
     target = faulty(agent, Shouting(), Slow(0.001), AnswersSwapped())
     session = await (await acp_connect(target)).new_session("/")
-    assert await (await session.prompt("go")).text() == "HELLO"
+    assert (await session.prompt("go")).text == "HELLO"

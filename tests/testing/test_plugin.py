@@ -39,7 +39,7 @@ ECHO = """
 async def test_echo(acp_version, acp_connect):
     client = await acp_connect(agent)
     session = await client.new_session("/")
-    assert await (await session.prompt("hello")).text() == "hello"
+    assert (await session.prompt("hello")).text == "hello"
 """
 
 

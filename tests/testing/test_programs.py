@@ -14,12 +14,12 @@ async def test_a_scripted_agent_is_a_program_while_the_script_stays_in_the_test(
     async with program(agent) as command:
         client = await acp_connect(command)
         session = await client.new_session("/")
-        reply = await session.prompt("hi")
+        reply = session.prompt("hi")
         asked = await agent.next("session/prompt")
         agent.begin(asked)
         agent.say("x" * 300_000)
         agent.finish(asked)
-        assert len(await reply.text()) == 300_000
+        assert len((await reply).text) == 300_000
         await client.aclose()
         assert (await client.wait_closed()).exit_code == 0
 
@@ -28,11 +28,11 @@ async def test_a_program_dies_with_its_exit_code_and_last_words(acp_version, acp
     agent = ScriptedAgent(acp_version)
     async with program(agent) as command:
         session = await (await acp_connect(command)).new_session("/")
-        reply = await session.prompt("hi")
+        reply = session.prompt("hi")
         await agent.next("session/prompt")
         agent.die(7, "out of coffee")
         with pytest.raises(ConnectionClosed, match="out of coffee") as raised:
-            await reply.text()
+            await reply
         assert raised.value.exit_code == 7
 
 

@@ -16,7 +16,7 @@ async def test_a_conversation_is_recorded_from_the_line_and_from_either_side(ech
     echo.definition.on_frame = agents.observer("agent")
     async with Client(line.of(echo), version=acp_version, on_frame=clients.observer("client")) as client:
         session = await client.new_session("/")
-        await (await session.prompt("hello you")).text()
+        await session.prompt("hello you")
     assert line.entries.pop().closed == "closed by this side"
     told = [[(entry.sender, entry.frame) for entry in each.entries] for each in (line, agents, clients)]
     assert told[0] == told[1] == told[2]

@@ -14,7 +14,7 @@ async def recorded(agent, version, prompts=("hello you", "ask"), policy=permissi
     async with Client(recording.of(agent), version=version, on_permission=policy) as client:
         session = await client.new_session("/")
         for prompt in prompts:
-            await (await session.prompt(prompt)).text()
+            await session.prompt(prompt)
     return recording
 
 
@@ -98,8 +98,8 @@ async def test_a_recorded_agent_plays_its_side_to_a_client(echo, acp_version, ac
     for _ in range(2):  # each connection begins anew
         client = await acp_connect(agent, on_permission=permissions.allow_all)
         session = await client.new_session("/")
-        assert await (await session.prompt("hello you")).text() == "hello you "
-        assert await (await session.prompt("ask")).text() == "Yes"
+        assert (await session.prompt("hello you")).text == "hello you "
+        assert (await session.prompt("ask")).text == "Yes"
         agent.check()
         await client.aclose()
 
@@ -112,7 +112,7 @@ async def test_a_client_with_other_ids_gets_its_answers(echo):
         with pytest.raises(RequestFailed, match="is not in the recording"):
             await client.request("_acme/ping")
         session = await client.new_session("/")
-        assert await (await session.prompt("hello")).text() == "hello "
+        assert (await session.prompt("hello")).text == "hello "
     with pytest.raises(AssertionError, match="the script failed"):
         agent.check()
 
@@ -121,7 +121,7 @@ async def test_a_client_that_says_something_else_is_told_what(echo, acp_version)
     agent = ReplayedAgent(await recorded(echo, acp_version, ["hello"]))
     async with Client(agent, version=acp_version, on_permission=permissions.allow_all) as client:
         session = await client.new_session("/elsewhere")
-        await (await session.prompt("hello")).text()
+        await session.prompt("hello")
     with pytest.raises(AssertionError, match=r'cwd: recorded "/", now "/elsewhere"'):
         agent.check()
 
@@ -141,7 +141,7 @@ async def test_a_recorded_death_is_died_again(acp_version):
         async with Client(target, version=acp_version) as client:
             session = await client.new_session("/")
             with pytest.raises(ConnectionClosed, match="Killed") as raised:
-                await (await session.prompt("hi")).text()
+                await session.prompt("hi")
             assert raised.value.exit_code == 7
 
 
@@ -149,7 +149,7 @@ async def test_a_cancel_is_replayed_when_the_agent_has_said_what_came_before(ech
     recording = Recording()
     async with Client(recording.of(echo), version=acp_version) as client:
         session = await client.new_session("/")
-        reply = await session.prompt("hang")
+        reply = session.prompt("hang")
         async for change in reply:
             if getattr(change, "text", None) == "Hanging":
                 await reply.cancel()

@@ -33,7 +33,7 @@ async def test_a_reply_is_a_whole_turn_in_every_version(acp_version, acp_connect
     session = await (await acp_connect(agent, strict=True)).new_session("/work")
     for _ in range(2):
         reply = await session.prompt("hi")
-        assert await reply.text() == "Hello you"
+        assert reply.text == "Hello you"
         assert reply.stop_reason == "max_tokens"
 
 
@@ -51,14 +51,14 @@ async def test_answers_are_given_one_after_the_other_and_the_last_one_stays(acp_
 async def test_a_test_may_answer_by_hand(acp_version, acp_connect):
     agent = ScriptedAgent(acp_version)
     session = await (await acp_connect(agent)).new_session("/work")
-    reply = await session.prompt("hi")
+    reply = session.prompt("hi")
     asked = await agent.next("session/prompt")
     assert asked.params["prompt"] == [{"type": "text", "text": "hi"}]
     agent.begin(asked)
     agent.say("He")
     agent.say("llo")
     agent.finish(asked)
-    assert await reply.text() == "Hello"
+    assert (await reply).text == "Hello"
 
 
 async def test_a_handler_may_ask_the_client_and_check_the_answer(acp_version, acp_connect):
@@ -78,7 +78,7 @@ async def test_a_handler_may_ask_the_client_and_check_the_answer(acp_version, ac
 
     client = await acp_connect(agent, on_permission=permissions.allow_all)
     session = await client.new_session("/work")
-    assert await (await session.prompt("go")).text() == "y"
+    assert (await session.prompt("go")).text == "y"
     assert session.transcript.tool_calls["c"].title == "Sweep"
 
 
@@ -88,7 +88,7 @@ async def test_it_says_types_of_the_schema_and_updates_that_nobody_knows(acp_con
     client = await acp_connect(agent, version=1)
     session = await client.new_session("/work")
     agent.update("_acme_weather", sun=True)
-    assert await (await session.prompt("go")).finished() == "refusal"
+    assert (await session.prompt("go")).stop_reason == "refusal"
 
 
 async def test_what_a_handler_has_had_is_not_next_but_was_seen(acp_version, acp_connect):
@@ -149,7 +149,7 @@ async def test_an_agent_that_dies_tells_how_as_a_program_would(acp_version, acp_
     agent.on("session/prompt", lambda asked: agent.die(3, "out of coffee"))
     session = await (await acp_connect(agent)).new_session("/work")
     with pytest.raises(ConnectionClosed, match="out of coffee") as raised:
-        await (await session.prompt("go")).text()
+        await session.prompt("go")
     assert raised.value.exit_code == 3
 
 
@@ -199,7 +199,7 @@ agent.run()
 """)
     client = await acp_connect([sys.executable, "-W", "error", str(file)])
     session = await client.new_session("/work")
-    assert await (await session.prompt("hi")).text() == "Go away"
+    assert (await session.prompt("hi")).text == "Go away"
     with pytest.raises(ConnectionClosed, match="Enough") as raised:
-        await (await session.prompt("hi")).text()
+        await session.prompt("hi")
     assert raised.value.exit_code == 5

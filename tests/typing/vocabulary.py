@@ -33,7 +33,7 @@ def what_is_read_is_listed(
 async def a_reason_is_listed(reason: StopReason, reply: Reply, state: State) -> None:
     assert_type(reason, Reason)
     assert_type(reply.stop_reason, Reason | None)
-    assert_type(await reply.finished(), Reason | None)
+    assert_type((await reply).stop_reason, Reason | None)
     assert_type(state.stop_reason, Reason | None)
 
 

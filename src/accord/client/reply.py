@@ -8,8 +8,9 @@ ends with the idle that follows work on it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Container, Iterable
-from typing import TYPE_CHECKING
+import weakref
+from collections.abc import AsyncGenerator, Callable, Container, Generator, Iterable
+from typing import TYPE_CHECKING, Any, Self
 
 from msgspec import UNSET, Raw
 
@@ -265,16 +266,24 @@ def _failure(state: State) -> RequestFailed:
 
 
 class Reply:
-    """One turn. Iterate over it for the changes in their order, or ask for `text()` or `finished()`.
+    """The agent's reply to one prompt: iterate over it for the updates in their order, await it to read to its end.
 
-    When it ends, every update of the turn has been delivered. What the turn failed with is raised after them. There
-    is one reader: `text()` and `finished()` go on where an iteration stopped. A reply that nobody reads slows its
-    connection down once a few megabytes wait in it; one that nobody holds any more does not.
+    When it ends, every update of the turn has been delivered; an error of the turn is raised after them. After a
+    `break`, another `async for` goes on with the next update, and `await` reads the rest. Awaiting may be repeated.
+    A reply that nobody reads slows its connection down once a few megabytes wait in it; one that nobody holds any
+    more does not.
     """
 
     def __init__(self, turn: PromptedTurn) -> None:
         self._turn = turn
         self._loop = asyncio.get_running_loop()
+        self._reader: Callable[[], AsyncGenerator[Change, None] | None] = lambda: None
+        self._is_read = False
+
+    @property
+    def text(self) -> str:
+        """Everything the agent has said in this turn so far; after `await`, everything it said."""
+        return self._turn.text()
 
     @property
     def stop_reason(self) -> StopReason | None:
@@ -288,7 +297,7 @@ class Reply:
 
     @property
     def is_over(self) -> bool:
-        """Whether the turn has ended; its last changes may still be waiting to be read."""
+        """Whether the turn has ended; its last updates may still be waiting to be read."""
         return self._turn.is_over
 
     @property
@@ -306,8 +315,15 @@ class Reply:
         """The id that the agent gave the prompt, where it tells one."""
         return None if self._turn.answer is None else self._turn.answer.message_id
 
-    async def __aiter__(self) -> AsyncIterator[Change]:
-        # A generator: what waits is handed out without a coroutine for each change.
+    def __aiter__(self) -> AsyncGenerator[Change, None]:
+        if self._is_read:
+            raise RuntimeError("this reply was read to its end: use reply.text, or keep the updates of the first loop")
+        reader = self._updates()
+        self._reader = weakref.ref(reader)
+        return reader
+
+    async def _updates(self) -> AsyncGenerator[Change, None]:
+        # A generator: what waits is handed out without a coroutine for each update.
         inbox = self._turn.inbox
         waiting, take = inbox.waiting, inbox.take
         try:
@@ -315,27 +331,28 @@ class Reply:
                 while waiting:
                     yield take()
         except AccordError:
-            self._turn.discard()
+            self._discard()
             raise
+        self._discard()
+
+    def __await__(self) -> Generator[Any, None, Self]:
+        return self._finish().__await__()
+
+    async def _finish(self) -> Self:
+        """Read to the end; but leave the updates to an `async for` that has not ended, in this task or another."""
+        if self._reader() is not None:
+            self._turn.give_way()
+            await asyncio.wait((self._turn.ended,))
+        if self._reader() is None and not self._is_read:
+            async for _ in self:
+                pass
+        if self.error is not None:
+            raise self.error
+        return self
+
+    def _discard(self) -> None:
+        self._is_read = True
         self._turn.discard()
-
-    async def __anext__(self) -> Change:
-        try:
-            return await self._turn.inbox.__anext__()
-        except (StopAsyncIteration, AccordError):
-            self._turn.discard()
-            raise
-
-    async def finished(self) -> StopReason | None:
-        """Read to the end; the stop reason."""
-        async for _ in self:
-            pass
-        return self.stop_reason
-
-    async def text(self) -> str:
-        """Read to the end; all that the agent said in the turn, from its beginning."""
-        await self.finished()
-        return self._turn.text()
 
     async def cancel(self) -> None:
         """Cancel the turn, as `Session.cancel` does; a turn that has not begun just ends. Go on reading to its end."""

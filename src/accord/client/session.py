@@ -112,10 +112,10 @@ class Session:
         """Whether nothing has been said yet, or the user had the last word."""
         return next((role for role, _ in reversed(self.transcript.messages)), "user") == "user"
 
-    async def prompt(self, content: str | Content | Iterable[str | Content]) -> Reply:
-        """Send a message. While another one runs in this session it is held, and sent when that turn is over.
+    def prompt(self, content: str | Content | Iterable[str | Content]) -> Reply:
+        """Send a message, or queue it while another one runs in this session. The reply need not be read.
 
-        Returns at once. InvalidParams for content that the agent does not take (PROMPT-05), ValueError for a malformed
+        InvalidParams for content that the agent does not take (PROMPT-05), ValueError for a malformed
         block or none at all, TypeError for what is no content.
         """
         self.connection.check_open()

@@ -78,7 +78,7 @@ async def test_an_agent_connects_to_the_server_on_the_network_that_a_client_name
 
     async with Client(agent, version=1) as client:
         session = await client.new_session("/", [server_at(kind, ports[kind])])
-        assert await (await session.prompt("go")).text() == "xxx"
+        assert (await session.prompt("go")).text == "xxx"
 
 
 async def test_a_large_result_comes_over_http(connections: ServerConnections, ports: dict[str, int]):

@@ -94,7 +94,7 @@ class Desk:
 
     async def ask(self, prompt: Any = "Go on") -> str:
         """What the agent says to it."""
-        return await (await self.session.prompt(prompt)).text()
+        return (await self.session.prompt(prompt)).text
 
     async def use(self, *requests: Requested) -> list[ToolOutcome]:
         """Let the model ask for tools, and see what it is told."""

@@ -49,10 +49,10 @@ async def test_a_cancel_in_the_middle_of_a_fetch(sit: Any, silent: tuple[str, as
     url, came = silent
     async with sit(**ALLOW) as desk:
         desk.model.steps = [[tool("fetch", url=url)]]
-        reply = await desk.session.prompt("Go")
+        reply = desk.session.prompt("Go")
         await came.wait()
         await reply.cancel()
-        assert await reply.finished() == "cancelled"
+        assert (await reply).stop_reason == "cancelled"
         assert await desk.ask() == "Done."
         assert is_valid(desk.model.asked[-1].history)
 
@@ -61,10 +61,10 @@ async def test_a_cancel_in_the_middle_of_a_search_ends_its_program(sit: Any) -> 
     async with sit(**ALLOW) as desk:
         os.mkfifo(desk.root / ".ignore")  # nobody writes into it: ripgrep waits
         desk.model.steps = [[tool("search", pattern="x")]]
-        reply = await desk.session.prompt("Go")
+        reply = desk.session.prompt("Go")
         await until(lambda: _runs("rg", str(desk.root)))
         await reply.cancel()
-        assert await reply.finished() == "cancelled"
+        assert (await reply).stop_reason == "cancelled"
         await until(lambda: not _runs("rg", str(desk.root)))
 
 
@@ -90,10 +90,10 @@ async def test_what_was_done_before_the_cancel_is_known_as_done(sit: Any) -> Non
         desk.model.steps = [
             [tool("write", path="new.py", content="x\n"), tool("run", command="touch begun; sleep 1000"), tool("list")]
         ]
-        reply = await desk.session.prompt("Go")
+        reply = desk.session.prompt("Go")
         await until((desk.root / "begun").exists)
         await reply.cancel()
-        assert await reply.finished() == "cancelled"
+        assert (await reply).stop_reason == "cancelled"
         assert await desk.ask() == "Done."
         assert is_valid(desk.model.asked[-1].history)
         assert [outcome.text for outcome in desk.model.outcomes] == [
@@ -107,10 +107,10 @@ async def test_a_cancel_in_the_middle_of_a_compaction_ends_it_and_keeps_the_hist
     model = ScriptedModel([Said("One."), Used(850, 50)], [Said("…")])
     async with sit(model=model) as desk:
         await desk.ask("First")
-        reply = await desk.session.prompt("Second")
+        reply = desk.session.prompt("Second")
         await model.streaming.wait()
         await reply.cancel()
-        assert await reply.finished() == "cancelled"
+        assert (await reply).stop_reason == "cancelled"
         compactions = [place for place in desk.agent_side.transcript.timeline if isinstance(place, Compaction)]
         assert [compaction.status for compaction in compactions] == ["cancelled"]
         model.steps.extend(([Said("Short.")], [Said("Fine.")]))
@@ -126,10 +126,10 @@ async def test_a_cancel_while_the_model_is_being_opened(sit: Any) -> None:
         await asyncio.get_running_loop().create_future()
 
     async with sit(open_model=never) as desk:
-        reply = await desk.session.prompt("Go")
+        reply = desk.session.prompt("Go")
         await opening.wait()
         await reply.cancel()
-        assert await reply.finished() == "cancelled"
+        assert (await reply).stop_reason == "cancelled"
 
 
 async def test_a_cancel_while_asking_again_is_waited_for(sit: Any) -> None:
@@ -143,10 +143,10 @@ async def test_a_cancel_while_asking_again_is_waited_for(sit: Any) -> None:
 
     model = Busy()
     async with sit(model=model) as desk:
-        reply = await desk.session.prompt("Go")
+        reply = desk.session.prompt("Go")
         await model.streaming.wait()
         await reply.cancel()
-        assert await reply.finished() == "cancelled"
+        assert (await reply).stop_reason == "cancelled"
 
 
 @pytest.mark.parametrize("how", ["a cancel", "a client that goes away"])
@@ -154,13 +154,13 @@ async def test_a_command_dies_with_all_that_it_started(sit: Any, how: str) -> No
     async with sit(**ALLOW) as desk:
         command = "(sleep 1000 & echo $! > child; wait) & echo $$ > parent; wait"
         desk.model.steps = [[tool("run", command=command)]]
-        reply = await desk.session.prompt("Go")
+        reply = desk.session.prompt("Go")
         names = ("parent", "child")
         await until(lambda: all((desk.root / name).exists() and (desk.root / name).read_text() for name in names))
         ids = [(desk.root / name).read_text().strip() for name in names]
         if how == "a cancel":
             await reply.cancel()
-            assert await reply.finished() == "cancelled"
+            assert (await reply).stop_reason == "cancelled"
         else:
             await desk.client.aclose()
         await until(lambda: not any(Path(f"/proc/{id}").exists() for id in ids))

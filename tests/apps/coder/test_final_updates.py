@@ -202,13 +202,13 @@ async def test_nothing_of_a_plan_is_in_progress_after_a_turn_that_broke_off(sit:
     model = Model([tool("plan", steps=[{"content": "Look", "status": "in_progress"}])])
     model.steps.append([Stopped("refusal")] if how == "refused" else [Said("…")])
     async with sit(model=model, on_frame=wire) as desk:
-        reply = await desk.session.prompt("Go")
+        reply = desk.session.prompt("Go")
         if how == "cancelled":
             await model.streaming.wait()
             await reply.cancel()
         if how == "failed":
             with pytest.raises(RequestFailed):
-                await reply.finished()
+                await reply
         else:
-            assert await reply.finished() == {"cancelled": "cancelled", "refused": "refusal"}[how]
+            assert (await reply).stop_reason == {"cancelled": "cancelled", "refused": "refusal"}[how]
         assert [[entry["status"] for entry in plan] for plan in wire.plans()] == [["in_progress"], ["pending"]]

@@ -19,7 +19,7 @@ async def test_tokens_stream_through_agent_and_client_and_a_cancel_stops_them(tm
     command = Command([sys.executable, "-m", "accord", "agent", *flags], env={"ACCORD_HOME": str(tmp_path / "home")})
     async with Client(command) as client:
         session = await client.new_session(cwd=tmp_path)
-        reply = await session.prompt("Tell me a long story about a fox and a bear.")
+        reply = session.prompt("Tell me a long story about a fox and a bear.")
         pieces = 0
         async for update in reply:
             if isinstance(update, MessageChunk) and update.message.role == "agent":
@@ -27,9 +27,9 @@ async def test_tokens_stream_through_agent_and_client_and_a_cancel_stops_them(tm
                 if pieces == 3:
                     break
         await reply.cancel()
-        assert await reply.finished() == "cancelled"
-        again = await session.prompt("Say hello.")
+        assert (await reply).stop_reason == "cancelled"
+        again = session.prompt("Say hello.")
         await again.cancel()
-        assert await again.finished() == "cancelled"
+        assert (await again).stop_reason == "cancelled"
         assert pieces == 3
         assert next(message.text for message in session.transcript.messages.values() if message.role == "agent")

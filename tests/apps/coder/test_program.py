@@ -47,8 +47,8 @@ async def test_it_works_at_once_without_a_key(start: Start, project: Path, versi
         assert client.agent.info is not None
         assert client.agent.info.name == "accord"
         session = await client.new_session(cwd=project)
-        assert "main.py:1" in await (await session.prompt("/search double")).text()
-        assert "Edited main.py" in await (await session.prompt("/edit main.py n + n => 2 * n")).text()
+        assert "main.py:1" in (await session.prompt("/search double")).text
+        assert "Edited main.py" in (await session.prompt("/edit main.py n + n => 2 * n")).text
 
 
 async def test_a_missing_key_is_asked_for_and_looked_for_again(start: Start, project: Path, tmp_path: Path) -> None:
@@ -65,14 +65,14 @@ async def test_a_missing_key_is_asked_for_and_looked_for_again(start: Start, pro
             )
             await client.authenticate("environment")
             session = await client.new_session(cwd=project)
-            assert await (await session.prompt("Hi")).text() == "Hello"
+            assert (await session.prompt("Hi")).text == "Hello"
 
 
 async def test_rate_limits_are_waited_for(start: Start, project: Path) -> None:
     replies = [{"fault": "status", "status": 429, "retry_after": 0.1}, {"parts": [{"text": "Now."}]}]
     async with provided(start, replies) as (client, _):
         session = await client.new_session(cwd=project)
-        assert await (await session.prompt("Hi")).text() == "Now."
+        assert (await session.prompt("Hi")).text == "Now."
 
 
 @pytest.mark.parametrize(
@@ -91,11 +91,11 @@ async def test_a_model_that_fails_says_so_and_the_session_lives(
     replies = [{"when": {"last_user": "first"}, "times": 0, **fault}, {"parts": [{"text": "Fine."}]}]
     async with provided(start, replies, "--retries", "0") as (client, _):
         session = await client.new_session(cwd=project)
-        reply = await session.prompt("first")
+        reply = session.prompt("first")
         with pytest.raises(kind):
-            await reply.finished()
+            await reply
         assert said in session.transcript.timeline[-1].text
-        assert await (await session.prompt("second")).text() == "Fine."
+        assert (await session.prompt("second")).text == "Fine."
 
 
 async def test_nobody_at_the_models_address_says_what_to_do(start: Start, project: Path) -> None:
@@ -105,7 +105,7 @@ async def test_nobody_at_the_models_address_says_what_to_do(start: Start, projec
     async with Client(command) as client:
         session = await client.new_session(cwd=project)
         with pytest.raises(RequestFailed, match=r"127\.0\.0\.1:1"):
-            await (await session.prompt("Hi")).finished()
+            await session.prompt("Hi")
 
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
@@ -132,30 +132,30 @@ async def test_what_a_model_writes_wrongly_is_told_to_it_and_it_goes_on(
         command = start("--model", f"{provider}:scripted", **variables)
         async with Client(command) as client:
             session = await client.new_session(cwd=project)
-            assert await (await session.prompt("Look")).text() == "I see."
+            assert (await session.prompt("Look")).text == "I see."
             statuses = [call.status for call in session.transcript.tool_calls.values()]
             assert statuses == ["failed", "failed", "failed", "completed"]
         async with Client(command) as client:
             again = await client.load_session(session.id, cwd=project)
-            assert await (await again.prompt("And now?")).text() == "Still here."
+            assert (await again.prompt("And now?")).text == "Still here."
 
 
 async def test_an_unknown_model_says_what_to_do(start: Start, project: Path) -> None:
     async with Client(start("--model", "acme:one")) as client:
         session = await client.new_session(cwd=project)
         with pytest.raises(RequestFailed, match="acme"):
-            await (await session.prompt("Hi")).finished()
+            await session.prompt("Hi")
 
 
 async def test_a_cancel_hangs_up_on_the_model(start: Start, project: Path) -> None:
     async with provided(start, [{"fault": "hang", "parts": [{"text": "Once"}]}]) as (client, server):
         session = await client.new_session(cwd=project)
-        reply = await session.prompt("Hi")
+        reply = session.prompt("Hi")
         async for _ in reply:
             if any(message.text == "Once" for message in session.transcript.messages.values()):
                 break
         await reply.cancel()
-        assert await reply.finished() == "cancelled"
+        assert (await reply).stop_reason == "cancelled"
         assert await server.ended(1) == "gone"
 
 
@@ -163,18 +163,18 @@ async def test_a_killed_agent_has_kept_what_was_said(start: Start, project: Path
     command = start()
     async with Client(command, on_permission=permissions.allow_all) as client:
         session = await client.new_session(cwd=project)
-        await (await session.prompt("/search double")).finished()
-        reply = await session.prompt("/run echo $PPID > pid; sleep 1000")
+        await session.prompt("/search double")
+        reply = session.prompt("/run echo $PPID > pid; sleep 1000")
         await until(lambda: (project / "pid").exists() and bool((project / "pid").read_text().strip()))
         os.kill(_agent_of(session.id), signal.SIGKILL)
         with pytest.raises(ConnectionClosed):
-            await reply.finished()
+            await reply
     async with Client(command) as client:
         again = await client.load_session(session.id, cwd=project)
         titles = [call.title for call in again.transcript.tool_calls.values()]
         assert titles == ["Search for 'double'", "echo $PPID > pid; sleep 1000"]
         assert list(again.transcript.tool_calls.values())[-1].status == "failed"
-        assert "main.py:1" in await (await again.prompt("/search double")).text()
+        assert "main.py:1" in (await again.prompt("/search double")).text
 
 
 def _agent_of(session_id: str) -> int:
@@ -225,7 +225,7 @@ async def test_the_tools_of_mcp_servers_are_the_models_as_well(
         )
     async with provided(start, replies) as (client, _):
         session = await client.new_session(cwd=project, servers=[sums] if named_by == "client" else [])
-        assert await (await session.prompt("Add")).text() == "Three."
+        assert (await session.prompt("Add")).text == "Three."
         *_, call = session.transcript.tool_calls.values()  # before it there may be one that tells of the waiting
         assert (call.title, call.status) == ("sums: add", "completed")
         assert call.raw_output["output"] == "3"

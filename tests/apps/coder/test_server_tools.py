@@ -104,10 +104,10 @@ async def test_one_that_hangs_is_given_up_after_its_time_and_cancelled_with_the_
     async with sit(on_permission=permissions.allow_all, flags={"command_deadline": "0.5"}) as desk:
         desk.agent_side.mcp_servers.connections = Servers(call)
         desk.model.steps = [[tool("cam_era__shoot")]]
-        reply = await desk.session.prompt("Go")
+        reply = desk.session.prompt("Go")
         await begun.wait()
         await reply.cancel()
-        assert await reply.finished() == "cancelled"
+        assert (await reply).stop_reason == "cancelled"
         (*_, outcome) = await desk.use(tool("cam_era__shoot"))
         assert outcome.text == "cam era did not answer within 0.5 seconds"
         desk.agent_side.mcp_servers.connections = None
@@ -156,12 +156,12 @@ async def test_a_language_model_is_told_of_the_tools_when_they_are_there(
     async with sit(on_permission=permissions.allow_all) as desk:
         ready = connecting(desk, call)
         desk.model.steps = [[tool("cam_era__shoot")]]
-        reply = await desk.session.prompt("Go")
+        reply = desk.session.prompt("Go")
         await until(lambda: bool(desk.calls))
         assert (desk.calls[0].title, desk.calls[0].status) == ("Connecting to the MCP server 'cam era'", "pending")
         assert not desk.model.asked
         ready.set()
-        assert await reply.finished() == "end_turn"
+        assert (await reply).stop_reason == "end_turn"
         assert [each.name for each in desk.model.asked[0].tools if "shoot" in each.name] == ["cam_era__shoot"]
         assert [each.status for each in desk.calls] == ["completed", "completed"]
         desk.agent_side.mcp_servers.connections = None

@@ -52,12 +52,12 @@ async def test_the_model_knows_what_was_said_before(sit: Any, how: str) -> None:
     async with sit(model=model, store=store) as desk:
         session = await getattr(desk.client, f"{how}_session")(session_id, cwd=desk.root)
         assert (session.id == session_id) is (how != "fork")
-        await (await session.prompt("And now?")).finished()
+        await session.prompt("And now?")
         assert texts(model) == ["Hi", "Hello.", "How are you?", "Fine.", "And now?"]
         if how == "fork":
-            await (await session.prompt("More")).finished()
+            await session.prompt("More")
             original = await desk.client.load_session(session_id, cwd=desk.root)
-            await (await original.prompt("Back")).finished()
+            await original.prompt("Back")
             assert texts(model) == ["Hi", "Hello.", "How are you?", "Fine.", "Back"]
 
 
@@ -127,7 +127,7 @@ async def test_a_no_and_an_outcome_are_told_again_as_they_were(sit: Any) -> None
     again = ScriptedModel()
     async with sit(model=again, store=store) as desk:
         session = await desk.client.load_session(session_id, cwd=desk.root)
-        await (await session.prompt("And?")).finished()
+        await session.prompt("And?")
         assert [outcome.text for outcome in again.outcomes] == told
 
 
@@ -143,7 +143,7 @@ async def test_a_tool_call_that_is_not_the_models_is_not_told_to_it_as_its_own(s
     again = ScriptedModel()
     async with sit(model=again, store=store) as desk:
         session = await desk.client.load_session(session_id, cwd=desk.root)
-        await (await session.prompt("And?")).finished()
+        await session.prompt("And?")
         requests = [each for past in again.asked[0].history for each in getattr(past, "requests", ())]
         assert [request.name for request in requests] == ["list"]
 
@@ -155,14 +155,14 @@ async def test_what_a_model_refused_is_not_told_to_it_again(sit: Any) -> None:
     async with sit(model=model, store=store) as desk:
         await desk.ask("Hi")
         reply = await desk.session.prompt("Do evil")
-        assert await reply.finished() == "refusal"
+        assert reply.stop_reason == "refusal"
         await desk.ask("Do good")
         assert texts(model) == ["Hi", "Hello.", "Do good"]
         session_id = desk.session.id
     again = ScriptedModel()
     async with sit(model=again, store=store) as desk:
         session = await desk.client.load_session(session_id, cwd=desk.root)
-        await (await session.prompt("And?")).finished()
+        await session.prompt("And?")
         assert texts(again) == ["Hi", "Hello.", "Do good", "Done.", "And?"]
 
 
@@ -195,7 +195,7 @@ async def test_a_summary_takes_the_place_of_the_history_also_after_a_restart(sit
     again = ScriptedModel()
     async with sit(model=again, store=store) as desk:
         session = await desk.client.load_session(session_id, cwd=desk.root)
-        await (await session.prompt("Third")).finished()
+        await session.prompt("Third")
         assert texts(again) == [summary, "Second", "Two.", "Third"]
 
 
@@ -272,7 +272,7 @@ async def test_a_session_has_the_settings_of_its_own_directory(sit: Any, tmp_pat
             {"mode": "architect", "model": "acme:small"} if trusted else {"mode": "ask", "model": "offline"}
         )
         reply = await session.prompt("Go")
-        assert await reply.finished() == ("max_turn_requests" if trusted else "end_turn")
+        assert reply.stop_reason == ("max_turn_requests" if trusted else "end_turn")
         assert opened == ["acme:small" if trusted else "offline"]
         if not trusted:
             said = [message.text for message in desk.agent_side.transcript.messages.values()]
@@ -312,7 +312,7 @@ async def test_a_model_belongs_to_its_address_and_key(sit: Any, tmp_path: Path) 
     async with sit(open_model=open_model, flags={"model": "acme:one"}) as desk:
         await desk.ask()
         session = await desk.client.new_session(cwd=other)
-        await (await session.prompt("Go")).finished()
+        await session.prompt("Go")
         await desk.ask()
         assert addresses == [{}, {"acme": "http://other.test"}]
 
@@ -362,15 +362,15 @@ async def test_what_the_user_says_meanwhile_joins_the_turn_as_a_prompt_would(
     (project.parent / "home").mkdir()
     (project.parent / "home" / "config.toml").write_text('[takes]\n"acme:seeing" = ["image"]\n')
     async with sit(model=model, flags={"models": "acme:seeing"}) as desk:
-        first = await desk.session.prompt("First")
+        first = desk.session.prompt("First")
         await model.streaming.wait()
         link = ResourceLink(uri=(project / "main.py").as_uri(), name="main.py")
         image = Image(data="aGk=", mime_type="image/png")
         async with meanwhile(desk, version) as session:
-            second = await session.prompt([Text("Look at this as well"), link, image])
+            second = session.prompt([Text("Look at this as well"), link, image])
             await until(lambda: desk.has_waiting)
             model.held.set()
-            assert await first.finished() == await second.finished() == "end_turn"
+            assert (await first).stop_reason == (await second).stop_reason == "end_turn"
         told = texts(model)
         assert "Look at this as well" in told
         assert any("return n + n" in text and text.startswith("<file") for text in told)
@@ -380,14 +380,14 @@ async def test_what_the_user_says_meanwhile_joins_the_turn_as_a_prompt_would(
 async def test_a_slash_command_waits_for_a_turn_of_its_own(sit: Any, version: Any) -> None:
     model = ScriptedModel([Said("…"), tool("list")], [Said("Done with that.")])
     async with sit(model=model) as desk:
-        first = await desk.session.prompt("First")
+        first = desk.session.prompt("First")
         await model.streaming.wait()
         async with meanwhile(desk, version) as session:
-            second = await session.prompt("/mode code")
+            second = session.prompt("/mode code")
             await until(lambda: desk.has_waiting)
             model.held.set()
-            assert await first.finished() == "end_turn"
-            assert "The mode is code now" in await second.text()
+            assert (await first).stop_reason == "end_turn"
+            assert "The mode is code now" in (await second).text
         assert "/mode code" not in texts(model)
 
 
@@ -418,6 +418,6 @@ async def test_two_projects_are_worked_in_at_once(sit: Any, tmp_path: Path) -> N
     (other / "main.py").write_text("other\n")
     async with sit() as desk:
         session = await desk.client.new_session(cwd=other)
-        await asyncio.gather(desk.ask("/read main.py"), (await session.prompt("/read main.py")).finished())
+        await asyncio.gather(desk.ask("/read main.py"), session.prompt("/read main.py"))
         read = [call.raw_output["output"] for call in [*desk.calls, *session.transcript.tool_calls.values()]]
         assert read == ["def double(n):\n    return n + n\n", "other\n"]

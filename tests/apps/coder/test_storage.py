@@ -217,7 +217,7 @@ async def test_the_agent_works_on_and_says_it_in_the_first_turn(tmp_path: Path, 
     async with Client(coder.agent, version=version) as client:
         session = await client.new_session(cwd=tmp_path)
         for times in (1, 0):
-            changes = [change async for change in await session.prompt("/help")]
+            changes = [change async for change in session.prompt("/help")]
             assert "".join(map(repr, changes)).count("ACCORD_HOME chooses") >= times
             assert times or "ACCORD_HOME chooses" not in "".join(repr(change.patch) for change in changes)
         assert [each.session_id async for each in client.list_sessions()] == [session.id]
@@ -242,7 +242,7 @@ async def test_a_choice_for_always_that_can_not_be_kept_holds_for_the_session(
     async with Client(build(settings_in(tmp_path)).agent, version=version, on_permission=always) as client:
         session = await client.new_session(cwd=tmp_path)
         for _ in range(2):
-            assert await (await session.prompt("/run echo hello")).finished() == "end_turn"
+            assert (await session.prompt("/run echo hello")).stop_reason == "end_turn"
     assert questions == 1
 
 

@@ -62,8 +62,8 @@ async def test_failing_tests_are_mended_through_the_whole_stack(
                 root = laid_out(task, tmp_path / f"{number}")
                 assert not passes(root), task.name
                 session = await client.new_session(cwd=root)
-                reply = await session.prompt(prompt_of(task, number))
-                assert (await reply.text()).endswith(f"{task.name}: mended.")
+                reply = session.prompt(prompt_of(task, number))
+                assert ((await reply).text).endswith(f"{task.name}: mended.")
                 assert reply.stop_reason == "end_turn"
                 assert passes(root), task.name
                 assert list(session.transcript.tool_calls.values())[-1].status == "completed"

@@ -270,11 +270,11 @@ async def test_the_changes_of_the_working_tree_are_shown(sit: Any) -> None:
 async def test_a_cancelled_command_dies_with_the_turn(sit: Any) -> None:
     async with sit(**ALLOW) as desk:
         desk.model.steps.append([tool("run", command="echo $$ > pid; sleep 1000")])
-        reply = await desk.session.prompt("Go")
+        reply = desk.session.prompt("Go")
         pid = desk.root / "pid"
         await until(lambda: pid.exists() and bool(pid.read_text().strip()))
         await reply.cancel()
-        assert await reply.finished() == "cancelled"
+        assert (await reply).stop_reason == "cancelled"
         await until(lambda: not Path(f"/proc/{pid.read_text().strip()}").exists())
 
 

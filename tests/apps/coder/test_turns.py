@@ -82,7 +82,7 @@ async def test_what_the_tools_give_goes_back_to_the_model_until_it_asks_for_none
     model = ScriptedModel(*steps)
     async with sit(model=model) as desk:
         reply = await desk.session.prompt("Go")
-        assert await reply.text() == said
+        assert reply.text == said
         assert reply.stop_reason == "end_turn"
         assert len(model.asked) == len(steps)
         assert [call.name for call in desk.calls] == called
@@ -166,7 +166,7 @@ async def test_an_always_choice_is_kept_for_the_project_and_says_what_it_covers(
 async def test_the_models_own_reasons_end_the_turn(sit: Any, reason: Any) -> None:
     async with sit(model=ScriptedModel([Said("So"), Stopped(reason)])) as desk:
         reply = await desk.session.prompt("Go")
-        assert await reply.text() == "So"
+        assert reply.text == "So"
         assert reply.stop_reason == reason
 
 
@@ -175,7 +175,6 @@ async def test_a_turn_asks_the_model_only_so_often(sit: Any) -> None:
     model = ScriptedModel(*([tool("list")] for _ in range(10)))
     async with sit(model=model, flags={"max_requests": "3"}) as desk:
         reply = await desk.session.prompt("Go")
-        await reply.finished()
         assert reply.stop_reason == "max_turn_requests"
         assert len(model.asked) == 3
 
@@ -184,10 +183,10 @@ async def test_a_turn_asks_the_model_only_so_often(sit: Any) -> None:
 async def test_a_cancel_stops_the_stream_and_leaves_a_history_that_goes_on(sit: Any) -> None:
     model = ScriptedModel([Said("One"), Said("…"), Said("never")])
     async with sit(model=model) as desk:
-        reply = await desk.session.prompt("Go")
+        reply = desk.session.prompt("Go")
         await model.streaming.wait()
         await reply.cancel()
-        assert await reply.finished() == "cancelled"
+        assert (await reply).stop_reason == "cancelled"
         assert model.closed == 1
         assert await desk.ask("Again") == "Done."
         said = [past for past in model.asked[-1].history if isinstance(past, ModelMessage)]
@@ -203,10 +202,10 @@ async def test_a_cancel_while_the_user_is_asked_withdraws_the_question(sit: Any)
 
     async with sit(on_permission=wait) as desk:
         desk.model.steps.append([tool("edit", **EDIT)])
-        reply = await desk.session.prompt("Go")
+        reply = desk.session.prompt("Go")
         await asked.wait()
         await reply.cancel()
-        assert await reply.finished() == "cancelled"
+        assert (await reply).stop_reason == "cancelled"
         assert await desk.ask("Again") == "Done."
         (outcome,) = desk.model.outcomes
         assert "Cancelled by the user" in outcome.text
@@ -224,7 +223,7 @@ async def test_a_session_is_taken_up_after_a_restart(sit: Any, tmp_path: Path) -
     async with sit(model=again, store=SqliteStore(path)) as desk:
         session = await desk.client.load_session(session_id, cwd=desk.root)
         assert [option.value for option in session.options if option.id == "mode"] == ["code"]
-        await (await session.prompt("And?")).finished()
+        await session.prompt("And?")
         first, spoken, told, last, prompt = again.asked[0].history
         assert (first, prompt) == (UserMessage(content=[Text("What is it?")]), UserMessage(content=[Text("And?")]))
         assert isinstance(spoken, ModelMessage)
@@ -351,18 +350,18 @@ async def test_the_projects_instructions_are_read(sit: Any, project: Path) -> No
 async def test_two_sessions_work_at_once(sit: Any) -> None:
     model = ScriptedModel([Said("…")], [Said("Second.")])
     async with sit(model=model) as desk:
-        first = await desk.session.prompt("First")
+        first = desk.session.prompt("First")
         await model.streaming.wait()
         other = await desk.client.new_session(cwd=desk.root)
-        assert await (await other.prompt("Second")).text() == "Second."
+        assert (await other.prompt("Second")).text == "Second."
         model.held.set()
-        assert await first.text() == "…"
+        assert (await first).text == "…"
 
 
 async def test_a_client_that_goes_away_ends_the_turn(sit: Any) -> None:
     model = ScriptedModel([Said("…")])
     async with sit(model=model, on_permission=permissions.allow_all) as desk:
-        await desk.session.prompt("Go")
+        desk.session.prompt("Go")
         await model.streaming.wait()
         await desk.client.aclose()
     assert model.closed == 1

@@ -45,12 +45,12 @@ async def test_what_only_says_again_what_it_is_told_is_no_agent(typed):
 async def test_a_turn_that_fails_with_its_connection_still_knows_why():
     agent = ScriptedAgent(1)
     async with Client(agent, version=1) as client:
-        reply = await (await client.new_session("/")).prompt("Hi")
+        reply = (await client.new_session("/")).prompt("Hi")
         reason = ConnectionClosed("too much")
         reason.__cause__ = Overloaded("updates", 5)
         client.peer.connection_lost(reason)
         with pytest.raises(ConnectionClosed) as closed:
-            await reply.finished()
+            await reply
     failed = explained(closed.value, "answering", AGENT, Heard())
     assert "was ended, because it sent too much" in failed.reason
 

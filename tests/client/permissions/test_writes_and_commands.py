@@ -74,7 +74,7 @@ async def in_turns(policy: Asked, directory: Any, *turns: Any, **options: Any) -
     ):
         session = await client.new_session(directory)
         for _ in turns:
-            await (await session.prompt("Hi")).finished()
+            await session.prompt("Hi")
     return results
 
 
@@ -452,10 +452,10 @@ async def test_a_cancelled_turn_withdraws_the_question(tmp_path):
         Client(agent, version=1, on_permission=never, workspace=workspace) as client,
     ):
         session = await client.new_session(tmp_path)
-        reply = await session.prompt("Hi")
+        reply = session.prompt("Hi")
         await begun.wait()
         await reply.cancel()
-        await reply.finished()
+        await reply
     assert (got[0].error["code"], list(tmp_path.iterdir())) == (-32003, [])
 
 

@@ -228,7 +228,7 @@ class _Plain:
             content = await asyncio.to_thread(content_of, text, asked.cwd, link.agent.capabilities)
             session.on_update = self._heard
             tally = self._tally = Tally()
-            reply = self._reply = await session.prompt(content)
+            reply = self._reply = session.prompt(content)
             async for change in reply:
                 tally.changed(change)
                 self._printer.changed(change)

@@ -117,7 +117,7 @@ async def test_a_relay_tells_such_a_call_as_failed():
     agent = ScriptedAgent(1)
     async with Client(agent, version=1, on_permission=permissions.deny) as client:
         session = await client.new_session("/")
-        reply = await session.prompt("go")
+        reply = session.prompt("go")
         asked = await agent.next("session/prompt")
         agent.tell(CALL)
         agent.finish(asked)

@@ -301,7 +301,7 @@ async def test_a_session_that_was_taken_over_is_taken_up_again_with_what_was_sai
         async with Client(keeper(store)) as elsewhere:
             session_id = stage.talk.session_id or ""
             session = await elsewhere.load_session(session_id, tmp_path, meta={"accord/claim": "take_over"})
-            await (await session.prompt("bread")).finished()
+            await session.prompt("bread")
         stage.talk.queue.append("butter")
         await stage.send("eggs")
         await stage.shows("taken over by another process", "F5")

@@ -280,7 +280,7 @@ class _Running:
         records = self._asked.around.records
         recording = None if records is None else Recording(records, self._asked.agent.key, session)
         session.on_update = self._heard
-        reply = self.stopping.turn = await session.prompt(blocks)
+        reply = self.stopping.turn = session.prompt(blocks)
         has_answer = False
         tally = self._tally = Tally()
         try:

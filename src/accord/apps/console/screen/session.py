@@ -255,7 +255,7 @@ class Talk:
             if content is None:
                 return
             self._on_sent(self, text)
-            reply = await session.prompt(content)
+            reply = session.prompt(content)
             await self._read(reply)
             if self.story.is_turn_empty and session.connection.dialect.answer_ends_turn:
                 await asyncio.sleep(LATE_SECONDS)
