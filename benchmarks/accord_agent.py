@@ -13,19 +13,19 @@ from accord.peer import Peer
 from accord.session.capabilities import AgentCapabilities, Implementation
 from accord.session.content import Text
 from accord.session.requests import (
-    Asked,
-    Done,
+    AcpRequest,
+    EmptyResult,
     Initialize,
-    Initialized,
+    InitializeResult,
     NewSession,
     Prompt,
-    PromptAnswer,
-    SessionOpened,
+    PromptResult,
+    SessionSetup,
     SetMode,
 )
 from accord.session.transcript import Transcript
-from accord.session.updates import MessagePiece
-from accord.session.value import UNSET, Word
+from accord.session.updates import MessageAppend
+from accord.session.value import UNSET, Value
 from accord.transports.framing import FRAME_LIMIT
 from accord.transports.stdio import Stdio
 from benchmarks.loops import run
@@ -47,29 +47,29 @@ class BenchAgent:
         assert incoming.params is not UNSET
         return self.answer(self.dialect.request_from_wire(incoming.method, incoming.params, "client"))
 
-    async def answer(self, asked: Asked) -> Any:
+    async def answer(self, asked: AcpRequest) -> Any:
         return self.dialect.answer_to_wire(asked, await self.answer_in_words(asked))
 
-    async def answer_in_words(self, asked: Asked) -> Word:
+    async def answer_in_words(self, asked: AcpRequest) -> Value:
         match asked:
             case SetMode():
-                return Done()
+                return EmptyResult()
             case Prompt(session_id=session_id, content=[Text(text=order)]):
                 count, size, _ = read_order(order)
                 await self.take_turn(session_id, count, size)
-                return PromptAnswer(stop_reason="end_turn")
+                return PromptResult(stop_reason="end_turn")
             case Initialize():
                 info = Implementation(name=AGENT_NAME, version=str(os.getpid()))
-                return Initialized(version=PROTOCOL_VERSION, info=info, capabilities=AgentCapabilities())
+                return InitializeResult(version=PROTOCOL_VERSION, info=info, capabilities=AgentCapabilities())
             case NewSession():
-                return SessionOpened(session_id=SESSION_ID)
+                return SessionSetup(session_id=SESSION_ID)
             case _:
                 raise TypeError(asked)
 
     async def take_turn(self, session_id: str, count: int, size: int) -> None:
         text = text_of(size)
         for _ in range(count):
-            change = self.transcript.apply(MessagePiece(role="agent", id=None, content=Text(text=text)))
+            change = self.transcript.apply(MessageAppend(role="agent", id=None, content=Text(text=text)))
             for params in self.dialect.update_to_wire(session_id, change):
                 await self.peer.notify("session/update", params)
 

@@ -13,9 +13,9 @@ from accord.peer import Inbox, Merging, Peer
 from accord.session.backlog_merge import joined, joins, newest, supersedes
 from accord.session.capabilities import ClientCapabilities
 from accord.session.content import Text
-from accord.session.requests import Asked, Initialize, NewSession, Prompt, SetMode
+from accord.session.requests import AcpRequest, Initialize, NewSession, Prompt, SetMode
 from accord.session.transcript import Transcript
-from accord.session.updates import Change, MessageChunk
+from accord.session.updates import MessageChunk, Update
 from accord.session.value import UNSET
 from accord.transports.framing import FRAME_LIMIT
 from accord.transports.process_transport import Process
@@ -37,7 +37,7 @@ class Connected:
             Process(options.agent_command, frame_limit=options.frame_cap or FRAME_LIMIT),
             self.receive,
         )
-        self.inbox: Inbox[Change] | None = None
+        self.inbox: Inbox[Update] | None = None
         self.is_stalled = False
 
     def receive(self, event: RequestReceived | NotificationReceived) -> Coroutine[Any, Any, Any] | None:
@@ -49,7 +49,7 @@ class Connected:
             self.inbox.put(self.transcript.apply(told), len(event.params))
         return None
 
-    async def ask(self, asked: Asked) -> Any:
+    async def ask(self, asked: AcpRequest) -> Any:
         return self.dialect.answer_from_wire(asked, await self.peer.request(*self.dialect.request_to_wire(asked)))
 
     async def open(self) -> None:

@@ -9,10 +9,10 @@ import asyncio
 import sys
 
 from accord import Client, MessageChunk, PlanChanged, TerminalOutput, ToolCallChanged, Workspace, permissions
-from accord.session.requests import RequestPermission
+from accord.session.requests import PermissionRequest
 
 
-async def ask(asked: RequestPermission) -> bool:
+async def ask(asked: PermissionRequest) -> bool:
     return await asyncio.to_thread(input, f"{asked.title}? (y/n) ") == "y"
 
 

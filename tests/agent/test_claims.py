@@ -25,7 +25,7 @@ from accord.session.requests import (
     ResumeSession,
     SetOption,
 )
-from accord.session.updates import MessagePiece
+from accord.session.updates import MessageAppend
 from accord.store import Claim, MemoryStore, Owner, SqliteStore, Store
 from accord.store.statements import is_busy
 from tests.agent.user import CWD, User, plain_agent
@@ -261,7 +261,7 @@ async def test_what_is_told_right_before_a_session_is_closed_is_kept_although_th
             await user.prompt(session, "hello")
             with closing(sqlite3.connect(store.path, isolation_level=None)) as locking:
                 locking.execute("BEGIN IMMEDIATE")
-                await sessions[0].send(MessagePiece(role="agent", id="late", content=Text("By the way.")))
+                await sessions[0].send(MessageAppend(role="agent", id="late", content=Text("By the way.")))
                 ending = user.start(user.ask(CloseSession(session_id=session)))
                 while not any(busy):  # noqa: ASYNC110  # another thread finds it locked
                     await asyncio.sleep(0)

@@ -19,11 +19,11 @@ from accord.session.capabilities import ClientCapabilities
 from accord.session.entities import Exit, TerminalItem
 from accord.session.requests import (
     CreateTerminal,
-    Done,
+    CreateTerminalResult,
+    EmptyResult,
     KillTerminal,
     ReadTerminal,
     ReleaseTerminal,
-    TerminalCreated,
     TerminalSnapshot,
     WaitForExit,
 )
@@ -203,7 +203,7 @@ class Terminals:
         user.answers[WaitForExit] = self.wait
         user.answers[ReadTerminal] = self.read
 
-    async def create(self, asked: CreateTerminal) -> TerminalCreated:
+    async def create(self, asked: CreateTerminal) -> CreateTerminalResult:
         self.created.append(asked)
         words = [asked.command, *asked.args]
         pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "cwd": asked.cwd}
@@ -214,7 +214,7 @@ class Terminals:
                 words = [word.replace(tempfile.gettempdir(), "/no/such/directory") for word in words]
             process = await asyncio.create_subprocess_exec(*words, **pipes)
         self.processes.append(process)
-        return TerminalCreated(terminal_id=str(len(self.processes) - 1))
+        return CreateTerminalResult(terminal_id=str(len(self.processes) - 1))
 
     async def wait(self, asked: WaitForExit) -> Exit:
         return Exit(code=await self.processes[int(asked.terminal_id)].wait())
@@ -423,7 +423,7 @@ async def test_negative_codes_and_line_ends_of_terminals_are_taken(version, tmp_
     async with User(agent, version) as user:
         user.answers[WaitForExit] = lambda asked: Exit(code=-15)
         user.answers[ReadTerminal] = lambda asked: TerminalSnapshot(output="long\r\nlines\r\n", truncated=False)
-        user.answers[KillTerminal] = lambda asked: Done()
+        user.answers[KillTerminal] = lambda asked: EmptyResult()
         await user.prompt(await user.new_session(str(tmp_path)), "x")
         assert ran == [Ran(output="g\nlines\n", is_truncated=True)]
         assert not ran[0].succeeded

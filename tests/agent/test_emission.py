@@ -14,8 +14,6 @@ from accord.errors import TurnStopped
 from accord.session.capabilities import ClientCapabilities
 from accord.session.content import Annotations
 from accord.session.entities import (
-    Choice,
-    Command,
     Diff,
     Exit,
     FileChange,
@@ -24,8 +22,10 @@ from accord.session.entities import (
     Modes,
     Notice,
     Option,
+    OptionChoice,
     Plan,
     PlanEntry,
+    SlashCommand,
     State,
     TerminalItem,
     TerminalSize,
@@ -33,31 +33,31 @@ from accord.session.entities import (
 from accord.session.requests import (
     CommandSubject,
     CreateTerminal,
-    Elicit,
     ElicitationCompleted,
+    ElicitationRequest,
     KillTerminal,
     LoadSession,
     PermissionOption,
+    PermissionRequest,
     ReadFile,
-    RequestPermission,
     ToolCallSubject,
     WriteFile,
 )
 from accord.session.updates import (
-    CommandsReport,
+    CommandsPatch,
     CompactionPatch,
     InfoPatch,
+    MessageAppend,
     MessagePatch,
-    MessagePiece,
-    ModeReport,
-    ModesReport,
-    NoticeReport,
-    OptionsReport,
-    PlanReport,
-    StateReport,
+    ModePatch,
+    ModesPatch,
+    NoticePatch,
+    OptionsPatch,
+    PlanPatch,
+    StatePatch,
     TerminalPatch,
+    ToolCallAppend,
     ToolCallPatch,
-    ToolCallPiece,
 )
 from accord.store import MemoryStore
 from tests.agent.user import CWD, EVERYTHING, User, plain_agent
@@ -70,11 +70,11 @@ TOOL_KINDS = "read, edit, delete, move, search, execute, think, fetch, switch_mo
 
 
 def select(value: str, *values: str) -> Option:
-    return Option(id="size", name="Size", value=value, choices=[Choice(value=each, name=each) for each in values])
+    return Option(id="size", name="Size", value=value, choices=[OptionChoice(value=each, name=each) for each in values])
 
 
 def permission(turn: Turn, *options: PermissionOption, subject: Any = None) -> Awaitable[Any]:
-    return turn.client.ask(RequestPermission(session_id=turn.session.id, options=list(options), subject=subject))
+    return turn.client.ask(PermissionRequest(session_id=turn.session.id, options=list(options), subject=subject))
 
 
 def about(**fields: Any) -> ToolCallSubject:
@@ -148,7 +148,7 @@ MISTAKES: dict[str, tuple[Mistake, str]] = {
     "replaced by a terminal": (lambda turn, call: call.replace(TerminalItem(terminal_id="t9")), "no terminal 't9'"),
     "terminal in a new call": (lambda turn, call: _opened(turn, content=TerminalItem(terminal_id="t9")), "'t9'"),
     "terminal in a piece": (
-        lambda turn, call: turn.tell(ToolCallPiece(id=call.id, item=TerminalItem(terminal_id="t9"))),
+        lambda turn, call: turn.tell(ToolCallAppend(id=call.id, item=TerminalItem(terminal_id="t9"))),
         "there is no terminal 't9'",
     ),
     "stop reason": (
@@ -178,24 +178,24 @@ MISTAKES: dict[str, tuple[Mistake, str]] = {
         "expected True or False",
     ),
     "kind of option": (
-        lambda turn, call: turn.tell(OptionsReport(options=[Option(id="w", name="W", kind="slider")])),
+        lambda turn, call: turn.tell(OptionsPatch(options=[Option(id="w", name="W", kind="slider")])),
         "expected select, boolean",
     ),
     "category of an option": (
-        lambda turn, call: turn.tell(OptionsReport(options=[Option(id="w", name="W", value="", category="fun")])),
+        lambda turn, call: turn.tell(OptionsPatch(options=[Option(id="w", name="W", value="", category="fun")])),
         "expected mode, model, model_config, thought_level",
     ),
     "mode that is not there": (
         lambda turn, call: turn.mode("fast"),
         "there is no mode 'fast': the session has ask, code",
     ),
-    "reported mode that is not there": (lambda turn, call: turn.tell(ModeReport(mode_id="fast")), "ask, code"),
+    "reported mode that is not there": (lambda turn, call: turn.tell(ModePatch(mode_id="fast")), "ask, code"),
     "duplicate modes": (
-        lambda turn, call: turn.tell(ModesReport(modes=Modes(current="a", available=[Mode("a", "A"), Mode("a", "B")]))),
+        lambda turn, call: turn.tell(ModesPatch(modes=Modes(current="a", available=[Mode("a", "A"), Mode("a", "B")]))),
         "duplicate mode 'a'",
     ),
     "current mode that is not there": (
-        lambda turn, call: turn.tell(ModesReport(modes=Modes(current="z", available=[Mode("a", "A")]))),
+        lambda turn, call: turn.tell(ModesPatch(modes=Modes(current="z", available=[Mode("a", "A")]))),
         "not one of those that are available: a",
     ),
     "negative tokens": (lambda turn, call: turn.usage(-1, 10), "invalid used -1"),
@@ -211,21 +211,21 @@ MISTAKES: dict[str, tuple[Mistake, str]] = {
         "expected pending, in_progress, completed, cancelled",
     ),
     "priority of a plan entry": (
-        lambda turn, call: turn.tell(PlanReport(plan=Plan(id="p", entries=[PlanEntry(content="a", priority="top")]))),
+        lambda turn, call: turn.tell(PlanPatch(plan=Plan(id="p", entries=[PlanEntry(content="a", priority="top")]))),
         "expected high, medium, low",
     ),
     "severity of a notice": (lambda turn, call: turn.notice("Oh", severity="bad"), "expected info, warning, error"),
     "severity of a reported notice": (
-        lambda turn, call: _reported(turn, NoticeReport(notice=Notice(severity="bad", title="Oh"))),
+        lambda turn, call: _reported(turn, NoticePatch(notice=Notice(severity="bad", title="Oh"))),
         "expected info, warning, error",
     ),
     "status of a compaction": (
         lambda turn, call: turn.tell(CompactionPatch(id="c", status="done")),
         "expected in_progress, completed, failed, cancelled",
     ),
-    "state": (lambda turn, call: turn.tell(StateReport(state=State(state="busy"))), "running, idle, requires_action"),
+    "state": (lambda turn, call: turn.tell(StatePatch(state=State(state="busy"))), "running, idle, requires_action"),
     "role": (
-        lambda turn, call: turn.tell(MessagePiece(role="system", id=None, content=Image("", ""))),
+        lambda turn, call: turn.tell(MessageAppend(role="system", id=None, content=Image("", ""))),
         "user, agent, ",
     ),
     "role of a message": (lambda turn, call: turn.tell(MessagePatch(role="system", id=None)), "user, agent, thought"),
@@ -237,11 +237,11 @@ MISTAKES: dict[str, tuple[Mistake, str]] = {
         "invalid size -1",
     ),
     "duplicate commands": (
-        lambda turn, call: turn.tell(CommandsReport(commands=[Command("a", "A"), Command("a", "B")])),
+        lambda turn, call: turn.tell(CommandsPatch(commands=[SlashCommand("a", "A"), SlashCommand("a", "B")])),
         "duplicate command 'a'",
     ),
     "name of a command": (
-        lambda turn, call: turn.tell(CommandsReport(commands=[Command("/a", "A")])),
+        lambda turn, call: turn.tell(CommandsPatch(commands=[SlashCommand("/a", "A")])),
         "invalid command name '/a': no leading slash, no whitespace",
     ),
     "size of a terminal": (
@@ -279,7 +279,7 @@ MISTAKES: dict[str, tuple[Mistake, str]] = {
         "required fields that the form does not have: b",
     ),
     "elicitation": (
-        lambda turn, call: turn.client.ask(Elicit(message="?", mode="page", session_id=turn.session.id)),
+        lambda turn, call: turn.client.ask(ElicitationRequest(message="?", mode="page", session_id=turn.session.id)),
         "expected form, url",
     ),
     "page without an address": (lambda turn, call: turn.ask_to_open("Look", "", "id"), "needs the URL and an id"),
@@ -320,15 +320,17 @@ MISTAKES: dict[str, tuple[Mistake, str]] = {
         "invalid size",
     ),
     "elicitation without a scope": (
-        lambda turn, call: turn.client.ask(Elicit(message="?", mode="form")),
+        lambda turn, call: turn.client.ask(ElicitationRequest(message="?", mode="form")),
         "a session or a request that it belongs to",
     ),
     "elicitation with two scopes": (
-        lambda turn, call: turn.client.ask(Elicit(message="?", mode="form", session_id="s", request_id=1)),
+        lambda turn, call: turn.client.ask(ElicitationRequest(message="?", mode="form", session_id="s", request_id=1)),
         "a session or a request that it belongs to",
     ),
     "elicitation of a call without its session": (
-        lambda turn, call: turn.client.ask(Elicit(message="?", mode="form", request_id=1, tool_call_id="c")),
+        lambda turn, call: turn.client.ask(
+            ElicitationRequest(message="?", mode="form", request_id=1, tool_call_id="c")
+        ),
         "the session of the tool call",
     ),
     "id of a permission option": (
@@ -353,7 +355,7 @@ MISTAKES: dict[str, tuple[Mistake, str]] = {
     ),
     "NaN in a question": (lambda turn, call: permission(turn, NO, subject=about(raw_input={"a": NAN})), "NaN"),
     "NaN in the meta of a question": (
-        lambda turn, call: turn.client.ask(RequestPermission(session_id="s", options=[NO], meta={"a": NAN})),
+        lambda turn, call: turn.client.ask(PermissionRequest(session_id="s", options=[NO], meta={"a": NAN})),
         "NaN",
     ),
     "NaN in the meta of an option": (
@@ -382,7 +384,7 @@ MISTAKES: dict[str, tuple[Mistake, str]] = {
         "Expected `str`, got `int`",
     ),
     "plan entry that is a number": (lambda turn, call: turn.plan([5]), "Expected `object`, got `int`"),  # type: ignore[list-item]
-    "plan that is none": (lambda turn, call: turn.tell(PlanReport(plan=5)), "Expected `object`, got `int`"),  # type: ignore[arg-type]
+    "plan that is none": (lambda turn, call: turn.tell(PlanPatch(plan=5)), "Expected `object`, got `int`"),  # type: ignore[arg-type]
     "location that is a number": (
         lambda turn, call: turn.tell(ToolCallPatch(id="c", locations=[5])),  # type: ignore[list-item]
         "Expected `object`, got `int`",
@@ -601,12 +603,12 @@ async def test_paths_that_are_not_absolute_count_from_the_directory_of_the_sessi
             await call.diff("f.py", "new")
             await turn.allowed(call)
         await turn.tell(ToolCallPatch(id="two", title="Two", locations=[Location(path="g.py")]))
-        await turn.tell(ToolCallPiece(id="two", item=diff))
+        await turn.tell(ToolCallAppend(id="two", item=diff))
         await turn.tell(TerminalPatch(id="t", cwd="sub"))
         subject = about(locations=[Location(path="h.py")], title="Ask")
-        await turn.client.ask(RequestPermission(session_id=turn.session.id, options=[NO], subject=subject))
+        await turn.client.ask(PermissionRequest(session_id=turn.session.id, options=[NO], subject=subject))
         command = CommandSubject(command="ls", cwd="sub")
-        await turn.client.ask(RequestPermission(session_id=turn.session.id, options=[NO], title="Ls", subject=command))
+        await turn.client.ask(PermissionRequest(session_id=turn.session.id, options=[NO], title="Ls", subject=command))
         if turn.client.dialect.has_client_resources:
             await turn.client.ask(WriteFile(session_id=turn.session.id, path="i.py", content=""))
         assert [place.path for place in turn.session.transcript.tool_calls["two"].locations] == [f"{CWD}/g.py"]

@@ -10,14 +10,14 @@ from accord import Client
 from accord.agent import Agent, Turn
 from accord.dialects.all_versions.options import models_of, option_of_models
 from accord.errors import InvalidParams, MethodNotFound, NotFound
-from accord.session.entities import Choice
+from accord.session.entities import OptionChoice
 from accord.session.requests import LoadSession, ResumeSession, SetModel
 from accord.session.value import UNSET
 from accord.store import MemoryStore
 from accord.testing import ScriptedClient
 from tests.agent.user import CWD, User, plain_agent
 
-CHOICES = [Choice(value="fast", name="Fast", description="Quick"), Choice(value="good", name="Good")]
+CHOICES = [OptionChoice(value="fast", name="Fast", description="Quick"), OptionChoice(value="good", name="Good")]
 LISTED = [{"modelId": "fast", "name": "Fast", "description": "Quick"}, {"modelId": "good", "name": "Good"}]
 
 

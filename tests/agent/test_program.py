@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from accord.session.requests import PermissionAnswer, RequestPermission
+from accord.session.requests import PermissionAnswer, PermissionRequest
 from accord.transports.process_transport import Process
 from tests.conversations.client_side import ClientSide
 
@@ -26,7 +26,7 @@ def program(tmp_path: Path) -> Path:
 
 
 class Allowing(ClientSide):
-    async def permission(self, asked: RequestPermission) -> PermissionAnswer:
+    async def permission(self, asked: PermissionRequest) -> PermissionAnswer:
         return PermissionAnswer(outcome="selected", option_id=asked.options[0].id)
 
 

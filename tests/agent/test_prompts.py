@@ -10,7 +10,7 @@ import pytest
 from accord.agent import Turn
 from accord.session.content import Text
 from accord.session.entities import AGENT
-from accord.session.updates import MessagePatch, MessagePiece
+from accord.session.updates import MessageAppend, MessagePatch
 from accord.testing import ScriptedClient
 from tests.agent.user import CWD, plain_agent
 
@@ -125,7 +125,7 @@ async def test_a_message_that_is_written_again_has_its_text_once_in_v1_before_th
             if said is None:
                 turn.session.post(MessagePatch(role=AGENT, id="m", content=None))
             else:
-                turn.session.post(MessagePiece(role=AGENT, id="m", content=said))
+                turn.session.post(MessageAppend(role=AGENT, id="m", content=said))
         turn.session.post(MessagePatch(role=AGENT, id="n", content=[Text("Draft")]))
         turn.session.post(MessagePatch(role=AGENT, id="n", content=[Text("Final")]))
 

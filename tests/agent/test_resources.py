@@ -16,7 +16,7 @@ from accord.session.capabilities import ClientCapabilities
 from accord.session.entities import Exit, TerminalItem
 from accord.session.requests import (
     CreateTerminal,
-    Done,
+    EmptyResult,
     FileContent,
     NewSession,
     ReadFile,
@@ -96,10 +96,10 @@ async def test_a_written_file_is_there(version, tmp_path, honest):
     async def write(turn: Turn) -> None:
         await turn.files.write("b.txt", "text\r\n")
 
-    def respond(asked: WriteFile) -> Done:
+    def respond(asked: WriteFile) -> EmptyResult:
         if honest:
             Path(asked.path).write_bytes(asked.content.encode())
-        return Done()
+        return EmptyResult()
 
     async with User(agent, version) as user:
         user.answers[WriteFile] = respond
@@ -212,7 +212,7 @@ async def test_a_client_that_offers_only_reading_is_not_asked_to_write_and_the_o
     reads, writes = ClientCapabilities(read_files=True), ClientCapabilities(write_files=True)
     for offered, asked_for in (reads, ReadFile), (writes, WriteFile):
         async with User(agent, version, capabilities=offered) as user:
-            user.answers |= {ReadFile: lambda asked: FileContent(content="old"), WriteFile: lambda asked: Done()}
+            user.answers |= {ReadFile: lambda asked: FileContent(content="old"), WriteFile: lambda asked: EmptyResult()}
             assert await user.prompt(await user.new_session(str(tmp_path)), "x") == "end_turn"
             assert {type(asked) for asked in user.asked} == {asked_for}
 
@@ -229,7 +229,7 @@ async def test_a_write_that_a_client_which_offers_no_reading_accepted_is_not_don
         await turn.files.write("other/b.txt", "new")
 
     async with User(agent, version, capabilities=ClientCapabilities(write_files=True)) as user:
-        user.answers[WriteFile] = lambda asked: Done()
+        user.answers[WriteFile] = lambda asked: EmptyResult()
         session = await user.new_session(str(tmp_path))
         assert await user.prompt(session, "x") == "end_turn"
         assert [type(asked) for asked in user.asked] == [WriteFile, WriteFile]
@@ -247,7 +247,7 @@ async def test_a_write_that_the_client_accepted_and_dropped_is_done_here(version
         await turn.files.write("new/a.txt", "text")
 
     async with User(agent, version) as user:
-        user.answers[WriteFile] = lambda asked: Done()
+        user.answers[WriteFile] = lambda asked: EmptyResult()
         await user.prompt(await user.new_session(str(tmp_path)), "x")
     assert (tmp_path / "new" / "a.txt").read_text() == "text"
 

@@ -10,7 +10,7 @@ import pytest
 
 from accord import Agent, Denied, Turn
 from accord.session.content import Image, Text
-from accord.session.entities import Choice, PlanEntry
+from accord.session.entities import OptionChoice, PlanEntry
 from accord.store import MemoryStore
 from accord.testing import ScriptedClient
 from tests.agent.user import CWD, EVERYTHING, plain_agent
@@ -360,7 +360,7 @@ async def test_a_priority_and_a_status_of_the_authors_own_become_listed_ones_whe
 @pytest.mark.parametrize("version", [1, "2-draft"])
 async def test_modes_are_listed_with_an_id_a_name_and_the_description_that_there_is(version):
     agent = plain_agent()
-    described = Choice(value="ask", name="Ask first", description="Asks before every change")
+    described = OptionChoice(value="ask", name="Ask first", description="Asks before every change")
     agent.option("mode", choices=[described, ("code", "Write code")], default="code")
     client = ScriptedClient(agent, version)
     async with client:

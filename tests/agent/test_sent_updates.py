@@ -8,8 +8,8 @@ import pytest
 
 from accord import Agent, Client, Turn
 from accord.session.content import Text
-from accord.session.entities import Command, ContentItem, PlanEntry
-from accord.session.updates import CommandsReport, MessagePatch, MessagePiece, ToolCallPatch
+from accord.session.entities import ContentItem, PlanEntry, SlashCommand
+from accord.session.updates import CommandsPatch, MessageAppend, MessagePatch, ToolCallPatch
 from accord.session.value import Unknown
 from accord.store import MemoryStore, SqliteStore
 from accord.testing import ScriptedClient
@@ -121,8 +121,10 @@ async def test_the_list_of_commands_may_be_told_again_at_any_time(version):
 
     @agent.prompt
     async def work(turn: Turn) -> None:
-        await turn.tell(CommandsReport(commands=[Command("first", "The first"), Command("second", "The second")]))
-        await turn.tell(CommandsReport(commands=[Command("second", "Changed")]))
+        await turn.tell(
+            CommandsPatch(commands=[SlashCommand("first", "The first"), SlashCommand("second", "The second")])
+        )
+        await turn.tell(CommandsPatch(commands=[SlashCommand("second", "Changed")]))
 
     client = await turn_of(agent, version)
     told = [update["availableCommands"] for update in client.updates("available_commands_update")]
@@ -139,7 +141,7 @@ async def test_the_list_of_commands_may_be_told_again_at_any_time(version):
 async def test_a_message_goes_out_whole_or_in_chunks_or_with_its_meta_alone(version, role, tag):
     async def work(turn: Turn) -> None:
         await turn.tell(MessagePatch(role=role, id="m", content=[Text("A")]))
-        await turn.tell(MessagePiece(role=role, id="m", content=Text("B")))
+        await turn.tell(MessageAppend(role=role, id="m", content=Text("B")))
         await turn.tell(MessagePatch(role=role, id="m", meta={"seen": True}))
         await turn.tell(MessagePatch(role=role, id="m", content=[]))
 
@@ -159,7 +161,7 @@ async def test_every_variant_that_the_draft_names_is_sent_and_all_of_v1_that_it_
     async def work(turn: Turn) -> None:
         for role, _ in ROLES:
             await turn.tell(MessagePatch(role=role, id=role, content=[Text("A")]))
-            await turn.tell(MessagePiece(role=role, id=role, content=Text("B")))
+            await turn.tell(MessageAppend(role=role, id=role, content=Text("B")))
         async with turn.tool_call("Look") as call:
             await call.say("found")
         await turn.plan(["read"])

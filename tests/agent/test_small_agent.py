@@ -16,9 +16,9 @@ from accord.session.requests import (
     Authenticate,
     CreateTerminal,
     LoadSession,
+    PermissionRequest,
     Prompt,
     ReadFile,
-    RequestPermission,
     SetMode,
     SetOption,
 )
@@ -89,7 +89,7 @@ async def test_it_asks_the_client_for_what_that_offers_and_for_nothing_else(vers
         await user.prompt(session, "go")
         await user.prompt(session, "/list")
         assert told(user.transcripts[session])["calls"][0][-1] == "[two\n]"
-        asked = {type(each) for each in user.asked} - {RequestPermission}
+        asked = {type(each) for each in user.asked} - {PermissionRequest}
         there = offers == "everything" and version != 2
         assert ({ReadFile, CreateTerminal} <= asked) if there else asked == set()
         assert ("note.txt" in user.said(session)) is not there

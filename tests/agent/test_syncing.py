@@ -9,7 +9,7 @@ import pytest
 from accord.agent import OpenToolCall, SyncToolCall, SyncTurn, Turn
 from accord.errors import MethodNotFound
 from accord.session.capabilities import ClientCapabilities
-from accord.session.requests import Elicit, ElicitationAnswer
+from accord.session.requests import ElicitationAnswer, ElicitationRequest
 from tests.agent.user import User, plain_agent
 
 
@@ -37,7 +37,7 @@ async def test_a_plain_function_can_do_all_that_a_turn_can(version, tmp_path):
 
     capabilities = ClientCapabilities(form_elicitation=True)
     async with User(agent, version, capabilities=capabilities) as user:
-        user.answers[Elicit] = lambda asked: ElicitationAnswer(action="accept", content={"name": "Ada"})
+        user.answers[ElicitationRequest] = lambda asked: ElicitationAnswer(action="accept", content={"name": "Ada"})
         session = await user.new_session(str(tmp_path))
         assert await user.prompt(session, "text") == "max_tokens"
         assert user.said(session) == "code, Work"

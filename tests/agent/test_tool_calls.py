@@ -7,7 +7,7 @@ import pytest
 
 from accord.agent import Turn
 from accord.session.entities import Diff
-from accord.session.requests import PermissionAnswer, PermissionOption, RequestPermission, ToolCallSubject
+from accord.session.requests import PermissionAnswer, PermissionOption, PermissionRequest, ToolCallSubject
 from accord.session.updates import ToolCallChanged, ToolCallPatch
 from tests.agent.user import User, plain_agent
 
@@ -52,7 +52,7 @@ GOING_BACK: dict[str, Any] = {
     "a status of ones own": lambda turn, call: turn.tell(ToolCallPatch(id=call.id, status="_again")),
     "the default": lambda turn, call: turn.tell(ToolCallPatch(id=call.id, status=None)),
     "a question": lambda turn, call: turn.client.ask(
-        RequestPermission(
+        PermissionRequest(
             session_id=turn.session.id,
             options=[PermissionOption(id="y", name="Yes", kind="allow_once")],
             subject=ToolCallSubject(call=ToolCallPatch(id=call.id, status="pending")),
@@ -156,7 +156,7 @@ async def test_the_diff_is_in_the_question_and_in_the_tool_call(version):
         session = await user.new_session()
         await user.prompt(session, "x")
         (asked,) = user.asked
-        assert isinstance(asked, RequestPermission)
+        assert isinstance(asked, PermissionRequest)
         assert isinstance(asked.subject, ToolCallSubject)
         assert asked.subject.call.title == "Edit a.py"
         in_question: Any = asked.subject.call.content
@@ -196,7 +196,7 @@ async def test_anything_but_a_known_allow_is_a_no(version, answer):
     async def work(turn: Turn) -> None:
         said.append(await turn.allowed("May I?"))
 
-    def respond(asked: RequestPermission) -> PermissionAnswer:
+    def respond(asked: PermissionRequest) -> PermissionAnswer:
         if answer == "error":
             raise RuntimeError
         if answer == "cancelled":
@@ -204,7 +204,7 @@ async def test_anything_but_a_known_allow_is_a_no(version, answer):
         return PermissionAnswer(outcome="selected", option_id="whatever")
 
     async with User(agent, version) as user:
-        user.answers[RequestPermission] = respond
+        user.answers[PermissionRequest] = respond
         session = await user.new_session()
         assert await user.prompt(session, "x") == "end_turn"
         assert said == [False]
@@ -242,7 +242,7 @@ async def test_a_cancel_releases_a_pending_permission(version):
 
     async with User(agent, version, None) as user:
         never = asyncio.Event()
-        user.answers[RequestPermission] = lambda asked: never.wait()
+        user.answers[PermissionRequest] = lambda asked: never.wait()
         session = await user.new_session()
         asking = user.start(user.prompt(session, "x"))
         await user.until("asked session/request_permission")
@@ -275,11 +275,11 @@ async def test_the_user_can_be_asked_by_a_form(version):
         answers.append(await turn.ask("Your name?", {"name": {"type": "string"}}))
 
     async with User(agent, version) as user:
-        from accord.session.requests import Elicit, ElicitationAnswer
+        from accord.session.requests import ElicitationAnswer, ElicitationRequest
 
-        user.answers[Elicit] = lambda asked: ElicitationAnswer(action="accept", content={"name": "Ada"})
+        user.answers[ElicitationRequest] = lambda asked: ElicitationAnswer(action="accept", content={"name": "Ada"})
         session = await user.new_session()
         await user.prompt(session, "x")
-        user.answers[Elicit] = lambda asked: ElicitationAnswer(action="decline")
+        user.answers[ElicitationRequest] = lambda asked: ElicitationAnswer(action="decline")
         await user.prompt(session, "x")
         assert answers == [{"name": "Ada"}, None]

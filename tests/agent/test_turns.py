@@ -516,13 +516,13 @@ async def test_the_time_in_which_the_user_is_asked_does_not_count(version):
             await turn.say("allowed")
 
     async with User(agent, version) as user:
-        from accord.session.requests import PermissionAnswer, RequestPermission
+        from accord.session.requests import PermissionAnswer, PermissionRequest
 
-        async def slowly(asked: RequestPermission) -> PermissionAnswer:
+        async def slowly(asked: PermissionRequest) -> PermissionAnswer:
             await asyncio.sleep(0.15)
             return PermissionAnswer(outcome="selected", option_id=asked.options[0].id)
 
-        user.answers[RequestPermission] = slowly
+        user.answers[PermissionRequest] = slowly
         session = await user.new_session()
         assert await user.prompt(session, "x") == "end_turn"
 

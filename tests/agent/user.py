@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from accord.agent import Agent
-from accord.session.requests import Asked, PermissionAnswer, RequestPermission
-from accord.session.value import Word
+from accord.session.requests import AcpRequest, PermissionAnswer, PermissionRequest
+from accord.session.value import Value
 from tests.conversations.client_side import EVERYTHING, ClientSide
 
 __all__ = ["CWD", "EVERYTHING", "User", "plain_agent"]
@@ -29,21 +29,21 @@ class User(ClientSide):
     def __init__(self, agent: Agent, version: Any = "auto", prefers: str | None = "allow_once", **options: Any) -> None:
         super().__init__(agent.connect(), version=version, chooses=prefers, **options)
         self.served = agent
-        self.asked: list[Asked] = []
-        self.answers: dict[type[Asked], Callable[[Any], Any]] = {}
+        self.asked: list[AcpRequest] = []
+        self.answers: dict[type[AcpRequest], Callable[[Any], Any]] = {}
         self._call_ids: dict[str, str] = {}
 
     async def new_session(self, cwd: str = CWD) -> str:
         return await super().new_session(cwd)
 
-    async def answer_in_words(self, asked: Asked) -> Word:
+    async def answer_in_words(self, asked: AcpRequest) -> Value:
         self.asked.append(asked)
         if type(asked) in self.answers:
             answer = self.answers[type(asked)](asked)
             return await answer if hasattr(answer, "__await__") else answer
         return await super().answer_in_words(asked)
 
-    async def permission(self, asked: RequestPermission) -> PermissionAnswer:
+    async def permission(self, asked: PermissionRequest) -> PermissionAnswer:
         if self.chooses is None:
             await self.cancelled.wait()
             return PermissionAnswer(outcome="cancelled")

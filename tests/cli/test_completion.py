@@ -8,7 +8,7 @@ import pytest
 
 from accord.apps.console.known_agents import PRESETS
 from accord.cli import main
-from accord.cli.commands import COMMANDS, TALK, Command
+from accord.cli.commands import COMMANDS, TALK, Subcommand
 from accord.cli.completion import script
 from accord.cli.parser import parser_of
 
@@ -71,7 +71,7 @@ def test_bash_offers_directories_and_files_where_they_belong(completed, project)
     assert sorted(completed("accord config --config a")) == ["a directory", "a file"]
 
 
-def options_of(command: Command) -> list[str]:
+def options_of(command: Subcommand) -> list[str]:
     return [option for action in parser_of(command)._actions for option in action.option_strings]
 
 

@@ -16,7 +16,6 @@ from accord import Client
 from accord.session.content import Text
 from accord.session.entities import ContentItem, Cost, Location, TerminalItem, ToolCall
 from accord.session.updates import (
-    Change,
     CommandsChanged,
     MessageChanged,
     MessageChunk,
@@ -24,6 +23,7 @@ from accord.session.updates import (
     PlanChanged,
     ToolCallChanged,
     UnknownUpdate,
+    Update,
     UsageChanged,
 )
 from accord.session.value import Unknown
@@ -45,7 +45,7 @@ class Stage:
         self.agent = agent
         self.client = client
         self.session = session
-        self.changes: list[Change] = []
+        self.changes: list[Update] = []
 
     async def tell(self, tag: str, **members: Any) -> None:
         self.agent.update(tag, **members)
@@ -70,7 +70,7 @@ class Stage:
 @asynccontextmanager
 async def stage(version: Any, way: str, *, strict: bool | None = None, **opened: Any) -> AsyncIterator[Stage]:
     """`opened` is laid over the answer that opens the session."""
-    changes: list[Change] = []
+    changes: list[Update] = []
     agent = ScriptedAgent(version)
     agent.on("session/new", {"sessionId": "session-1", **opened})
     is_strict = way == "in a turn" if strict is None else strict

@@ -9,7 +9,7 @@ import pytest
 from accord import Client, permissions
 from accord.client.call_match import open_call_for
 from accord.session.entities import Diff, FileChange, Location, ToolCall
-from accord.session.requests import RequestPermission
+from accord.session.requests import PermissionRequest
 from accord.session.updates import ToolCallPatch
 from accord.testing import ScriptedAgent
 from tests.apps.console.real_peers import deepagents_edit, deepagents_shell, does
@@ -90,9 +90,9 @@ def test_of_two_that_are_alike_neither_is_taken():
 async def test_the_call_is_told_once_and_the_policy_sees_its_kind_and_diff(tmp_path):
     path = tmp_path / "a.py"
     path.write_text("old\n")
-    agent, seen = ScriptedAgent(1), list[RequestPermission]()
+    agent, seen = ScriptedAgent(1), list[PermissionRequest]()
 
-    async def policy(request: RequestPermission) -> Any:
+    async def policy(request: PermissionRequest) -> Any:
         seen.append(request)
         return await permissions.allow_kinds("edit")(request)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from accord import Client, ConnectionClosed, PlanChanged, RequestFailed, ToolCallChanged, permissions
-from accord.client.callbacks import Update
+from accord.client.callbacks import SessionUpdate
 from accord.testing import ScriptedAgent
 from tests.client.test_cancel import ask_permission
 from tests.client.words import CWD
@@ -386,7 +386,7 @@ async def test_an_agent_that_dies_leaves_nothing_open_and_the_reply_tells_it(ver
         assert "own" in [change.call.id for change in told if isinstance(change, ToolCallChanged)]
 
 
-def _is_mark(update: Update) -> bool:
+def _is_mark(update: SessionUpdate) -> bool:
     return isinstance(update.change, ToolCallChanged) and update.change.call.ended_without_result
 
 

@@ -18,10 +18,10 @@ from accord import (
     ToolCallChanged,
     permissions,
 )
-from accord.client.callbacks import Update
+from accord.client.callbacks import SessionUpdate
 from accord.errors import InternalError, InvalidParams, Malformed
 from accord.session import Image
-from accord.session.updates import Change, MessagePatch, MessagePiece, ToolCallPatch
+from accord.session.updates import MessageAppend, MessagePatch, ToolCallPatch, Update
 from accord.testing import ScriptedAgent, program
 from tests.client.words import CWD
 
@@ -34,10 +34,10 @@ def speaker(version) -> ScriptedAgent:
     def speak(asked):
         agent.begin(asked)
         for report in (
-            MessagePiece(role="agent", id="a", content=Text("You said: ")),
+            MessageAppend(role="agent", id="a", content=Text("You said: ")),
             ToolCallPatch(id="c", title="Think", status="in_progress"),
             ToolCallPatch(id="c", status="completed"),
-            MessagePiece(role="agent", id="b", content=Text(asked.params["prompt"][0]["text"])),
+            MessageAppend(role="agent", id="b", content=Text(asked.params["prompt"][0]["text"])),
         ):
             agent.tell(report, session_id=asked.session_id)
         agent.finish(asked)
@@ -425,7 +425,7 @@ async def test_closing_the_client_ends_a_reply_that_is_under_way(version):
     assert reply.is_over
 
 
-def texts_of(updates: list[Change]) -> str:
+def texts_of(updates: list[Update]) -> str:
     return "".join(update.text for update in updates if isinstance(update, MessageChunk))
 
 
@@ -449,7 +449,7 @@ async def test_a_prompt_is_sent_whether_or_not_anybody_reads_its_reply(counting,
 async def test_after_a_break_a_second_loop_goes_on_with_the_next_update(counting, version):
     async with Client(counting, version=version) as client:
         reply = (await client.new_session(CWD)).prompt("go")
-        updates: list[Change] = []
+        updates: list[Update] = []
         async for update in reply:
             updates.append(update)
             if isinstance(update, MessageChunk):
@@ -475,7 +475,7 @@ async def test_after_a_break_a_reply_can_be_awaited_and_awaited_again(counting, 
 async def test_a_reply_can_be_awaited_while_a_loop_reads_it_which_misses_nothing(counting, version):
     async with Client(counting, version=version) as client:
         reply = (await client.new_session(CWD)).prompt("go")
-        updates: list[Change] = []
+        updates: list[Update] = []
         async for update in reply:
             assert (await reply).stop_reason == "end_turn"
             updates.append(update)
@@ -498,7 +498,7 @@ async def test_what_came_before_a_prompt_can_be_waited_for(version):
     order: list[str] = []
     welcomed = asyncio.Event()
 
-    async def slowly(update: Update) -> None:
+    async def slowly(update: SessionUpdate) -> None:
         welcomed.set()
         await asyncio.sleep(0)
         order.append("before")

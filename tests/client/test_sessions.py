@@ -16,7 +16,7 @@ from accord.client.deadlines import Deadlines
 from accord.errors import DeadlineExceeded
 from accord.session.entities import Notice
 from accord.session.mcp_servers import HttpServer, SseServer, StdioServer
-from accord.session.updates import MessageChunk, NoticeReport, NoticeShown
+from accord.session.updates import MessageChunk, NoticePatch, NoticeShown
 from accord.store import MemoryStore
 from accord.testing import ScriptedAgent
 from tests.client.test_foreground import arrived
@@ -255,7 +255,7 @@ async def test_what_an_agent_tells_with_a_resume_is_history(version):
         block = {"type": "text", "text": "old question"}
         agent.update("user_message_chunk", messageId="u", content=block)
         agent.say("old answer", messageId="a")
-        agent.tell(NoticeReport(notice=Notice(severity="warning", title="No servers")))
+        agent.tell(NoticePatch(notice=Notice(severity="warning", title="No servers")))
         asked.answer({})
         agent.say("new", messageId="b")
 

@@ -11,7 +11,7 @@ import pytest
 from accord import Client, Text, permissions
 from accord.dialects.negotiation import Offered
 from accord.session.entities import ContentItem
-from accord.session.requests import PermissionAnswer, RequestPermission
+from accord.session.requests import PermissionAnswer, PermissionRequest
 from accord.session.updates import UnknownUpdate
 from accord.testing import ScriptedAgent
 from tests.client.words import CWD
@@ -55,7 +55,7 @@ def turn(agent: ScriptedAgent, work: Callable[[], Any]) -> Any:
 class TestASubagent:
     async def test_asks_the_user_of_the_session_that_it_works_for(self, version):
         """Claude's adapter asks so in v2; an error for an answer is a no that nobody has said."""
-        agent, questions = ScriptedAgent(version), list[RequestPermission]()
+        agent, questions = ScriptedAgent(version), list[PermissionRequest]()
 
         async def work() -> None:
             announce(agent, title="Look around", state={"state": "running"})
@@ -63,7 +63,7 @@ class TestASubagent:
             assert answer.result["outcome"]["optionId"] == "yes"
             agent.update("tool_call_update", session_id=CHILD, toolCallId="c", status="completed")
 
-        async def allow(asked: RequestPermission) -> PermissionAnswer:
+        async def allow(asked: PermissionRequest) -> PermissionAnswer:
             questions.append(asked)
             return await permissions.allow_all(asked)
 

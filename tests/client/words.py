@@ -10,12 +10,12 @@ from typing import Any
 from accord.client.workspace.workspace import Workspace
 from accord.session.requests import (
     CreateTerminal,
+    CreateTerminalResult,
     FileContent,
     KillTerminal,
     ReadFile,
     ReadTerminal,
     ReleaseTerminal,
-    TerminalCreated,
     TerminalSnapshot,
     WaitForExit,
     WriteFile,
@@ -39,7 +39,7 @@ async def write(workspace: Workspace, path: str | Path, content: str) -> None:
 async def create(workspace: Workspace, command: str, *args: str, **options: Any) -> str:
     asked = CreateTerminal(session_id=SESSION, command=command, args=list(args), **options)
     answer = await workspace.answer(asked)
-    assert isinstance(answer, TerminalCreated)
+    assert isinstance(answer, CreateTerminalResult)
     return answer.terminal_id
 
 

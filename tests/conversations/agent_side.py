@@ -16,39 +16,39 @@ from accord.jsonrpc.events import NotificationReceived, RequestReceived
 from accord.peer import Answer, Peer
 from accord.session import Transcript, replay
 from accord.session.capabilities import AgentCapabilities, AgentLogin, Implementation
-from accord.session.entities import USER, Choice, Command, Mode, Modes, Option, State
+from accord.session.entities import USER, Mode, Modes, Option, OptionChoice, SlashCommand, State
 from accord.session.requests import (
-    Asked,
+    AcpRequest,
     Authenticate,
     Cancel,
     CloseSession,
-    Done,
+    EmptyResult,
     Initialize,
-    Initialized,
+    InitializeResult,
     ListSessions,
     LoadSession,
     NewSession,
     Prompt,
-    PromptAnswer,
+    PromptResult,
     ResumeSession,
-    SessionOpened,
     SessionPage,
+    SessionSetup,
     SessionSummary,
     SetMode,
     SetOption,
 )
 from accord.session.updates import (
-    Change,
-    CommandsReport,
+    CommandsPatch,
     MessagePatch,
-    ModeReport,
-    ModesReport,
-    OptionsReport,
-    Report,
-    StateReport,
+    ModePatch,
+    ModesPatch,
+    OptionsPatch,
+    Patch,
+    StatePatch,
     ToolCallPatch,
+    Update,
 )
-from accord.session.value import Word
+from accord.session.value import Value
 from accord.transports.transport import Transport
 from tests.conversations.seen import told
 from tests.conversations.story import STORY
@@ -56,7 +56,7 @@ from tests.conversations.story import STORY
 __all__ = ["AgentSide", "Session", "TakeTurn"]
 
 PATIENCE = 30.0
-COMMANDS = [Command(name="review", description="Look again", hint="what")]
+COMMANDS = [SlashCommand(name="review", description="Look again", hint="what")]
 MODES = [Mode(id="quick", name="Quick"), Mode(id=STORY["mode"]["id"], name=STORY["mode"]["name"])]
 CAPABILITIES = AgentCapabilities(load=True, resume=True, list=True, close=True, embedded_context=True)
 
@@ -67,10 +67,10 @@ class Session:
         self.cwd = cwd
         self.transcript = Transcript()
         self.turn: asyncio.Task[str] | None = None
-        choices = [Choice(value=mode.id, name=mode.name) for mode in MODES]
+        choices = [OptionChoice(value=mode.id, name=mode.name) for mode in MODES]
         mode = Option(id="mode", name="Mode", category="mode", value="quick", choices=choices)
-        self.transcript.apply(OptionsReport(options=[mode, Option(id="web", name="Web", kind="boolean", value=False)]))
-        self.transcript.apply(ModesReport(modes=Modes(current="quick", available=MODES)))
+        self.transcript.apply(OptionsPatch(options=[mode, Option(id="web", name="Web", kind="boolean", value=False)]))
+        self.transcript.apply(ModesPatch(modes=Modes(current="quick", available=MODES)))
 
 
 TakeTurn = Callable[["AgentSide", Session, Prompt], Coroutine[Any, Any, str]]
@@ -98,17 +98,17 @@ class AgentSide:
                 session.turn.cancel()
         await self.peer.aclose()
 
-    async def ask(self, asked: Asked) -> Any:
+    async def ask(self, asked: AcpRequest) -> Any:
         """The client's answer, in words."""
         assert self.dialect is not None
         method, params = self.dialect.request_to_wire(asked)
         return self.dialect.answer_from_wire(asked, await self.peer.request(method, params, deadline=PATIENCE))
 
-    async def tell(self, session: Session, report: Report) -> None:
+    async def tell(self, session: Session, report: Patch) -> None:
         """Apply a report to our own transcript, and tell the client what came of it."""
         await self.tell_change(session, session.transcript.apply(report))
 
-    async def tell_change(self, session: Session, change: Change) -> None:
+    async def tell_change(self, session: Session, change: Update) -> None:
         assert self.dialect is not None
         for params in self.dialect.update_to_wire(session.id, change):
             await self.peer.notify("session/update", params)
@@ -139,7 +139,7 @@ class AgentSide:
         if session is not None and session.turn is not None:
             session.turn.cancel()
 
-    async def answer(self, asked: Asked) -> Any:
+    async def answer(self, asked: AcpRequest) -> Any:
         assert self.dialect is not None
         if isinstance(asked, Prompt):
             return await self.prompt(asked, self.dialect)
@@ -152,35 +152,35 @@ class AgentSide:
                 batches_allowed=self.dialect.batches_allowed,
             )
             return Answer(result, agree)
-        if isinstance(asked, NewSession) and isinstance(answer, SessionOpened):
+        if isinstance(asked, NewSession) and isinstance(answer, SessionSetup):
             return Answer(result, partial(self.announce, self.sessions[str(answer.session_id)]))
         return result
 
     def announce(self, session: Session) -> None:
         assert self.dialect is not None
-        change = session.transcript.apply(CommandsReport(commands=COMMANDS))
+        change = session.transcript.apply(CommandsPatch(commands=COMMANDS))
         for params in self.dialect.update_to_wire(session.id, change):
             self.peer.post("session/update", params)
 
-    async def answer_in_words(self, asked: Asked) -> Word:
+    async def answer_in_words(self, asked: AcpRequest) -> Value:
         assert self.dialect is not None
         match asked:
             case Initialize():
                 info = Implementation(name="accord-story", version="1.0", title="Erzähler")
                 login = AgentLogin(id="key", name="With a key")
                 version = self.dialect.version
-                return Initialized(version=version, info=info, capabilities=CAPABILITIES, auth_methods=[login])
+                return InitializeResult(version=version, info=info, capabilities=CAPABILITIES, auth_methods=[login])
             case Authenticate(method_id=method_id):
                 if method_id != "key":
                     raise InvalidParams("there is no such method", field="methodId")
                 self.logged_in = True
-                return Done()
+                return EmptyResult()
             case NewSession(cwd=cwd):
                 if cwd == STORY["locked"] and not self.logged_in:
                     raise AuthRequired([{"id": "key", "name": "With a key"}])
                 session = Session(f"session-{len(self.sessions)}", cwd)
                 self.sessions[session.id] = session
-                return self.opened(session, SessionOpened(session_id=session.id))
+                return self.opened(session, SessionSetup(session_id=session.id))
             case ListSessions():
                 return SessionPage(
                     sessions=[
@@ -190,34 +190,34 @@ class AgentSide:
                 )
             case CloseSession(session_id=session_id):
                 self.cancel(session_id)
-                return Done()
+                return EmptyResult()
             case _:
                 return await self.answer_in_session(asked, self.session(getattr(asked, "session_id", "")))
 
-    async def answer_in_session(self, asked: Asked, session: Session) -> Word:
+    async def answer_in_session(self, asked: AcpRequest, session: Session) -> Value:
         match asked:
             case LoadSession():
                 for change in replay(session.transcript):
                     await self.tell_change(session, change)
-                return self.opened(session, SessionOpened())
+                return self.opened(session, SessionSetup())
             case ResumeSession():
-                await self.tell(session, StateReport(state=session.transcript.state))
-                return self.opened(session, SessionOpened())
+                await self.tell(session, StatePatch(state=session.transcript.state))
+                return self.opened(session, SessionSetup())
             case SetMode(mode_id=mode_id):
-                await self.tell(session, ModeReport(mode_id=mode_id))
-                return Done()
+                await self.tell(session, ModePatch(mode_id=mode_id))
+                return EmptyResult()
             case SetOption(option_id=option_id, value=value):
                 options = [
                     Option(id=each.id, name=each.name, kind=each.kind, category=each.category, choices=each.choices,
                            value=value if each.id == option_id else each.value)
                     for each in session.transcript.options
                 ]  # fmt: skip
-                await self.tell(session, OptionsReport(options=options))
-                return SessionOpened(options=options)
+                await self.tell(session, OptionsPatch(options=options))
+                return SessionSetup(options=options)
             case _:
                 raise MethodNotFound(type(asked).__name__)
 
-    def opened(self, session: Session, answer: SessionOpened) -> SessionOpened:
+    def opened(self, session: Session, answer: SessionSetup) -> SessionSetup:
         answer.modes = session.transcript.modes
         answer.options = session.transcript.options
         return answer
@@ -236,18 +236,18 @@ class AgentSide:
         if dialect.answer_ends_turn:
             self.begin(session, asked, change)
             assert session.turn is not None
-            return dialect.answer_to_wire(asked, PromptAnswer(stop_reason=await session.turn, message_id=said))
-        answer = dialect.answer_to_wire(asked, PromptAnswer(message_id=said))
+            return dialect.answer_to_wire(asked, PromptResult(stop_reason=await session.turn, message_id=said))
+        answer = dialect.answer_to_wire(asked, PromptResult(message_id=said))
         return Answer(answer, partial(self.begin, session, asked, change))
 
-    def begin(self, session: Session, asked: Prompt, change: Change) -> None:
+    def begin(self, session: Session, asked: Prompt, change: Update) -> None:
         session.turn = asyncio.create_task(self.run_turn(session, asked, change))
 
-    async def run_turn(self, session: Session, asked: Prompt, change: Change) -> str:
+    async def run_turn(self, session: Session, asked: Prompt, change: Update) -> str:
         assert self.dialect is not None
         if self.dialect.echoes_prompt:
             await self.tell_change(session, change)
-        await self.tell(session, StateReport(state=State(state="running")))
+        await self.tell(session, StatePatch(state=State(state="running")))
         error = None
         try:
             stop_reason = await self.take_turn(self, session, asked)
@@ -258,7 +258,7 @@ class AgentSide:
                 raise
             stop_reason, error = "error", {"code": -32603, "message": str(failure)}
         state = State(state="idle", stop_reason=stop_reason, error=error)
-        await self.tell(session, StateReport(state=state))
+        await self.tell(session, StatePatch(state=state))
         return stop_reason
 
     async def clean_up(self, session: Session) -> str:

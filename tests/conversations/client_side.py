@@ -12,37 +12,37 @@ from accord.dialects.negotiation import Offered, accepted, offer
 from accord.errors import InvalidParams, MethodNotFound, NotFound
 from accord.jsonrpc.events import NotificationReceived, RequestReceived
 from accord.peer import Peer
-from accord.session import Change, StateChanged, Transcript
+from accord.session import StateChanged, Transcript, Update
 from accord.session.capabilities import ClientCapabilities, Implementation
 from accord.session.content import Content, Text
 from accord.session.entities import USER, Exit
 from accord.session.requests import (
-    Asked,
+    AcpNotification,
+    AcpRequest,
     Cancel,
     CreateTerminal,
-    Done,
-    Elicit,
+    CreateTerminalResult,
     ElicitationAnswer,
+    ElicitationRequest,
+    EmptyResult,
     FileContent,
-    Initialized,
+    InitializeResult,
     KillTerminal,
     NewSession,
     PermissionAnswer,
+    PermissionRequest,
     Prompt,
     ReadFile,
     ReadTerminal,
     ReleaseTerminal,
-    RequestPermission,
-    SessionOpened,
-    TerminalCreated,
+    SessionSetup,
     TerminalSnapshot,
-    Told,
     ToolCallSubject,
     WaitForExit,
     WriteFile,
 )
-from accord.session.updates import CommandsReport, MessagePatch, ModesReport, OptionsReport, Report
-from accord.session.value import UNSET, Word
+from accord.session.updates import CommandsPatch, MessagePatch, ModesPatch, OptionsPatch, Patch
+from accord.session.value import UNSET, Value
 from accord.transports.transport import Transport
 from tests.conversations.seen import described
 from tests.conversations.story import STORY
@@ -80,12 +80,12 @@ class ClientSide:
         self.chooses = chooses
         self.capabilities = capabilities
         self.dialect: Dialect | None = None
-        self.agent: Initialized | None = None
+        self.agent: InitializeResult | None = None
         self.transcripts: defaultdict[str, Transcript] = defaultdict(Transcript)
         self.files: dict[str, str] = {STORY["file"]["path"]: STORY["file"]["before"]}
         self.terminals: dict[str, CreateTerminal] = {}
         self.seen: list[str] = []
-        self.changes: list[Change] = []
+        self.changes: list[Update] = []
         self.frames: list[tuple[str, bytes]] = []
         self.cancelled = asyncio.Event()
         self.waiting: dict[str, asyncio.Future[None]] = {}
@@ -115,38 +115,38 @@ class ClientSide:
     def observe(self, direction: str, frame: bytes) -> None:
         self.frames.append((direction, frame))
 
-    async def initialize(self) -> Initialized:
+    async def initialize(self) -> InitializeResult:
         params = offer(self.version, INFO, self.capabilities)
         result = await self.peer.request("initialize", params, deadline=PATIENCE)
         self.dialect, self.agent = accepted(result, self.version, self.capabilities, strict=True)
         self.peer.agree(odd_ids_allowed=self.dialect.odd_ids_allowed, batches_allowed=self.dialect.batches_allowed)
         return self.agent
 
-    async def ask(self, asked: Asked) -> Any:
+    async def ask(self, asked: AcpRequest) -> Any:
         """The answer to any request, in words."""
         assert self.dialect is not None
         method, params = self.dialect.request_to_wire(asked)
         return self.dialect.answer_from_wire(asked, await self.peer.request(method, params, deadline=PATIENCE))
 
-    async def tell(self, told: Told) -> None:
+    async def tell(self, told: AcpNotification) -> None:
         assert self.dialect is not None
         await self.peer.notify(*self.dialect.notification_to_wire(told))
 
     async def new_session(self, cwd: str = STORY["cwd"]) -> str:
-        opened: SessionOpened = await self.ask(NewSession(cwd=cwd))
+        opened: SessionSetup = await self.ask(NewSession(cwd=cwd))
         assert isinstance(opened.session_id, str)
         self.take_in(opened.session_id, opened)
         return opened.session_id
 
-    def take_in(self, session_id: str, opened: SessionOpened) -> None:
+    def take_in(self, session_id: str, opened: SessionSetup) -> None:
         """What a session starts with, unless an update was faster."""
         transcript = self.transcripts[session_id]
         if opened.modes is not None:
-            transcript.apply(ModesReport(modes=opened.modes))
+            transcript.apply(ModesPatch(modes=opened.modes))
         if opened.options is not UNSET and not transcript.options:
-            transcript.apply(OptionsReport(options=opened.options))
+            transcript.apply(OptionsPatch(options=opened.options))
         if opened.commands is not UNSET and not transcript.commands:
-            transcript.apply(CommandsReport(commands=opened.commands))
+            transcript.apply(CommandsPatch(commands=opened.commands))
 
     async def prompt(self, session_id: str, *texts: str) -> str:
         """Prompt, and wait for the end of the turn, wherever this version tells it; the stop reason."""
@@ -182,7 +182,7 @@ class ClientSide:
         if isinstance(event, RequestReceived):
             asked = dialect.request_from_wire(event.incoming.method, event.incoming.params, "agent")
             self.note(f"asked {event.incoming.method}")
-            if isinstance(asked, RequestPermission) and isinstance(asked.subject, ToolCallSubject):
+            if isinstance(asked, PermissionRequest) and isinstance(asked.subject, ToolCallSubject):
                 self.apply(asked.session_id, asked.subject.call)
             return self.answer(asked)
         if event.method == "session/update":
@@ -193,7 +193,7 @@ class ClientSide:
             self.note(f"told {event.method}")
         return None
 
-    def apply(self, session_id: str, report: Report) -> None:
+    def apply(self, session_id: str, report: Patch) -> None:
         change = self.transcripts[session_id].apply(report)
         self.changes.append(change)
         self.note(described(change))
@@ -207,15 +207,15 @@ class ClientSide:
         if what in self.waiting and not self.waiting[what].done():
             self.waiting[what].set_result(None)
 
-    async def answer(self, asked: Asked) -> Any:
+    async def answer(self, asked: AcpRequest) -> Any:
         assert self.dialect is not None
         return self.dialect.answer_to_wire(asked, await self.answer_in_words(asked))
 
-    async def answer_in_words(self, asked: Asked) -> Word:
+    async def answer_in_words(self, asked: AcpRequest) -> Value:
         match asked:
-            case RequestPermission():
+            case PermissionRequest():
                 return await self.permission(asked)
-            case Elicit(mode="form"):
+            case ElicitationRequest(mode="form"):
                 question = STORY["question"]
                 return ElicitationAnswer(action="accept", content={question["field"]: question["answer"]})
             case ReadFile(path=path):
@@ -226,19 +226,19 @@ class ClientSide:
                 return FileContent(content="".join(lines[first : first + asked.limit if asked.limit else None]))
             case WriteFile(path=path, content=content):
                 self.files[path] = content
-                return Done()
+                return EmptyResult()
             case CreateTerminal():
                 terminal_id = f"terminal-{len(self.terminals)}"
                 self.terminals[terminal_id] = asked
-                return TerminalCreated(terminal_id=terminal_id)
+                return CreateTerminalResult(terminal_id=terminal_id)
             case WaitForExit(terminal_id=terminal_id) | ReadTerminal(terminal_id=terminal_id):
                 return self.terminal(terminal_id, asked)
             case KillTerminal() | ReleaseTerminal():
-                return Done()
+                return EmptyResult()
             case _:
                 raise MethodNotFound(type(asked).__name__)
 
-    def terminal(self, terminal_id: str, asked: Asked) -> Word:
+    def terminal(self, terminal_id: str, asked: AcpRequest) -> Value:
         if terminal_id not in self.terminals:
             raise InvalidParams("there is no such terminal", field="terminalId")
         command = STORY["command"]
@@ -247,7 +247,7 @@ class ClientSide:
             return ended
         return TerminalSnapshot(output=command["output"], truncated=False, exit=ended)
 
-    async def permission(self, asked: RequestPermission) -> PermissionAnswer:
+    async def permission(self, asked: PermissionRequest) -> PermissionAnswer:
         if self.chooses is None:
             await self.cancelled.wait()
             return PermissionAnswer(outcome="cancelled")

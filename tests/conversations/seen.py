@@ -9,7 +9,6 @@ from accord.session.content import Text
 from accord.session.entities import ContentItem, Diff, TerminalItem, ToolCallItem
 from accord.session.transcript import Transcript
 from accord.session.updates import (
-    Change,
     CommandsChanged,
     CompactionChanged,
     InfoChanged,
@@ -25,6 +24,7 @@ from accord.session.updates import (
     TerminalOutput,
     ToolCallChanged,
     UnknownUpdate,
+    Update,
     UsageChanged,
 )
 
@@ -51,7 +51,7 @@ LINES: dict[type[Any], Callable[[Any], str]] = {
 }
 
 
-def described(change: Change) -> str:
+def described(change: Update) -> str:
     return LINES[type(change)](change)
 
 

@@ -13,9 +13,9 @@ from accord.session.entities import (
     THOUGHT,
     ContentItem,
     Diff,
+    DiffPatch,
     Exit,
     FileChange,
-    Patch,
     Plan,
     PlanEntry,
     State,
@@ -23,29 +23,29 @@ from accord.session.entities import (
 )
 from accord.session.requests import (
     CreateTerminal,
-    Elicit,
     ElicitationAnswer,
+    ElicitationRequest,
     PermissionAnswer,
     PermissionOption,
+    PermissionRequest,
     Prompt,
     ReadFile,
     ReadTerminal,
     ReleaseTerminal,
-    RequestPermission,
     ToolCallSubject,
     WaitForExit,
     WriteFile,
 )
 from accord.session.updates import (
     InfoPatch,
-    MessagePiece,
-    PlanReport,
-    StateReport,
+    MessageAppend,
+    PlanPatch,
+    StatePatch,
+    TerminalAppend,
     TerminalPatch,
-    TerminalPiece,
+    ToolCallAppend,
     ToolCallPatch,
-    ToolCallPiece,
-    UsageReport,
+    UsagePatch,
 )
 from tests.conversations.agent_side import AgentSide, Session
 from tests.conversations.story import STORY
@@ -98,7 +98,7 @@ class Storyteller:
         await self.agent.tell(self.session, report)
 
     async def say(self, text: str, role: str = AGENT) -> None:
-        await self.tell(MessagePiece(role=role, id=None, content=Text(text)))
+        await self.tell(MessageAppend(role=role, id=None, content=Text(text)))
 
     async def story(self) -> None:
         for piece in STORY["thought"]:
@@ -112,14 +112,14 @@ class Storyteller:
         await self.plan("completed")
         for piece in STORY["message"]:
             await self.say(piece)
-        await self.tell(UsageReport(**STORY["usage"]))
+        await self.tell(UsagePatch(**STORY["usage"]))
         await self.tell(InfoPatch(title=STORY["title"]))
 
     async def plan(self, status: str) -> None:
         entries = [
             PlanEntry(content=each["content"], priority=each["priority"], status=status) for each in STORY["plan"]
         ]
-        await self.tell(PlanReport(plan=Plan(id="main", entries=entries)))
+        await self.tell(PlanPatch(plan=Plan(id="main", entries=entries)))
 
     async def begin(self, call: dict[str, Any]) -> None:
         await self.tell(ToolCallPatch(id=call["id"], title=call["title"], kind=call["kind"], status="pending"))
@@ -131,14 +131,14 @@ class Storyteller:
         if self.client.read_files:
             asked = ReadFile(session_id=self.session.id, path=FILE["path"], line=1, limit=2)
             text = (await self.agent.ask(asked)).content
-        await self.tell(ToolCallPiece(id=call["id"], item=ContentItem(content=Text(text))))
+        await self.tell(ToolCallAppend(id=call["id"], item=ContentItem(content=Text(text))))
         await self.tell(ToolCallPatch(id=call["id"], status="completed"))
 
     async def edit(self, call: dict[str, Any]) -> None:
         await self.begin(call)
         path, before, after = FILE["path"], FILE["before"], FILE["after"]
         change = FileChange(operation="modify", path=path, old_text=before, new_text=after)
-        diff = Diff(changes=[change], patch=Patch(format=GIT_PATCH, text=git_patch(path, before, after)))
+        diff = Diff(changes=[change], patch=DiffPatch(format=GIT_PATCH, text=git_patch(path, before, after)))
         await self.tell(ToolCallPatch(id=call["id"], content=[diff]))
         if await self.allowed(call["id"]):
             if self.client.write_files:
@@ -149,7 +149,7 @@ class Storyteller:
 
     async def allowed(self, call_id: str) -> bool:
         call = ToolCallPatch(id=call_id, title=STORY["edit"]["title"], status="pending")
-        asked = RequestPermission(
+        asked = PermissionRequest(
             session_id=self.session.id,
             title="May the notes be changed?",
             subject=ToolCallSubject(call=call),
@@ -158,9 +158,9 @@ class Storyteller:
             ],
         )
         self.session.transcript.apply(call)
-        await self.tell(StateReport(state=State(state="requires_action")))
+        await self.tell(StatePatch(state=State(state="requires_action")))
         answer: PermissionAnswer = await self.agent.ask(asked)
-        await self.tell(StateReport(state=State(state="running")))
+        await self.tell(StatePatch(state=State(state="running")))
         return answer.outcome == "selected" and answer.option_id == "yes"
 
     async def run(self, call: dict[str, Any]) -> None:
@@ -190,13 +190,13 @@ class Storyteller:
         await self.tell(ToolCallPatch(id=call["id"], content=[TerminalItem(terminal_id=TERMINAL)]))
         output = COMMAND["output"].encode()
         for place in range(0, len(output), 5):  # cuts the check mark in two
-            await self.tell(TerminalPiece(id=TERMINAL, data=output[place : place + 5]))
+            await self.tell(TerminalAppend(id=TERMINAL, data=output[place : place + 5]))
         await self.tell(TerminalPatch(id=TERMINAL, exit=Exit(code=COMMAND["code"])))
         return {"output": COMMAND["output"], "code": COMMAND["code"]}
 
     async def question(self) -> None:
         schema = {"properties": {QUESTION["field"]: {"type": "string"}}, "required": [QUESTION["field"]]}
-        asked = Elicit(message=QUESTION["message"], mode="form", session_id=self.session.id, schema=schema)
+        asked = ElicitationRequest(message=QUESTION["message"], mode="form", session_id=self.session.id, schema=schema)
         answer: ElicitationAnswer = await self.agent.ask(asked)
         assert answer.action == "accept"
         assert answer.content == {QUESTION["field"]: QUESTION["answer"]}

@@ -7,7 +7,7 @@ from typing import Any
 from accord.dialects.dialect import Dialect
 from accord.session.capabilities import ClientCapabilities
 from accord.session.transcript import Transcript
-from accord.session.updates import PromptPatch, Report
+from accord.session.updates import Patch, PromptPatch
 from tests.dialects.json_values import plain, raw
 
 ABLE = ClientCapabilities(
@@ -27,7 +27,7 @@ SESSION = "sess_1"
 
 
 def updates_of(
-    dialect: Dialect, *reports: Report | PromptPatch, transcript: Transcript | None = None
+    dialect: Dialect, *reports: Patch | PromptPatch, transcript: Transcript | None = None
 ) -> list[dict[str, Any]]:
     """The `update` objects that tell the reports, one after the other, to a session's listener."""
     transcript = transcript or Transcript()
@@ -35,7 +35,7 @@ def updates_of(
     return [plain(params)["update"] for change in changes for params in dialect.update_to_wire(SESSION, change)]
 
 
-def reports_of(dialect: Dialect, **update: Any) -> list[Report]:
+def reports_of(dialect: Dialect, **update: Any) -> list[Patch]:
     """What an `update` object reports."""
     return dialect.update_from_wire(raw({"sessionId": SESSION, "update": update}))[1]
 

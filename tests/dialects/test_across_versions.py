@@ -23,7 +23,7 @@ from accord.errors import InvalidParams, Malformed, MethodNotFound
 from accord.schema import v1, v2, v2_draft
 from accord.schema.method import Method
 from accord.schema.strict_reader import Reader
-from accord.session.requests import PromptAnswer
+from accord.session.requests import PromptResult
 from accord.session.transcript import Transcript
 from tests.dialects.json_values import plain, raw
 from tests.dialects.telling import ABLE, SESSION
@@ -111,7 +111,7 @@ def test_answers_of_one_version_are_given_in_another(
         answer = source.answer_from_wire(asked, Raw(encoded(chosen.draw(foreign(method.result)))))
     except (InvalidParams, KeyError):
         return
-    if isinstance(answer, PromptAnswer):
+    if isinstance(answer, PromptResult):
         answer = replace(answer, message_id=answer.message_id or "m1")  # whoever passes it on has given it one
     fits(told_in, exchange.method, "result", target.answer_to_wire(asked, answer))
 

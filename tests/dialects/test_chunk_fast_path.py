@@ -17,7 +17,7 @@ from accord.jsonrpc.codec import encode
 from accord.jsonrpc.messages import Notification
 from accord.session.content import Annotations, Image, Text
 from accord.session.transcript import Transcript
-from accord.session.updates import Change, MessageChunk, MessagePatch, MessagePiece
+from accord.session.updates import MessageAppend, MessageChunk, MessagePatch, Update
 
 DIALECTS = [V1, V2, V2Draft]
 MARKS = ["\ue000text", "\ue000id", '"', "\\", "\n", "\x00", "🙂", "null", "accord-1", ""]
@@ -25,12 +25,12 @@ texts = st.text() | st.sampled_from(MARKS)
 
 
 def chunk_of(content, role="agent", id="m", **piece) -> MessageChunk:
-    change = Transcript().apply(MessagePiece(role=role, id=id, content=content, **piece))
+    change = Transcript().apply(MessageAppend(role=role, id=id, content=content, **piece))
     assert isinstance(change, MessageChunk)
     return change
 
 
-def the_long_way(dialect: Dialect, session_id: str, change: Change) -> bytes:
+def the_long_way(dialect: Dialect, session_id: str, change: Update) -> bytes:
     (params,) = dialect.update_to_wire(session_id, change)
     return encode(Notification("session/update", params))
 
@@ -82,7 +82,7 @@ def test_a_message_that_goes_on_keeps_its_id(kind):
     transcript, dialect = Transcript(), kind()
     frames = TextFrames(dialect, "s")
     for role, text in [("agent", "a"), ("agent", "b"), ("thought", "c"), ("agent", "d"), ("agent", "e")]:
-        chunk = transcript.apply(MessagePiece(role=role, id=None, content=Text(text)))
+        chunk = transcript.apply(MessageAppend(role=role, id=None, content=Text(text)))
         assert isinstance(chunk, MessageChunk)
         assert frames.frame_of(chunk) == the_long_way(dialect, "s", chunk)
 

@@ -11,7 +11,7 @@ from accord.dialects.dialect import Dialect
 from accord.dialects.v1 import V1
 from accord.dialects.v2 import V2
 from accord.dialects.v2_draft import V2Draft
-from accord.session.requests import Asked, Elicit, Initialize, NewSession, RequestPermission
+from accord.session.requests import AcpRequest, ElicitationRequest, Initialize, NewSession, PermissionRequest
 from accord.session.transcript import Transcript
 from tests.dialects.json_values import plain, raw
 from tests.dialects.telling import ABLE, SESSION
@@ -24,7 +24,7 @@ TWICE = [
 ]
 CHUNK = {"sessionUpdate": "agent_message_chunk", "messageId": "m", "content": {"type": "text", "text": "Hi"}}
 CALL = {"sessionUpdate": "tool_call_update", "toolCallId": "c", "title": "Dig"}
-QUESTION = RequestPermission(session_id=SESSION, options=[])
+QUESTION = PermissionRequest(session_id=SESSION, options=[])
 
 
 def passed_on(kind: type[Dialect], params: dict[str, Any]) -> list[Any]:
@@ -37,7 +37,7 @@ def passed_on(kind: type[Dialect], params: dict[str, Any]) -> list[Any]:
     return [plain(told) for change in changes for told in listener.update_to_wire(SESSION, change)]
 
 
-def answered(kind: type[Dialect], asked: Asked, result: dict[str, Any]) -> Any:
+def answered(kind: type[Dialect], asked: AcpRequest, result: dict[str, Any]) -> Any:
     return plain(kind(client=ABLE).answer_to_wire(asked, kind().answer_from_wire(asked, raw(result))))
 
 
@@ -63,7 +63,7 @@ def test_two_headers_or_variables_of_one_name_are_kept(kind: type[Dialect]):
 @pytest.mark.parametrize("kind", DIALECTS)
 @pytest.mark.parametrize("action", ["snooze", "_later"])
 def test_an_unknown_action_of_an_elicitation_is_kept(kind: type[Dialect], action: str):
-    asked = Elicit(message="Who?", mode="form", session_id=SESSION)
+    asked = ElicitationRequest(message="Who?", mode="form", session_id=SESSION)
     result = {"action": action, "until": {"hour": 7}, "_meta": {"a": 1}}
     assert answered(kind, asked, result) == result
 

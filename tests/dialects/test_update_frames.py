@@ -15,8 +15,8 @@ from accord.dialects.v1 import V1
 from accord.dialects.v2 import V2
 from accord.dialects.v2_draft import V2Draft
 from accord.errors import Malformed
-from accord.jsonrpc.pending_calls import Conversation, NotificationReceived
-from accord.session.updates import Report
+from accord.jsonrpc.pending_calls import NotificationReceived, PendingCalls
+from accord.session.updates import Patch
 
 DIALECTS = [V1, V2, V2Draft]
 CHUNK = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "Hi"}, "messageId": "m"}
@@ -47,16 +47,16 @@ UPDATES: list[dict[str, Any]] = [
 
 class Heard:
     def __init__(self) -> None:
-        self.reports: list[Report] = []
+        self.reports: list[Patch] = []
 
-    def take(self, report: Report, size: int) -> None:
+    def take(self, report: Patch, size: int) -> None:
         assert size > 0
         self.reports.append(report)
 
 
-def the_long_way(dialect: Dialect, frame: bytes) -> list[Report] | None:
+def the_long_way(dialect: Dialect, frame: bytes) -> list[Patch] | None:
     """None when it is not, or not only, an update of the session."""
-    events = Conversation().receive(frame)
+    events = PendingCalls().receive(frame)
     if len(events) != 1 or not isinstance(events[0], NotificationReceived) or events[0].method != "session/update":
         return None
     try:

@@ -16,7 +16,7 @@ from accord import Client, permissions
 from accord.apps.console.environment import Surroundings
 from accord.apps.console.known_agents import KnownAgent, agent_meant
 from accord.client.workspace.workspace import Workspace
-from accord.session.requests import PermissionAnswer, RequestPermission
+from accord.session.requests import PermissionAnswer, PermissionRequest
 from tests.interop.coding_agents import CodingAgent
 from tests.model_server.script import Script
 from tests.model_server.server import ModelServer
@@ -56,7 +56,7 @@ class Scene:
         self.note.write_text("milk\n")
         self.new = self.project / "new.txt"
         self.ran = self.project / "ran.txt"
-        self.questions: list[RequestPermission] = []
+        self.questions: list[PermissionRequest] = []
         self.decide: permissions.Policy = permissions.reject_all
 
     def replies(self) -> list[dict[str, Any]]:
@@ -91,7 +91,7 @@ class Scene:
         self.server.script = Script([*self.agent.aside(), *told])
 
     def client(self, workspace: Workspace | None = None, **more: Any) -> Client:
-        async def policy(asked: RequestPermission) -> PermissionAnswer:
+        async def policy(asked: PermissionRequest) -> PermissionAnswer:
             self.questions.append(asked)
             return await self.decide(asked)
 

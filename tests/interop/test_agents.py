@@ -22,7 +22,13 @@ from accord import (
 from accord.session.capabilities import AgentLogin
 from accord.session.content import Annotations, Audio, Content, Image, Resource, ResourceLink, Text
 from accord.session.mcp_servers import HttpServer, StdioServer
-from accord.session.requests import Authenticate, Elicit, ElicitationAnswer, PermissionAnswer, RequestPermission
+from accord.session.requests import (
+    Authenticate,
+    ElicitationAnswer,
+    ElicitationRequest,
+    PermissionAnswer,
+    PermissionRequest,
+)
 from tests.conversations.story import MANY, MEBIBYTE, STORY
 from tests.interop.official_agents import OfficialAgent, ask, received, seen, to_do, until_seen
 
@@ -137,9 +143,9 @@ async def test_every_kind_of_content_goes_there_and_back(official: OfficialAgent
 
 @pytest.mark.requirement("RPC-14", "PERM-13", "PERM-14", "CHECK-09", "CHECK-24")
 async def test_each_choice_of_the_user_reaches_the_agent(official: OfficialAgent, place: Path):
-    asked: list[RequestPermission] = []
+    asked: list[PermissionRequest] = []
 
-    async def choose(question: RequestPermission) -> PermissionAnswer:
+    async def choose(question: PermissionRequest) -> PermissionAnswer:
         asked.append(question)
         return PermissionAnswer(outcome="selected", option_id=KINDS[len(asked) - 1])
 
@@ -151,10 +157,10 @@ async def test_each_choice_of_the_user_reaches_the_agent(official: OfficialAgent
 
 
 async def test_permission_is_denied_where_nobody_gives_it(official: OfficialAgent, place: Path):
-    async def fails(question: RequestPermission) -> PermissionAnswer:
+    async def fails(question: PermissionRequest) -> PermissionAnswer:
         raise ValueError("nobody is there")
 
-    async def dismisses(question: RequestPermission) -> PermissionAnswer:
+    async def dismisses(question: PermissionRequest) -> PermissionAnswer:
         return permissions.cancelled()
 
     rejected = {"outcome": "selected", "optionId": "reject_once"}
@@ -190,7 +196,7 @@ async def test_a_cancel_ends_a_turn_that_works(official: OfficialAgent, place: P
 async def test_a_cancel_ends_a_turn_that_waits_for_the_user(official: OfficialAgent, place: Path):
     asked = asyncio.Event()
 
-    async def never(question: RequestPermission) -> PermissionAnswer:
+    async def never(question: PermissionRequest) -> PermissionAnswer:
         asked.set()
         return await asyncio.get_running_loop().create_future()
 
@@ -331,7 +337,7 @@ async def test_a_failed_turn_is_an_error_and_the_session_lives(official: Officia
 
 
 async def test_forms_and_addresses_are_shown_and_answered(official: OfficialAgent, place: Path):
-    asked: list[Elicit] = []
+    asked: list[ElicitationRequest] = []
     answers = [
         ElicitationAnswer(action="accept", content={"colour": "grün 🟢"}),
         ElicitationAnswer(action="decline"),
@@ -339,7 +345,7 @@ async def test_forms_and_addresses_are_shown_and_answered(official: OfficialAgen
         ElicitationAnswer(action="accept"),
     ]
 
-    async def answer(question: Elicit) -> ElicitationAnswer:
+    async def answer(question: ElicitationRequest) -> ElicitationAnswer:
         asked.append(question)
         return answers[len(asked) - 1]
 

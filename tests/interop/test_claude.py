@@ -10,7 +10,7 @@ import pytest
 
 from accord import Client, permissions
 from accord.apps.console.errors import Exit
-from accord.session.requests import Elicit, ElicitationAnswer
+from accord.session.requests import ElicitationAnswer, ElicitationRequest
 from tests.interop.coding_agents import CLAUDE, CLAUDE_V1
 from tests.interop.coding_scene import FOODS, GREET, Scene, playing
 
@@ -50,9 +50,9 @@ def result_of(scene: Scene) -> Any:
 
 
 async def test_its_subagents_ask_and_its_questions_are_answered(scene: Scene) -> None:
-    elicited: list[Elicit] = []
+    elicited: list[ElicitationRequest] = []
 
-    async def choose(asked: Elicit) -> ElicitationAnswer:
+    async def choose(asked: ElicitationRequest) -> ElicitationAnswer:
         elicited.append(asked)
         return ElicitationAnswer(action="accept", content={"question_0": "Bread"})
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from accord import permissions
-from accord.session.requests import Elicit, ElicitationAnswer
+from accord.session.requests import ElicitationAnswer, ElicitationRequest
 from tests.interop.coding_agents import CODEX, CODEX_V1
 from tests.interop.coding_scene import FOODS, Scene, playing
 
@@ -45,10 +45,10 @@ def result_of(scene: Scene) -> str:
 
 
 async def test_its_questions_are_answered(scene: Scene) -> None:
-    elicited: list[Elicit] = []
+    elicited: list[ElicitationRequest] = []
     answers = [ElicitationAnswer(action="accept", content={"food": "Bread"}), ElicitationAnswer(action="decline")]
 
-    async def choose(asked: Elicit) -> ElicitationAnswer:
+    async def choose(asked: ElicitationRequest) -> ElicitationAnswer:
         elicited.append(asked)
         return answers[len(elicited) - 1]
 

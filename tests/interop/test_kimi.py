@@ -12,7 +12,7 @@ import pytest
 from accord import permissions
 from accord.client.workspace.terminals import TerminalEvent
 from accord.client.workspace.workspace import Workspace, Written
-from accord.session.requests import Elicit, ElicitationAnswer
+from accord.session.requests import ElicitationAnswer, ElicitationRequest
 from tests.interop.coding_agents import KIMI
 from tests.interop.coding_scene import FOODS, Scene, playing
 
@@ -109,10 +109,10 @@ async def test_a_command_ends_with_its_turn(scene: Scene) -> None:
 
 
 async def test_its_questions_are_answered(scene: Scene) -> None:
-    elicited: list[Elicit] = []
+    elicited: list[ElicitationRequest] = []
     answers = [ElicitationAnswer(action="accept", content={"q0": "Bread"}), ElicitationAnswer(action="decline")]
 
-    async def choose(asked: Elicit) -> ElicitationAnswer:
+    async def choose(asked: ElicitationRequest) -> ElicitationAnswer:
         elicited.append(asked)
         return answers[len(elicited) - 1]
 

@@ -11,7 +11,7 @@ import pytest
 from accord import Client, permissions
 from accord.client.session import Session
 from accord.client.workspace.workspace import Workspace
-from accord.session.entities import Choice, Command, Cost, Diff, FileChange, Location, Option, Usage
+from accord.session.entities import Cost, Diff, FileChange, Location, Option, OptionChoice, SlashCommand, Usage
 from tests.conversations.expected import PLAN_DONE
 from tests.conversations.story import STORY, TEXT, THOUGHT
 from tests.interop.official_agents import (
@@ -190,8 +190,8 @@ def check_kept(session: Session) -> None:
     )
     assert call.locations == [Location(path="/a.py", line=3), Location(path="/b.py")]
     assert call.content[1] == Diff(changes=[FileChange("modify", "/a.py", old_text="a\n", new_text="b\n")])
-    assert transcript.commands == [Command("review", "Look again", "which")]
-    choices = [Choice("good", "Good", "slow")]
+    assert transcript.commands == [SlashCommand("review", "Look again", "which")]
+    choices = [OptionChoice("good", "Good", "slow")]
     assert transcript.options == [Option(id="model", name="Model", category="model", value="good", choices=choices)]
     assert transcript.usage == Usage(7, 9, Cost(0.5, "EUR"))
 

@@ -9,9 +9,15 @@ import pytest
 
 from accord import InvalidParams, MethodNotFound, RequestFailed, StateChanged, ToolCallChanged, permissions
 from accord.client.session import Session
-from accord.session.entities import Cost, Diff, Exit, FileChange, Patch, TerminalSize, Usage
+from accord.session.entities import Cost, Diff, DiffPatch, Exit, FileChange, TerminalSize, Usage
 from accord.session.mcp_servers import SseServer
-from accord.session.requests import Elicit, ElicitationAnswer, PermissionAnswer, RequestPermission, ToolCallSubject
+from accord.session.requests import (
+    ElicitationAnswer,
+    ElicitationRequest,
+    PermissionAnswer,
+    PermissionRequest,
+    ToolCallSubject,
+)
 from tests.conversations.expected import PLAN_DONE
 from tests.conversations.story import STORY, TEXT, THOUGHT
 from tests.interop.official_agents import OfficialAgent, ask, each_update_and_its_line, lines_of, seen, tell
@@ -23,7 +29,7 @@ QUESTION = STORY["question"]
 UPDATES = each_update_and_its_line("v2")
 
 
-async def fill_in(asked: Elicit) -> ElicitationAnswer:
+async def fill_in(asked: ElicitationRequest) -> ElicitationAnswer:
     return ElicitationAnswer(action="accept", content={QUESTION["field"]: QUESTION["answer"]})
 
 
@@ -84,9 +90,9 @@ async def test_a_mode_is_an_option(official_v2: OfficialAgent, place: Path):
 
 
 async def test_a_question_has_a_title_and_what_it_is_about(official_v2: OfficialAgent, place: Path):
-    asked: list[RequestPermission] = []
+    asked: list[PermissionRequest] = []
 
-    async def reject(question: RequestPermission) -> PermissionAnswer:
+    async def reject(question: PermissionRequest) -> PermissionAnswer:
         asked.append(question)
         return await permissions.reject_all(question)
 
@@ -176,7 +182,7 @@ def check_kept(session: Session) -> None:
             FileChange("delete", "/old.py"),
             FileChange("move", "/to.py", old_path="/from.py"),
         ],
-        patch=Patch("git_patch", "diff --git a/new.py b/new.py\n"),
+        patch=DiffPatch("git_patch", "diff --git a/new.py b/new.py\n"),
     )
     terminal = transcript.terminals["t"]
     assert (terminal.text, terminal.exit, terminal.size) == ("✓", Exit(signal="SIGKILL"), TerminalSize(80, 24))

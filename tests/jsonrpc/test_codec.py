@@ -18,11 +18,11 @@ from accord.jsonrpc.messages import (
     Batch,
     Dropped,
     ErrorObject,
-    Failure,
+    ErrorResponse,
     Invalid,
     Notification,
     Request,
-    Success,
+    ResultResponse,
 )
 
 
@@ -43,17 +43,17 @@ class TestReading:
     @pytest.mark.requirement("RPC-04", "RPC-05")
     def test_a_response_has_a_result_or_an_error(self):
         success = decode(frame(id=7, result=None))
-        assert isinstance(success, Success)
+        assert isinstance(success, ResultResponse)
         assert (success.id, bytes(success.result)) == (7, b"null")
         failure = decode(frame(id=7, error={"code": -32000, "message": "No", "data": {"reason": "auth_required"}}))
-        assert failure == Failure(7, ErrorObject(-32000, "No", {"reason": "auth_required"}))
+        assert failure == ErrorResponse(7, ErrorObject(-32000, "No", {"reason": "auth_required"}))
 
     def test_an_error_may_lack_its_message(self):
-        assert decode(frame(id=7, error={"code": 400})) == Failure(7, ErrorObject(400))
+        assert decode(frame(id=7, error={"code": 400})) == ErrorResponse(7, ErrorObject(400))
 
     def test_a_null_beside_the_real_outcome_is_forgiven(self):
-        assert isinstance(decode(frame(id=7, result={}, error=None)), Success)
-        assert isinstance(decode(frame(id=7, result=None, error={"code": 1, "message": ""})), Failure)
+        assert isinstance(decode(frame(id=7, result={}, error=None)), ResultResponse)
+        assert isinstance(decode(frame(id=7, result=None, error={"code": 1, "message": ""})), ErrorResponse)
 
     @pytest.mark.requirement("RPC-07")
     @pytest.mark.parametrize("request_id", [0, "", None, 2**53 + 1, 2**70, -1, 1.5, "0"])
@@ -63,7 +63,7 @@ class TestReading:
         assert isinstance(request, Request)
         assert request.id == request_id
         assert type(request.id) is type(request_id)
-        assert json.loads(encode(Success(request.id, {})))["id"] == request_id
+        assert json.loads(encode(ResultResponse(request.id, {})))["id"] == request_id
 
     def test_members_that_json_rpc_does_not_know_are_skipped(self):
         """FN-75: extra members."""
@@ -71,7 +71,7 @@ class TestReading:
 
     def test_the_last_of_a_repeated_member_counts(self):
         assert decode(b'{"jsonrpc":"2.0","method":"a","id":[],"id":1,"method":"b"}') == Request(1, "b", UNSET)
-        assert isinstance(decode(b'{"jsonrpc":"2.0","id":[],"id":1,"result":{}}'), Success)
+        assert isinstance(decode(b'{"jsonrpc":"2.0","id":[],"id":1,"result":{}}'), ResultResponse)
 
     @pytest.mark.parametrize("result", [{}, 1, {"code": "E"}, "no", None])
     def test_a_result_or_error_beside_a_method_is_an_extra_member(self, result: object):
@@ -249,7 +249,7 @@ class TestBatches:
         text = b'[{"jsonrpc":"2.0","method":"a"}, {"jsonrpc":"2.0","id":1,"method":"b"},5,[],{"jsonrpc":"2.0","id":1,"result":0}]'
         batch = decode(b" " + text)
         assert isinstance(batch, Batch)
-        assert [type(entry) for entry in batch.entries] == [Notification, Request, Invalid, Invalid, Success]
+        assert [type(entry) for entry in batch.entries] == [Notification, Request, Invalid, Invalid, ResultResponse]
 
     @pytest.mark.requirement("RPC-55")
     @pytest.mark.parametrize("text", [b"[]", b" [ ] "])
@@ -301,21 +301,21 @@ class TestWriting:
             (Request(0, "m", {"a": 1}), b'{"jsonrpc":"2.0","id":0,"method":"m","params":{"a":1}}'),
             (Request(0, "m"), b'{"jsonrpc":"2.0","id":0,"method":"m"}'),
             (Notification("m", Tag("x")), b'{"jsonrpc":"2.0","method":"m","params":{"name":"x"}}'),
-            (Success("a", None), b'{"jsonrpc":"2.0","id":"a","result":null}'),
-            (Failure(None, ErrorObject(1, "e")), b'{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"e"}}'),
+            (ResultResponse("a", None), b'{"jsonrpc":"2.0","id":"a","result":null}'),
+            (ErrorResponse(None, ErrorObject(1, "e")), b'{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"e"}}'),
         ],
     )
     def test_every_message_carries_the_version(self, message: Any, text: bytes):
         assert encode(message) == text
 
     def test_an_object_may_say_what_it_is_on_the_wire(self):
-        assert encode(Success(1, [Version()])) == b'{"jsonrpc":"2.0","id":1,"result":[{"v":[1,{"name":"x"}]}]}'
+        assert encode(ResultResponse(1, [Version()])) == b'{"jsonrpc":"2.0","id":1,"result":[{"v":[1,{"name":"x"}]}]}'
 
     def test_raw_goes_out_untouched(self):
-        assert encode(Success(1, Raw(b'{"a" : 1.0}'))) == b'{"jsonrpc":"2.0","id":1,"result":{"a" : 1.0}}'
+        assert encode(ResultResponse(1, Raw(b'{"a" : 1.0}'))) == b'{"jsonrpc":"2.0","id":1,"result":{"a" : 1.0}}'
 
     def test_a_frame_never_holds_a_newline(self):
-        sent = encode(Success(1, [Raw(b'{\r\n  "a": "x\\n"\n}'), "b\n"]))
+        sent = encode(ResultResponse(1, [Raw(b'{\r\n  "a": "x\\n"\n}'), "b\n"]))
         assert b"\n" not in sent
         assert json.loads(sent)["result"] == [{"a": "x\n"}, "b\n"]
 

@@ -26,12 +26,12 @@ from accord.jsonrpc.pending_calls import (
     FORGOTTEN_LIMIT,
     Answered,
     CancelRequested,
-    Conversation,
     Event,
     Failed,
     Ignored,
     Incoming,
     NotificationReceived,
+    PendingCalls,
     Reply,
     RequestReceived,
 )
@@ -46,7 +46,7 @@ def only(events: Sequence[Event]) -> Event:
     return events[0]
 
 
-def incoming(conversation: Conversation, **members: Any) -> Incoming:
+def incoming(conversation: PendingCalls, **members: Any) -> Incoming:
     event = only(conversation.receive(frame(**members)))
     assert isinstance(event, RequestReceived)
     return event.incoming
@@ -72,7 +72,7 @@ def is_ignored(events: Sequence[Event], is_normal: bool = False) -> bool:
 class TestAsking:
     @pytest.mark.requirement("RPC-01", "RPC-03", "RPC-07")
     def test_our_ids_are_integers_from_zero(self):
-        conversation = Conversation()
+        conversation = PendingCalls()
         assert conversation.request("initialize", {"protocolVersion": 1}) == (
             0,
             b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}',
@@ -83,7 +83,7 @@ class TestAsking:
 
     @pytest.mark.requirement("RPC-02", "RPC-04")
     def test_an_answer_ends_its_request(self):
-        conversation = Conversation()
+        conversation = PendingCalls()
         number, _ = conversation.request("session/new")
         assert only(conversation.receive(frame(id=number, result={"a": 1}))) == Answered(
             0, "session/new", Raw(b'{"a": 1}')
@@ -92,7 +92,7 @@ class TestAsking:
 
     @pytest.mark.requirement("RPC-05", "RPC-31", "RPC-47")
     def test_an_error_ends_its_request(self):
-        conversation = Conversation()
+        conversation = PendingCalls()
         conversation.request("session/new")
         conversation.request("session/new")
         first = only(conversation.receive(frame(id=0, error={"code": -32000, "message": "Log in"})))
@@ -104,28 +104,28 @@ class TestAsking:
         assert second.error.to_error() == (400, "Odd", None)
 
     def test_answers_may_come_in_any_order(self):
-        conversation = Conversation()
+        conversation = PendingCalls()
         numbers = [conversation.request("m")[0] for _ in range(3)]
         events = [only(conversation.receive(frame(id=number, result=number))) for number in reversed(numbers)]
         assert [event.id for event in events if isinstance(event, Answered)] == [2, 1, 0]
 
     @pytest.mark.parametrize("request_id", [5, "0", None, 0.5, "nobody"])
     def test_an_answer_nobody_asked_for_is_ignored(self, request_id: object):
-        conversation = Conversation()
+        conversation = PendingCalls()
         conversation.request("m")
         assert is_ignored(conversation.receive(frame(id=request_id, result={})))
         assert is_ignored(conversation.receive(frame(id=request_id, error={"code": 1, "message": ""})))
         assert conversation.asked == 1
 
     def test_a_second_answer_is_ignored(self):
-        conversation = Conversation()
+        conversation = PendingCalls()
         conversation.request("m")
         conversation.receive(frame(id=0, result={}))
         assert is_ignored(conversation.receive(frame(id=0, result={})))
 
     def test_an_error_without_an_id_is_survived(self):
         """FN-74: an error with `id: null` fails no request."""
-        conversation = Conversation()
+        conversation = PendingCalls()
         conversation.request("m")
         event = only(conversation.receive(frame(id=None, error={"code": -32600, "message": "What is that?"})))
         assert isinstance(event, Ignored)
@@ -143,7 +143,7 @@ class TestAsking:
         ],
     )
     def test_a_malformed_answer_is_never_answered_but_nobody_waits_for_ever(self, members: dict[str, Any]):
-        conversation = Conversation()
+        conversation = PendingCalls()
         conversation.request("session/prompt")
         event = only(conversation.receive(frame(**{"id": 0, **members})))
         assert isinstance(event, Failed)
@@ -153,10 +153,10 @@ class TestAsking:
 
     @pytest.mark.parametrize("members", [{"result": {}}, {"id": 9, "error": "no"}, {"id": True, "result": {}}])
     def test_a_malformed_response_to_nothing_is_ignored(self, members: dict[str, Any]):
-        assert is_ignored(Conversation().receive(frame(**members)))
+        assert is_ignored(PendingCalls().receive(frame(**members)))
 
     def test_what_cannot_be_encoded_is_raised_and_leaves_nothing_open(self):
-        conversation = Conversation()
+        conversation = PendingCalls()
         with pytest.raises(Unencodable):
             conversation.request("m", {"amount": math.nan})
         with pytest.raises(Unencodable):
@@ -167,7 +167,7 @@ class TestAsking:
 
 class TestCancelling:
     def test_we_cancel_by_the_id_of_our_request_and_still_get_an_answer(self):
-        conversation = Conversation()
+        conversation = PendingCalls()
         number, _ = conversation.request("m")
         assert sent(conversation.cancel(number)) == {
             "jsonrpc": "2.0",
@@ -179,14 +179,14 @@ class TestCancelling:
         assert isinstance(event.error, RequestCancelled)
 
     def test_there_is_nothing_to_cancel_once_the_answer_is_there(self):
-        conversation = Conversation()
+        conversation = PendingCalls()
         number, _ = conversation.request("m")
         conversation.receive(frame(id=0, result={}))
         assert conversation.cancel(number) is None
 
     @pytest.mark.parametrize("late", [{"result": {}}, {"error": {"code": -32800, "message": ""}}, {"error": "no"}])
     def test_a_late_answer_is_ignored_quietly(self, late: dict[str, Any]):
-        conversation = Conversation()
+        conversation = PendingCalls()
         number, _ = conversation.request("m")
         conversation.cancel(number)
         conversation.forget(number)
@@ -195,7 +195,7 @@ class TestCancelling:
         assert is_ignored(conversation.receive(frame(id=0, **late)))
 
     def test_the_memory_of_forgotten_requests_is_bounded(self):
-        conversation = Conversation()
+        conversation = PendingCalls()
         for _ in range(FORGOTTEN_LIMIT + 10):
             conversation.forget(conversation.request("m")[0])
         assert len(conversation._forgotten) == FORGOTTEN_LIMIT
@@ -205,7 +205,7 @@ class TestCancelling:
     @pytest.mark.parametrize("request_id", [0, 7, "0b6c1a52-7a2e-4a35-9f62-0d1f0b1c2d3e", "", 1.5])
     def test_the_peer_cancels_a_request_and_is_still_answered(self, request_id: object):
         """FN-98: `$/cancel_request` is honoured, once."""
-        conversation = Conversation()
+        conversation = PendingCalls()
         request = incoming(conversation, id=request_id, method="session/request_permission", params={})
         cancel = frame(method="$/cancel_request", params={"requestId": request_id})
         event = only(conversation.receive(cancel))
@@ -217,7 +217,7 @@ class TestCancelling:
         assert (answer["id"], answer["error"]["code"]) == (request_id, -32800)
 
     def test_a_cancel_that_crosses_the_answer_is_ignored(self):
-        conversation = Conversation()
+        conversation = PendingCalls()
         conversation.answer(incoming(conversation, id=1, method="m"), {})
         assert is_ignored(
             conversation.receive(frame(method="$/cancel_request", params={"requestId": 1})), is_normal=True
@@ -225,13 +225,13 @@ class TestCancelling:
 
     @pytest.mark.parametrize("params", [{}, {"requestId": []}, {"requestId": True}, [1], None, {"requestId": "1"}])
     def test_a_cancel_of_nothing_is_never_answered(self, params: object):
-        conversation = Conversation()
+        conversation = PendingCalls()
         incoming(conversation, id=1, method="m")
         assert isinstance(only(conversation.receive(frame(method="$/cancel_request", params=params))), Ignored)
         assert conversation.serving == 1
 
     def test_the_directions_do_not_mix(self):
-        conversation = Conversation()
+        conversation = PendingCalls()
         conversation.request("m")
         assert isinstance(
             only(conversation.receive(frame(method="$/cancel_request", params={"requestId": 0}))), Ignored
@@ -239,10 +239,10 @@ class TestCancelling:
         assert conversation.asked == 1
 
     def test_other_dollar_notifications_are_ignored(self):
-        assert is_ignored(Conversation().receive(frame(method="$/progress", params={})))
+        assert is_ignored(PendingCalls().receive(frame(method="$/progress", params={})))
 
     def test_a_dollar_request_is_a_request(self):
-        assert incoming(Conversation(), id=1, method="$/cancel_request", params={}).method == "$/cancel_request"
+        assert incoming(PendingCalls(), id=1, method="$/cancel_request", params={}).method == "$/cancel_request"
 
 
 class TestServing:
@@ -252,7 +252,7 @@ class TestServing:
     )
     def test_a_request_is_answered_with_its_own_id(self, request_id: object):
         """FN-91: 0 and UUID strings are ids."""
-        conversation = Conversation()
+        conversation = PendingCalls()
         request = incoming(conversation, id=request_id, method="m", params={"a": 1})
         assert (request.id, request.method, bytes(request.params)) == (request_id, "m", b'{"a": 1}')
         answer = sent(conversation.answer(request, {"ok": True}))
@@ -261,7 +261,7 @@ class TestServing:
 
     def test_ids_are_echoed_digit_by_digit(self):
         """FN-47: ids above 2^53 come back as they were."""
-        conversation = Conversation()
+        conversation = PendingCalls()
         for digits in (b"9007199254740993", b"18446744073709551617", b"-9223372036854775809"):
             event = only(conversation.receive(b'{"jsonrpc":"2.0","id":%s,"method":"m"}' % digits))
             assert isinstance(event, RequestReceived)
@@ -269,13 +269,13 @@ class TestServing:
 
     def test_string_ids_and_extra_members_are_fine(self):
         """FN-75: string ids, and members nobody defined."""
-        conversation = Conversation()
+        conversation = PendingCalls()
         request = incoming(conversation, id="req-1", method="initialize", params={"clientInfo": 5}, meta={}, sender="x")
         assert sent(conversation.answer(request, {}))["id"] == "req-1"
 
     @pytest.mark.requirement("RPC-05")
     def test_a_handlers_error_is_the_answer(self):
-        conversation = Conversation()
+        conversation = PendingCalls()
         request = incoming(conversation, id=4, method="m")
         assert sent(conversation.fail(request, InvalidParams("too long", "$.name")))["error"] == {
             "code": -32602,
@@ -285,14 +285,14 @@ class TestServing:
 
     def test_methods_nobody_knows_are_left_to_the_layer_above(self):
         """FN-98: vendor methods, with and without an underscore, come through with their names."""
-        conversation = Conversation()
+        conversation = PendingCalls()
         for method in ("craft/drainMidTurnQueue", "_x.ai/ask_user_question", ""):
             request = incoming(conversation, id=1, method=method)
             assert request.method == method
             assert sent(conversation.fail(request, MethodNotFound(method)))["error"]["data"] == {"method": method}
 
     def test_a_second_answer_is_not_sent(self):
-        conversation = Conversation()
+        conversation = PendingCalls()
         request = incoming(conversation, id=1, method="m")
         assert conversation.answer(request, {}) is not None
         assert conversation.answer(request, {}) is None
@@ -303,7 +303,7 @@ class TestServing:
 
     def test_pipelined_requests_are_all_received(self):
         """FN-07: the second does not wait for the first to be answered."""
-        conversation = Conversation()
+        conversation = PendingCalls()
         first = incoming(conversation, id=0, method="initialize", params={})
         second = incoming(conversation, id=1, method="session/new", params={})
         assert conversation.serving == 2
@@ -312,7 +312,7 @@ class TestServing:
 
     @pytest.mark.requirement("RPC-08", "RPC-09")
     def test_each_direction_has_its_own_ids(self):
-        conversation = Conversation()
+        conversation = PendingCalls()
         number, _ = conversation.request("session/prompt")
         request = incoming(conversation, id=number, method="fs/read_text_file", params={})
         assert sent(conversation.answer(request, {}))["id"] == number
@@ -321,7 +321,7 @@ class TestServing:
     @pytest.mark.requirement("RPC-08")
     @pytest.mark.parametrize("request_id", [0, "a"])
     def test_an_id_that_is_still_open_is_refused_without_one(self, request_id: object):
-        conversation = Conversation()
+        conversation = PendingCalls()
         first = incoming(conversation, id=request_id, method="m")
         for members in ({}, {"params": []}, {"jsonrpc": "1.0"}):
             answer = reply(conversation.receive(frame(id=request_id, **{"method": "m", **members})))
@@ -330,13 +330,13 @@ class TestServing:
         incoming(conversation, id=request_id, method="m")
 
     def test_one_and_one_point_zero_are_the_same_id(self):
-        conversation = Conversation()
+        conversation = PendingCalls()
         incoming(conversation, id=1, method="m")
         assert reply(conversation.receive(frame(id=1.0, method="m")))["error"]["code"] == -32600
         incoming(conversation, id="1", method="m")
 
     def test_each_null_id_is_a_request_of_its_own(self):
-        conversation = Conversation()
+        conversation = PendingCalls()
         first, second = (incoming(conversation, id=None, method=method) for method in ("a", "b"))
         assert conversation.serving == 2
         assert sent(conversation.answer(second, "b")) == {"jsonrpc": "2.0", "id": None, "result": "b"}
@@ -345,7 +345,7 @@ class TestServing:
 
     @pytest.mark.parametrize("request_id", [None, 1.5])
     def test_v2_refuses_null_and_fractional_ids(self, request_id: object):
-        conversation = Conversation()
+        conversation = PendingCalls()
         conversation.null_ids_allowed = False
         for version in ("2.0", "1.0"):
             answer = reply(conversation.receive(frame(jsonrpc=version, id=request_id, method="m")))
@@ -356,20 +356,20 @@ class TestServing:
     @pytest.mark.requirement("RPC-35", "AMB-31", "RPC-49")
     @pytest.mark.parametrize("params", [[], [1], "text", 5, True])
     def test_params_that_are_no_object_are_invalid(self, params: object):
-        answer = reply(Conversation().receive(frame(id=3, method="m", params=params)))
+        answer = reply(PendingCalls().receive(frame(id=3, method="m", params=params)))
         assert (answer["id"], answer["error"]["code"]) == (3, -32602)
 
     @pytest.mark.requirement("AMB-31")
     @pytest.mark.parametrize("members", [{}, {"params": None}])
     def test_missing_params_are_an_empty_object(self, members: dict[str, Any]):
-        conversation = Conversation()
+        conversation = PendingCalls()
         assert bytes(incoming(conversation, id=1, method="m", **members).params) == b"{}"
         event = only(conversation.receive(frame(method="m", **members)))
         assert isinstance(event, NotificationReceived)
         assert bytes(event.params) == b"{}"
 
     def test_a_request_can_let_go_of_its_frame(self):
-        request = incoming(Conversation(), id=1, method="m", params={"a": "b"})
+        request = incoming(PendingCalls(), id=1, method="m", params={"a": "b"})
         request.release()
         assert bytes(request.params) == b"{}"
 
@@ -377,7 +377,7 @@ class TestServing:
     @pytest.mark.parametrize("result", [object(), {"amount": math.inf}, {"secret": {1, object()}}])
     def test_an_answer_that_cannot_be_encoded_is_an_internal_error_for_that_request(self, result: object):
         """FN-35, FN-41: the connection lives, and the peer learns nothing but a correlation id."""
-        conversation = Conversation(iter(["c-1", "c-2"]))
+        conversation = PendingCalls(iter(["c-1", "c-2"]))
         for correlation_id in ("c-1", "c-2"):
             request = incoming(conversation, id=1, method="m")
             assert sent(conversation.answer(request, result))["error"] == {
@@ -389,14 +389,14 @@ class TestServing:
             assert isinstance(request.failure.__cause__, Unencodable)
 
     def test_an_error_whose_data_cannot_be_encoded_is_an_internal_error(self):
-        conversation = Conversation()
+        conversation = PendingCalls()
         request = incoming(conversation, id=1, method="m")
         answer = sent(conversation.fail(request, RequestFailed(1, "m", object())))
         assert answer["error"]["code"] == -32603
         assert answer["error"]["data"]["correlationId"]
 
     def test_no_result_is_null(self):
-        conversation = Conversation()
+        conversation = PendingCalls()
         answer = conversation.answer(incoming(conversation, id=1, method="m"), msgspec.UNSET)
         assert sent(answer) == {"jsonrpc": "2.0", "id": 1, "result": None}
 
@@ -404,7 +404,7 @@ class TestServing:
 class TestNotifications:
     @pytest.mark.requirement("RPC-02", "RPC-06")
     def test_a_notification_is_handed_on(self):
-        event = only(Conversation().receive(frame(method="session/update", params={"a": 1})))
+        event = only(PendingCalls().receive(frame(method="session/update", params={"a": 1})))
         assert event == NotificationReceived("session/update", Raw(b'{"a": 1}'))
 
     @pytest.mark.requirement("RPC-06")
@@ -412,10 +412,10 @@ class TestNotifications:
         "members", [{"params": []}, {"params": 5}, {"jsonrpc": "1.0"}, {"jsonrpc": None, "params": {}}]
     )
     def test_a_bad_notification_is_never_answered(self, members: dict[str, Any]):
-        assert is_ignored(Conversation().receive(frame(**{"method": "m", **members})))
+        assert is_ignored(PendingCalls().receive(frame(**{"method": "m", **members})))
 
     def test_a_notification_without_the_version_is_dropped(self):
-        assert is_ignored(Conversation().receive(b'{"method":"m","params":{}}'))
+        assert is_ignored(PendingCalls().receive(b'{"method":"m","params":{}}'))
 
 
 class TestGarbage:
@@ -425,7 +425,7 @@ class TestGarbage:
     )
     def test_what_is_not_json_gets_one_parse_error(self, text: bytes):
         """FN-32: the sender is told, the connection lives."""
-        conversation = Conversation()
+        conversation = PendingCalls()
         answer = reply(conversation.receive(text))
         assert (answer["jsonrpc"], answer["id"], answer["error"]["code"]) == ("2.0", None, -32700)
         incoming(conversation, id=0, method="m")
@@ -433,22 +433,22 @@ class TestGarbage:
     @pytest.mark.requirement("RPC-22")
     @pytest.mark.parametrize("value", [1, "x", None, {}, {"foo": "boo"}, {"jsonrpc": "2.0", "id": 5}, {"id": 5}])
     def test_json_that_is_no_message_gets_one_invalid_request(self, value: object):
-        answer = reply(Conversation().receive(json.dumps(value).encode()))
+        answer = reply(PendingCalls().receive(json.dumps(value).encode()))
         assert (answer["id"], answer["error"]["code"]) == (None, -32600)
 
     @pytest.mark.requirement("RPC-01")
     @pytest.mark.parametrize("request_id", [0, "a", None, 1.5])
     def test_a_request_without_the_version_is_refused_with_its_id(self, request_id: object):
-        answer = reply(Conversation().receive(json.dumps({"id": request_id, "method": "m"}).encode()))
+        answer = reply(PendingCalls().receive(json.dumps({"id": request_id, "method": "m"}).encode()))
         assert (answer["id"], answer["error"]["code"]) == (request_id, -32600)
 
     def test_our_own_complaint_is_not_complained_about(self):
-        complaint = only(Conversation().receive(b"garbage"))
+        complaint = only(PendingCalls().receive(b"garbage"))
         assert isinstance(complaint, Reply)
-        assert is_ignored(Conversation().receive(complaint.frame))
+        assert is_ignored(PendingCalls().receive(complaint.frame))
 
     def test_bytes_that_never_became_a_frame_are_refused_too(self):
-        text = Conversation().refuse(FrameRejected("the frame is longer than 67108864 bytes"))
+        text = PendingCalls().refuse(FrameRejected("the frame is longer than 67108864 bytes"))
         assert json.loads(text) == {
             "jsonrpc": "2.0",
             "id": None,
@@ -456,14 +456,14 @@ class TestGarbage:
         }
 
     def test_a_very_long_method_is_not_logged_in_full(self):
-        event = only(Conversation().receive(frame(method="m" * 100_000, params=[])))
+        event = only(PendingCalls().receive(frame(method="m" * 100_000, params=[])))
         assert isinstance(event, Ignored)
         assert len(event.reason) < 200
 
 
 class TestHangingUp:
     def test_everything_open_is_handed_back(self):
-        conversation = Conversation()
+        conversation = PendingCalls()
         conversation.request("session/new")
         conversation.request("session/prompt")
         conversation.receive(frame(id=0, result={}))
@@ -474,7 +474,7 @@ class TestHangingUp:
         assert (conversation.asked, conversation.serving) == (0, 0)
 
     def test_afterwards_nothing_is_received_answered_or_asked(self):
-        conversation = Conversation()
+        conversation = PendingCalls()
         conversation.request("m")
         request = incoming(conversation, id=0, method="m")
         conversation.hang_up()

@@ -9,18 +9,18 @@ from accord.peer import Inbox, Merging
 from accord.session.backlog_merge import joined, joins, newest, supersedes
 from accord.session.content import Text
 from accord.session.transcript import Transcript
-from accord.session.updates import Change, MessageChunk, MessagePiece, ToolCallChanged, ToolCallPatch
+from accord.session.updates import MessageAppend, MessageChunk, ToolCallChanged, ToolCallPatch, Update
 
-MERGING: Merging[Change] = Merging(joins, joined, supersedes, newest)
+MERGING: Merging[Update] = Merging(joins, joined, supersedes, newest)
 
 
-async def drained(inbox: Inbox[Change]) -> list[Change]:
+async def drained(inbox: Inbox[Update]) -> list[Update]:
     inbox.close()
     return [change async for change in inbox]
 
 
-def full_inbox(**limits: int) -> Inbox[Change]:
-    inbox: Inbox[Change] = Inbox(
+def full_inbox(**limits: int) -> Inbox[Update]:
+    inbox: Inbox[Update] = Inbox(
         limit=limits.get("limit", 0), hard_limit=limits.get("hard_limit", 10**9), merging=MERGING
     )
     return inbox
@@ -65,10 +65,10 @@ async def test_a_closed_inbox_delivers_what_waits_and_presses_no_more():
 
 async def test_an_inbox_that_has_to_give_way_merges_and_never_presses_again():
     pressed: list[bool] = []
-    inbox: Inbox[Change] = Inbox(limit=10, hard_limit=10**9, merging=MERGING, pressed=pressed.append)
+    inbox: Inbox[Update] = Inbox(limit=10, hard_limit=10**9, merging=MERGING, pressed=pressed.append)
     transcript = Transcript()
     for _ in range(100):
-        inbox.put(transcript.apply(MessagePiece(role="agent", id="a", content=Text("x"))), 1)
+        inbox.put(transcript.apply(MessageAppend(role="agent", id="a", content=Text("x"))), 1)
         if inbox.pressing:
             inbox.stop_pressing()
     assert pressed == [True, False]
@@ -111,7 +111,7 @@ async def test_a_reader_that_is_behind_gets_the_text_joined_and_no_letter_is_los
     """FN-38: 50,000 chunks to a slow consumer stay one entry."""
     transcript, inbox = Transcript(), full_inbox()
     for number in range(50_000):
-        piece = MessagePiece(role="agent", id="m", content=Text(f"{number} "))
+        piece = MessageAppend(role="agent", id="m", content=Text(f"{number} "))
         inbox.put(transcript.apply(piece), 1)
     assert len(inbox) <= 2
     told = [change for change in await drained(inbox) if isinstance(change, MessageChunk)]
@@ -121,9 +121,9 @@ async def test_a_reader_that_is_behind_gets_the_text_joined_and_no_letter_is_los
 
 async def test_of_a_tool_call_only_the_newest_state_waits_at_its_first_place():
     transcript, inbox = Transcript(), full_inbox()
-    inbox.put(transcript.apply(MessagePiece(role="agent", id="m", content=Text("fills it"))), 1)
+    inbox.put(transcript.apply(MessageAppend(role="agent", id="m", content=Text("fills it"))), 1)
     inbox.put(transcript.apply(ToolCallPatch(id="a", title="first", creates=True)), 1)
-    inbox.put(transcript.apply(MessagePiece(role="agent", id="n", content=Text("between"))), 1)
+    inbox.put(transcript.apply(MessageAppend(role="agent", id="n", content=Text("between"))), 1)
     inbox.put(transcript.apply(ToolCallPatch(id="a", status="completed")), 1)
     _, call, between = await drained(inbox)
     assert isinstance(call, ToolCallChanged)
@@ -134,7 +134,7 @@ async def test_of_a_tool_call_only_the_newest_state_waits_at_its_first_place():
 async def test_what_belongs_to_different_messages_is_not_joined():
     transcript, inbox = Transcript(), full_inbox()
     for message, text in (("m", "a"), ("n", "b"), ("m", "c")):
-        inbox.put(transcript.apply(MessagePiece(role="agent", id=message, content=Text(text))), 1)
+        inbox.put(transcript.apply(MessageAppend(role="agent", id=message, content=Text(text))), 1)
     texts = [change.text for change in await drained(inbox) if isinstance(change, MessageChunk)]
     assert texts == ["a", "b", "c"]
 
@@ -142,7 +142,7 @@ async def test_what_belongs_to_different_messages_is_not_joined():
 async def test_a_chunk_with_meta_is_delivered_as_it_came():
     transcript, inbox = Transcript(), full_inbox()
     for meta in ({}, {"x": 1}):
-        piece = MessagePiece(role="agent", id="m", content=Text("a"), meta=meta)
+        piece = MessageAppend(role="agent", id="m", content=Text("a"), meta=meta)
         inbox.put(transcript.apply(piece), 1)
     first, second = await drained(inbox)
     assert isinstance(second, MessageChunk)

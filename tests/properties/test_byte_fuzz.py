@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from accord.jsonrpc.pending_calls import Conversation, Reply, RequestReceived
+from accord.jsonrpc.pending_calls import PendingCalls, Reply, RequestReceived
 
 FRAMES = [
     b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"x","n":[1,2.5,null]}}}',
@@ -70,7 +70,7 @@ def is_response(entry: Any) -> bool:
 
 
 def answers_to(frame: bytes) -> list[Any]:
-    conversation = Conversation()
+    conversation = PendingCalls()
     events = conversation.receive(frame)
     frames = [event.frame for event in events if isinstance(event, Reply)]
     requests = [event.incoming for event in events if isinstance(event, RequestReceived)]

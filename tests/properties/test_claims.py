@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from accord.errors import Fenced, NotFound, SessionInUse
 from accord.session import Text
-from accord.session.updates import MessagePiece
-from accord.store import Claim, Kept, MemoryStore, Owner, SqliteStore, Store
+from accord.session.updates import MessageAppend
+from accord.store import Claim, MemoryStore, Owner, SessionRecord, SqliteStore, Store
 
 OWNERS = [Owner.here() for _ in range(3)]
 SESSIONS = ["a", "b"]
@@ -35,7 +35,7 @@ class World:
 
     async def create(self, session: str, who: int) -> None:
         if session not in self.said:
-            await self.store.create(Kept(session, "/repo"))
+            await self.store.create(SessionRecord(session, "/repo"))
             self.said[session] = []
 
     async def claim(self, session: str, who: int, take_over: bool = False) -> None:
@@ -109,7 +109,7 @@ async def outcome(work: Awaitable[Any], expected: type[Exception] | None) -> Any
 def told(store: Store, claim: Claim, word: str) -> bool:
     """Whether it was taken: where a store has not yet looked, what is too late is dropped later."""
     try:
-        store.append(claim, [MessagePiece(role="agent", id="m", content=Text(word))])
+        store.append(claim, [MessageAppend(role="agent", id="m", content=Text(word))])
     except Fenced:
         return False
     return True

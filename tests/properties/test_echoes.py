@@ -12,7 +12,7 @@ from accord.client.prompts import SentPrompt
 from accord.session import Transcript
 from accord.session.content import Text
 from accord.session.entities import AGENT, USER
-from accord.session.updates import MessageChanged, MessagePatch, MessagePiece
+from accord.session.updates import MessageAppend, MessageChanged, MessagePatch
 
 LETTERS = st.text("ab \n", max_size=12)
 BLOCKS = st.lists(LETTERS, min_size=1, max_size=3).filter(lambda texts: "".join(texts).strip())
@@ -41,8 +41,8 @@ def pieces(text: str, cuts: list[int]) -> list[str]:
     return [text[begin:end] for begin, end in pairwise(places)]
 
 
-def piece(text: str, role: str = USER, id: str | None = None) -> MessagePiece:
-    return MessagePiece(role=role, id=id, content=Text(text))
+def piece(text: str, role: str = USER, id: str | None = None) -> MessageAppend:
+    return MessageAppend(role=role, id=id, content=Text(text))
 
 
 def asked(transcript: Transcript) -> list[str]:

@@ -13,15 +13,15 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from accord.errors import RequestCancelled, request_failed
 from accord.jsonrpc.codec import decode, encode
-from accord.jsonrpc.messages import Batch, ErrorObject, Failure, Invalid, Notification, Request, Success
+from accord.jsonrpc.messages import Batch, ErrorObject, ErrorResponse, Invalid, Notification, Request, ResultResponse
 from accord.jsonrpc.pending_calls import (
     Answered,
     Ask,
     CancelRequested,
-    Conversation,
     Failed,
     Incoming,
     NotificationReceived,
+    PendingCalls,
     Reply,
     RequestReceived,
 )
@@ -38,8 +38,8 @@ error_objects = st.builds(ErrorObject, st.integers(-(2**63), 2**63 - 1), texts, 
 messages = st.one_of(
     st.builds(Request, ids, texts, objects),
     st.builds(Notification, texts, objects),
-    st.builds(Success, ids, values),
-    st.builds(Failure, ids, error_objects),
+    st.builds(ResultResponse, ids, values),
+    st.builds(ErrorResponse, ids, error_objects),
 )
 
 
@@ -94,14 +94,14 @@ def test_a_text_full_of_escapes_is_read_as_the_standard_library_reads_it(inner: 
 
 @given(values)
 def test_any_json_is_received_without_an_exception(value: Any):
-    Conversation().receive(json.dumps(value).encode())
+    PendingCalls().receive(json.dumps(value).encode())
 
 
 @pytest.mark.requirement("RPC-02", "RPC-07", "RPC-08")
 @settings(max_examples=60)
 @given(st.lists(ids, max_size=8), st.randoms(use_true_random=False))
 def test_every_request_is_answered_once_under_its_own_id(request_ids: list[Any], random: Any):
-    conversation = Conversation()
+    conversation = PendingCalls()
     requests: list[Incoming] = []
     refused = 0
     for request_id in request_ids:
@@ -125,7 +125,7 @@ class Side:
     """One end, with what it was told."""
 
     def __init__(self) -> None:
-        self.conversation = Conversation()
+        self.conversation = PendingCalls()
         self.outbox: list[bytes] = []
         self.serving: list[Incoming] = []
         self.open: dict[int, str] = {}

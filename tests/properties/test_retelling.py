@@ -14,7 +14,7 @@ from accord.agent import Agent, Turn
 from accord.dialects.negotiation import Offered
 from accord.session.capabilities import ClientCapabilities
 from accord.session.entities import Exit, Plan, PlanEntry, TerminalItem
-from accord.session.updates import PlanReport, TerminalPatch, TerminalPiece, ToolCallPatch
+from accord.session.updates import PlanPatch, TerminalAppend, TerminalPatch, ToolCallPatch
 from accord.store import MemoryStore
 from accord.testing import ScriptedClient
 from tests.agent.user import CWD, EVERYTHING
@@ -45,9 +45,9 @@ HISTORIES = st.lists(REPORTS, max_size=20)
 COMMAND = [
     TerminalPatch(id="t", command="make"),
     ToolCallPatch(id="c", title="make", kind="execute", creates=True, content=[TerminalItem(terminal_id="t")]),
-    TerminalPiece(id="t", data=b"all good\n"),
+    TerminalAppend(id="t", data=b"all good\n"),
     TerminalPatch(id="t", exit=Exit(code=0)),
-    PlanReport(plan=Plan(id="p", entries=[PlanEntry("build")])),
+    PlanPatch(plan=Plan(id="p", entries=[PlanEntry("build")])),
     ToolCallPatch(id="c", status="completed"),
 ]
 

@@ -10,9 +10,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accord.session import Report, Text, Transcript
-from accord.session.updates import MessagePiece, ToolCallPatch
-from accord.store import Kept, MemoryStore, Owner, SqliteStore, Store
+from accord.session import Patch, Text, Transcript
+from accord.session.updates import MessageAppend, ToolCallPatch
+from accord.store import MemoryStore, Owner, SessionRecord, SqliteStore, Store
 from accord.store.journal_compaction import folded, joined
 from accord.store.row_formats import packed, read_back, together
 from tests.properties.test_transcript import BEGIN_TURN, REPORTS, assert_same, told
@@ -21,7 +21,7 @@ COMMIT = "commit"
 # A journal has no turns: a message that is told in two of them has an id.
 WORDS = REPORTS.filter(lambda report: report != BEGIN_TURN)
 FEW_IDS = st.builds(
-    MessagePiece,
+    MessageAppend,
     role=st.just("agent"),
     id=st.sampled_from([None, "1"]),
     content=st.builds(Text, st.sampled_from(["a", "b"])),
@@ -66,7 +66,7 @@ def test_every_json_value_is_read_as_it_was_written(value: Any):
 
 
 async def kept_and_read(store: Store, history: list[Any]) -> Transcript:
-    await store.create(Kept("s", "/repo"))
+    await store.create(SessionRecord("s", "/repo"))
     claim = await store.claim("s", Owner.here())
     for report in history:
         if report == COMMIT:
@@ -87,14 +87,14 @@ SAVED = st.lists(st.one_of(WORDS, FEW_IDS, st.just(COMMIT)), max_size=25)
 @given(SAVED)
 @settings(max_examples=50)
 def test_a_memory_store_gives_back_an_equal_transcript(history: list[Any]):
-    expected: list[Report] = [report for report in history if report != COMMIT]
+    expected: list[Patch] = [report for report in history if report != COMMIT]
     assert_same(asyncio.run(kept_and_read(MemoryStore(), history)), told(expected))
 
 
 @given(SAVED)
 @settings(max_examples=25)
 def test_a_sqlite_store_gives_back_an_equal_transcript(history: list[Any]):
-    expected: list[Report] = [report for report in history if report != COMMIT]
+    expected: list[Patch] = [report for report in history if report != COMMIT]
     with tempfile.TemporaryDirectory() as folder:
         store = SqliteStore(Path(folder) / "s.db")
         assert_same(asyncio.run(kept_and_read(store, history)), told(expected))

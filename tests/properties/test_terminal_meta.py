@@ -11,7 +11,7 @@ from accord.dialects.v1 import V1
 from accord.session import Transcript, replay
 from accord.session.capabilities import ClientCapabilities
 from accord.session.entities import Exit, TerminalItem
-from accord.session.updates import Change, TerminalPatch, TerminalPiece, ToolCallPatch, ToolCallPiece
+from accord.session.updates import TerminalAppend, TerminalPatch, ToolCallAppend, ToolCallPatch, Update
 from accord.session.value import UNSET
 from tests.dialects.json_values import plain, raw
 
@@ -21,13 +21,13 @@ OUTPUT = st.text(max_size=5).map(lambda text: text.encode())
 SHOWING = st.builds(TerminalItem, terminal_id=IDS)
 REPORTS: Any = st.one_of(
     st.builds(ToolCallPatch, id=IDS, title=st.just("Run"), content=st.lists(SHOWING, max_size=2) | st.just(UNSET)),
-    st.builds(ToolCallPiece, id=IDS, item=SHOWING),
+    st.builds(ToolCallAppend, id=IDS, item=SHOWING),
     st.builds(TerminalPatch, id=IDS, cwd=st.just("/work"), exit=st.just(UNSET) | st.builds(Exit, st.integers(0, 3))),
-    st.builds(TerminalPiece, id=IDS, data=OUTPUT),
+    st.builds(TerminalAppend, id=IDS, data=OUTPUT),
 )
 
 
-def heard(changes: list[Change], listener: Transcript, agent: V1, client: V1) -> None:
+def heard(changes: list[Update], listener: Transcript, agent: V1, client: V1) -> None:
     announced: set[str] = set()
     for change in changes:
         for params in agent.update_to_wire(SESSION, change):

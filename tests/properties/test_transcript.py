@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accord.session import (
-    Command,
     Compaction,
     Cost,
     Image,
@@ -19,9 +18,10 @@ from accord.session import (
     Mode,
     Modes,
     Option,
+    Patch,
     Plan,
     PlanEntry,
-    Report,
+    SlashCommand,
     State,
     Terminal,
     TerminalItem,
@@ -36,26 +36,26 @@ from accord.session.entities import ContentItem, Exit, Location, Notice
 from accord.session.memory_estimate import weigh, weigh_piece
 from accord.session.partial_update import added_by
 from accord.session.updates import (
-    CommandsReport,
+    CommandsPatch,
+    CompactionAppend,
     CompactionPatch,
-    CompactionPiece,
     InfoPatch,
+    MessageAppend,
     MessageChanged,
     MessagePatch,
-    MessagePiece,
-    ModeReport,
-    ModesReport,
-    NoticeReport,
-    OptionsReport,
-    PlanReport,
+    ModePatch,
+    ModesPatch,
+    NoticePatch,
+    OptionsPatch,
+    PlanPatch,
     PromptPatch,
-    StateReport,
+    StatePatch,
+    TerminalAppend,
     TerminalPatch,
-    TerminalPiece,
+    ToolCallAppend,
     ToolCallPatch,
-    ToolCallPiece,
-    UnknownReport,
-    UsageReport,
+    UnknownPatch,
+    UsagePatch,
 )
 from accord.session.value import UNSET
 
@@ -82,7 +82,7 @@ META = {
 }
 MODES = st.sampled_from(["ask", "code"])
 
-PIECES = st.builds(MessagePiece, role=ROLES, id=st.one_of(st.none(), IDS), content=BLOCKS)
+PIECES = st.builds(MessageAppend, role=ROLES, id=st.one_of(st.none(), IDS), content=BLOCKS)
 PATCHES = st.builds(
     MessagePatch, role=ROLES, id=st.one_of(st.none(), IDS), content=patched(st.lists(BLOCKS, max_size=3)), **META
 )
@@ -100,7 +100,7 @@ CALLS = st.builds(
     creates=st.booleans(),
     **META,
 )
-CALL_PIECES = st.builds(ToolCallPiece, id=IDS, item=ITEMS)
+CALL_PIECES = st.builds(ToolCallAppend, id=IDS, item=ITEMS)
 TERMINALS = st.builds(
     TerminalPatch,
     id=IDS,
@@ -109,9 +109,9 @@ TERMINALS = st.builds(
     exit=patched(st.builds(Exit, code=st.integers(0, 1))),
     **META,
 )
-TERMINAL_PIECES = st.builds(TerminalPiece, id=IDS, data=st.binary(max_size=4))
+TERMINAL_PIECES = st.builds(TerminalAppend, id=IDS, data=st.binary(max_size=4))
 PLANS = st.builds(
-    PlanReport,
+    PlanPatch,
     plan=st.builds(Plan, id=IDS, entries=st.lists(st.builds(PlanEntry, content=WORDS), max_size=2)),
 )
 COMPACTIONS = st.builds(
@@ -123,26 +123,26 @@ COMPACTIONS = st.builds(
     **META,
 )
 SETTINGS = st.one_of(
-    st.builds(CommandsReport, commands=st.lists(st.builds(Command, name=WORDS, description=WORDS), max_size=2)),
+    st.builds(CommandsPatch, commands=st.lists(st.builds(SlashCommand, name=WORDS, description=WORDS), max_size=2)),
     st.builds(
-        OptionsReport,
+        OptionsPatch,
         options=st.lists(
             st.builds(Option, id=IDS, name=WORDS, value=MODES, category=st.sampled_from(["mode", "model"])), max_size=3
         ),
     ),
     st.builds(
-        ModesReport, modes=st.builds(Modes, current=MODES, available=st.lists(st.builds(Mode, id=MODES, name=WORDS)))
+        ModesPatch, modes=st.builds(Modes, current=MODES, available=st.lists(st.builds(Mode, id=MODES, name=WORDS)))
     ),
-    st.builds(ModeReport, mode_id=MODES),
+    st.builds(ModePatch, mode_id=MODES),
     st.builds(InfoPatch, title=patched(WORDS), updated_at=patched(WORDS), **META),
     st.builds(
-        UsageReport,
+        UsagePatch,
         used=st.integers(0, 9),
         size=st.just(9),
         cost=patched(st.builds(Cost, amount=st.just(1.5), currency=WORDS)),
     ),
-    st.builds(NoticeReport, notice=st.builds(Notice, severity=st.just("info"), title=WORDS)),
-    st.builds(StateReport, state=st.builds(State, state=st.sampled_from(["idle", "running"]))),
+    st.builds(NoticePatch, notice=st.builds(Notice, severity=st.just("info"), title=WORDS)),
+    st.builds(StatePatch, state=st.builds(State, state=st.sampled_from(["idle", "running"]))),
 )
 REPORTS: st.SearchStrategy[Any] = st.one_of(
     PIECES,
@@ -154,9 +154,9 @@ REPORTS: st.SearchStrategy[Any] = st.one_of(
     TERMINAL_PIECES,
     PLANS,
     COMPACTIONS,
-    st.builds(CompactionPiece, id=IDS, content=BLOCKS),
+    st.builds(CompactionAppend, id=IDS, content=BLOCKS),
     SETTINGS,
-    st.builds(UnknownReport, tag=st.just("_x"), raw=st.dictionaries(WORDS, JSON, max_size=1)),
+    st.builds(UnknownPatch, tag=st.just("_x"), raw=st.dictionaries(WORDS, JSON, max_size=1)),
     st.just(BEGIN_TURN),
 )
 HISTORIES = st.lists(REPORTS, max_size=25)
@@ -212,7 +212,7 @@ class Model:
 
     def apply(self, report: Any) -> None:
         match report:
-            case MessagePiece():
+            case MessageAppend():
                 message = self.message(report)
                 block: Any = report.content
                 plain = isinstance(block, Text) and block.meta is None
@@ -226,11 +226,11 @@ class Model:
                 message = self.message(report)
                 message["open"] = False
                 self.patch(message, report, "content")
-            case ToolCallPatch() | ToolCallPiece():
+            case ToolCallPatch() | ToolCallAppend():
                 call = self.thing("call", report.id)
                 begins = getattr(report, "creates", False) and call.get("status") == "completed"
                 self.telling = None if begins else self.telling
-                if isinstance(report, ToolCallPiece):
+                if isinstance(report, ToolCallAppend):
                     call["content"] = [*call.get("content", []), report.item]
                 else:
                     names = (
@@ -246,19 +246,19 @@ class Model:
                     self.patch(call, report, *names)
             case TerminalPatch():
                 self.patch(self.thing("terminal", report.id), report, "command", "output", "exit")
-            case TerminalPiece():
+            case TerminalAppend():
                 terminal = self.thing("terminal", report.id)
                 terminal["output"] = terminal.get("output", b"") + report.data
-            case PlanReport():
+            case PlanPatch():
                 self.thing("plan", report.plan.id)["plan"] = report.plan
             case CompactionPatch():
                 compaction = self.thing("compaction", report.id)
                 self.patch(compaction, report, "summary", "error")
                 compaction["status"] = report.status
-            case CompactionPiece():
+            case CompactionAppend():
                 compaction = self.thing("compaction", report.id, status="in_progress")
                 compaction["summary"] = [*compaction.get("summary", []), report.content]
-            case UnknownReport():
+            case UnknownPatch():
                 self.timeline.append(report)
             case _:
                 self.set(report)
@@ -266,16 +266,16 @@ class Model:
     def set(self, report: Any) -> None:
         fields = self.fields
         match report:
-            case CommandsReport():
+            case CommandsPatch():
                 fields["commands"] = report.commands
-            case OptionsReport():
+            case OptionsPatch():
                 fields["options"] = report.options
                 modes: list[Any] = [option.value for option in report.options if option.category == "mode"]
                 if modes and fields["modes"]:
                     fields["modes"] = Modes(current=modes[0], available=fields["modes"].available)
-            case ModesReport() | ModeReport():
-                mode = report.modes.current if isinstance(report, ModesReport) else report.mode_id
-                if isinstance(report, ModesReport):
+            case ModesPatch() | ModePatch():
+                mode = report.modes.current if isinstance(report, ModesPatch) else report.mode_id
+                if isinstance(report, ModesPatch):
                     fields["modes"] = report.modes
                 elif fields["modes"]:
                     fields["modes"] = Modes(current=mode, available=fields["modes"].available)
@@ -287,10 +287,10 @@ class Model:
             case InfoPatch():
                 fields["info"] = dict(fields["info"])
                 self.patch(fields["info"], report, "title", "updated_at")
-            case UsageReport():
+            case UsagePatch():
                 cost = fields["usage"] and fields["usage"].cost if report.cost is UNSET else report.cost
                 fields["usage"] = Usage(used=report.used, size=report.size, cost=cost)
-            case StateReport():
+            case StatePatch():
                 fields["state"] = report.state
 
     def built(self, kind: str) -> dict[Any, Any]:
@@ -336,7 +336,7 @@ def weight(transcript: Transcript) -> int:
                 total += weigh(place.entries) + weigh(place.raw)
             case Compaction():
                 total += weigh(place.summary)
-            case UnknownReport():
+            case UnknownPatch():
                 total += weigh(place.raw)
     return total
 
@@ -378,7 +378,7 @@ def test_a_replay_makes_an_equal_transcript_of_a_fresh_one(history: list[Any]):
 def test_a_replay_changes_nothing_where_it_was_heard_before(history: list[Any]):
     transcript, listener = told(history), told(history)
     for change in replay(transcript):
-        if not isinstance(change.patch, UnknownReport):
+        if not isinstance(change.patch, UnknownPatch):
             listener.apply(change.patch)
     assert_same(listener, transcript)
 
@@ -386,15 +386,15 @@ def test_a_replay_changes_nothing_where_it_was_heard_before(history: list[Any]):
 def about(report: Any) -> tuple[str, ...]:
     """Which entity a report is about."""
     match report:
-        case MessagePatch() | MessagePiece():
+        case MessagePatch() | MessageAppend():
             return ("message", report.role, report.id or "")
-        case ToolCallPatch() | ToolCallPiece():
+        case ToolCallPatch() | ToolCallAppend():
             return ("call", report.id)
-        case TerminalPatch() | TerminalPiece():
+        case TerminalPatch() | TerminalAppend():
             return ("terminal", report.id)
-        case CompactionPatch() | CompactionPiece():
+        case CompactionPatch() | CompactionAppend():
             return ("compaction", report.id)
-        case PlanReport():
+        case PlanPatch():
             return ("plan", report.plan.id)
         case _:
             return ("other",)
@@ -429,7 +429,7 @@ def test_what_a_change_shows_stays_as_it_was(history: list[Any]):
         if report == BEGIN_TURN:
             continue
         change: Any = transcript.apply(report)
-        if not isinstance(report, MessagePiece):
+        if not isinstance(report, MessageAppend):
             shown.append((change, repr(change)))
     assert [repr(change) for change, _ in shown] == [then for _, then in shown]
 
@@ -475,7 +475,7 @@ def test_prompts_that_are_named_and_moved_stand_once_each_in_the_order_of_the_ti
 
 @given(HISTORIES)
 @settings(max_examples=100)
-def test_a_report_is_never_changed_by_being_applied(history: list[Report]):
+def test_a_report_is_never_changed_by_being_applied(history: list[Patch]):
     before = repr(history)
     told(history)
     list(replay(told(history)))

@@ -20,8 +20,8 @@ from accord.errors import AccordError, ConnectionClosed, RequestCancelled, Reque
 from accord.session import Transcript
 from accord.session.content import Text, text_of
 from accord.session.entities import Message, ToolCall
-from accord.session.requests import PermissionAnswer, Prompt, RequestPermission
-from accord.session.updates import MessageChunk, Report, StateChanged, ToolCallChanged
+from accord.session.requests import PermissionAnswer, PermissionRequest, Prompt
+from accord.session.updates import MessageChunk, Patch, StateChanged, ToolCallChanged
 from accord.store import Claim, MemoryStore, Owner, SqliteStore, Store
 from accord.transports.memory import MemoryTransport, joined
 from tests.virtual_clock import VirtualClockLoop
@@ -39,10 +39,10 @@ ENDS = {"fail": {"failed"}, "refuse": {"refusal"}, "hang": set[str](), "stubborn
 class MortalStore:
     """The store of a process that may die: what was appended and not committed waits here, and dies with it."""
 
-    def __init__(self, store: Store, kept: dict[str, list[Report]]) -> None:
+    def __init__(self, store: Store, kept: dict[str, list[Patch]]) -> None:
         self.store = store
         self.kept = kept
-        self.waiting: list[tuple[Claim, list[Report]]] = []
+        self.waiting: list[tuple[Claim, list[Patch]]] = []
         self.is_dead = False
 
     async def claim(self, session_id: str, owner: Owner, take_over: bool = False) -> Claim:
@@ -53,7 +53,7 @@ class MortalStore:
     async def release(self, claim: Claim) -> None:
         await self._do(lambda: self.store.release(claim))
 
-    def append(self, claim: Claim, reports: Iterable[Report]) -> None:
+    def append(self, claim: Claim, reports: Iterable[Patch]) -> None:
         if not self.is_dead:
             self.waiting.append((claim, copy.deepcopy(list(reports))))
 
@@ -155,7 +155,7 @@ class World:
         self.merge_seconds = merge_seconds
         self.folder = tempfile.TemporaryDirectory() if on_disk else None
         self.memory = MemoryStore()
-        self.kept: dict[str, list[Report]] = {}
+        self.kept: dict[str, list[Patch]] = {}
         self.prompts: list[Asked] = []
         self.questions: list[asyncio.Future[str]] = []
         self.running: defaultdict[str, set[int]] = defaultdict(set)
@@ -307,7 +307,7 @@ class World:
         except AccordError as error:
             asked.outcome = repr(error)
 
-    async def question(self, asked: RequestPermission) -> PermissionAnswer:
+    async def question(self, asked: PermissionRequest) -> PermissionAnswer:
         answered: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self.questions.append(answered)
         kind = await answered

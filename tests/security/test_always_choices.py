@@ -10,7 +10,7 @@ import pytest
 
 from accord import permissions
 from accord.client.workspace.workspace import Workspace
-from accord.session.requests import PermissionAnswer, RequestPermission
+from accord.session.requests import PermissionAnswer, PermissionRequest
 from tests.client.permissions.test_writes_and_commands import NO, YES, Asked, Working, in_turns
 from tests.client.words import create, output, wait
 
@@ -19,9 +19,9 @@ class Person:
     """Allows the first question for always, and says no to all that are asked after it."""
 
     def __init__(self) -> None:
-        self.asked: list[RequestPermission] = []
+        self.asked: list[PermissionRequest] = []
 
-    async def __call__(self, asked: RequestPermission) -> PermissionAnswer:
+    async def __call__(self, asked: PermissionRequest) -> PermissionAnswer:
         self.asked.append(asked)
         if len(self.asked) > 1:
             return await permissions.reject_all(asked)
@@ -148,7 +148,7 @@ async def test_what_was_allowed_is_what_runs_also_when_the_files_change_meanwhil
 ) -> None:
     (tmp_path / "secret").write_text("the secret\n")
 
-    async def swap(asked: RequestPermission) -> Any:
+    async def swap(asked: PermissionRequest) -> Any:
         (project / "main.py").unlink()
         (project / "main.py").symlink_to(tmp_path / "secret")
         return await permissions.allow_all(asked)

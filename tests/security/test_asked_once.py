@@ -11,7 +11,7 @@ import pytest
 
 from accord import Client
 from accord.client.workspace.workspace import Workspace
-from accord.session.requests import CommandSubject, PermissionAnswer, RequestPermission, ToolCallSubject
+from accord.session.requests import CommandSubject, PermissionAnswer, PermissionRequest, ToolCallSubject
 from accord.testing import ScriptedAgent
 
 OPTIONS = [
@@ -27,9 +27,9 @@ class Gate:
 
     def __init__(self, option_id: str = "once") -> None:
         self.option_id = option_id
-        self.ours: list[RequestPermission] = []
+        self.ours: list[PermissionRequest] = []
 
-    async def __call__(self, asked: RequestPermission) -> PermissionAnswer:
+    async def __call__(self, asked: PermissionRequest) -> PermissionAnswer:
         subject = asked.subject
         if isinstance(subject, CommandSubject) or (isinstance(subject, ToolCallSubject) and not subject.call.id):
             self.ours.append(asked)
@@ -344,7 +344,7 @@ async def test_a_file_outside_is_refused_whatever_was_allowed(tmp_path):
 
 async def test_a_yes_to_what_accord_asks_covers_that_alone(tmp_path):
     class Yes(Gate):
-        async def __call__(self, asked: RequestPermission) -> PermissionAnswer:
+        async def __call__(self, asked: PermissionRequest) -> PermissionAnswer:
             await super().__call__(asked)
             return PermissionAnswer(outcome="selected", option_id="allow")
 

@@ -9,8 +9,8 @@ import pytest
 
 from accord.apps.console.permission_flags import _details  # what is printed of a question
 from accord.apps.console.screen.drawing.permission_text import permission_parts
-from accord.session.entities import Diff, FileChange, Patch
-from accord.session.requests import RequestPermission, ToolCallSubject
+from accord.session.entities import Diff, DiffPatch, FileChange
+from accord.session.requests import PermissionRequest, ToolCallSubject
 from accord.session.updates import ToolCallPatch
 
 if sys.platform == "win32":
@@ -51,7 +51,7 @@ async def test_nothing_pushes_the_end_of_a_line_of_a_diff_out_of_sight(tmp_path,
 )
 def test_what_is_said_of_a_file_beside_its_text_is_seen(change, told):
     call = ToolCallPatch(id="c", content=[Diff(changes=[change])])
-    asked = RequestPermission(session_id="s", options=YES_OR_NO, subject=ToolCallSubject(call=call))
+    asked = PermissionRequest(session_id="s", options=YES_OR_NO, subject=ToolCallSubject(call=call))
     parts = permission_parts(asked, "/", ink(100))
     assert told in "\n".join(line.text for part in parts for line in part.lines(ink(100)))
     assert told in "\n".join(_details(asked, "/"))
@@ -76,7 +76,9 @@ LINES = "--- a/run\n+++ b/run\n@@ -1 +1 @@\n-a\n+b\n"
     ],
 )
 async def test_what_a_patch_says_beside_its_lines_is_seen(tmp_path, patch, told):
-    diff = Diff(changes=[FileChange(operation="modify", path="/tmp/run")], patch=Patch(format="git_patch", text=patch))
+    diff = Diff(
+        changes=[FileChange(operation="modify", path="/tmp/run")], patch=DiffPatch(format="git_patch", text=patch)
+    )
     assert told in await seen_of(tmp_path, version=2, kind="edit", content=[diff])
 
 
@@ -90,7 +92,9 @@ async def test_what_a_patch_says_beside_its_lines_is_seen(tmp_path, patch, told)
     ],
 )
 async def test_an_ordinary_patch_is_not_shown_twice(tmp_path, patch):
-    diff = Diff(changes=[FileChange(operation="modify", path="/tmp/run")], patch=Patch(format="git_patch", text=patch))
+    diff = Diff(
+        changes=[FileChange(operation="modify", path="/tmp/run")], patch=DiffPatch(format="git_patch", text=patch)
+    )
     seen = await seen_of(tmp_path, version=2, kind="edit", content=[diff])
     assert "diff --git" not in seen
     assert "contents not shown" not in seen
@@ -148,7 +152,7 @@ def test_input_for_another_file_than_the_diff_shows_it_for_is_seen():
 def test_input_that_a_text_beside_a_patch_repeats_is_seen_in_lines():
     """There the patch is printed, and not the texts."""
     change = FileChange(operation="modify", path="/work/a.sh", old_text="", new_text=MORE)
-    patch = Patch(format="git_patch", text="--- a/a.sh\n+++ b/a.sh\n@@ -0,0 +1 @@\n+hello\n")
+    patch = DiffPatch(format="git_patch", text="--- a/a.sh\n+++ b/a.sh\n@@ -0,0 +1 @@\n+hello\n")
     for shown in told_of(content=[Diff(changes=[change], patch=patch)], raw_input={"path": "a.sh", "content": MORE}):
         assert EVIL in shown
 
@@ -156,6 +160,6 @@ def test_input_that_a_text_beside_a_patch_repeats_is_seen_in_lines():
 def told_of(**what: Any) -> tuple[str, str]:
     """What the permission bar and the lines at a terminal tell of a tool call."""
     call = ToolCallPatch(id="c", title="Write it", kind="edit", **what)
-    asked = RequestPermission(session_id="s", options=YES_OR_NO, subject=ToolCallSubject(call=call))
+    asked = PermissionRequest(session_id="s", options=YES_OR_NO, subject=ToolCallSubject(call=call))
     parts = permission_parts(asked, "/work", ink(100))
     return "\n".join(line.text for part in parts for line in part.lines(ink(100))), "\n".join(_details(asked, "/work"))

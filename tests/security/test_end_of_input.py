@@ -22,7 +22,7 @@ from accord.client.permissions.policies import cancelled
 from accord.client.target import Command
 from accord.errors import ConnectionClosed
 from accord.peer import Limits, Peer
-from accord.session.requests import PermissionAnswer, RequestPermission
+from accord.session.requests import PermissionAnswer, PermissionRequest
 from accord.transports.framing import Arrivals
 from tests.peer.joined import receiver, until
 from tests.virtual_clock import run
@@ -354,7 +354,7 @@ with open(sys.argv[2], "w") as heard:
 async def test_a_client_answers_what_its_silent_agent_has_asked(tmp_path: Path):
     asked = asyncio.Event()
 
-    async def nobody(question: RequestPermission) -> PermissionAnswer:
+    async def nobody(question: PermissionRequest) -> PermissionAnswer:
         asked.set()
         await asyncio.Event().wait()
         return cancelled()

@@ -19,7 +19,7 @@ from accord.apps.coder.tools import addresses
 from accord.apps.coder.tools.addresses import kind_of_address
 from accord.apps.coder.tools.page_text import text_of_page
 from accord.apps.coder.tools.tool import fenced
-from accord.session.requests import PermissionAnswer, RequestPermission
+from accord.session.requests import PermissionAnswer, PermissionRequest
 from tests.apps.coder.scripted import desk, git
 
 PLAIN = "HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\nconnection: close\r\n\r\nthe page"
@@ -66,9 +66,9 @@ class Person:
     def __init__(self, option: str = "allow") -> None:
         self.option = option
         self.answers: list[str] = []
-        self.asked: list[RequestPermission] = []
+        self.asked: list[PermissionRequest] = []
 
-    async def __call__(self, asked: RequestPermission) -> PermissionAnswer:
+    async def __call__(self, asked: PermissionRequest) -> PermissionAnswer:
         self.asked.append(asked)
         if self.answers:
             return PermissionAnswer(outcome="selected", option_id=self.answers.pop(0))

@@ -23,7 +23,7 @@ from accord.client.permissions.policies import ask
 from accord.errors import AccordError, ConnectionClosed
 from accord.peer import Limits, Peer
 from accord.peer.limited_log import LINES, SECONDS, LimitedLog
-from accord.session.requests import RequestPermission
+from accord.session.requests import PermissionRequest
 from accord.testing import ScriptedAgent, ScriptedClient
 from accord.transports.process_transport import Process
 
@@ -305,10 +305,10 @@ async def test_a_connection_that_ends_ends_what_its_notifications_have_led_to():
 
 
 async def test_a_policy_that_fails_for_each_of_many_questions_fills_no_log(written: Written, tmp_path: Any):
-    def nobody(asked: RequestPermission) -> bool:
+    def nobody(asked: PermissionRequest) -> bool:
         raise RuntimeError("no screen")
 
-    async def nobody_either(asked: RequestPermission) -> Any:
+    async def nobody_either(asked: PermissionRequest) -> Any:
         raise RuntimeError("no screen")
 
     for policy in (ask(nobody), nobody_either):

@@ -13,7 +13,7 @@ import pytest
 from accord import Agent, Turn
 from accord.apps.console.screen.completion_choice import completions
 from accord.apps.console.screen.form_fields import fields_of
-from accord.session.entities import Command
+from accord.session.entities import SlashCommand
 from accord.testing import ScriptedAgent, program
 from tests.apps.console.screen.stage import Stage, opened
 from tests.security.test_questions_shown import EVIL, FLOODS, as_terminal, begun, over
@@ -186,7 +186,9 @@ async def test_what_is_in_the_prompt_is_seen_as_what_it_is(tmp_path):
 
 @pytest.mark.parametrize("name", ["go\x1b[2J", "go\u200b", "go  on", "go" * 40, "go\nrm -rf ~"])
 def test_a_command_whose_name_is_not_seen_whole_is_not_offered(name):
-    offered = completions("/go", True, [Command(name=name, description="x"), Command(name="gone", description="y")], [])
+    offered = completions(
+        "/go", True, [SlashCommand(name=name, description="x"), SlashCommand(name="gone", description="y")], []
+    )
     assert [each.text for each in offered] == ["/gone "]
 
 

@@ -28,12 +28,12 @@ from accord.session.content import Text
 from accord.session.entities import AGENT, ContentItem, Plan
 from accord.session.updates import (
     CompactionPatch,
-    MessagePiece,
-    PlanReport,
+    MessageAppend,
+    PlanPatch,
     TerminalPatch,
+    ToolCallAppend,
     ToolCallPatch,
-    ToolCallPiece,
-    UnknownReport,
+    UnknownPatch,
 )
 from accord.testing import ScriptedAgent
 from tests.apps.console.conftest import home, project  # noqa: F401  # fixtures
@@ -163,7 +163,7 @@ def test_pieces_of_a_call_are_told_once_each():
     transcript, maker = Transcript(), EventMaker()
     starts: list[Any] = []
     for number in range(20):
-        piece = ToolCallPiece(id="c", item=ContentItem(content=Text(f"{number}")))
+        piece = ToolCallAppend(id="c", item=ContentItem(content=Text(f"{number}")))
         starts += [getattr(event, "content_start", None) for event in maker.events_of(transcript.apply(piece))]
     assert starts == list(range(20))
 
@@ -249,7 +249,7 @@ def test_the_screen_lets_the_oldest_go_and_says_so():
     for number in range(32):
         story.tell(transcript.apply(call(number)))
     for _ in range(32):
-        story.tell(transcript.apply(MessagePiece(role=AGENT, id="m", content=Text("word " * (MIB // 5)))))
+        story.tell(transcript.apply(MessageAppend(role=AGENT, id="m", content=Text("word " * (MIB // 5)))))
     assert retained([block.__dict__ for block in story.blocks]) < 40 * MIB
     assert "not shown any more" in story.blocks[0].plain()
     assert len([block for block in story.blocks if "not shown any more" in block.plain()]) == 1
@@ -344,12 +344,12 @@ STORIES: dict[str, Callable[[int], Any]] = {
     "names": lambda n: ToolCallPatch(id=f"c{n}", name=numbered(n)),
     "kinds": lambda n: ToolCallPatch(id=f"c{n}", kind=numbered(n)),
     "metas": lambda n: ToolCallPatch(id=f"c{n}", meta={"k": numbered(n)}),
-    "ids of messages": lambda n: MessagePiece(role=AGENT, id=numbered(n), content=Text("x")),
+    "ids of messages": lambda n: MessageAppend(role=AGENT, id=numbered(n), content=Text("x")),
     "ids of terminals": lambda n: TerminalPatch(id=numbered(n)),
     "commands": lambda n: TerminalPatch(id=f"t{n}", command=numbered(n)),
     "errors": lambda n: CompactionPatch(id=f"k{n}", status="failed", error=numbered(n)),
-    "tags": lambda n: UnknownReport(tag=numbered(n), raw={}),
-    "plans": lambda n: PlanReport(plan=Plan(id=numbered(n), type="odd", raw={})),
+    "tags": lambda n: UnknownPatch(tag=numbered(n), raw={}),
+    "plans": lambda n: PlanPatch(plan=Plan(id=numbered(n), type="odd", raw={})),
 }
 
 

@@ -33,7 +33,7 @@ from accord.local.paths import Roots
 from accord.local.saved_choices import Choices
 from accord.session.requests import ReadFile, SessionSummary, WriteFile
 from accord.store import SqliteStore
-from accord.store.store import Kept
+from accord.store.store import SessionRecord
 
 
 def _fifo(path: Path) -> None:
@@ -198,7 +198,7 @@ def test_no_list_of_ours_waits_for_what_is_no_file(tmp_path: Path, make: Make, k
 @pytest.mark.parametrize("companion", ["", "-journal", "-wal", "-shm"])
 async def test_a_store_that_is_no_file_fails_at_once(tmp_path: Path, make: Make, kind: str, companion: str) -> None:
     async with SqliteStore(tmp_path / "sessions.db") as store:
-        await store.create(Kept(session_id="one", cwd="/"))
+        await store.create(SessionRecord(session_id="one", cwd="/"))
     make(tmp_path / f"other.db{companion}")
     if companion:
         (tmp_path / "sessions.db").rename(tmp_path / "other.db")
@@ -252,7 +252,7 @@ async def test_whoever_comes_first_makes_directories_for_the_user_alone(home: Pa
                 Choices(state / "choices.json").set("p", "edit", True)
             case "store":
                 async with SqliteStore(state / "sessions.db") as store:
-                    await store.create(Kept(session_id="one", cwd="/"))
+                    await store.create(SessionRecord(session_id="one", cwd="/"))
             case "drafts":
                 Drafts(state).keep("s", "text")
             case _:

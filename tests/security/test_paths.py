@@ -24,7 +24,7 @@ from accord.local.saved_choices import Choices
 from accord.session.content import ResourceLink, Text
 from accord.session.mcp_servers import StdioServer
 from accord.session.requests import CreateTerminal, ReadFile, WriteFile
-from accord.store import Kept, SqliteStore
+from accord.store import SessionRecord, SqliteStore
 from accord.testing import ScriptedAgent
 
 NAMES = {
@@ -132,7 +132,7 @@ async def test_our_own_files_refuse_them_with_the_reason(tmp_path: Path, name: s
         with pytest.raises(OSError, match="no file can have this path: it "):
             read_regular(Path(path))
     store = SqliteStore(path)
-    for call in (store.list, lambda: store.create(Kept("s", cwd="/")), store.commit):
+    for call in (store.list, lambda: store.create(SessionRecord("s", cwd="/")), store.commit):
         with pytest.raises(StoreFailed, match=r"no file can have this path: it |File name too long") as failed:
             await call()
         assert str(failed.value).isprintable()

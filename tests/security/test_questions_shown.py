@@ -22,8 +22,8 @@ from accord.apps.console.screen.widgets.lines import LinesView
 from accord.apps.console.screen.widgets.permission import PermissionBar
 from accord.local.text import most_cells, told_apart
 from accord.session.content import Resource, ResourceLink, readable
-from accord.session.entities import ContentItem, Diff, FileChange, Location, Patch
-from accord.session.requests import PermissionOption, RequestPermission, ToolCallSubject
+from accord.session.entities import ContentItem, Diff, DiffPatch, FileChange, Location
+from accord.session.requests import PermissionOption, PermissionRequest, ToolCallSubject
 from accord.session.updates import ToolCallPatch
 from accord.testing import ScriptedAgent, program
 from tests.apps.console.screen.drawing.palettes import ink
@@ -197,7 +197,7 @@ async def test_whatever_an_agent_says_of_an_action_is_seen_whole(tmp_path, where
     sign = f"ls{'␉' * 40}<U+3164><U+200B><U+202E>{EVIL}"
     change = FileChange(operation="modify", path=f"/{text}", old_text="a\n", new_text="b\n")
     moved = FileChange(operation="move", path="/b", old_path=f"/{text}")
-    patch = Patch(format="git_patch", text=f"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+{text}\n")
+    patch = DiffPatch(format="git_patch", text=f"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+{text}\n")
     version: Any = 2 if where in ("kind", "moved", "patch") else 1
     options = [*YES_OR_NO[:1], PermissionOption(id="no", name=text * 9, kind="reject_once")]
     what: Any = {
@@ -235,7 +235,7 @@ async def test_whatever_an_agent_says_of_an_action_is_seen_whole(tmp_path, where
 )
 def test_a_path_that_a_link_may_lead_elsewhere_is_not_taken_for_the_one_beside_it(given, is_shown):
     call = ToolCallPatch(id="c", title="Do it", locations=[Location(path="/work/a.py")], raw_input=given)
-    asked = RequestPermission(session_id="s", options=YES_OR_NO, subject=ToolCallSubject(call=call))
+    asked = PermissionRequest(session_id="s", options=YES_OR_NO, subject=ToolCallSubject(call=call))
     shown = [line.text for part in permission_parts(asked, "/work", ink(80)) for line in part.lines(ink(80))]
     for lines in (shown, _details(asked, "/work")):
         assert any("input:" in line for line in lines) is is_shown
@@ -632,9 +632,9 @@ async def test_the_built_in_agent_shows_it_to_clients_that_show_text_as_it_is(si
     for directory in ("objects", "refs"):
         (project / HIDDEN / directory).mkdir(parents=True)
     (project / f"{HIDDEN}.bin").write_bytes(b"\0")
-    asked: list[RequestPermission] = []
+    asked: list[PermissionRequest] = []
 
-    async def reject(question: RequestPermission) -> Any:
+    async def reject(question: PermissionRequest) -> Any:
         asked.append(question)
         return await permissions.reject_all(question)
 

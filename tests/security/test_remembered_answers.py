@@ -18,7 +18,7 @@ from accord.client.permissions import policies
 from accord.client.permissions.writes_and_commands import may_write
 from accord.errors import AccordError, RequestFailed
 from accord.local.saved_choices import Choices, project_of
-from accord.session.requests import CommandSubject, PermissionOption, RequestPermission, ToolCallSubject, WriteFile
+from accord.session.requests import CommandSubject, PermissionOption, PermissionRequest, ToolCallSubject, WriteFile
 from accord.session.updates import ToolCallPatch
 from accord.testing import ScriptedAgent, program
 from tests.apps.console.screen.stage import Stage, opened
@@ -160,8 +160,8 @@ async def test_an_agent_that_does_not_say_what_it_forgot_has_not(project):
             await take_back(client, ["s"])
 
 
-def asked(**about: Any) -> RequestPermission:
-    return RequestPermission(session_id="s", options=ALWAYS, **about)
+def asked(**about: Any) -> PermissionRequest:
+    return PermissionRequest(session_id="s", options=ALWAYS, **about)
 
 
 CALL = asked(title="Edit", subject=ToolCallSubject(call=ToolCallPatch(id="c", title="Edit")))

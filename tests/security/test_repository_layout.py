@@ -15,7 +15,7 @@ from accord.apps.console.permission_flags import policy_of
 from accord.local import git
 from accord.local.git import is_bare_layout, is_git_name
 from accord.session.entities import ContentItem
-from accord.session.requests import RequestPermission
+from accord.session.requests import PermissionRequest
 from tests.apps.coder.scripted import tool
 
 
@@ -23,9 +23,9 @@ class Person:
     """Says no, and keeps what was asked."""
 
     def __init__(self) -> None:
-        self.asked: list[RequestPermission] = []
+        self.asked: list[PermissionRequest] = []
 
-    async def __call__(self, asked: RequestPermission) -> Any:
+    async def __call__(self, asked: PermissionRequest) -> Any:
         self.asked.append(asked)
         return await permissions.reject_all(asked)
 

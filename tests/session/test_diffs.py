@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accord.session.diffs import git_patch, read_git_patch, texts_of_patch
-from accord.session.entities import FileChange, Patch
+from accord.session.entities import DiffPatch, FileChange
 
 NUMBERS = "".join(f"{n}\n" for n in range(1, 21))
 
@@ -114,7 +114,7 @@ def test_what_was_made_is_read_back(path: str, old: str | None, new: str | None,
     change = FileChange(operation=operation, path=path, old_text=old, new_text=new)
     patch = git_patch(path, old, new)
     assert read_git_patch(patch) == [change]
-    assert texts_of_patch(Patch(format="git_patch", text=patch)) == {path: (old, new)}
+    assert texts_of_patch(DiffPatch(format="git_patch", text=patch)) == {path: (old, new)}
 
 
 def test_texts_that_are_read_hold_the_lines_that_are_shown():
@@ -188,7 +188,7 @@ def test_anything_can_be_read(text: str):
 
 
 def test_a_patch_in_another_format_shows_nothing():
-    assert texts_of_patch(Patch(format="_ed", text=git_patch("/a", "x", "y"))) == {}
+    assert texts_of_patch(DiffPatch(format="_ed", text=git_patch("/a", "x", "y"))) == {}
 
 
 lines = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "\n", "d\r\n", "é\n", "-- \n", "e"]), max_size=25).map("".join)

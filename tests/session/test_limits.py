@@ -14,14 +14,14 @@ from accord.session.snapshots import Items, Output
 from accord.session.updates import (
     CompactionPatch,
     InfoPatch,
-    MessagePiece,
-    PlanReport,
+    MessageAppend,
+    PlanPatch,
     PromptPatch,
-    StateReport,
+    StatePatch,
+    TerminalAppend,
     TerminalPatch,
-    TerminalPiece,
     ToolCallPatch,
-    UnknownReport,
+    UnknownPatch,
 )
 from tests.session.memory import retained
 from tests.session.words import apply_all, item, patch, piece, tool_piece, whole
@@ -71,7 +71,7 @@ def test_a_tool_call_loses_its_content_and_raw_fields_and_keeps_the_rest():
 def test_a_terminal_loses_its_output():
     transcript = Transcript(byte_limit=1000)
     apply_all(
-        transcript, TerminalPatch(id="t", command="make"), TerminalPiece(id="t", data=b"x" * 900), piece("y" * 500)
+        transcript, TerminalPatch(id="t", command="make"), TerminalAppend(id="t", data=b"x" * 900), piece("y" * 500)
     )
     terminal = transcript.terminals["t"]
     assert (terminal.command, len(terminal.output), terminal.dropped) == ("make", 0, True)
@@ -83,9 +83,9 @@ def test_plans_compactions_and_unknown_updates_are_dropped_too():
     transcript = Transcript(byte_limit=1000)
     apply_all(
         transcript,
-        PlanReport(plan=Plan(id="p", entries=[PlanEntry(content="x" * 400)])),
+        PlanPatch(plan=Plan(id="p", entries=[PlanEntry(content="x" * 400)])),
         CompactionPatch(id="k", status="completed", summary=[Text("x" * 300)]),
-        UnknownReport(tag="_x", raw={"text": "x" * 100}),
+        UnknownPatch(tag="_x", raw={"text": "x" * 100}),
         piece("y" * 900),
     )
     assert transcript.plans == {"p": Plan(id="p", dropped=True)}
@@ -105,7 +105,7 @@ def test_replacing_content_gives_back_what_it_weighed():
 
 def test_a_limit_of_nothing_keeps_nothing():
     transcript = Transcript(byte_limit=0)
-    apply_all(transcript, piece("a"), tool_piece("b"), TerminalPiece(id="t", data=b"c"))
+    apply_all(transcript, piece("a"), tool_piece("b"), TerminalAppend(id="t", data=b"c"))
     assert [message.text for message in transcript.messages.values()] == [""]
     assert (len(transcript.tool_calls["c"].content), len(transcript.terminals["t"].output)) == (0, 0)
 
@@ -153,10 +153,10 @@ def test_each_block_weighs_something_even_when_it_is_empty():
 def test_past_the_entity_limit_the_first_one_of_its_kind_goes_altogether():
     transcript = Transcript(entity_limit=3)
     for number in range(1000):
-        transcript.apply(MessagePiece(role="agent", id=f"m{number}", content=Text("x")))
+        transcript.apply(MessageAppend(role="agent", id=f"m{number}", content=Text("x")))
         transcript.apply(ToolCallPatch(id=f"c{number}", title="t", content=[]))
-        transcript.apply(TerminalPiece(id=f"t{number}", data=b"x"))
-        transcript.apply(UnknownReport(tag="odd", raw={"n": number}))
+        transcript.apply(TerminalAppend(id=f"t{number}", data=b"x"))
+        transcript.apply(UnknownPatch(tag="odd", raw={"n": number}))
     assert [key[1] for key in transcript.messages] == ["m997", "m998", "m999"]
     assert list(transcript.tool_calls) == ["c997", "c998", "c999"]
     assert list(transcript.terminals) == ["t997", "t998", "t999"]
@@ -168,7 +168,7 @@ def test_past_the_entity_limit_the_first_one_of_its_kind_goes_altogether():
 def test_what_is_forgotten_no_longer_weighs():
     transcript = Transcript(entity_limit=1, byte_limit=1000)
     for number in range(100):
-        transcript.apply(MessagePiece(role="agent", id=f"m{number}", content=Text("x" * 100)))
+        transcript.apply(MessageAppend(role="agent", id=f"m{number}", content=Text("x" * 100)))
     assert not transcript.messages[("agent", "m99")].dropped
     assert transcript._weight < 300
 
@@ -185,7 +185,7 @@ DETAILED: list[Any] = [
     TerminalPatch(id="t", meta=LONG_META),
     CompactionPatch(id="k", status="failed", error=LONG),
     CompactionPatch(id="k", status="failed", meta=LONG_META),
-    PlanReport(plan=Plan(id="p", meta=LONG_META)),
+    PlanPatch(plan=Plan(id="p", meta=LONG_META)),
     patch(meta=LONG_META),
 ]
 
@@ -244,22 +244,22 @@ FLOODS: dict[str, Callable[[int], Any]] = {
     "id of a message": lambda n: piece("x", id=numbered(n)),
     "id of a whole message": lambda n: whole("x", id=numbered(n)),
     "meta of a message": lambda n: patch(id=f"m{n}", meta={"k": numbered(n)}),
-    "id of a terminal": lambda n: TerminalPiece(id=numbered(n), data=b"x"),
+    "id of a terminal": lambda n: TerminalAppend(id=numbered(n), data=b"x"),
     "id of a terminal, in a patch": lambda n: TerminalPatch(id=numbered(n)),
     "command": lambda n: TerminalPatch(id=f"t{n}", command=numbered(n)),
     "signal": lambda n: TerminalPatch(id=f"t{n}", exit=Exit(signal=numbered(n))),
-    "id of a plan": lambda n: PlanReport(plan=Plan(id=numbered(n))),
-    "type of a plan": lambda n: PlanReport(plan=Plan(id=f"p{n}", type=numbered(n))),
+    "id of a plan": lambda n: PlanPatch(plan=Plan(id=numbered(n))),
+    "type of a plan": lambda n: PlanPatch(plan=Plan(id=f"p{n}", type=numbered(n))),
     "id of a compaction": lambda n: CompactionPatch(id=numbered(n), status="completed"),
     "status of a compaction": lambda n: CompactionPatch(id=f"k{n}", status=numbered(n)),
     "error of a compaction": lambda n: CompactionPatch(id=f"k{n}", status="failed", error=numbered(n)),
-    "tag": lambda n: UnknownReport(tag=numbered(n), raw={}),
-    "meta of an unknown update": lambda n: UnknownReport(tag="x", raw={}, meta={"k": numbered(n)}),
+    "tag": lambda n: UnknownPatch(tag=numbered(n), raw={}),
+    "meta of an unknown update": lambda n: UnknownPatch(tag="x", raw={}, meta={"k": numbered(n)}),
     "prompt": lambda n: PromptPatch(id=numbered(n), not_accepted=True),
     "prompt that is renamed": lambda n: PromptPatch(id=f"m{n}", new_id=numbered(n)),
     "meta of the session": lambda n: InfoPatch(meta={f"k{n}": numbered(n)}, meta_replaces=False),
     "title of the session": lambda n: InfoPatch(title=numbered(n)),
-    "state": lambda n: StateReport(state=State(state=numbered(n))),
+    "state": lambda n: StatePatch(state=State(state=numbered(n))),
 }
 
 
@@ -322,7 +322,7 @@ def test_text_without_an_id_goes_on_after_its_message_was_forgotten():
 def test_how_a_command_ended_stays_when_its_output_goes():
     transcript = Transcript(byte_limit=1000)
     shown = TerminalPatch(id="t", exit=Exit(code=2, signal="SIGHUP"), size=TerminalSize(columns=80, rows=24))
-    apply_all(transcript, shown, TerminalPiece(id="t", data=b"x" * 900), piece("y" * 500))
+    apply_all(transcript, shown, TerminalAppend(id="t", data=b"x" * 900), piece("y" * 500))
     terminal = transcript.terminals["t"]
     assert (terminal.exit, terminal.size, terminal.dropped) == (shown.exit, shown.size, True)
 
@@ -361,8 +361,8 @@ def test_what_is_told_beside_the_content_is_accounted_for_exactly(byte_limit: in
         TerminalPatch(id="t", command="short", cwd=None, meta=None),
         TerminalPatch(id="u", cwd="/" * 201),
         CompactionPatch(id="k", status="failed", error=None, meta={"k": 2}),
-        PlanReport(plan=Plan(id="p", meta={"k": 2})),
-        PlanReport(plan=Plan(id="q", meta=LONG_META)),
+        PlanPatch(plan=Plan(id="p", meta={"k": 2})),
+        PlanPatch(plan=Plan(id="q", meta=LONG_META)),
     ]
     for report in [*DETAILED, piece("text", id="m"), *again, *DETAILED, tool_piece("item")]:
         transcript.apply(report)

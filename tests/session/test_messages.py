@@ -8,13 +8,13 @@ from accord.session import Image, Message, MessageChanged, MessageChunk, Plan, T
 from accord.session.content import Annotations
 from accord.session.entities import Notice
 from accord.session.updates import (
-    CommandsReport,
+    CommandsPatch,
     CompactionPatch,
-    NoticeReport,
-    PlanReport,
-    TerminalPiece,
+    NoticePatch,
+    PlanPatch,
+    TerminalAppend,
     ToolCallPatch,
-    UsageReport,
+    UsagePatch,
 )
 from tests.session.words import apply_all, patch, piece, texts, tool_piece, whole
 
@@ -180,7 +180,7 @@ def test_chunks_without_an_id_are_one_message_while_nothing_comes_between(transc
         whole("hm", role="thought", id="t"),
         ToolCallPatch(id="c", title="Read"),
         tool_piece("x"),
-        PlanReport(plan=Plan(id="main")),
+        PlanPatch(plan=Plan(id="main")),
         CompactionPatch(id="k", status="in_progress"),
     ],
     ids=lambda report: type(report).__name__,
@@ -202,10 +202,10 @@ def test_a_new_turn_ends_a_message_without_an_id(transcript: Transcript):
 @pytest.mark.parametrize(
     "between",
     [
-        UsageReport(used=1, size=2),
-        CommandsReport(commands=[]),
-        NoticeReport(notice=Notice(severity="info", title="hi")),
-        TerminalPiece(id="t", data=b"x"),
+        UsagePatch(used=1, size=2),
+        CommandsPatch(commands=[]),
+        NoticePatch(notice=Notice(severity="info", title="hi")),
+        TerminalAppend(id="t", data=b"x"),
     ],
     ids=lambda report: type(report).__name__,
 )
@@ -233,7 +233,7 @@ def test_a_tool_call_that_begins_again_under_an_old_id_ends_a_message(transcript
 
 
 def test_a_new_state_of_a_known_plan_does_not_end_a_message(transcript: Transcript):
-    plan = PlanReport(plan=Plan(id="main"))
+    plan = PlanPatch(plan=Plan(id="main"))
     apply_all(transcript, piece("First"), plan, piece("Hel"), plan, piece("lo"))
     assert [message.text for message in transcript.messages.values()] == ["First", "Hello"]
 

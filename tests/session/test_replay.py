@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 
 from accord.session import (
-    Change,
-    Command,
     Cost,
     Location,
     Mode,
@@ -15,31 +13,33 @@ from accord.session import (
     Option,
     Plan,
     PlanEntry,
+    SlashCommand,
     State,
     TerminalItem,
     Text,
     ToolCallChanged,
     Transcript,
+    Update,
     replay,
 )
 from accord.session.entities import Exit, TerminalSize
 from accord.session.updates import (
-    CommandsReport,
+    CommandsPatch,
+    CompactionAppend,
     CompactionPatch,
-    CompactionPiece,
     InfoPatch,
     MessageChanged,
     MessagePatch,
-    ModesReport,
-    NoticeReport,
-    OptionsReport,
-    PlanReport,
-    StateReport,
+    ModesPatch,
+    NoticePatch,
+    OptionsPatch,
+    PlanPatch,
+    StatePatch,
+    TerminalAppend,
     TerminalPatch,
-    TerminalPiece,
     ToolCallPatch,
-    UnknownReport,
-    UsageReport,
+    UnknownPatch,
+    UsagePatch,
 )
 from tests.session.words import apply_all, item, patch, piece, tool_piece, whole
 
@@ -51,34 +51,34 @@ def eventful() -> Transcript:
         whole("Fix it", role="user", id="u1"),
         piece("Let me ", role="thought", id="t1"),
         piece("see", role="thought", id="t1"),
-        PlanReport(plan=Plan(id="p", entries=[PlanEntry(content="look")])),
+        PlanPatch(plan=Plan(id="p", entries=[PlanEntry(content="look")])),
         TerminalPatch(id="unshown", command="top"),
         TerminalPatch(id="term", command="make", cwd="/ws", size=TerminalSize(columns=80, rows=24), cancellable=True),
         ToolCallPatch(id="c", title="Build", kind="execute", raw_input={}, locations=[Location(path="/a", line=3)]),
         ToolCallPatch(id="c", content=[TerminalItem(terminal_id="term")], name="bash", cancellable=True),
-        TerminalPiece(id="term", data=b"o\xff"),
-        TerminalPiece(id="term", data=b"k\n"),
+        TerminalAppend(id="term", data=b"o\xff"),
+        TerminalAppend(id="term", data=b"k\n"),
         TerminalPatch(id="term", exit=Exit(code=0), meta={"pid": 1}),
         tool_piece("done"),
         ToolCallPatch(id="c", status="completed", raw_output=[1], meta={"a": None}, meta_replaces=True),
-        UnknownReport(tag="_acme", raw={"sessionUpdate": "_acme"}),
+        UnknownPatch(tag="_acme", raw={"sessionUpdate": "_acme"}),
         CompactionPatch(id="k", status="in_progress"),
-        CompactionPiece(id="k", content=Text("sum")),
+        CompactionAppend(id="k", content=Text("sum")),
         CompactionPatch(id="k", status="failed", error="no"),
-        NoticeReport(notice=Notice(severity="info", title="not again")),
+        NoticePatch(notice=Notice(severity="info", title="not again")),
         piece("Fixed."),
         patch(id="bare", meta={"x": {"y": 1}}),
-        CommandsReport(commands=[Command(name="web", description="search")]),
-        OptionsReport(options=[Option(id="m", name="Mode", value="ask", category="mode")]),
-        ModesReport(modes=Modes(current="code", available=[Mode(id="code", name="Code")])),
+        CommandsPatch(commands=[SlashCommand(name="web", description="search")]),
+        OptionsPatch(options=[Option(id="m", name="Mode", value="ask", category="mode")]),
+        ModesPatch(modes=Modes(current="code", available=[Mode(id="code", name="Code")])),
         InfoPatch(title="Fixing", meta={"z": 1}),
-        UsageReport(used=1, size=2, cost=Cost(amount=1.5, currency="EUR"), meta={"u": 1}),
-        StateReport(state=State(state="running")),
+        UsagePatch(used=1, size=2, cost=Cost(amount=1.5, currency="EUR"), meta={"u": 1}),
+        StatePatch(state=State(state="running")),
     )
     return transcript
 
 
-def named(change: Change) -> str:
+def named(change: Update) -> str:
     for attribute in ("message", "call", "terminal", "plan", "compaction"):
         if hasattr(change, attribute):
             return getattr(change, attribute).id
@@ -147,15 +147,15 @@ def test_a_terminal_that_two_calls_show_is_told_once():
 def test_it_tells_what_was_there_when_it_was_asked_for():
     transcript = Transcript()
     apply_all(
-        transcript, piece("a", id="m"), ToolCallPatch(id="c", content=[item("x")]), TerminalPiece(id="t", data=b"1")
+        transcript, piece("a", id="m"), ToolCallPatch(id="c", content=[item("x")]), TerminalAppend(id="t", data=b"1")
     )
     changes = replay(transcript)
     apply_all(
         transcript,
         piece("b", id="m"),
         tool_piece("y"),
-        TerminalPiece(id="t", data=b"2"),
-        CommandsReport(commands=[Command(name="late", description="")]),
+        TerminalAppend(id="t", data=b"2"),
+        CommandsPatch(commands=[SlashCommand(name="late", description="")]),
         piece("new", id="n"),
     )
     copy = Transcript()

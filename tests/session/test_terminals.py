@@ -6,7 +6,7 @@ import pytest
 
 from accord.session import Terminal, TerminalChanged, TerminalOutput, Transcript
 from accord.session.entities import Exit, TerminalSize
-from accord.session.updates import TerminalPatch, TerminalPiece
+from accord.session.updates import TerminalAppend, TerminalPatch
 
 
 @pytest.fixture
@@ -44,10 +44,10 @@ def test_null_clears_each_field_of_a_terminal(transcript: Transcript):
 
 def test_a_snapshot_replaces_the_bytes_and_pieces_append_to_it(transcript: Transcript):
     for report in (
-        TerminalPiece(id="t", data=b"a"),
-        TerminalPiece(id="t", data=b"b"),
+        TerminalAppend(id="t", data=b"a"),
+        TerminalAppend(id="t", data=b"b"),
         TerminalPatch(id="t", output=b"c"),
-        TerminalPiece(id="t", data=b"d"),
+        TerminalAppend(id="t", data=b"d"),
         TerminalPatch(id="t", command="x"),
     ):
         transcript.apply(report)
@@ -58,13 +58,13 @@ def test_pieces_may_cut_a_character_anywhere(transcript: Transcript):
     text = "aé€😀z"
     seen: list[str] = []
     for byte in text.encode():
-        transcript.apply(TerminalPiece(id="t", data=bytes([byte])))
+        transcript.apply(TerminalAppend(id="t", data=bytes([byte])))
         seen.append(transcript.terminals["t"].text)
     assert seen == ["a", "a", "aé", "aé", "aé", "aé€", "aé€", "aé€", "aé€", "aé€😀", text]
 
 
 def test_bytes_that_are_no_text_are_shown_as_such_and_kept(transcript: Transcript):
-    transcript.apply(TerminalPiece(id="t", data=b"a\xff\xf0\x9f"))
+    transcript.apply(TerminalAppend(id="t", data=b"a\xff\xf0\x9f"))
     assert transcript.terminals["t"].text == "a\ufffd"
     transcript.apply(TerminalPatch(id="t", exit=Exit(code=0)))
     assert transcript.terminals["t"].text == "a\ufffd\ufffd"  # nothing will complete it any more
@@ -75,8 +75,8 @@ def test_every_change_shows_the_terminal_as_it_was_then(transcript: Transcript):
     changes = [
         transcript.apply(report)
         for report in (
-            TerminalPiece(id="t", data=b"a"),
-            TerminalPiece(id="t", data=b"b"),
+            TerminalAppend(id="t", data=b"a"),
+            TerminalAppend(id="t", data=b"b"),
             TerminalPatch(id="t", exit=Exit(code=0)),
             TerminalPatch(id="t", output=b"z"),
         )
@@ -102,7 +102,7 @@ def test_pieces_share_one_storage_however_many_they_are(transcript: Transcript):
     """Every change shows its own bytes, and yet there is one copy of them: 100 MB in small pieces is 100 MB of work."""
     outputs = []
     for number in range(1000):
-        change = transcript.apply(TerminalPiece(id="t", data=bytes([number % 256]) * 4))
+        change = transcript.apply(TerminalAppend(id="t", data=bytes([number % 256]) * 4))
         assert isinstance(change, TerminalOutput)
         outputs.append(change.terminal.output)
     assert [len(output) for output in outputs] == list(range(4, 4001, 4))

@@ -6,12 +6,12 @@ from typing import Any
 
 from accord.session.content import Content, Text
 from accord.session.entities import ContentItem, ToolCallItem
-from accord.session.updates import MessagePatch, MessagePiece, Report, ToolCallPiece
+from accord.session.updates import MessageAppend, MessagePatch, Patch, ToolCallAppend
 from accord.session.value import UNSET
 
 
-def piece(content: str | Content, role: str = "agent", id: str | None = None, **rest: Any) -> MessagePiece:
-    return MessagePiece(role=role, id=id, content=Text(content) if isinstance(content, str) else content, **rest)
+def piece(content: str | Content, role: str = "agent", id: str | None = None, **rest: Any) -> MessageAppend:
+    return MessageAppend(role=role, id=id, content=Text(content) if isinstance(content, str) else content, **rest)
 
 
 def whole(*texts: str, role: str = "agent", id: str | None = "m", **rest: Any) -> MessagePatch:
@@ -26,8 +26,8 @@ def item(text: str) -> ToolCallItem:
     return ContentItem(Text(text))
 
 
-def tool_piece(text: str, id: str = "c") -> ToolCallPiece:
-    return ToolCallPiece(id=id, item=item(text))
+def tool_piece(text: str, id: str = "c") -> ToolCallAppend:
+    return ToolCallAppend(id=id, item=item(text))
 
 
 def texts(blocks: Any) -> list[str]:
@@ -36,5 +36,5 @@ def texts(blocks: Any) -> list[str]:
     return [block.text for block in inner]
 
 
-def apply_all(transcript: Any, *reports: Report) -> list[Any]:
+def apply_all(transcript: Any, *reports: Patch) -> list[Any]:
     return [transcript.apply(report) for report in reports]

@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from accord.store import Kept, SqliteStore
+from accord.store import SessionRecord, SqliteStore
 from tests.store.telling import claimed, said
 
 Acknowledge = Callable[[int], None]
@@ -35,7 +35,7 @@ async def tell(path: Path, window: float, acknowledge: Acknowledge, rounds: int 
     """Say numbers one after the other, and acknowledge how many of them were committed."""
     count = 0
     async with SqliteStore(path, window=window) as store:
-        await store.create(Kept("s", "/repo"))
+        await store.create(SessionRecord("s", "/repo"))
         acknowledge(0)
         for _ in range(rounds):
             for _ in range(EACH):
@@ -43,7 +43,7 @@ async def tell(path: Path, window: float, acknowledge: Acknowledge, rounds: int 
                 count += 1
             await store.commit(await claimed(store))
             acknowledge(count)
-        await store.fork("s", Kept("f", "/repo"))
+        await store.fork("s", SessionRecord("f", "/repo"))
         await store.delete("f")
 
 

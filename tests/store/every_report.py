@@ -11,11 +11,10 @@ import msgspec
 
 from accord.session.content import Annotations, Audio, Icon, Image, Resource, ResourceLink, Text
 from accord.session.entities import (
-    Choice,
-    Command,
     ContentItem,
     Cost,
     Diff,
+    DiffPatch,
     Exit,
     FileChange,
     Location,
@@ -23,34 +22,35 @@ from accord.session.entities import (
     Modes,
     Notice,
     Option,
-    Patch,
+    OptionChoice,
     Plan,
     PlanEntry,
+    SlashCommand,
     State,
     TerminalItem,
     TerminalSize,
     Work,
 )
 from accord.session.updates import (
-    CommandsReport,
+    CommandsPatch,
+    CompactionAppend,
     CompactionPatch,
-    CompactionPiece,
     InfoPatch,
+    MessageAppend,
     MessagePatch,
-    MessagePiece,
-    ModeReport,
-    ModesReport,
-    NoticeReport,
-    OptionsReport,
-    PlanReport,
-    Report,
-    StateReport,
+    ModePatch,
+    ModesPatch,
+    NoticePatch,
+    OptionsPatch,
+    Patch,
+    PlanPatch,
+    StatePatch,
+    TerminalAppend,
     TerminalPatch,
-    TerminalPiece,
+    ToolCallAppend,
     ToolCallPatch,
-    ToolCallPiece,
-    UnknownReport,
-    UsageReport,
+    UnknownPatch,
+    UsagePatch,
 )
 from accord.session.value import Unknown
 
@@ -81,16 +81,16 @@ ITEMS = [
             FileChange("move", "/b", old_path="/c", file_type="file", mime_type="text/plain"),
             FileChange("_fold", "/d", raw={"x": 1}),
         ],
-        patch=Patch(format="git_patch", text="--- a\n+++ b\n"),
+        patch=DiffPatch(format="git_patch", text="--- a\n+++ b\n"),
     ),
     TerminalItem("t"),
     Unknown(tag="_chart", raw={"type": "_chart"}),
 ]
-EVERY_REPORT: list[Report] = [
+EVERY_REPORT: list[Patch] = [
     MessagePatch(role="user", id="u", content=[*BLOCKS], meta=META, meta_replaces=True),
     MessagePatch(role="agent", id=None, content=None, meta=None),
-    MessagePiece(role="agent", id="m", content=BLOCKS[0], meta=META),
-    MessagePiece(role="thought", id=None, content=Text("")),
+    MessageAppend(role="agent", id="m", content=BLOCKS[0], meta=META),
+    MessageAppend(role="thought", id=None, content=Text("")),
     ToolCallPatch(
         id="c",
         title="Look",
@@ -105,7 +105,7 @@ EVERY_REPORT: list[Report] = [
         creates=True,
     ),
     ToolCallPatch(id="d", title=None, kind=None, content=[], locations=None, raw_input=None),
-    ToolCallPiece(id="c", item=ITEMS[1]),
+    ToolCallAppend(id="c", item=ITEMS[1]),
     TerminalPatch(
         id="t",
         command="make",
@@ -115,22 +115,22 @@ EVERY_REPORT: list[Report] = [
         size=TerminalSize(80, 24),
         cancellable=False,
     ),
-    TerminalPiece(id="t", data=bytes(range(256))),
-    PlanReport(plan=Plan(id="p", entries=[PlanEntry("one", "high", "completed")], type="items")),
-    PlanReport(plan=Plan(id="q", type="_tree", raw={"root": 1}, dropped=True)),
-    CommandsReport(
+    TerminalAppend(id="t", data=bytes(range(256))),
+    PlanPatch(plan=Plan(id="p", entries=[PlanEntry("one", "high", "completed")], type="items")),
+    PlanPatch(plan=Plan(id="q", type="_tree", raw={"root": 1}, dropped=True)),
+    CommandsPatch(
         commands=[
-            Command("review", "Review it", hint="what", input_meta={"a": 1}),
-            Command("x", "", raw={"type": "_x"}),
+            SlashCommand("review", "Review it", hint="what", input_meta={"a": 1}),
+            SlashCommand("x", "", raw={"type": "_x"}),
         ]
     ),
-    OptionsReport(
+    OptionsPatch(
         options=[
             Option(
                 id="model",
                 name="Model",
                 value="big",
-                choices=[Choice("big", "Big", "slow", group="g", group_name="G", group_meta={"a": 1})],
+                choices=[OptionChoice("big", "Big", "slow", group="g", group_name="G", group_meta={"a": 1})],
                 description="which",
                 category="model",
             ),
@@ -138,17 +138,17 @@ EVERY_REPORT: list[Report] = [
             Option(id="y", name="Y", kind="_slider", raw={"max": 3}),
         ]
     ),
-    ModesReport(modes=Modes(current="ask", available=[Mode("ask", "Ask", "first")])),
-    ModeReport(mode_id="code"),
+    ModesPatch(modes=Modes(current="ask", available=[Mode("ask", "Ask", "first")])),
+    ModePatch(mode_id="code"),
     InfoPatch(title="Tidy", updated_at="2026-01-02T03:04:05Z"),
-    UsageReport(used=3, size=200_000, cost=Cost(0.25, "EUR")),
-    NoticeReport(notice=Notice("warning", "Slow", "very")),
+    UsagePatch(used=3, size=200_000, cost=Cost(0.25, "EUR")),
+    NoticePatch(notice=Notice("warning", "Slow", "very")),
     CompactionPatch(id="k", status="completed", summary=[Text("short")], error="none"),
-    CompactionPiece(id="k", content=Text("er")),
-    StateReport(
+    CompactionAppend(id="k", content=Text("er")),
+    StatePatch(
         state=State("idle", stop_reason="end_turn", error={"code": 1}, background=[Work("terminal", "t", raw={"a": 1})])
     ),
-    UnknownReport(tag="_future", raw={"sessionUpdate": "_future", "a": [1]}),
+    UnknownPatch(tag="_future", raw={"sessionUpdate": "_future", "a": [1]}),
 ]
 
 if __name__ == "__main__":

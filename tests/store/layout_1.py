@@ -23,7 +23,7 @@ from typing import Any
 from accord import Agent, Client, Turn, permissions
 from accord.agent import open_sessions  # type: ignore[attr-defined]  # as that commit called it
 from accord.session.content import Text
-from accord.session.updates import MessagePatch, MessagePiece
+from accord.session.updates import MessageAppend, MessagePatch
 from accord.store import SqliteStore
 
 PROMPTS = 10
@@ -40,7 +40,7 @@ def talker(path: Path, name: str) -> Agent:
         await turn.say(f"{name} answers ")
         await turn.say(f"{turn.text}.")
         if turn.text == "by name":
-            await turn.tell(MessagePiece(role="agent", id="mine", content=Text("A first try.")))
+            await turn.tell(MessageAppend(role="agent", id="mine", content=Text("A first try.")))
         if turn.text == "correct it":
             await turn.tell(MessagePatch(role="agent", id="mine", content=[Text("Corrected.")]))
         await turn.title(turn.text)

@@ -6,19 +6,19 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from accord.session import Transcript
-from accord.session.updates import Report
-from accord.store import Claim, Kept, Owner, Store
+from accord.session.updates import Patch
+from accord.store import Claim, Owner, SessionRecord, Store
 from tests.session.words import piece
 
 OWNER = Owner.here()
 _claims: WeakKeyDictionary[Any, dict[str, Claim]] = WeakKeyDictionary()
 
 
-def kept(session_id: str = "s", cwd: str = "/repo", **rest: Any) -> Kept:
-    return Kept(session_id, cwd, **rest)
+def kept(session_id: str = "s", cwd: str = "/repo", **rest: Any) -> SessionRecord:
+    return SessionRecord(session_id, cwd, **rest)
 
 
-def said(*texts: str, id: str | None = "m") -> list[Report]:
+def said(*texts: str, id: str | None = "m") -> list[Patch]:
     return [piece(text, id=id) for text in texts]
 
 
@@ -38,7 +38,7 @@ async def delete(store: Store, session_id: str = "s") -> None:
     await store.delete(session_id)
 
 
-async def read(store: Store, session_id: str = "s") -> list[Report]:
+async def read(store: Store, session_id: str = "s") -> list[Patch]:
     return [report async for page in store.read(session_id) for report in page]
 
 

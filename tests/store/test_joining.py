@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from accord.session.content import Image, Text
-from accord.session.updates import Report, TerminalPiece, ToolCallPatch
+from accord.session.updates import Patch, TerminalAppend, ToolCallPatch
 from accord.store.journal_compaction import LONGEST, joined
 from tests.session.words import piece, whole
 
@@ -15,36 +15,36 @@ def test_pieces_of_one_message_are_one():
 
 
 def test_output_of_one_terminal_is_one_piece_even_inside_a_character():
-    assert joined([TerminalPiece(id="t", data=b"caf\xc3"), TerminalPiece(id="t", data=b"\xa9")]) == [
-        TerminalPiece(id="t", data="café".encode())
+    assert joined([TerminalAppend(id="t", data=b"caf\xc3"), TerminalAppend(id="t", data=b"\xa9")]) == [
+        TerminalAppend(id="t", data="café".encode())
     ]
 
 
 def test_other_messages_roles_and_terminals_stay_apart():
-    reports: list[Report] = [
+    reports: list[Patch] = [
         piece("a", id="m"),
         piece("b", id="n"),
         piece("c", id=None),
         piece("d", id=None, role="thought"),
-        TerminalPiece(id="t", data=b"e"),
-        TerminalPiece(id="u", data=b"f"),
+        TerminalAppend(id="t", data=b"e"),
+        TerminalAppend(id="u", data=b"f"),
     ]
     assert joined(reports) == reports
 
 
 def test_what_stands_between_two_pieces_keeps_them_apart():
-    reports: list[Report] = [piece("a"), ToolCallPatch(id="c"), piece("b"), whole("x"), piece("c")]
+    reports: list[Patch] = [piece("a"), ToolCallPatch(id="c"), piece("b"), whole("x"), piece("c")]
     assert joined(reports) == reports
 
 
 def test_a_block_of_which_more_is_said_stays_as_it_is():
-    reports: list[Report] = [
+    reports: list[Patch] = [
         piece("a"),
         piece(Text("b", meta={})),
         piece("c", meta=None),
         piece(Image(data="", mime_type="image/png")),
-        TerminalPiece(id="t", data=b"d", meta={"x": 1}),
-        TerminalPiece(id="t", data=b"e"),
+        TerminalAppend(id="t", data=b"d", meta={"x": 1}),
+        TerminalAppend(id="t", data=b"e"),
     ]
     assert joined(reports) == reports
 

@@ -10,7 +10,7 @@ import pytest
 from accord.errors import NotFound, Unencodable
 from accord.session.content import Annotations, Image, Text
 from accord.session.entities import ContentItem, Plan, PlanEntry
-from accord.session.updates import MessagePiece, PlanReport, Report, TerminalPiece, ToolCallPatch, UnknownReport
+from accord.session.updates import MessageAppend, Patch, PlanPatch, TerminalAppend, ToolCallPatch, UnknownPatch
 from accord.session.value import UNSET
 from accord.store import Claim, Store, StoreClosed
 from tests.session.words import piece, tool_piece
@@ -26,13 +26,13 @@ async def test_a_new_session_has_an_empty_history(store: Store):
 
 async def test_what_was_appended_is_read_in_order(store: Store):
     await store.create(kept())
-    reports: list[Report] = [
+    reports: list[Patch] = [
         piece("Fix it", role="user", id="u"),
         ToolCallPatch(id="c", title="Look", raw_input={"path": "/a", "n": [1, 2.5, None]}),
         tool_piece("found"),
-        TerminalPiece(id="t", data=b"\xff\x00"),
-        PlanReport(plan=Plan(id="p", entries=[PlanEntry("one")])),
-        UnknownReport(tag="_x", raw={"sessionUpdate": "_x", "deep": {"a": []}}),
+        TerminalAppend(id="t", data=b"\xff\x00"),
+        PlanPatch(plan=Plan(id="p", entries=[PlanEntry("one")])),
+        UnknownPatch(tag="_x", raw={"sessionUpdate": "_x", "deep": {"a": []}}),
         piece("Done", id="m"),
     ]
     store.append(await claimed(store), reports[:3])
@@ -51,7 +51,7 @@ async def test_a_history_can_be_read_before_anybody_commits(store: Store):
 async def test_what_is_appended_while_reading_is_left_for_the_next_time(store: Store):
     await store.create(kept())
     store.append(await claimed(store), [tool_piece("before")])
-    seen: list[Report] = []
+    seen: list[Patch] = []
     async for page in store.read("s"):
         seen += page
         store.append(await claimed(store), [tool_piece("meanwhile")])
@@ -171,22 +171,22 @@ def endless() -> dict[str, Any]:
 
 
 WRONG: Any = 5
-UNWRITABLE: list[Report] = [
+UNWRITABLE: list[Patch] = [
     ToolCallPatch(id="c", raw_input=object()),
     ToolCallPatch(id="c", raw_input={"deep": [1j]}),
     ToolCallPatch(id="c", raw_output=Exploding()),
     ToolCallPatch(id="c", raw_output=endless()),
     ToolCallPatch(id="c", title=WRONG),
-    MessagePiece(role="agent", id="m", content=Text(WRONG)),
-    MessagePiece(role="agent", id=WRONG, content=Text("x")),
-    MessagePiece(role="agent", id="m", content=WRONG),
-    TerminalPiece(id="t", data=WRONG),
-    PlanReport(plan=WRONG),
+    MessageAppend(role="agent", id="m", content=Text(WRONG)),
+    MessageAppend(role="agent", id=WRONG, content=Text("x")),
+    MessageAppend(role="agent", id="m", content=WRONG),
+    TerminalAppend(id="t", data=WRONG),
+    PlanPatch(plan=WRONG),
 ]
 
 
 @pytest.mark.parametrize("report", UNWRITABLE, ids=lambda report: type(report).__name__)
-async def test_what_could_not_be_read_back_is_refused_and_nothing_of_its_batch_is_kept(store: Store, report: Report):
+async def test_what_could_not_be_read_back_is_refused_and_nothing_of_its_batch_is_kept(store: Store, report: Patch):
     await store.create(kept())
     with pytest.raises(Unencodable, match=type(report).__name__):
         store.append(await claimed(store), [piece("with it"), report])
@@ -195,7 +195,7 @@ async def test_what_could_not_be_read_back_is_refused_and_nothing_of_its_batch_i
 
 
 async def test_a_batch_that_breaks_off_is_not_kept(store: Store):
-    def broken() -> Iterator[Report]:
+    def broken() -> Iterator[Patch]:
         yield piece("x")
         raise RuntimeError("boom")
 
@@ -248,7 +248,7 @@ async def test_halves_of_a_character_that_meet_become_it(store: Store):
 
 async def test_absent_cleared_and_set_are_three_things(store: Store):
     await store.create(kept())
-    patches: list[Report] = [
+    patches: list[Patch] = [
         ToolCallPatch(id="a", title=UNSET, kind=None, status="failed"),
         ToolCallPatch(id="b", content=[], locations=None, meta=None),
         ToolCallPatch(id="c", content=[ContentItem(Text(""))], meta={}, meta_replaces=True, creates=True),

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from accord.session.updates import MessagePiece
+from accord.session.updates import MessageAppend
 from accord.store import SqliteStore
 from tests.store.telling import claimed, kept, listed, read, said, text
 
@@ -179,7 +179,7 @@ async def test_several_processes_make_and_write_one_file(tmp_path: Path):
             assert writer.returncode == 0
         for name in names:
             assert await text(store, name) == "".join([f"{number} " for number in range(100)])
-        ids = [report.id or "" for report in await read(store, "together") if isinstance(report, MessagePiece)]
+        ids = [report.id or "" for report in await read(store, "together") if isinstance(report, MessageAppend)]
         had_it = list(dict.fromkeys(each.partition(" ")[0] for each in ids))
         assert had_it  # one after the other, if more than one
         assert ids == [f"{name} {number}" for name in had_it for number in range(100)]

@@ -11,7 +11,7 @@ import pytest
 from accord.session import Transcript
 from accord.session.content import Text
 from accord.session.entities import ContentItem
-from accord.session.updates import MessagePiece, Report, ToolCallPatch
+from accord.session.updates import MessageAppend, Patch, ToolCallPatch
 from accord.store import SqliteStore
 from tests.store.telling import claimed, kept
 
@@ -19,14 +19,14 @@ COUNT = 100_000
 MEBIBYTE = 1024 * 1024
 
 
-def told(count: int) -> Iterator[Report]:
+def told(count: int) -> Iterator[Patch]:
     """Nine pieces of text, then news of a tool call, and so on."""
     for number in range(count):
         if number % 10 == 9:
             content = [ContentItem(Text("Replacing the handler's body."))]
             yield ToolCallPatch(id=f"c{number // 50}", title="Edit", status="in_progress", content=[*content])
         else:
-            yield MessagePiece(role="agent", id=f"m{number // 500}", content=Text("The quick brown "))
+            yield MessageAppend(role="agent", id=f"m{number // 500}", content=Text("The quick brown "))
 
 
 @pytest.mark.timeout(60)

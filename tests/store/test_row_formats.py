@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from accord.errors import Malformed
-from accord.session.updates import Report, TerminalPatch, ToolCallPatch
+from accord.session.updates import Patch, TerminalPatch, ToolCallPatch
 from accord.store.row_formats import JSON, MESSAGE_PACK, packed, read_back, together
 from tests.session.words import piece
 from tests.store.every_report import EVERY_REPORT
@@ -23,11 +23,11 @@ def test_what_an_earlier_accord_wrote_is_still_read(form: int, file: str):
 
 
 def test_every_kind_of_report_is_among_what_was_written():
-    assert {type(report) for report in EVERY_REPORT} == set(Report.__args__)
+    assert {type(report) for report in EVERY_REPORT} == set(Patch.__args__)
 
 
 @pytest.mark.parametrize("report", EVERY_REPORT, ids=lambda report: type(report).__name__)
-def test_each_report_is_read_as_it_was_written(report: Report):
+def test_each_report_is_read_as_it_was_written(report: Patch):
     form, encoded = packed(report)
     assert form == MESSAGE_PACK
     assert read_back(form, together(form, [encoded] * 2)) == [report] * 2

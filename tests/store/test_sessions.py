@@ -7,7 +7,7 @@ from base64 import urlsafe_b64encode
 import pytest
 
 from accord.errors import InvalidParams, NotFound, Unencodable
-from accord.store import Kept, SessionExists, Store, StoreClosed
+from accord.store import SessionExists, SessionRecord, Store, StoreClosed
 from tests.store.telling import claimed, delete, kept, listed, read, said, text
 
 TIME = "2026-01-02T03:04:05.000006Z"
@@ -88,7 +88,7 @@ async def test_what_is_kept_does_not_change_with_what_was_given_or_returned(stor
 
 
 async def test_what_cannot_be_written_about_a_session_is_refused(store: Store):
-    with pytest.raises(Unencodable, match="Kept"):
+    with pytest.raises(Unencodable, match="SessionRecord"):
         await store.create(kept(meta={"a": object()}))
     assert await listed(store) == []
 
@@ -124,7 +124,7 @@ async def test_a_line_of_a_list_is_all_that_is_kept(store: Store):
     created = await store.create(kept(title="T", additional_directories=["/lib"], meta={"a": 1}))
     page = await store.list()
     assert page.sessions == [created]
-    assert isinstance(page.sessions[0], Kept)
+    assert isinstance(page.sessions[0], SessionRecord)
     assert page.next_cursor is None
 
 

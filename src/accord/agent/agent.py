@@ -27,7 +27,7 @@ from accord.peer import FrameObserver, Limits
 from accord.peer.event_loop import is_strict, run, run_until
 from accord.session.capabilities import AgentCapabilities, AgentLogin, Implementation, TerminalLogin
 from accord.session.checks import check_command, check_extension, check_option
-from accord.session.entities import Choice, Command, Option
+from accord.session.entities import Option, OptionChoice, SlashCommand
 from accord.session.form import check_form
 from accord.session.vocabulary import OptionCategory
 from accord.transports.transport import Transport
@@ -161,7 +161,7 @@ class Agent:
         id: str,
         *,
         name: str | None = None,
-        choices: Iterable[str | tuple[str, str] | Choice] = (),
+        choices: Iterable[str | tuple[str, str] | OptionChoice] = (),
         default: str | bool | None = None,
         description: str | None = None,
         category: OptionCategory | None = None,
@@ -191,7 +191,7 @@ class Agent:
     def command(self, name: str, description: str, hint: str | None = None) -> Callable[[F], F]:
         """Register a slash command, which is answered as a prompt is; what follows its name is `turn.arguments`."""
         _check_new(self.definition.commands, "command", name)
-        command = Command(name=name, description=description, hint=hint)
+        command = SlashCommand(name=name, description=description, hint=hint)
         check_command(command)
 
         def register(handler: F) -> F:

@@ -19,7 +19,7 @@ from accord.errors import ConnectionClosed
 from accord.local.exit_status import exit_of
 from accord.session.entities import Exit
 from accord.session.requests import CreateTerminal
-from accord.session.updates import TerminalPatch, TerminalPiece
+from accord.session.updates import TerminalAppend, TerminalPatch
 from accord.transports.command_output import Capture, start_capture
 from accord.transports.output_tail import Tail
 
@@ -85,12 +85,12 @@ class Commands:
     async def _follow(self, running: Running, id: str | None) -> None:
         async for piece in running:
             if id is not None:
-                await self._session.send(TerminalPiece(id=id, data=piece))
+                await self._session.send(TerminalAppend(id=id, data=piece))
 
     def _tell(self, id: str | None, last: bytes, ended: Exit) -> None:
         if id is not None:
             if last:
-                self._session.send_nowait(TerminalPiece(id=id, data=last))
+                self._session.send_nowait(TerminalAppend(id=id, data=last))
             self._session.send_nowait(TerminalPatch(id=id, exit=ended))
 
 

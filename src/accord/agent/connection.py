@@ -22,21 +22,22 @@ from accord.dialects.negotiation import negotiate
 from accord.errors import AuthRequired, InvalidParams, InvalidRequest, Malformed, MethodNotFound
 from accord.jsonrpc.codec import encode
 from accord.jsonrpc.events import NotificationReceived, RequestReceived
-from accord.jsonrpc.messages import Success
+from accord.jsonrpc.messages import ResultResponse
 from accord.peer import Answer, Peer
 from accord.session.capabilities import AgentCapabilities, ClientCapabilities, Implementation, TerminalLogin
 from accord.session.checks import check_extension
 from accord.session.content import Audio, Content, Image, Resource
 from accord.session.form import check_form
 from accord.session.requests import (
-    Asked,
+    AcpNotification,
+    AcpRequest,
     Authenticate,
     Cancel,
     CloseSession,
     DeleteSession,
-    Done,
+    EmptyResult,
     ForkSession,
-    Initialized,
+    InitializeResult,
     ListSessions,
     LoadSession,
     Logout,
@@ -46,18 +47,17 @@ from accord.session.requests import (
     SetMode,
     SetModel,
     SetOption,
-    Told,
 )
 from accord.session.validation import Validator
-from accord.session.value import Word
+from accord.session.value import Value
 from accord.transports.transport import Transport
 
 __all__ = ["AgentConnection", "RequestHandler", "trace_of"]
 
-T = TypeVar("T", bound=Asked | Told)
+T = TypeVar("T", bound=AcpRequest | AcpNotification)
 
 _TRACE = ("traceparent", "tracestate", "baggage")
-_OFFERS: dict[type[Asked], str] = {
+_OFFERS: dict[type[AcpRequest], str] = {
     LoadSession: "load",
     ResumeSession: "resume",
     ListSessions: "list",
@@ -80,7 +80,7 @@ class RequestHandler(Protocol):
         """Cancel every turn that the connection asked for, at once; what is returned waits for their ends."""
         ...
 
-    async def answer(self, asked: Asked, method: str) -> tuple[Word, Callable[[], None] | None]:
+    async def answer(self, asked: AcpRequest, method: str) -> tuple[Value, Callable[[], None] | None]:
         """The answer, and what follows when it has left."""
         ...
 
@@ -150,7 +150,7 @@ class AgentConnection:
         """Whether commands can be run in the client's terminals (TERM-02)."""
         return self.capabilities.terminals and self.dialect.has_client_resources
 
-    async def ask(self, asked: Asked, *, deadline: float | None = None) -> Any:
+    async def ask(self, asked: AcpRequest, *, deadline: float | None = None) -> Any:
         """Ask in words and get the answer in words; MethodNotFound when the version agreed on can't ask that.
 
         ValueError for what must not be asked, such as a permission without options.
@@ -159,17 +159,17 @@ class AgentConnection:
         method, params = self._to_wire(asked)
         return self.dialect.answer_from_wire(asked, await self.peer.request(method, params, deadline=deadline))
 
-    def check(self, asked: Asked) -> None:
+    def check(self, asked: AcpRequest) -> None:
         """ValueError for what must not be asked, before anybody learns that something is."""
         self._to_wire(self._validator.request(asked))
 
-    def _to_wire(self, asked: Asked) -> tuple[str, Any]:
+    def _to_wire(self, asked: AcpRequest) -> tuple[str, Any]:
         try:
             return self.dialect.request_to_wire(asked)
         except Malformed as error:
             raise ValueError(f"this can't be asked: {error.path}: {error.reason}") from error
 
-    async def tell(self, told: Told) -> None:
+    async def tell(self, told: AcpNotification) -> None:
         """Tell in words; ValueError for what must not be told."""
         check_form(told)
         await self.peer.notify(*self.dialect.notification_to_wire(self._with_trace(told)))
@@ -238,7 +238,7 @@ class AgentConnection:
         if before is not None and dialect.version < before.version:
             raise InvalidRequest("A connection can't go back to an older version")
         self.dialect, self.info, self.capabilities = dialect, asked.info, asked.capabilities
-        answer = Initialized(
+        answer = InitializeResult(
             version=dialect.version,
             info=self._definition.info,
             capabilities=self._definition.capabilities(),
@@ -246,7 +246,7 @@ class AgentConnection:
         )
         result = dialect.answer_to_wire(asked, answer)
         # As the client reads it: a version may bring more with it than was said (v2's list, resume and close).
-        said = msgspec.Raw(encode(Success(id=0, result=result)))
+        said = msgspec.Raw(encode(ResultResponse(id=0, result=result)))
         said = msgspec.json.decode(said, type=_Result).result
         self._offered = dialect.answer_from_wire(asked, said).capabilities
         self.logins = msgspec.json.decode(said, type=_Logins).auth_methods
@@ -261,7 +261,7 @@ class AgentConnection:
         )
         return Answer(result, agree)
 
-    def _check(self, asked: Asked, method: str) -> None:
+    def _check(self, asked: AcpRequest, method: str) -> None:
         capability = _OFFERS.get(type(asked))
         if capability is not None and not getattr(self._offered, capability):
             raise MethodNotFound(method)
@@ -316,8 +316,8 @@ class AgentConnection:
             required.complete(self.logins)
             raise
 
-    async def _answer(self, asked: Asked, method: str, sessions: RequestHandler) -> Any:
-        answer: Word
+    async def _answer(self, asked: AcpRequest, method: str, sessions: RequestHandler) -> Any:
+        answer: Value
         then = None
         with self._naming_logins():
             match asked:
@@ -330,7 +330,7 @@ class AgentConnection:
         result = self.dialect.answer_to_wire(asked, answer)
         return result if then is None else Answer(result, then)
 
-    async def _log_in(self, asked: Authenticate) -> Done:
+    async def _log_in(self, asked: Authenticate) -> EmptyResult:
         login = self._definition.logins.get(asked.method_id)
         if login is None or isinstance(login.method, TerminalLogin) or login.handler is None:
             raise InvalidParams("this agent has no such login", field="methodId")
@@ -338,13 +338,13 @@ class AgentConnection:
         if not self._is_logged_in or callable(self._definition.logged_in):
             await call_handler(login.handler, self)
             self._is_logged_in = True
-        return Done()
+        return EmptyResult()
 
-    async def _log_out(self) -> Done:
+    async def _log_out(self) -> EmptyResult:
         if self._definition.logout_handler is not None:
             await call_handler(self._definition.logout_handler, self)
         self._is_logged_in = False
-        return Done()
+        return EmptyResult()
 
 
 async def _nothing() -> None: ...

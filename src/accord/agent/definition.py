@@ -16,7 +16,7 @@ import msgspec
 
 from accord.peer import FrameObserver, Limits
 from accord.session.capabilities import AgentCapabilities, AgentLogin, Implementation, TerminalLogin
-from accord.session.entities import Choice, Command, Option
+from accord.session.entities import Option, OptionChoice, SlashCommand
 
 if TYPE_CHECKING:
     from accord.store.claims import Owner
@@ -76,7 +76,7 @@ class OfferedOption(msgspec.Struct):
 class OfferedCommand(msgspec.Struct):
     """A slash command and who answers it."""
 
-    command: Command
+    command: SlashCommand
     handler: Handler
 
 
@@ -136,13 +136,13 @@ class AgentDefinition:
         )
 
 
-def choice_of(choice: str | Choice | tuple[str, str]) -> Choice:
+def choice_of(choice: str | OptionChoice | tuple[str, str]) -> OptionChoice:
     """A choice: a value that is its own name, or a value and a name."""
-    if isinstance(choice, Choice):
+    if isinstance(choice, OptionChoice):
         return choice
     if isinstance(choice, str):
-        return Choice(value=choice, name=choice)
-    return Choice(value=choice[0], name=choice[1])
+        return OptionChoice(value=choice, name=choice)
+    return OptionChoice(value=choice[0], name=choice[1])
 
 
 async def call_handler(handler: Handler, *arguments: Any) -> Any:

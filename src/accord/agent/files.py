@@ -24,7 +24,7 @@ from accord.local.text import count, part_of
 from accord.local.threads import in_thread
 from accord.session.requests import ReadFile, WriteFile
 
-__all__ = ["Files"]
+__all__ = ["ClientFiles"]
 
 _MOST = 16 * 1024 * 1024
 _DENIED = re.compile(r"denied|forbidden|not (?:allowed|permitted)|EACCES|EPERM", re.IGNORECASE)
@@ -32,7 +32,7 @@ _DENIED = re.compile(r"denied|forbidden|not (?:allowed|permitted)|EACCES|EPERM",
 T = TypeVar("T")
 
 
-class Files:
+class ClientFiles:
     """Paths that are not absolute count from the session's directory. What can't be done is an OSError that says why:
     FileNotFoundError for what is missing, PermissionError for what is outside or denied.
     """

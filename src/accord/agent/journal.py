@@ -14,7 +14,7 @@ from copy import copy
 from typing import TYPE_CHECKING, TypeVar
 
 from accord.errors import Fenced, RequestFailed, StoreFailed
-from accord.session.updates import Report
+from accord.session.updates import Patch
 
 if TYPE_CHECKING:
     from accord.store.claims import Claim, Owner
@@ -48,7 +48,7 @@ class Journal:
         if lease is not None:
             self._renewal = asyncio.create_task(self._keep_claim(lease / 3))
 
-    def append(self, report: Report) -> None:
+    def append(self, report: Patch) -> None:
         """Take it down; nothing without a claim."""
         if self._claim is not None and self._store is not None:
             try:

@@ -18,15 +18,15 @@ from accord.agent.tool_calls import OpenToolCall
 from accord.errors import Malformed, RequestFailed
 from accord.session.form import check_type
 from accord.session.requests import (
-    Elicit,
     ElicitationAnswer,
+    ElicitationRequest,
     PermissionAnswer,
     PermissionOption,
-    RequestPermission,
+    PermissionRequest,
     ToolCallSubject,
 )
 
-__all__ = ["OPTIONS", "Questions"]
+__all__ = ["OPTIONS", "ClientQuestions"]
 
 OPTIONS = (
     PermissionOption(id="allow", name="Allow", kind="allow_once"),
@@ -39,7 +39,7 @@ _ALLOWS = ("allow_once", "allow_always")
 _IS_REMEMBERED = ("allow_always", "reject_always")
 
 
-class Questions:
+class ClientQuestions:
     """The questions of one turn. While one is open, the session requires action and the turn's time stands still."""
 
     def __init__(self, session: AgentSession, client: AgentConnection, deadlines: TurnDeadlines) -> None:
@@ -50,7 +50,7 @@ class Questions:
 
     def check(self, options: Sequence[PermissionOption], description: str | None) -> None:
         """ValueError for a question that must not be put, before anybody learns that there is one."""
-        asked = RequestPermission(session_id=self._session.id, options=list(options), description=description)
+        asked = PermissionRequest(session_id=self._session.id, options=list(options), description=description)
         self._session.validator.request(asked)
 
     async def permission(
@@ -64,7 +64,7 @@ class Questions:
         key = scope or _scope(about)
         if key in self._session.remembered:
             return self._session.remembered[key]
-        asked = RequestPermission(
+        asked = PermissionRequest(
             session_id=self._session.id,
             options=list(options),
             title=about.call.title or about.id,
@@ -84,7 +84,9 @@ class Questions:
         check_type(fields, Mapping, "fields by name")
         named = list(fields if required is None else required)
         schema: dict[str, Any] = {"type": "object", "properties": dict(fields), "required": named}
-        asked = Elicit(message=message, mode="form", session_id=self._session.id, tool_call_id=call_id, schema=schema)
+        asked = ElicitationRequest(
+            message=message, mode="form", session_id=self._session.id, tool_call_id=call_id, schema=schema
+        )
         self._client.check(asked)
         if not self._client.capabilities.form_elicitation:
             return None
@@ -95,14 +97,16 @@ class Questions:
 
     async def url(self, message: str, url: str, elicitation_id: str) -> bool:
         """Whether the user agreed to open the address; not whether what it is for is done."""
-        asked = Elicit(message=message, mode="url", session_id=self._session.id, url=url, elicitation_id=elicitation_id)
+        asked = ElicitationRequest(
+            message=message, mode="url", session_id=self._session.id, url=url, elicitation_id=elicitation_id
+        )
         self._client.check(asked)
         if not self._client.capabilities.url_elicitation:
             return False
         answer = await self._ask(asked)
         return isinstance(answer, ElicitationAnswer) and answer.action == "accept"
 
-    async def _ask(self, asked: Elicit | RequestPermission) -> Any:
+    async def _ask(self, asked: ElicitationRequest | PermissionRequest) -> Any:
         self._session.validator.request(asked)
         async with self._open_question():
             await self._session.commit()

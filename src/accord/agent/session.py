@@ -26,16 +26,16 @@ from accord.session.entities import Notice, Option, State, TokenUsage, ToolCall
 from accord.session.requests import SessionSummary
 from accord.session.transcript import Transcript
 from accord.session.updates import (
-    Change,
-    CommandsReport,
+    CommandsPatch,
     InfoPatch,
     MessageChanged,
     MessageChunk,
-    NoticeReport,
-    OptionsReport,
-    PlanReport,
-    Report,
-    StateReport,
+    NoticePatch,
+    OptionsPatch,
+    Patch,
+    PlanPatch,
+    StatePatch,
+    Update,
 )
 from accord.session.validation import Validator, is_absolute
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 __all__ = ["AgentSession"]
 
 _BREATH = 64  # updates between two yields, so that a handler which only talks can be cancelled
-_PASSING = (StateReport, NoticeReport, CommandsReport)  # true only while it is told
+_PASSING = (StatePatch, NoticePatch, CommandsPatch)  # true only while it is told
 
 
 class AgentSession:
@@ -93,19 +93,19 @@ class AgentSession:
         text = os.fspath(path)
         return text if is_absolute(text) else str(self.cwd / text)
 
-    async def send(self, update: Report) -> None:
+    async def send(self, update: Patch) -> None:
         """Tell an update; returns when there is room for the next one. ValueError for what must not be told."""
         if not self.post(self.validator.report(update)):
             await self.drain()
 
-    def send_nowait(self, update: Report, *, silent: bool = False) -> Change:
+    def send_nowait(self, update: Patch, *, silent: bool = False) -> Update:
         """As `send`, without waiting for room; for callbacks and for the end of things. `silent` tells nobody."""
         change = self.apply(self.validator.report(update))
         if not silent:
             self.stream.send(change)
         return change
 
-    def post(self, update: Report) -> bool:
+    def post(self, update: Patch) -> bool:
         """As `send` for what is known to be valid, but False in place of waiting: `drain` comes before the next one."""
         change = self.apply(update)
         self.journal.check()
@@ -120,7 +120,7 @@ class AgentSession:
             await asyncio.sleep(0)
         await self.stream.drain(self.prompter)
 
-    def apply(self, update: Report) -> Change:
+    def apply(self, update: Patch) -> Update:
         """Apply what a client has said, or what is known to be valid, and write it down; it is told to nobody."""
         change = self.transcript.apply(update)
         if (type(change) is MessageChunk or type(change) is MessageChanged) and change.patch.id is None:
@@ -141,7 +141,7 @@ class AgentSession:
 
     async def set_options(self, options: list[Option]) -> None:
         """Replace the list of options."""
-        await self.send(OptionsReport(options=options))
+        await self.send(OptionsPatch(options=options))
 
     def set_state(
         self,
@@ -154,7 +154,7 @@ class AgentSession:
         now = State(
             state=state, stop_reason=stop_reason, error=error, background=self.background.listed, token_usage=usage
         )
-        self.send_nowait(StateReport(state=now))
+        self.send_nowait(StatePatch(state=now))
 
     def pause_plans(self, plan_ids: Iterable[str]) -> None:
         """Tell what is in progress in these plans as pending: nobody works on it any more."""
@@ -164,13 +164,13 @@ class AgentSession:
                     replace(entry, status="pending") if entry.status == "in_progress" else entry
                     for entry in plan.entries
                 ]
-                self.send_nowait(PlanReport(plan=replace(plan, entries=entries)))
+                self.send_nowait(PlanPatch(plan=replace(plan, entries=entries)))
 
     def _repeat_state(self) -> None:
         self.set_state(self.transcript.state.state)  # without the reason for which it stopped: it did not stop again
 
     def _notify(self, notice: Notice) -> None:
-        self.send_nowait(NoticeReport(notice=notice))
+        self.send_nowait(NoticePatch(notice=notice))
 
     def _check_terminal(self, terminal_id: str) -> None:
         connections = [each.connection for each in self.stream.subscriptions]

@@ -24,24 +24,24 @@ from accord.agent.turn_queue import TurnQueue
 from accord.agent.update_stream import Subscription
 from accord.dialects.all_versions.options import models_of
 from accord.errors import InvalidParams, MethodNotFound, NotFound
-from accord.session.entities import Command
+from accord.session.entities import SlashCommand
 from accord.session.mcp_servers import McpServer
 from accord.session.replay import replay
 from accord.session.requests import (
-    Asked,
+    AcpRequest,
     CancelTerminal,
     CancelToolCall,
     CloseSession,
     DeleteSession,
-    Done,
+    EmptyResult,
     ForkSession,
     ListSessions,
     LoadSession,
     NewSession,
     Prompt,
     ResumeSession,
-    SessionOpened,
     SessionPage,
+    SessionSetup,
     SessionSummary,
     SetMode,
     SetModel,
@@ -49,16 +49,16 @@ from accord.session.requests import (
 )
 from accord.session.updates import (
     CommandsChanged,
-    CommandsReport,
-    OptionsReport,
+    CommandsPatch,
+    OptionsPatch,
     StateChanged,
-    StateReport,
+    StatePatch,
     ToolCallPatch,
 )
-from accord.session.value import UNSET, Word
+from accord.session.value import UNSET, Value
 
 if TYPE_CHECKING:
-    from accord.store.store import Kept
+    from accord.store.store import SessionRecord
 
 __all__ = ["SessionMethods"]
 
@@ -107,7 +107,7 @@ class SessionMethods:
         if self._leaving:
             await asyncio.wait(self._leaving)
 
-    async def answer(self, asked: Asked, method: str) -> tuple[Word, Then]:
+    async def answer(self, asked: AcpRequest, method: str) -> tuple[Value, Then]:
         match asked:
             case NewSession():
                 return await self._new(asked)
@@ -119,26 +119,26 @@ class SessionMethods:
                 return await self._list(asked), None
             case CloseSession():
                 await self._leave(asked.session_id)
-                return Done(), None
+                return EmptyResult(), None
             case DeleteSession():
                 await self._delete(asked.session_id)
-                return Done(), None
+                return EmptyResult(), None
             case SetOption():
                 session = self._find(asked.session_id).session
                 await choose(self._definition, session, asked)
-                return SessionOpened(options=session.transcript.options), None
+                return SessionSetup(options=session.transcript.options), None
             case SetMode():
                 await choose(self._definition, self._find(asked.session_id).session, asked)
-                return Done(), None
+                return EmptyResult(), None
             case SetModel() if self._definition.legacy_models:
                 await choose(self._definition, self._find(asked.session_id).session, asked)
-                return Done(), None
+                return EmptyResult(), None
             case CancelToolCall() | CancelTerminal():
                 raise InvalidParams("this can't be cancelled by itself; session/cancel ends the turn")
             case _:
                 raise MethodNotFound(method)
 
-    async def _new(self, asked: NewSession) -> tuple[Word, Then]:
+    async def _new(self, asked: NewSession) -> tuple[Value, Then]:
         check_servers(self._definition, self._connection.dialect, asked.servers)
         directories = asked.additional_directories
         summary = SessionSummary(session_id=_new_id(), cwd=asked.cwd, additional_directories=directories)
@@ -148,8 +148,8 @@ class SessionMethods:
             await store.create(_kept(summary))
         try:
             await self._claim(session)
-            session.send_nowait(OptionsReport(options=offered_options(self._definition, session)), silent=True)
-            session.transcript.apply(CommandsReport(commands=self._commands()))
+            session.send_nowait(OptionsPatch(options=offered_options(self._definition, session)), silent=True)
+            session.transcript.apply(CommandsPatch(commands=self._commands()))
             await self._prepare(session)
             await session.commit()
         except BaseException:
@@ -159,7 +159,7 @@ class SessionMethods:
             raise
         return self._opened_anew(session, asked.servers)
 
-    async def _fork(self, asked: ForkSession) -> tuple[Word, Then]:
+    async def _fork(self, asked: ForkSession) -> tuple[Value, Then]:
         store = self._definition.store
         if store is None:
             raise MethodNotFound("session/fork")
@@ -177,13 +177,13 @@ class SessionMethods:
             raise
         return self._opened_anew(session, asked.servers)
 
-    def _opened_anew(self, session: AgentSession, servers: list[McpServer]) -> tuple[Word, Then]:
+    def _opened_anew(self, session: AgentSession, servers: list[McpServer]) -> tuple[Value, Then]:
         self._enter(session)
         answer = self._answer(session)
         answer.session_id = session.id
         return answer, partial(self._follow, session, servers)
 
-    async def _take_up(self, asked: LoadSession | ResumeSession) -> tuple[Word, Then]:
+    async def _take_up(self, asked: LoadSession | ResumeSession) -> tuple[Value, Then]:
         check_servers(self._definition, self._connection.dialect, asked.servers)
         whole = isinstance(asked, LoadSession)
         async with self._sessions.lock(asked.session_id):
@@ -205,7 +205,7 @@ class SessionMethods:
         await self._replay(session, subscription, whole)
         return self._answer(session), partial(self._follow, session, servers, has_commands=whole)
 
-    async def _look(self, asked: LoadSession) -> tuple[Word, Then]:
+    async def _look(self, asked: LoadSession) -> tuple[Value, Then]:
         """Tell a session that stays closed: whoever has it goes on with it."""
         session = await self._found(asked)
         await self._recall(session)
@@ -301,8 +301,8 @@ class SessionMethods:
             if not call.finished:
                 session.send_nowait(ToolCallPatch(id=call.id, status="failed"), silent=True)
         session.previous_options = session.options
-        session.transcript.apply(OptionsReport(options=offered_options(self._definition, session)))
-        session.transcript.apply(CommandsReport(commands=self._commands()))
+        session.transcript.apply(OptionsPatch(options=offered_options(self._definition, session)))
+        session.transcript.apply(CommandsPatch(commands=self._commands()))
 
     async def _replay(self, session: AgentSession, subscription: Subscription, whole: bool) -> None:
         """All of it, or only how it stands; the state comes last."""
@@ -310,7 +310,7 @@ class SessionMethods:
         async with subscription.replaying(whole):
             if not whole:
                 state = session.transcript.state
-                subscription.post(StateChanged(state=state, patch=StateReport(state=state), created=True))
+                subscription.post(StateChanged(state=state, patch=StatePatch(state=state), created=True))
                 return
             self._connection.dialect.forget_session(session.id)  # it is told as to somebody who knows nothing of it
             for number, change in enumerate(replay(session.transcript)):
@@ -319,12 +319,12 @@ class SessionMethods:
                 if number % _BREATH == 0:
                     await asyncio.sleep(0)
 
-    def _answer(self, session: AgentSession) -> SessionOpened:
+    def _answer(self, session: AgentSession) -> SessionSetup:
         options = session.transcript.options
         if not options:
-            return SessionOpened()
+            return SessionSetup()
         has_models = self._definition.legacy_models and self._connection.dialect.has_models
-        return SessionOpened(options=options, models=models_of(options) if has_models else UNSET)
+        return SessionSetup(options=options, models=models_of(options) if has_models else UNSET)
 
     def _follow(self, session: AgentSession, servers: list[McpServer], has_commands: bool = False) -> None:
         """What belongs to a session that was just opened, right after its answer (FN-01)."""
@@ -332,13 +332,13 @@ class SessionMethods:
         commands = session.transcript.commands
         if subscription is not None:
             if commands and not has_commands:
-                told = CommandsReport(commands=commands)
+                told = CommandsPatch(commands=commands)
                 subscription.post(CommandsChanged(commands=commands, patch=told, created=True))
             if not subscription.is_ready:
                 subscription.begin()
         session.mcp_servers.begin_to_connect(self._definition, servers)
 
-    def _commands(self) -> list[Command]:
+    def _commands(self) -> list[SlashCommand]:
         return [offered.command for offered in self._definition.commands.values()]
 
     def _find(self, session_id: str) -> TurnQueue:
@@ -348,10 +348,10 @@ class SessionMethods:
         return turns
 
 
-def _kept(summary: SessionSummary) -> Kept:
-    from accord.store.store import Kept  # noqa: PLC0415  # whoever has a store has loaded it
+def _kept(summary: SessionSummary) -> SessionRecord:
+    from accord.store.store import SessionRecord  # noqa: PLC0415  # whoever has a store has loaded it
 
-    return Kept(
+    return SessionRecord(
         session_id=summary.session_id,
         cwd=summary.cwd,
         additional_directories=summary.additional_directories,

@@ -24,8 +24,8 @@ from accord.agent.turn import Turn
 from accord.local.threads import result_of
 from accord.session.content import Content
 from accord.session.entities import Location, PlanEntry, TokenUsage, ToolCall
-from accord.session.requests import Asked, PermissionOption, Told
-from accord.session.updates import Report
+from accord.session.requests import AcpNotification, AcpRequest, PermissionOption
+from accord.session.updates import Patch
 from accord.session.value import UNSET
 from accord.session.vocabulary import NoticeSeverity, StopReason, ToolKind, ToolStatus
 
@@ -165,10 +165,10 @@ class SyncClient:
         self._client = client
         self._bridge = bridge
 
-    def ask(self, asked: Asked, *, deadline: float | None = None) -> Any:
+    def ask(self, asked: AcpRequest, *, deadline: float | None = None) -> Any:
         return self._bridge.wait(self._client.ask(asked, deadline=deadline))
 
-    def tell(self, told: Told) -> None:
+    def tell(self, told: AcpNotification) -> None:
         self._bridge.wait(self._client.tell(told))
 
     def request(self, method: str, params: Any = None, *, deadline: float | None = None) -> Any:
@@ -357,7 +357,7 @@ class SyncTurn:
     def mode(self, mode_id: str) -> None:
         self._bridge.wait(self.turn.mode(mode_id))
 
-    def tell(self, report: Report) -> None:
+    def tell(self, report: Patch) -> None:
         self._bridge.wait(self.turn.tell(report))
 
     def steered(self) -> list[Content] | None:

@@ -16,7 +16,7 @@ from accord.agent.session import AgentSession
 from accord.errors import TurnStopped
 from accord.session.content import Content, Text
 from accord.session.entities import ContentItem, Diff, FileChange, Location, TerminalItem, ToolCall, ToolCallItem
-from accord.session.updates import Report, ToolCallPatch, ToolCallPiece
+from accord.session.updates import Patch, ToolCallAppend, ToolCallPatch
 from accord.session.value import UNSET, Unknown
 from accord.session.vocabulary import ENDINGS, ToolKind, ToolStatus
 
@@ -108,7 +108,7 @@ class OpenToolCall:
     async def show(self, *shown: Shown) -> None:
         """Add to what the call shows."""
         check = self._session.validator.report
-        for piece in [check(ToolCallPiece(id=self.id, item=item)) for item in items_of(shown)]:
+        for piece in [check(ToolCallAppend(id=self.id, item=item)) for item in items_of(shown)]:
             await self._progress(piece)
 
     async def say(self, text: str) -> None:
@@ -173,12 +173,12 @@ class OpenToolCall:
         if self.id in self._session.transcript.tool_calls:  # TOOL-04
             raise ValueError(f"duplicate tool call {self.id!r}: each call of a session needs an id of its own")
 
-    async def _progress(self, report: Report) -> None:
+    async def _progress(self, report: Patch) -> None:
         if self.status == "pending":
             await self.begin()
         await self._tell(report)
 
-    async def _tell(self, report: Report) -> None:
+    async def _tell(self, report: Patch) -> None:
         self._on_report()
         if not self._session.post(report):
             await self._session.drain()

@@ -12,8 +12,8 @@ from accord.agent.command_runs import Commands
 from accord.agent.connection import AgentConnection, trace_of
 from accord.agent.deadlines import TurnDeadlines
 from accord.agent.definition import TurnPolicy
-from accord.agent.files import Files
-from accord.agent.permissions import OPTIONS, Questions
+from accord.agent.files import ClientFiles
+from accord.agent.permissions import OPTIONS, ClientQuestions
 from accord.agent.session import AgentSession
 from accord.agent.tool_calls import BackgroundWork, OpenToolCall, Shown, items_of
 from accord.errors import TurnStopped
@@ -23,13 +23,13 @@ from accord.session.entities import AGENT, THOUGHT, Cost, Location, Notice, Plan
 from accord.session.form import check_type
 from accord.session.requests import PermissionOption, Prompt
 from accord.session.updates import (
-    MessagePiece,
-    ModeReport,
-    NoticeReport,
-    PlanReport,
-    Report,
+    MessageAppend,
+    ModePatch,
+    NoticePatch,
+    Patch,
+    PlanPatch,
     ToolCallPatch,
-    UsageReport,
+    UsagePatch,
 )
 from accord.session.value import UNSET
 from accord.session.vocabulary import STOP_REASONS, NoticeSeverity, StopReason, ToolKind
@@ -74,13 +74,13 @@ class Turn:
         self.is_cancelled = False
         self.requests = 0
         self.tokens = 0
-        self.files = Files(session, self.client)
+        self.files = ClientFiles(session, self.client)
         self.plan_ids: set[str] = set()
         """The plans that were told in this turn."""
         self._token_usage: TokenUsage | None = None
         self._policy = policy
         self._deadlines = deadlines
-        self._questions = Questions(session, self.client, deadlines)
+        self._questions = ClientQuestions(session, self.client, deadlines)
         self._commands = Commands(session, self.client)
         self._take_steered = take_steered
 
@@ -121,7 +121,7 @@ class Turn:
 
     async def notice(self, title: str, description: str | None = None, severity: NoticeSeverity = "info") -> None:
         """Show something that is not part of the conversation; clients that can't will not see it."""
-        await self.tell(NoticeReport(notice=Notice(severity=severity, title=title, description=description)))
+        await self.tell(NoticePatch(notice=Notice(severity=severity, title=title, description=description)))
 
     async def plan(self, entries: Iterable[str | PlanEntry], id: str = "main") -> None:
         """Show the plan as it is now, complete; nothing is told when the turn has told it just so.
@@ -129,7 +129,7 @@ class Turn:
         A turn that fails, is refused or is cancelled leaves nothing of it in progress: such entries are pending again.
         """
         listed = [PlanEntry(content=entry) if isinstance(entry, str) else entry for entry in entries]
-        await self.tell(PlanReport(plan=Plan(id=id, entries=listed)))
+        await self.tell(PlanPatch(plan=Plan(id=id, entries=listed)))
 
     def tool_call(
         self,
@@ -237,7 +237,7 @@ class Turn:
     async def usage(self, used: int, size: int, cost: float | None = None, currency: str = "USD") -> None:
         """Tell how many tokens are in context, how many fit, and what the session has cost so far."""
         price = UNSET if cost is None else Cost(amount=cost, currency=currency)
-        await self.tell(UsageReport(used=used, size=size, cost=price))
+        await self.tell(UsagePatch(used=used, size=size, cost=price))
 
     @property
     def token_usage(self) -> TokenUsage | None:
@@ -258,7 +258,7 @@ class Turn:
 
     async def mode(self, mode_id: str) -> None:
         """Put a mode in force, and tell the client; ValueError when the agent has no such mode."""
-        await self.tell(ModeReport(mode_id=mode_id))
+        await self.tell(ModePatch(mode_id=mode_id))
 
     async def steered(self) -> list[Content] | None:
         """What the user said meanwhile, if anything; for agents that are steered while they work."""
@@ -281,10 +281,10 @@ class Turn:
         if self._policy.max_tokens is not None and self.tokens > self._policy.max_tokens:
             self.stop("max_tokens")
 
-    async def tell(self, report: Report) -> None:
+    async def tell(self, report: Patch) -> None:
         """Report anything there is a word for, see `accord.session.updates`; ValueError for what must not be told."""
         self._touch()
-        if isinstance(report, PlanReport):
+        if isinstance(report, PlanPatch):
             self.session.validator.report(report)
             plan = report.plan
             if plan.id in self.plan_ids and report.meta is UNSET and plan == self.session.transcript.plans.get(plan.id):
@@ -292,10 +292,10 @@ class Turn:
             self.plan_ids.add(plan.id)
         await self.session.send(report)
 
-    def _piece(self, role: str, content: str | Content) -> Report:
+    def _piece(self, role: str, content: str | Content) -> Patch:
         if isinstance(content, str):
-            return MessagePiece(role=role, id=None, content=Text(content))
-        return self.session.validator.report(MessagePiece(role=role, id=None, content=content))
+            return MessageAppend(role=role, id=None, content=Text(content))
+        return self.session.validator.report(MessageAppend(role=role, id=None, content=content))
 
     def _touch(self) -> None:
         if self.is_over:

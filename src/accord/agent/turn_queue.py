@@ -34,7 +34,7 @@ from accord.peer import Answer
 from accord.peer.inbound_requests import correlation_id
 from accord.session.content import Content
 from accord.session.entities import USER, TokenUsage
-from accord.session.requests import Prompt, PromptAnswer
+from accord.session.requests import Prompt, PromptResult
 from accord.session.updates import MessagePatch, ToolCallPatch
 from accord.session.vocabulary import STOP_REASONS
 
@@ -183,7 +183,7 @@ class TurnQueue:
                 if not client.peer.is_open or self._withdraw(waiting):
                     raise
                 await waiting.wait()  # it runs: its end is its answer
-            answer = PromptAnswer(
+            answer = PromptResult(
                 stop_reason=waiting.stop_reason, message_id=waiting.message_id, token_usage=waiting.token_usage
             )
             result = client.dialect.answer_to_wire(waiting.asked, answer)

@@ -17,7 +17,7 @@ from typing import Any
 from accord.agent.connection import AgentConnection
 from accord.dialects.chunk_fast_path import TextFrames
 from accord.session.backlog_merge import is_end, joined, joins, joins_end, with_outcome
-from accord.session.updates import Change, MessageChunk, NoticeShown, ToolCallChanged
+from accord.session.updates import MessageChunk, NoticeShown, ToolCallChanged, Update
 
 __all__ = ["Subscription", "UpdateStream"]
 
@@ -34,11 +34,11 @@ class Subscription:
         self.connection = connection
         self.is_ready = False
         """Whether what is sent leaves at once."""
-        self.send: Callable[[Change], bool] = self._hold
+        self.send: Callable[[Update], bool] = self._hold
         """Send it, and whether there is room for more; nothing is sent when nobody is there any more."""
         self._session_id = session_id
         self._text_frame = TextFrames(connection.dialect, session_id).frame_of
-        self._held: list[Change] = []
+        self._held: list[Update] = []
         self._caught_up: asyncio.Future[None] | None = None
         self._closing: asyncio.Task[None] | None = None
 
@@ -47,7 +47,7 @@ class Subscription:
         """Whether it need not be waited for."""
         return self.is_ready and self.connection.peer.has_room
 
-    def _hold(self, change: Change) -> bool:
+    def _hold(self, change: Update) -> bool:
         if len(self._held) < _HELD:
             self._held.append(change)
         elif self._closing is None:
@@ -55,7 +55,7 @@ class Subscription:
             self._closing = asyncio.create_task(self.connection.peer.aclose())
         return False
 
-    def post(self, change: Change) -> bool:
+    def post(self, change: Update) -> bool:
         """As `send`, before what is held: a part of the history."""
         peer = self.connection.peer
         frame = self._text_frame(change)
@@ -103,7 +103,7 @@ class UpdateStream:
         self.subscriptions: list[Subscription] = []
         self._session_id = session_id
         self._window = window
-        self._held: list[Change] = []
+        self._held: list[Update] = []
         self._held_key: Any = None
         self._held_size = 0
         self._timer: asyncio.TimerHandle | None = None
@@ -130,7 +130,7 @@ class UpdateStream:
         for subscription in list(self.subscriptions):
             self.unsubscribe(subscription.connection)
 
-    def send(self, change: Change) -> bool:
+    def send(self, change: Update) -> bool:
         """Send it, or hold it for the window; whether there is room for more."""
         if type(change) is ToolCallChanged:
             return self._send_call(change)
@@ -145,7 +145,7 @@ class UpdateStream:
             return self._post(change)
         return self._hold(change, key if joins_end(change) else None)
 
-    def _hold(self, change: Change, key: Hashable | None) -> bool:
+    def _hold(self, change: Update, key: Hashable | None) -> bool:
         if key is None or key != self._held_key:
             self.flush()
         if key is None:
@@ -167,7 +167,7 @@ class UpdateStream:
         for change in held if type(held[0]) is ToolCallChanged else (joined(held),):
             self._post(change)
 
-    def _take_held(self) -> list[Change]:
+    def _take_held(self) -> list[Update]:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -175,13 +175,13 @@ class UpdateStream:
         self._held_key, self._held_size = None, 0
         return held
 
-    def _post(self, change: Change) -> bool:
+    def _post(self, change: Update) -> bool:
         has_room = True
         for subscription in self.subscriptions:
             has_room = subscription.send(change) and has_room
         return has_room
 
-    def echo(self, change: Change, sender: AgentConnection, *, to_sender: bool) -> None:
+    def echo(self, change: Update, sender: AgentConnection, *, to_sender: bool) -> None:
         """Tell a prompt to those who did not send it, or to the one who did."""
         self.flush()
         for subscription in self.subscriptions:

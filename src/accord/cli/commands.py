@@ -7,10 +7,10 @@ line after `--`, as `command`, and its `main` gets a function that tells the sur
 
 from __future__ import annotations
 
-__all__ = ["COMMANDS", "TALK", "Command"]
+__all__ = ["COMMANDS", "TALK", "Subcommand"]
 
 
-class Command:
+class Subcommand:
     """A word after `accord`."""
 
     def __init__(self, name: str, group: str, summary: str, module: str, *, for_talking: bool = False) -> None:
@@ -24,38 +24,40 @@ class Command:
 _TALKING, _EDITORS, _SETTINGS, _THIS = "Talk to agents", "For editors", "Settings", "This program"
 _CONSOLE = "accord.apps.console"
 
-TALK = Command("", _TALKING, "talk to an agent on the screen", f"{_CONSOLE}.talk_command", for_talking=True)
+TALK = Subcommand("", _TALKING, "talk to an agent on the screen", f"{_CONSOLE}.talk_command", for_talking=True)
 """`accord` without a command: what follows is an agent's name, options, or nothing at all."""
 
 COMMANDS = {
     command.name: command
     for command in (
-        Command("run", _TALKING, "one prompt without a screen", f"{_CONSOLE}.run_command", for_talking=True),
-        Command(
+        Subcommand("run", _TALKING, "one prompt without a screen", f"{_CONSOLE}.run_command", for_talking=True),
+        Subcommand(
             "sessions",
             _TALKING,
             "the sessions that an agent has kept",
             f"{_CONSOLE}.sessions_command",
             for_talking=True,
         ),
-        Command(
+        Subcommand(
             "agents",
             _TALKING,
             "which agents there are, and what they can do",
             f"{_CONSOLE}.agents_command",
             for_talking=True,
         ),
-        Command("agent", _EDITORS, "the built-in coding agent, on stdin and stdout", "accord.apps.coder.program"),
-        Command(
+        Subcommand("agent", _EDITORS, "the built-in coding agent, on stdin and stdout", "accord.apps.coder.program"),
+        Subcommand(
             "config",
             _SETTINGS,
             "what is set, and where each value came from",
             "accord.apps.coder.settings.config_command",
         ),
-        Command("trust", _SETTINGS, "let a project's .accord.toml count", "accord.apps.coder.settings.trust_command"),
-        Command(
+        Subcommand(
+            "trust", _SETTINGS, "let a project's .accord.toml count", "accord.apps.coder.settings.trust_command"
+        ),
+        Subcommand(
             "permissions", _SETTINGS, "what you allowed or rejected for always", "accord.apps.coder.permissions_command"
         ),
-        Command("completion", _THIS, "commands and options on the Tab key", "accord.cli.completion"),
+        Subcommand("completion", _THIS, "commands and options on the Tab key", "accord.cli.completion"),
     )
 }

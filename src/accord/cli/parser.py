@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, NoReturn
 
-from accord.cli.commands import Command
+from accord.cli.commands import Subcommand
 
 __all__ = ["given", "parser_of"]
 
@@ -36,7 +36,7 @@ class _Parser(ArgumentParser):
         sys.exit(2)
 
 
-def parser_of(command: Command) -> ArgumentParser:
+def parser_of(command: Subcommand) -> ArgumentParser:
     """What reads its arguments, and tells about them."""
     parser = _Parser(
         prog=f"accord {command.name}".strip(), argument_default=SUPPRESS, allow_abbrev=False, formatter_class=_Help
@@ -48,7 +48,7 @@ def parser_of(command: Command) -> ArgumentParser:
     return parser
 
 
-def given(command: Command, words: Sequence[str]) -> dict[str, Any]:
+def given(command: Subcommand, words: Sequence[str]) -> dict[str, Any]:
     """The arguments that were given, and only those."""
     parser = parser_of(command)
     if not command.for_talking or "--" not in words:

@@ -21,26 +21,26 @@ from accord.peer.limited_log import LimitedLog
 from accord.session.capabilities import ClientCapabilities
 from accord.session.entities import ToolCall
 from accord.session.requests import (
-    Asked,
+    AcpRequest,
     CommandSubject,
     CreateTerminal,
-    Elicit,
     ElicitationAnswer,
+    ElicitationRequest,
     PermissionAnswer,
-    RequestPermission,
+    PermissionRequest,
     ToolCallSubject,
     WriteFile,
 )
-from accord.session.value import Word
+from accord.session.value import Value
 
-__all__ = ["OnElicitation", "OnElicitationComplete", "Questions", "offered_capabilities"]
+__all__ = ["AgentRequests", "OnElicitation", "OnElicitationComplete", "offered_capabilities"]
 
 log = logging.getLogger("accord.client")
 
 T = TypeVar("T")
 
-OnElicitation: TypeAlias = Callable[[Elicit], Awaitable[ElicitationAnswer]]
-OnElicitationComplete: TypeAlias = Callable[[Elicit], Awaitable[None] | None]
+OnElicitation: TypeAlias = Callable[[ElicitationRequest], Awaitable[ElicitationAnswer]]
+OnElicitationComplete: TypeAlias = Callable[[ElicitationRequest], Awaitable[None] | None]
 
 _ACTIONS = ("accept", "decline", "cancel")
 _MOST_PAGES = 1000
@@ -78,7 +78,7 @@ class _Question:
         self.cancelled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
 
-class Questions:
+class AgentRequests:
     """The questions that are open, and the answers to all of them."""
 
     def __init__(
@@ -89,7 +89,7 @@ class Questions:
         on_elicitation_complete: OnElicitationComplete | None = None,
     ) -> None:
         self.on_elicitation_complete = on_elicitation_complete
-        self._pages: dict[str, Elicit] = {}
+        self._pages: dict[str, ElicitationRequest] = {}
         self._policy = policy or reject_all
         self._on_elicitation = on_elicitation
         self._workspace = workspace
@@ -101,7 +101,7 @@ class Questions:
         """Whether somebody on our side has yet to answer for the session."""
         return any(question.session_id == session_id for question in self._open)
 
-    def completed(self, elicitation_id: str) -> Elicit | None:
+    def completed(self, elicitation_id: str) -> ElicitationRequest | None:
         """The question by URL that an agent says is dealt with; None for one that we don't know, or have heard of."""
         return self._pages.pop(elicitation_id, None)
 
@@ -120,20 +120,20 @@ class Questions:
 
     def answer(
         self,
-        asked: Asked,
+        asked: AcpRequest,
         method: str,
         call: ToolCall | None,
         is_cancelled: Callable[[], bool],
         is_open: Callable[[], bool],
-    ) -> Callable[[], Coroutine[Any, Any, Word]]:
+    ) -> Callable[[], Coroutine[Any, Any, Value]]:
         """What answers, when it is called; MethodNotFound for what was not offered.
 
         `call` is what permission is for, and `is_open` whether that is still being done.
         """
         match asked:
-            case RequestPermission():
+            case PermissionRequest():
                 return partial(self._permission, asked, call, is_cancelled, is_open)
-            case Elicit() if self._on_elicitation is not None:
+            case ElicitationRequest() if self._on_elicitation is not None:
                 if asked.mode not in ("form", "url"):
                     raise InvalidParams("this client shows no elicitation of this mode", field="mode")
                 return partial(self._elicitation, asked, self._on_elicitation, is_cancelled)
@@ -159,7 +159,7 @@ class Questions:
         workspace: Workspace,
         is_cancelled: Callable[[], bool],
         grants: list[Grant],
-    ) -> Word:
+    ) -> Value:
         if not await self._is_cleared(asked, workspace, grants):
             question = await workspace.question(asked)
             if not allows(question, await self._permission(question, None, is_cancelled)):
@@ -173,7 +173,7 @@ class Questions:
         place = await workspace.place_of(asked) if grants else None
         return any(grant.place == place and grant.use() for grant in grants)
 
-    async def _grant(self, asked: RequestPermission, is_open: Callable[[], bool]) -> None:
+    async def _grant(self, asked: PermissionRequest, is_open: Callable[[], bool]) -> None:
         """What the agent was allowed, it may do through us once, unasked."""
         workspace = self._workspace
         if workspace is not None and workspace.asks_first:
@@ -186,7 +186,7 @@ class Questions:
 
     async def _permission(
         self,
-        asked: RequestPermission,
+        asked: PermissionRequest,
         call: ToolCall | None,
         is_cancelled: Callable[[], bool],
         is_open: Callable[[], bool] | None = None,
@@ -207,7 +207,7 @@ class Questions:
         return answer
 
     async def _elicitation(
-        self, asked: Elicit, ask: OnElicitation, is_cancelled: Callable[[], bool]
+        self, asked: ElicitationRequest, ask: OnElicitation, is_cancelled: Callable[[], bool]
     ) -> ElicitationAnswer:
         declined = ElicitationAnswer(action="cancel")
         if is_cancelled():
@@ -224,7 +224,7 @@ class Questions:
                 self._pages.pop(asked.elicitation_id, None)
         return answer
 
-    def _open_page(self, asked: Elicit) -> None:
+    def _open_page(self, asked: ElicitationRequest) -> None:
         if asked.mode == "url" and asked.elicitation_id is not None:
             self._pages[asked.elicitation_id] = asked
             while len(self._pages) > _MOST_PAGES:
@@ -242,7 +242,7 @@ class Questions:
             self._open.remove(question)
 
 
-def _sendable(asked: Elicit, answer: Any) -> ElicitationAnswer | None:
+def _sendable(asked: ElicitationRequest, answer: Any) -> ElicitationAnswer | None:
     if not isinstance(answer, ElicitationAnswer) or (answer.action not in _ACTIONS and answer.raw is None):
         log.error("an elicitation was answered with something other than %s: cancelled", ", ".join(_ACTIONS))
         return None
@@ -255,7 +255,7 @@ def _sendable(asked: Elicit, answer: Any) -> ElicitationAnswer | None:
     return answer
 
 
-def _about(asked: RequestPermission) -> tuple[str | None, ...]:
+def _about(asked: PermissionRequest) -> tuple[str | None, ...]:
     match asked.subject:
         case ToolCallSubject(call=call):
             return (call.id,)

@@ -13,25 +13,25 @@ import msgspec
 from accord.errors import AccordError
 from accord.peer import Inbox, Merging, Peer
 from accord.session import backlog_merge
-from accord.session.updates import Change
+from accord.session.updates import Update
 
 if TYPE_CHECKING:
     from accord.client.session import Session
 
-__all__ = ["Deliveries", "OnUpdate", "Update"]
+__all__ = ["CallbackQueue", "OnUpdate", "SessionUpdate"]
 
 log = logging.getLogger("accord.client")
 
 
-class Update(msgspec.Struct, frozen=True):
+class SessionUpdate(msgspec.Struct, frozen=True):
     """A change of a session that no prompt of ours is running in. `replayed`: it is history, told as it is taken up."""
 
     session: Session
-    change: Change
+    change: Update
     replayed: bool = False
 
 
-OnUpdate: TypeAlias = Callable[[Update], Awaitable[None] | None]
+OnUpdate: TypeAlias = Callable[[SessionUpdate], Awaitable[None] | None]
 
 
 class _Delivery(msgspec.Struct):
@@ -39,9 +39,9 @@ class _Delivery(msgspec.Struct):
     item: Any
 
 
-def _key(delivery: _Delivery, of: Callable[[Change], Hashable | None]) -> Hashable | None:
+def _key(delivery: _Delivery, of: Callable[[Update], Hashable | None]) -> Hashable | None:
     update = delivery.item
-    if type(update) is not Update:
+    if type(update) is not SessionUpdate:
         return None
     key = of(update.change)
     return None if key is None else (id(update.session), update.replayed, delivery.callback, key)
@@ -50,7 +50,7 @@ def _key(delivery: _Delivery, of: Callable[[Change], Hashable | None]) -> Hashab
 def _joined(deliveries: Sequence[_Delivery]) -> _Delivery:
     first = deliveries[0]
     change = backlog_merge.joined([delivery.item.change for delivery in deliveries])
-    return _Delivery(first.callback, Update(first.item.session, change, first.item.replayed))
+    return _Delivery(first.callback, SessionUpdate(first.item.session, change, first.item.replayed))
 
 
 def _newest(earlier: _Delivery, later: _Delivery) -> _Delivery:
@@ -66,7 +66,7 @@ _MERGING: Merging[_Delivery] = Merging(
 )
 
 
-class Deliveries:
+class CallbackQueue:
     """Calls back in order, one at a time, in a task of its own; what a callback raises is logged."""
 
     def __init__(self, peer: Peer) -> None:

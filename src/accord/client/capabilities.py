@@ -17,7 +17,7 @@ from accord.session.content import Audio, Content, Image, Resource, Text
 from accord.session.entities import Option
 from accord.session.form import check_block, check_form, check_type
 from accord.session.mcp_servers import HttpServer, McpServer, SseServer, StdioServer
-from accord.session.requests import Elicit, ElicitationAnswer
+from accord.session.requests import ElicitationAnswer, ElicitationRequest
 from accord.session.validation import is_absolute, is_relative
 
 __all__ = [
@@ -129,7 +129,7 @@ def check_directories(directories: Sequence[str], can: AgentCapabilities) -> Non
         raise InvalidParams("the agent takes no further directories", field="additionalDirectories")
 
 
-def check_filled(asked: Elicit, answer: ElicitationAnswer) -> None:
+def check_filled(asked: ElicitationRequest, answer: ElicitationAnswer) -> None:
     """An accepted form holds texts, numbers, truth values and lists of texts; anything, where it asks for something else."""
     check_form(answer)
     known = cast("dict[str, Any]", (asked.schema or {}).get("properties") or {})

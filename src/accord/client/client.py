@@ -11,10 +11,10 @@ from typing import Any, Literal, Self, TypeVar
 
 import msgspec
 
-from accord.client.agent_requests import OnElicitation, OnElicitationComplete, Questions, offered_capabilities
+from accord.client.agent_requests import AgentRequests, OnElicitation, OnElicitationComplete, offered_capabilities
 from accord.client.callbacks import OnUpdate
 from accord.client.capabilities import absolute_path, check_directories, check_directory, check_offered, check_servers
-from accord.client.connection import Connection
+from accord.client.connection import ClientConnection
 from accord.client.deadlines import Deadlines
 from accord.client.dispatch import Extensions, Handler
 from accord.client.login import (
@@ -44,7 +44,7 @@ from accord.session.requests import (
     Authenticate,
     DeleteSession,
     ForkSession,
-    Initialized,
+    InitializeResult,
     ListSessions,
     LoadSession,
     Logout,
@@ -102,7 +102,7 @@ class Client:
         self._owns_workspace = not isinstance(workspace, Workspace)
         self._workspace = workspace if workspace is None or isinstance(workspace, Workspace) else Workspace(workspace)
         self._capabilities = offered_capabilities(self._workspace, on_elicitation, self._run_login is not None, meta)
-        self._questions = Questions(on_permission, on_elicitation, self._workspace, on_elicitation_complete)
+        self._questions = AgentRequests(on_permission, on_elicitation, self._workspace, on_elicitation_complete)
         self._extensions = Extensions()
         self._info = info
         for word in (info, self._capabilities):
@@ -113,7 +113,7 @@ class Client:
         self._limits = limits
         self._transcript_bytes = transcript_bytes
         self._on_frame = on_frame
-        self._connection: Connection | None = None
+        self._connection: ClientConnection | None = None
 
     async def open(self) -> None:
         """Connect with the agent and shake hands; as `async with` does."""
@@ -140,7 +140,7 @@ class Client:
         return await self.peer.wait_closed()
 
     @property
-    def connection(self) -> Connection:
+    def connection(self) -> ClientConnection:
         """What the client stands on; another one after a terminal login."""
         if self._connection is None:
             raise RuntimeError("the client is not open: use `async with Client(...) as client`")
@@ -152,7 +152,7 @@ class Client:
         return self.connection.peer
 
     @property
-    def agent(self) -> Initialized:
+    def agent(self) -> InitializeResult:
         """What the agent said of itself: `info`, `capabilities`, `auth_methods`, and the `version` it speaks.
 
         A capability that it refused to keep (-32601) is off from then on.
@@ -303,7 +303,7 @@ class Client:
         return self._extensions.notification(name)
 
     async def _connect(self) -> None:
-        connection = self._connection = Connection(
+        connection = self._connection = ClientConnection(
             self._target.connect(),
             questions=self._questions,
             extensions=self._extensions,

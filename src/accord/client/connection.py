@@ -8,10 +8,10 @@ from typing import Any
 
 from msgspec import Raw
 
-from accord.client.agent_requests import Questions
-from accord.client.callbacks import Deliveries, OnUpdate
+from accord.client.agent_requests import AgentRequests
+from accord.client.callbacks import CallbackQueue, OnUpdate
 from accord.client.deadlines import Deadlines
-from accord.client.dispatch import Extensions, Receiving
+from accord.client.dispatch import Dispatcher, Extensions
 from accord.client.session import Session
 from accord.client.workspace.workspace import Workspace
 from accord.dialects.all_versions.lifecycle import logins_named
@@ -21,26 +21,26 @@ from accord.errors import AuthRequired, ConnectionClosed
 from accord.peer import FrameObserver, Limits, Peer
 from accord.session.capabilities import AuthMethod, ClientCapabilities, Implementation
 from accord.session.form import check_form
-from accord.session.requests import Asked, ForkSession, Initialized, LoadSession, NewSession, SessionOpened
+from accord.session.requests import AcpRequest, ForkSession, InitializeResult, LoadSession, NewSession, SessionSetup
 from accord.session.value import UNSET
 from accord.transports.transport import Transport
 
-__all__ = ["Connection"]
+__all__ = ["ClientConnection"]
 
 _QUIET_SECONDS = 0.15
 
 
-class Connection:
+class ClientConnection:
     """From the handshake to the end; a client that has to connect again gets another one."""
 
     dialect: Dialect
-    agent: Initialized
+    agent: InitializeResult
 
     def __init__(
         self,
         transport: Transport,
         *,
-        questions: Questions,
+        questions: AgentRequests,
         extensions: Extensions,
         workspace: Workspace | None,
         deadlines: Deadlines,
@@ -55,7 +55,7 @@ class Connection:
         self.deadlines = deadlines
         self.on_update = on_update
         self.transcript_bytes = transcript_bytes
-        self.receiving = Receiving(self)
+        self.receiving = Dispatcher(self)
         self.peer = Peer(
             transport,
             self.receiving,
@@ -64,7 +64,7 @@ class Connection:
             on_closed=self._closed,
             finish=questions.cancel_all,
         )
-        self.deliveries = Deliveries(self.peer)
+        self.deliveries = CallbackQueue(self.peer)
         self._killing: asyncio.Task[None] | None = None
         self._is_left = False
         self._reason: ConnectionClosed | None = None
@@ -102,7 +102,7 @@ class Connection:
         self.agent.auth_methods += [method for method in named if method not in self.agent.auth_methods]
         return named or self.agent.auth_methods
 
-    async def ask(self, asked: Asked, deadline: float | None = None) -> Any:
+    async def ask(self, asked: AcpRequest, deadline: float | None = None) -> Any:
         """The answer, in words; ValueError for what no agent could read."""
         check_form(asked, "asked")
         method, params = self.dialect.request_to_wire(asked)
@@ -112,7 +112,7 @@ class Connection:
     async def open_session(self, asked: NewSession | ForkSession) -> Session:
         """A session that the answer names."""
 
-        def named(answer: SessionOpened) -> Session:
+        def named(answer: SessionSetup) -> Session:
             assert answer.session_id is not UNSET
             return Session(self, answer.session_id, asked.cwd, asked.additional_directories)
 
@@ -148,9 +148,9 @@ class Connection:
             before.end(lambda: ConnectionClosed("the session was taken up again"))
         return session
 
-    async def _opened(self, asked: Any, named: Callable[[SessionOpened], Session]) -> Session:
+    async def _opened(self, asked: Any, named: Callable[[SessionSetup], Session]) -> Session:
         def opened(result: Raw) -> Session:
-            answer: SessionOpened = self.dialect.answer_from_wire(asked, result)
+            answer: SessionSetup = self.dialect.answer_from_wire(asked, result)
             session = named(answer)
             may_go_on = isinstance(asked, LoadSession) and self.agent.version == 1
             session.is_replaying = may_go_on and session.awaits_an_answer

@@ -23,30 +23,36 @@ from accord.errors import InvalidRequest, MethodNotFound, NotFound
 from accord.jsonrpc.events import NotificationReceived, RequestReceived
 from accord.session.checks import check_extension
 from accord.session.entities import ToolCall
-from accord.session.requests import Asked, Elicit, ElicitationCompleted, RequestPermission, ToolCallSubject
-from accord.session.updates import Report, ToolCallPatch
+from accord.session.requests import (
+    AcpRequest,
+    ElicitationCompleted,
+    ElicitationRequest,
+    PermissionRequest,
+    ToolCallSubject,
+)
+from accord.session.updates import Patch, ToolCallPatch
 
 if TYPE_CHECKING:
-    from accord.client.connection import Connection
+    from accord.client.connection import ClientConnection
     from accord.client.session import Session
 
-__all__ = ["Extensions", "Receiving"]
+__all__ = ["Dispatcher", "Extensions"]
 
 log = logging.getLogger("accord.client")
 
 HELD_BYTES = 4 * 1024 * 1024
 
 
-class Receiving:
+class Dispatcher:
     """The receive function of a client's peer, and the sessions that it knows."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: ClientConnection) -> None:
         self._connection = connection
         self.dialect: Dialect | None = None
         self.sessions: dict[str, Session] = {}
         self._subagents = Subagents()
         self._opening = 0
-        self._held: dict[str, list[tuple[Report, int]]] = {}
+        self._held: dict[str, list[tuple[Patch, int]]] = {}
         self._held_bytes = 0
 
     def begin_opening(self) -> None:
@@ -97,7 +103,7 @@ class Receiving:
             else:
                 self._hold(session_id, report, size)
 
-    def _hold(self, session_id: str, report: Report, size: int) -> None:
+    def _hold(self, session_id: str, report: Patch, size: int) -> None:
         if self._opening == 0 or self._held_bytes + size > HELD_BYTES:  # AMB-40
             self._warn("an update of a session that is not open here was dropped: %s", repr(session_id[:100]))
             return
@@ -134,17 +140,17 @@ class Receiving:
         if session is not None and session.id != getattr(asked, "session_id", None):
             asked = replace(asked, session_id=session.id)
         call = None
-        if session is not None and isinstance(asked, RequestPermission) and isinstance(asked.subject, ToolCallSubject):
+        if session is not None and isinstance(asked, PermissionRequest) and isinstance(asked.subject, ToolCallSubject):
             told = _told_of_call(asked.subject.call, session)
             asked = replace(asked, subject=replace(asked.subject, call=told))
             session.take(told, len(memoryview(params)))
             call = session.transcript.tool_calls.get(told.id)
         is_cancelled, is_open = _is_cancelled(session, call), _is_open(session, call)
         work = self._connection.questions.answer(asked, method, call, is_cancelled, is_open)
-        asker = session if isinstance(asked, (RequestPermission, Elicit)) else None
+        asker = session if isinstance(asked, (PermissionRequest, ElicitationRequest)) else None
         return _answered(dialect, asked, work, asker)
 
-    def _session_of(self, asked: Asked) -> Session | None:
+    def _session_of(self, asked: AcpRequest) -> Session | None:
         session_id: str | None = getattr(asked, "session_id", None)
         if session_id is None:
             return None
@@ -194,7 +200,7 @@ def _is_open(session: Session | None, call: ToolCall | None) -> Callable[[], boo
 
 
 async def _answered(
-    dialect: Dialect, asked: Asked, work: Callable[[], Coroutine[Any, Any, Any]], asker: Session | None
+    dialect: Dialect, asked: AcpRequest, work: Callable[[], Coroutine[Any, Any, Any]], asker: Session | None
 ) -> Any:
     if asker is None:
         return dialect.answer_to_wire(asked, await work())
@@ -203,7 +209,7 @@ async def _answered(
         answer = await work()
     finally:
         asker.question_closed()
-    if isinstance(asked, RequestPermission) and refuses(asked, answer):
+    if isinstance(asked, PermissionRequest) and refuses(asked, answer):
         asker.foreground.refused(asked.subject.call.id if isinstance(asked.subject, ToolCallSubject) else None)
     return dialect.answer_to_wire(asked, answer)
 

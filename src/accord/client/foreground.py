@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from accord.session.entities import USER, Message, Plan, ToolCall
 from accord.session.limits import LimitedDict
-from accord.session.updates import PlanReport, ToolCallPatch
+from accord.session.updates import PlanPatch, ToolCallPatch
 
 if TYPE_CHECKING:
     from accord.client.session import Session
@@ -123,4 +123,4 @@ class Foreground:
 
     def _close_plan(self, plan: Plan) -> None:
         if not plan.ended_without_result and any(entry.status == "in_progress" for entry in plan.entries):
-            self._session.take(PlanReport(plan=replace(plan, ended_without_result=True)), 0)
+            self._session.take(PlanPatch(plan=replace(plan, ended_without_result=True)), 0)

@@ -20,13 +20,13 @@ from accord.session.content import Audio, Content, Image, Resource, ResourceLink
 from accord.session.entities import USER, Message
 from accord.session.limits import LimitedDict
 from accord.session.memory_estimate import weigh
-from accord.session.updates import MessagePatch, MessagePiece, PromptPatch
+from accord.session.updates import MessageAppend, MessagePatch, PromptPatch
 from accord.session.value import UNSET
 
 __all__ = ["SentPrompt"]
 
-_Told: TypeAlias = MessagePatch | MessagePiece
-_Applied: TypeAlias = list[MessagePatch | MessagePiece | PromptPatch]
+_Told: TypeAlias = MessagePatch | MessageAppend
+_Applied: TypeAlias = list[MessagePatch | MessageAppend | PromptPatch]
 
 _MOST_HELD = 100_000
 _HELD_BYTES = 4 * 1024 * 1024
@@ -115,7 +115,7 @@ class SentPrompt:
         if report.id in self._others or len(self._held) > _MOST_HELD or self._held_bytes > _HELD_BYTES:
             return False
         blocks = _blocks(report)
-        if isinstance(report, MessagePiece) or not blocks or self.is_recognised:
+        if isinstance(report, MessageAppend) or not blocks or self.is_recognised:
             return self._echo.takes(blocks)
         self._echo.begin()
         return self._echo.takes(blocks) and self._echo.is_whole  # all of it, or nothing
@@ -144,7 +144,7 @@ class SentPrompt:
         return self._only_meta(report) if echo.takes(report.content) and echo.is_whole else [report]
 
     def _only_meta(self, report: _Told) -> _Applied:
-        if isinstance(report, MessagePiece) or report.meta is UNSET:
+        if isinstance(report, MessageAppend) or report.meta is UNSET:
             return []
         return [replace(report, id=self.id, content=UNSET)]
 
@@ -230,6 +230,6 @@ def _key(block: Content) -> object:
 
 
 def _blocks(report: _Told) -> list[Content]:
-    if isinstance(report, MessagePiece):
+    if isinstance(report, MessageAppend):
         return [report.content]
     return [] if report.content is UNSET else report.content or []

@@ -28,28 +28,28 @@ from accord.peer import Inbox, Merging
 from accord.session import backlog_merge
 from accord.session.content import Content
 from accord.session.entities import AGENT, USER, Message, State, TokenUsage
-from accord.session.requests import Prompt, PromptAnswer
+from accord.session.requests import Prompt, PromptResult
 from accord.session.updates import (
-    Change,
     MessageChanged,
     MessageChunk,
+    Patch,
     PromptPatch,
-    Report,
     StateChanged,
     ToolCallChanged,
     ToolCallPatch,
+    Update,
 )
 from accord.session.vocabulary import StopReason
 
 if TYPE_CHECKING:
-    from accord.client.connection import Connection
+    from accord.client.connection import ClientConnection
     from accord.client.session import Session
 
 __all__ = ["CHANGES", "PromptedTurn", "Reply"]
 
 _IDS = 1024 * 1024  # letters
 
-CHANGES: Merging[Change] = Merging(
+CHANGES: Merging[Update] = Merging(
     backlog_merge.joins, backlog_merge.joined, backlog_merge.supersedes, backlog_merge.newest
 )
 
@@ -59,10 +59,10 @@ class PromptedTurn:
 
     def __init__(self, session: Session, content: list[Content]) -> None:
         self.session = session
-        self.connection: Connection = session.connection
+        self.connection: ClientConnection = session.connection
         self.asked = Prompt(session_id=session.id, content=content)
-        self.inbox: Inbox[Change] = self.connection.peer.inbox(CHANGES)
-        self.answer: PromptAnswer | None = None
+        self.inbox: Inbox[Update] = self.connection.peer.inbox(CHANGES)
+        self.answer: PromptResult | None = None
         self.stop_reason: str | None = None
         self.token_usage: TokenUsage | None = None
         self.error: AccordError | None = None
@@ -118,7 +118,7 @@ class PromptedTurn:
         if not dialect.tells_state:
             self.session.tell_state(State(state="running"))
 
-    def take(self, change: Change, size: int) -> None:
+    def take(self, change: Update, size: int) -> None:
         """A change of the session during this turn."""
         if self.is_listened_to:
             self.heard_at = self.ended.get_loop().time()
@@ -193,7 +193,7 @@ class PromptedTurn:
         self.take(change, 0)
         transcript.begin_turn()
 
-    def _apply(self, reports: Iterable[Report | PromptPatch]) -> None:
+    def _apply(self, reports: Iterable[Patch | PromptPatch]) -> None:
         for report in reports:
             self.take(self.session.transcript.apply(report), 0)
 
@@ -210,7 +210,7 @@ class PromptedTurn:
             return
         dialect = self.connection.dialect
         try:
-            answer: PromptAnswer = dialect.answer_from_wire(self.asked, outcome)
+            answer: PromptResult = dialect.answer_from_wire(self.asked, outcome)
         except Malformed as error:
             self.end(error=error)
             return
@@ -277,7 +277,7 @@ class Reply:
     def __init__(self, turn: PromptedTurn) -> None:
         self._turn = turn
         self._loop = asyncio.get_running_loop()
-        self._reader: Callable[[], AsyncGenerator[Change, None] | None] = lambda: None
+        self._reader: Callable[[], AsyncGenerator[Update, None] | None] = lambda: None
         self._is_read = False
 
     @property
@@ -315,14 +315,14 @@ class Reply:
         """The id that the agent gave the prompt, where it tells one."""
         return None if self._turn.answer is None else self._turn.answer.message_id
 
-    def __aiter__(self) -> AsyncGenerator[Change, None]:
+    def __aiter__(self) -> AsyncGenerator[Update, None]:
         if self._is_read:
             raise RuntimeError("this reply was read to its end: use reply.text, or keep the updates of the first loop")
         reader = self._updates()
         self._reader = weakref.ref(reader)
         return reader
 
-    async def _updates(self) -> AsyncGenerator[Change, None]:
+    async def _updates(self) -> AsyncGenerator[Update, None]:
         # A generator: what waits is handed out without a coroutine for each update.
         inbox = self._turn.inbox
         waiting, take = inbox.waiting, inbox.take

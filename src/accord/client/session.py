@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from msgspec.structs import replace
 
-from accord.client.callbacks import OnUpdate, Update
+from accord.client.callbacks import OnUpdate, SessionUpdate
 from accord.client.capabilities import blocks_of, check_choice, check_content
 from accord.client.foreground import Foreground
 from accord.client.prompts import SentPrompt
@@ -19,43 +19,43 @@ from accord.dialects.all_versions.options import MODEL, option_of_models
 from accord.errors import AccordError, DeadlineExceeded, InvalidParams, MethodNotFound, NotFound
 from accord.session import Transcript
 from accord.session.content import Content
-from accord.session.entities import USER, Command, Modes, Option, State
+from accord.session.entities import USER, Modes, Option, SlashCommand, State
 from accord.session.requests import (
     Cancel,
     CancelTerminal,
     CancelToolCall,
     CloseSession,
-    SessionOpened,
+    SessionSetup,
     SetMode,
     SetModel,
     SetOption,
 )
 from accord.session.updates import (
-    CommandsReport,
+    CommandsPatch,
+    MessageAppend,
     MessagePatch,
-    MessagePiece,
-    ModeReport,
-    ModesReport,
+    ModePatch,
+    ModesPatch,
     NoticeShown,
-    OptionsReport,
-    PlanReport,
-    Report,
+    OptionsPatch,
+    Patch,
+    PlanPatch,
     StateChanged,
-    StateReport,
+    StatePatch,
+    ToolCallAppend,
     ToolCallPatch,
-    ToolCallPiece,
 )
 from accord.session.value import UNSET
 from accord.session.vocabulary import ENDINGS
 
 if TYPE_CHECKING:
-    from accord.client.connection import Connection
+    from accord.client.connection import ClientConnection
 
 __all__ = ["Session"]
 
 log = logging.getLogger("accord.client")
 
-_SHOWS_WORK = (MessagePiece, MessagePatch, ToolCallPatch, ToolCallPiece, PlanReport)
+_SHOWS_WORK = (MessageAppend, MessagePatch, ToolCallPatch, ToolCallAppend, PlanPatch)
 
 
 class Session:
@@ -64,7 +64,9 @@ class Session:
     `on_update` is called with what changes while no prompt runs, in place of the client's `on_update`.
     """
 
-    def __init__(self, connection: Connection, id: str, cwd: str, additional_directories: Iterable[str] = ()) -> None:
+    def __init__(
+        self, connection: ClientConnection, id: str, cwd: str, additional_directories: Iterable[str] = ()
+    ) -> None:
         self.connection = connection
         self.id = id
         self.cwd = cwd
@@ -98,7 +100,7 @@ class Session:
         return self.transcript.modes
 
     @property
-    def commands(self) -> list[Command]:
+    def commands(self) -> list[SlashCommand]:
         """The slash commands that a prompt may begin with."""
         return self.transcript.commands
 
@@ -186,7 +188,7 @@ class Session:
         before = self.modes
         await self.connection.ask(SetMode(session_id=self.id, mode_id=mode_id))
         if self.modes is before:  # the agent need not tell what we asked for; if it tells something else, that holds
-            self.take(ModeReport(mode_id=mode_id), 0)
+            self.take(ModePatch(mode_id=mode_id), 0)
 
     async def set_option(self, option_id: str, value: str | bool) -> None:
         """Give an option a value; the agent may change others with it. InvalidParams for what it does not list.
@@ -198,14 +200,14 @@ class Session:
             await self._set_model(str(value))
             return
         before = next((option for option in self.options if option.id == option_id), None)
-        answer: SessionOpened = await self.connection.ask(
+        answer: SessionSetup = await self.connection.ask(
             SetOption(session_id=self.id, option_id=option_id, value=value)
         )
         told = answer.options
         if told is UNSET:  # FN-103: if no update has told the option meanwhile, it is still the same object
             told = [replace(option, value=value) if option is before else option for option in self.options]
         if told != self.options:
-            self.take(OptionsReport(options=told), 0)
+            self.take(OptionsPatch(options=told), 0)
 
     async def cancel_tool_call(self, tool_call_id: str) -> None:
         """Stop one tool call that says it can be stopped; v2 only."""
@@ -215,7 +217,7 @@ class Session:
         """Stop the process in one of the agent's terminals that says it can be stopped; v2 only."""
         await self.connection.ask(CancelTerminal(session_id=self.id, terminal_id=terminal_id))
 
-    def take(self, report: Report, size: int) -> None:
+    def take(self, report: Patch, size: int) -> None:
         """Take in a report of `size` bytes; called in wire order."""
         turn = self._running
         if type(report) is ToolCallPatch:
@@ -223,7 +225,7 @@ class Session:
         if turn is None:
             self._take_unprompted(report, size)
         elif getattr(report, "role", None) == USER and turn.sent.awaits_echo:
-            for each in turn.sent.sift(cast("MessagePiece | MessagePatch", report)):
+            for each in turn.sent.sift(cast("MessageAppend | MessagePatch", report)):
                 turn.take(self.transcript.apply(each), size)
         else:
             turn.take(self.transcript.apply(report), size)
@@ -238,12 +240,12 @@ class Session:
         elif call.status in ENDINGS and report.status is not UNSET and report.status != call.status:
             note(log, "the tool call %s has ended as %s and is now %s", report.id, call.status, report.status)  # AMB-55
 
-    def _take_unprompted(self, report: Report, size: int) -> None:
+    def _take_unprompted(self, report: Patch, size: int) -> None:
         self._heard_unprompted += 1
         late, told = self._late, [report]
         if late is not None and isinstance(report, _SHOWS_WORK):
             is_user = getattr(report, "role", None) == USER
-            told = late.sift(cast("MessagePiece | MessagePatch", report)) if is_user else told
+            told = late.sift(cast("MessageAppend | MessagePatch", report)) if is_user else told
             self._late = late if is_user and late.awaits_echo else None
         for each in told:
             change = self.transcript.apply(each)
@@ -252,7 +254,7 @@ class Session:
             callback = self.on_update or self.connection.on_update
             if callback is not None:
                 replayed = self.is_replaying and type(change) is not NoticeShown
-                self.connection.deliveries.put(callback, Update(self, change, replayed), size)
+                self.connection.deliveries.put(callback, SessionUpdate(self, change, replayed), size)
 
     async def replayed(self, quiet: float, at_most: float | None) -> None:
         """Wait until no more of the history is told, for `quiet` seconds."""
@@ -263,23 +265,23 @@ class Session:
             await asyncio.sleep(quiet)
         self.is_replaying = False
 
-    def opened(self, answer: SessionOpened) -> None:
+    def opened(self, answer: SessionSetup) -> None:
         """What the session starts with, as far as no update has told it already."""
         transcript = self.transcript
         if answer.options is not UNSET and not transcript.options:
-            transcript.apply(OptionsReport(options=answer.options))
+            transcript.apply(OptionsPatch(options=answer.options))
         models = option_of_models(answer.models) if self.connection.dialect.has_models else None
         if models is not None and not any(MODEL in (option.id, option.category) for option in transcript.options):
             self._lists_models = True
-            transcript.apply(OptionsReport(options=[*transcript.options, models]))
+            transcript.apply(OptionsPatch(options=[*transcript.options, models]))
         if answer.modes is not None and transcript.modes is None:
-            transcript.apply(ModesReport(modes=answer.modes))
+            transcript.apply(ModesPatch(modes=answer.modes))
         if answer.commands is not UNSET and not transcript.commands:
-            transcript.apply(CommandsReport(commands=answer.commands))
+            transcript.apply(CommandsPatch(commands=answer.commands))
 
     def tell_state(self, state: State) -> None:
         """What the agent does, in versions that do not tell it."""
-        self.take(StateReport(state=state), 0)
+        self.take(StatePatch(state=state), 0)
 
     def question_opened(self) -> None:
         """Somebody on our side is being asked."""
@@ -359,7 +361,7 @@ class Session:
     async def _set_model(self, model_id: str) -> None:
         await self.connection.ask(SetModel(session_id=self.id, model_id=model_id))
         changed = [replace(option, value=model_id) if option.id == MODEL else option for option in self.options]
-        self.take(OptionsReport(options=changed), 0)
+        self.take(OptionsPatch(options=changed), 0)
 
     def _send_next(self) -> None:
         if self._turns and not self.is_closed:

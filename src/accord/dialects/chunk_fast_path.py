@@ -18,7 +18,7 @@ from accord.jsonrpc.codec import encode
 from accord.jsonrpc.messages import Notification
 from accord.session.content import Text, is_plain
 from accord.session.entities import Message
-from accord.session.updates import Change, MessageChanged, MessageChunk, MessagePatch, MessagePiece, Report
+from accord.session.updates import MessageAppend, MessageChanged, MessageChunk, MessagePatch, Patch, Update
 from accord.session.value import UNSET
 
 __all__ = ["Hearing", "TextFrames", "update_taker"]
@@ -39,7 +39,7 @@ class TextFrames:
         self._message: Message | None = None
         self._before = self._after = b""
 
-    def frame_of(self, change: Change) -> bytes | None:
+    def frame_of(self, change: Update) -> bytes | None:
         """The frame that tells a piece of plain text, or a new message of nothing else; None for any other change."""
         try:
             if type(change) is MessageChunk:
@@ -91,7 +91,7 @@ class TextFrames:
             text = Text(_TEXT)
             message = Message(role=role, id=_ID, content=[text])
             if kind is MessageChunk:
-                piece = MessagePiece(role=role, id=_ID, content=text)
+                piece = MessageAppend(role=role, id=_ID, content=text)
                 change = MessageChunk(message=message, content=text, patch=piece)
             else:
                 patch = MessagePatch(role=role, id=_ID, content=[text])
@@ -121,7 +121,7 @@ def _around(pattern: _Pattern, id: str) -> tuple[bytes, bytes]:
 class Hearing(Protocol):
     """A session that hears what is reported."""
 
-    def take(self, report: Report, size: int) -> None:
+    def take(self, report: Patch, size: int) -> None:
         """Take in a report that came with so many bytes."""
         ...
 

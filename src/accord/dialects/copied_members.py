@@ -6,37 +6,37 @@ from collections.abc import Callable
 from typing import Any
 
 from accord.dialects.dialect import AnswerFunction, Exchange, RequestFunction
-from accord.dialects.unset_values import known, told
-from accord.session.requests import Asked, Done
-from accord.session.value import Word
+from accord.dialects.unset_values import none_if_unset, unset_if_none
+from accord.session.requests import AcpRequest, EmptyResult
+from accord.session.value import Value
 
 __all__ = ["acknowledged", "plain", "plain_answer"]
 
 
-def plain(word: type[Word], params: type[Any]) -> tuple[RequestFunction, RequestFunction]:
+def plain(word: type[Value], params: type[Any]) -> tuple[RequestFunction, RequestFunction]:
     """Both directions of a request or notification."""
     to_wire, from_wire = _copied(word, params)
     return lambda dialect, said: to_wire(said), lambda dialect, read: from_wire(read)
 
 
-def plain_answer(word: type[Word], result: type[Any]) -> tuple[AnswerFunction, AnswerFunction]:
+def plain_answer(word: type[Value], result: type[Any]) -> tuple[AnswerFunction, AnswerFunction]:
     """Both directions of an answer."""
     to_wire, from_wire = _copied(word, result)
     return lambda dialect, asked, answer: to_wire(answer), lambda dialect, asked, read: from_wire(read)
 
 
-def acknowledged(word: type[Asked], method: str, params: type[Any], result: type[Any]) -> Exchange:
+def acknowledged(word: type[AcpRequest], method: str, params: type[Any], result: type[Any]) -> Exchange:
     """A request that is answered only by saying that it worked."""
-    return Exchange(word, method, *plain(word, params), *plain_answer(Done, result))
+    return Exchange(word, method, *plain(word, params), *plain_answer(EmptyResult, result))
 
 
-def _copied(word: type[Word], wire_type: type[Any]) -> tuple[Callable[[Word], Any], Callable[[Any], Word]]:
+def _copied(word: type[Value], wire_type: type[Any]) -> tuple[Callable[[Value], Any], Callable[[Any], Value]]:
     names = [name for name in word.__struct_fields__ if name != "meta"]
 
-    def to_wire(said: Word) -> Any:
-        return wire_type(meta=told(said.meta), **{name: getattr(said, name) for name in names})
+    def to_wire(said: Value) -> Any:
+        return wire_type(meta=unset_if_none(said.meta), **{name: getattr(said, name) for name in names})
 
-    def from_wire(read: Any) -> Word:
-        return word(meta=known(read.meta), **{name: getattr(read, name) for name in names})
+    def from_wire(read: Any) -> Value:
+        return word(meta=none_if_unset(read.meta), **{name: getattr(read, name) for name in names})
 
     return to_wire, from_wire

@@ -22,9 +22,9 @@ from accord.schema.method import Method, needs_nothing
 from accord.schema.strict_reader import Reader
 from accord.session.capabilities import ClientCapabilities
 from accord.session.message import Message
-from accord.session.requests import Asked, Told
-from accord.session.updates import Change, Report, ToolCallChanged, ToolCallPatch, ToolCallPiece
-from accord.session.value import Word
+from accord.session.requests import AcpNotification, AcpRequest
+from accord.session.updates import Patch, ToolCallAppend, ToolCallChanged, ToolCallPatch, Update
+from accord.session.value import Value
 
 __all__ = [
     "AnswerFunction",
@@ -50,7 +50,7 @@ AnswerFunction: TypeAlias = Callable[[Any, Any, Any], Any]
 UpdatesToWire: TypeAlias = Mapping[type[Any], Callable[[Any, str, Any], list[Any]]]
 """By type of change: the `update` objects that tell it to a session's listener; often one, sometimes none."""
 
-UpdatesFromWire: TypeAlias = Mapping[type[Any], Callable[[Any, Any], list[Report]]]
+UpdatesFromWire: TypeAlias = Mapping[type[Any], Callable[[Any, Any], list[Patch]]]
 """By type of wire update: what it reports."""
 
 T = TypeVar("T")
@@ -77,7 +77,7 @@ class Exchange(msgspec.Struct, frozen=True, gc=False):
     reads it and may return either word.
     """
 
-    word: type[Asked]
+    word: type[AcpRequest]
     method: str
     to_wire: RequestFunction
     from_wire: RequestFunction
@@ -88,13 +88,13 @@ class Exchange(msgspec.Struct, frozen=True, gc=False):
 class Telling(msgspec.Struct, frozen=True, gc=False):
     """How one notification word looks in one version."""
 
-    word: type[Told]
+    word: type[AcpNotification]
     method: str
     to_wire: RequestFunction
     from_wire: RequestFunction
 
 
-def put_around(reports: list[Report], meta: dict[str, Any] | None) -> None:
+def put_around(reports: list[Patch], meta: dict[str, Any] | None) -> None:
     """Give reports the `_meta` of the notification that told them."""
     for report in reports:
         report.meta_around = meta
@@ -129,8 +129,8 @@ class Dialect:
     """A batch may be sent, when explicitly asked for."""
 
     METHODS: ClassVar[Mapping[str, Method]]
-    EXCHANGES: ClassVar[Mapping[type[Asked], Exchange]]
-    TELLINGS: ClassVar[Mapping[type[Told], Telling]]
+    EXCHANGES: ClassVar[Mapping[type[AcpRequest], Exchange]]
+    TELLINGS: ClassVar[Mapping[type[AcpNotification], Telling]]
     UPDATES_TO_WIRE: ClassVar[UpdatesToWire]
     UPDATES_FROM_WIRE: ClassVar[UpdatesFromWire]
     UPDATE_PARAMS: ClassVar[type[Any]]
@@ -157,12 +157,12 @@ class Dialect:
         self.loss_counts[row] += 1
         self.losses.append(Loss(row=row, what=what))
 
-    def request_to_wire(self, asked: Asked) -> tuple[str, Any]:
+    def request_to_wire(self, asked: AcpRequest) -> tuple[str, Any]:
         """The method and params of a request; MethodNotFound when this version has no such method."""
         exchange = self._exchange(asked)
         return exchange.method, exchange.to_wire(self, asked)
 
-    def request_from_wire(self, method: str, params: Raw, sender: Side) -> Asked:
+    def request_from_wire(self, method: str, params: Raw, sender: Side) -> AcpRequest:
         """What a request asks; MethodNotFound or InvalidParams is what it should be answered with."""
         exchange = self._exchange_of_method.get(method)
         known = self.METHODS.get(method)
@@ -173,11 +173,11 @@ class Dialect:
         except Malformed as error:
             raise InvalidParams(error.reason, field=error.path.removeprefix("$").removeprefix(".") or None) from error
 
-    def answer_to_wire(self, asked: Asked, answer: Word) -> Any:
+    def answer_to_wire(self, asked: AcpRequest, answer: Value) -> Any:
         """The result that answers a request."""
         return self._exchange(asked).answer_to_wire(self, asked, answer)
 
-    def answer_from_wire(self, asked: Asked, result: Raw) -> Any:
+    def answer_from_wire(self, asked: AcpRequest, result: Raw) -> Any:
         """The answer to a request of ours, as `asked.answer`; Malformed when it is not one."""
         exchange = self._exchange(asked)
         method = self.METHODS[exchange.method]
@@ -195,14 +195,14 @@ class Dialect:
         """What is read in the place of a type."""
         return wire_type
 
-    def notification_to_wire(self, told: Told) -> tuple[str, Any]:
+    def notification_to_wire(self, told: AcpNotification) -> tuple[str, Any]:
         """The method and params of a notification."""
         telling = self.TELLINGS.get(type(told))
         if telling is None:
             raise MethodNotFound(type(told).__name__)
         return telling.method, telling.to_wire(self, told)
 
-    def notification_from_wire(self, method: str, params: Raw, sender: Side) -> Told | None:
+    def notification_from_wire(self, method: str, params: Raw, sender: Side) -> AcpNotification | None:
         """What a notification tells; None when this version has no such one (EXT-11: it is ignored)."""
         telling = self._telling_of_method.get(method)
         known = self.METHODS.get(method)
@@ -210,7 +210,7 @@ class Dialect:
             return None
         return telling.from_wire(self, self._reader(known.params).decode(params, self.notes))
 
-    def update_to_wire(self, session_id: str, change: Change) -> list[Any]:
+    def update_to_wire(self, session_id: str, change: Update) -> list[Any]:
         """The params of the `session/update` notifications that tell a change."""
         params = self.UPDATE_PARAMS
         if type(change) is ToolCallChanged and change.call.ended_without_result:
@@ -221,7 +221,7 @@ class Dialect:
             return [params(session_id=session_id, update=updates[0], meta=meta)]
         return [params(session_id=session_id, update=update, meta=meta) for update in updates]
 
-    def update_from_wire(self, params: Raw) -> tuple[str, list[Report]]:
+    def update_from_wire(self, params: Raw) -> tuple[str, list[Patch]]:
         """The session and the reports of a `session/update`; Malformed when it can't be read even with tolerance."""
         read = self._update_reader.decode(params, self.notes)
         update = read.update
@@ -240,10 +240,10 @@ class Dialect:
     def _failed(self, change: ToolCallChanged) -> ToolCallChanged:
         self.lose("ended-without-result", change.call.id)
         call = replace(change.call, status="failed", ended_without_result=False)
-        patch = ToolCallPatch(id=call.id) if isinstance(change.patch, ToolCallPiece) else change.patch
+        patch = ToolCallPatch(id=call.id) if isinstance(change.patch, ToolCallAppend) else change.patch
         return ToolCallChanged(call=call, patch=replace(patch, status="failed"), created=change.created)
 
-    def _exchange(self, asked: Asked) -> Exchange:
+    def _exchange(self, asked: AcpRequest) -> Exchange:
         exchange = self.EXCHANGES.get(type(asked))
         if exchange is None:
             raise MethodNotFound(type(asked).__name__)

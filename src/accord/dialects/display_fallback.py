@@ -20,7 +20,7 @@ from accord.dialects.all_versions.paths_and_lines import noted
 from accord.dialects.all_versions.updates import AlikeUpdates
 from accord.dialects.dialect import Dialect, UpdatesToWire
 from accord.dialects.terminal_meta import ToldTerminal
-from accord.dialects.unset_values import known, told
+from accord.dialects.unset_values import none_if_unset, unset_if_none
 from accord.schema.wire_values import Unknown as UnknownOnWire
 from accord.session.diffs import texts_of_patch
 from accord.session.entities import (
@@ -115,9 +115,9 @@ class Shown:
 
     def output_told(self, terminal: Terminal, whole: bool) -> bool:
         """Whether to tell the output now; if not, the tool calls that show it are owed it."""
-        size, told = len(terminal.output), self._told.get(("terminal", terminal.id), 0)
+        size, sent = len(terminal.output), self._told.get(("terminal", terminal.id), 0)
         # Only the tail is told: past it, each time as much has come as would be told.
-        if not whole and (size < told * 5 // 4 or (size >= TAIL * 4 and size - told < TAIL)):
+        if not whole and (size < sent * 5 // 4 or (size >= TAIL * 4 and size - sent < TAIL)):
             self._owing.update(call.id for call in self.calls_with(terminal.id))
             return False
         self._told["terminal", terminal.id] = size
@@ -316,7 +316,7 @@ class ShownItems:
         for item in items:
             if type(item) is ContentItem:  # nearly always, and quicker than a match
                 block = self._block_to_wire(dialect, item.content)
-                written.append(self._content(content=block, meta=told(item.meta)))
+                written.append(self._content(content=block, meta=unset_if_none(item.meta)))
             elif isinstance(item, Diff):
                 written.extend(self._files(dialect, item))
             elif isinstance(item, TerminalItem):
@@ -339,7 +339,7 @@ class ShownItems:
         if terminal is not None:
             return self._text_item(terminal_text(terminal))
         if is_told or dialect.client.terminals:
-            return self._terminal(terminal_id=item.terminal_id, meta=told(item.meta))
+            return self._terminal(terminal_id=item.terminal_id, meta=unset_if_none(item.meta))
         dialect.lose("client-terminal", item.terminal_id)  # AMB-18
         return self._text_item(f"[terminal {item.terminal_id}]")
 
@@ -368,7 +368,7 @@ class ShownItems:
                 path=change.path,
                 old_text=None if change.operation == "add" else old_text,
                 new_text=new_text or "",
-                meta=told(change.meta if change.meta is not None else diff.meta),
+                meta=unset_if_none(change.meta if change.meta is not None else diff.meta),
             )
 
 
@@ -379,11 +379,11 @@ def _described(change: FileChange) -> str:
 
 def diff_from_wire(dialect: Dialect, item: Any) -> Diff:
     """A changed file; without an old text it is a new one."""
-    old_text = known(item.old_text)
+    old_text = none_if_unset(item.old_text)
     change = FileChange(
         operation="add" if old_text is None else "modify",
         path=noted(dialect, item.path, "content"),
         old_text=old_text,
         new_text=item.new_text,
     )
-    return Diff(changes=[change], meta=known(item.meta))
+    return Diff(changes=[change], meta=none_if_unset(item.meta))

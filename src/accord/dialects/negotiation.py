@@ -20,7 +20,7 @@ from msgspec import UNSET, Raw, UnsetType
 from accord.dialects.dialect import Dialect
 from accord.errors import InvalidParams, Malformed, VersionRefused
 from accord.session.capabilities import ClientCapabilities, Implementation
-from accord.session.requests import Initialize, Initialized
+from accord.session.requests import Initialize, InitializeResult
 
 __all__ = [
     "VERSIONS",
@@ -115,7 +115,7 @@ def accepted(
     offered: Offered = "auto",
     capabilities: ClientCapabilities | None = None,
     strict: bool = False,
-) -> tuple[Dialect, Initialized]:
+) -> tuple[Dialect, InitializeResult]:
     """For a client: the dialect that the agent's answer calls for, and what it says in it.
 
     VersionRefused, which names what was answered and by whom, when it calls for none that was offered; Malformed when

@@ -12,7 +12,7 @@ import shlex
 from typing import Any, cast
 
 from accord.session.entities import Exit, Terminal, TerminalItem
-from accord.session.updates import Report, TerminalPatch, TerminalPiece, ToolCallPatch
+from accord.session.updates import Patch, TerminalAppend, TerminalPatch, ToolCallPatch
 from accord.session.value import UNSET
 
 __all__ = ["ToldTerminal", "exit_meta", "info_meta", "output_meta", "reports_with_terminals"]
@@ -53,7 +53,7 @@ class ToldTerminal:
         return self._decode(output, is_all)
 
 
-def reports_with_terminals(patch: ToolCallPatch) -> list[Report]:
+def reports_with_terminals(patch: ToolCallPatch) -> list[Patch]:
     """What an update of a tool call reports: the call, and the terminals in its `_meta`, which is left without them.
 
     What is malformed there stays where it is, and means nothing. An update that only tells of a terminal does not
@@ -66,7 +66,7 @@ def reports_with_terminals(patch: ToolCallPatch) -> list[Report]:
     if not said:
         return [patch]
     patch.meta = {key: value for key, value in meta.items() if key not in said} or UNSET
-    terminals: list[Report] = []
+    terminals: list[Patch] = []
     if info := said.get(_INFO):
         terminals.append(
             TerminalPatch(id=info["terminal_id"], command=_command(patch), cwd=_text(info, "cwd") or UNSET)
@@ -74,7 +74,7 @@ def reports_with_terminals(patch: ToolCallPatch) -> list[Report]:
         _show(patch, info["terminal_id"])
     output = next((said[key] for key in _OUTPUTS if key in said), None)
     if output and output["data"]:
-        terminals.append(TerminalPiece(id=output["terminal_id"], data=output["data"].encode("utf-8", "replace")))
+        terminals.append(TerminalAppend(id=output["terminal_id"], data=output["data"].encode("utf-8", "replace")))
     if ended := said.get(_EXIT):
         how = Exit(code=_code(ended.get("exit_code")), signal=_text(ended, "signal"))
         terminals.append(TerminalPatch(id=ended["terminal_id"], exit=how))

@@ -11,40 +11,40 @@ from typing import Any, TypeVar
 from msgspec import UNSET, UnsetType
 
 from accord.session.message import Message
-from accord.session.updates import Upsert
-from accord.session.value import Patched, Word
+from accord.session.updates import EntityPatch
+from accord.session.value import Patched, Value
 
-__all__ = ["each", "known", "listed", "meta_whole", "one", "told"]
+__all__ = ["list_or_empty", "map_list", "map_value", "meta_whole", "none_if_unset", "unset_if_none"]
 
 T = TypeVar("T")
 U = TypeVar("U")
 
 
-def known(value: T | None | UnsetType) -> T | None:
+def none_if_unset(value: T | None | UnsetType) -> T | None:
     """A wire member as a word: missing and null are both None."""
     return None if value is UNSET else value
 
 
-def listed(value: list[T] | None | UnsetType) -> list[T]:
+def list_or_empty(value: list[T] | None | UnsetType) -> list[T]:
     """A wire list as a word: missing and null are empty."""
     return [] if value is UNSET or value is None else value
 
 
-def told(value: T | None) -> T | UnsetType:
+def unset_if_none(value: T | None) -> T | UnsetType:
     """A word as a wire member: None is left out."""
     return UNSET if value is None else value
 
 
-def meta_whole(patch: Upsert, entity: Word | Message) -> Patched[dict[str, Any]]:
+def meta_whole(patch: EntityPatch, entity: Value | Message) -> Patched[dict[str, Any]]:
     """The `_meta` that a patch leaves an entity with, for versions where an object replaces the stored one."""
     return patch.meta if patch.meta is UNSET or patch.meta is None else entity.meta or {}
 
 
-def one(value: Patched[T], convert: Callable[[T], U]) -> Patched[U]:
+def map_value(value: Patched[T], convert: Callable[[T], U]) -> Patched[U]:
     """A member with three states, of which only a value is converted."""
     return value if value is UNSET or value is None else convert(value)
 
 
-def each(values: Patched[list[T]], convert: Callable[[T], U]) -> Patched[list[U]]:
+def map_list(values: Patched[list[T]], convert: Callable[[T], U]) -> Patched[list[U]]:
     """A list with three states, of which only the values are converted."""
     return values if values is UNSET or values is None else [convert(value) for value in values]

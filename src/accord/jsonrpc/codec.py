@@ -23,13 +23,13 @@ from accord.jsonrpc.messages import (
     Batch,
     Dropped,
     ErrorObject,
-    Failure,
+    ErrorResponse,
     Id,
     Invalid,
     Message,
     Notification,
     Request,
-    Success,
+    ResultResponse,
 )
 
 __all__ = ["ARRAY", "BATCH_LIMIT", "NULL", "OBJECT", "check_numbers", "decode", "encode", "kind_of"]
@@ -96,10 +96,10 @@ def classify(envelope: Envelope) -> Message:
     if error is UNSET or error is None:
         if result is UNSET:
             return Dropped("a response with neither a result nor an error", request_id)
-        return Success(request_id, result)
+        return ResultResponse(request_id, result)
     if result is not UNSET and kind_of(result) != NULL:
         return Dropped("a response with both a result and an error", request_id)
-    return Failure(request_id, error)
+    return ErrorResponse(request_id, error)
 
 
 def decode_odd(frame: bytes) -> Message | Batch:

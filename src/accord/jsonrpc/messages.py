@@ -15,13 +15,13 @@ __all__ = [
     "Batch",
     "Dropped",
     "ErrorObject",
-    "Failure",
+    "ErrorResponse",
     "Id",
     "Invalid",
     "Message",
     "Notification",
     "Request",
-    "Success",
+    "ResultResponse",
 ]
 
 Id: TypeAlias = Union[int, float, str, None]
@@ -39,7 +39,7 @@ class Request(msgspec.Struct, tag_field="jsonrpc", tag="2.0", gc=False):
     params: Any = UNSET
 
 
-class Success(msgspec.Struct, tag_field="jsonrpc", tag="2.0", gc=False):
+class ResultResponse(msgspec.Struct, tag_field="jsonrpc", tag="2.0", gc=False):
     id: Id
     result: Any
 
@@ -52,7 +52,7 @@ class ErrorObject(msgspec.Struct, gc=False):
     data: Any = UNSET
 
 
-class Failure(msgspec.Struct, tag_field="jsonrpc", tag="2.0", gc=False):
+class ErrorResponse(msgspec.Struct, tag_field="jsonrpc", tag="2.0", gc=False):
     id: Id
     error: ErrorObject
 
@@ -77,7 +77,7 @@ class Dropped(msgspec.Struct, gc=False):
     id: Id | UnsetType = UNSET
 
 
-Message: TypeAlias = Union[Request, Notification, Success, Failure, Invalid, Dropped]
+Message: TypeAlias = Union[Request, Notification, ResultResponse, ErrorResponse, Invalid, Dropped]
 
 
 class Batch(msgspec.Struct, gc=False):

@@ -51,25 +51,25 @@ from accord.jsonrpc.messages import (
     Batch,
     Dropped,
     ErrorObject,
-    Failure,
+    ErrorResponse,
     Id,
     Invalid,
     Message,
     Notification,
     Request,
-    Success,
+    ResultResponse,
 )
 
 __all__ = [
     "Answered",
     "Ask",
     "CancelRequested",
-    "Conversation",
     "Event",
     "Failed",
     "Ignored",
     "Incoming",
     "NotificationReceived",
+    "PendingCalls",
     "Reply",
     "RequestReceived",
     "Unfinished",
@@ -89,7 +89,7 @@ class _CancelParams(msgspec.Struct, rename="camel"):
 _read_cancel_params = msgspec.json.Decoder(_CancelParams).decode
 
 
-class Conversation:
+class PendingCalls:
     """One side of a connection. `receive` never raises, whatever the bytes are.
 
     `correlation_ids` names the failures that only our own log explains.
@@ -178,7 +178,7 @@ class Conversation:
 
         A result that cannot be encoded becomes an internal error for this request, see `Incoming.failure`.
         """
-        return self._settle(incoming, Success(incoming.id, None if result is UNSET else result))
+        return self._settle(incoming, ResultResponse(incoming.id, None if result is UNSET else result))
 
     def fail(self, incoming: Incoming, error: RequestFailed) -> bytes | None:
         """As `answer`, with an error."""
@@ -232,9 +232,9 @@ class Conversation:
         match message:
             case Notification():
                 return self._notified(message)
-            case Success(request_id, result):
+            case ResultResponse(request_id, result):
                 return self._answered(request_id, result)
-            case Failure(request_id, error):
+            case ErrorResponse(request_id, error):
                 return self._answered(request_id, request_failed(error.code, error.message, error.data))
             case Request():
                 return self._requested(message, batch)
@@ -335,7 +335,7 @@ class Conversation:
         batch.answers.append(frame)
         return (Ignored(f"an entry of a batch was refused: {error.message}"),)
 
-    def _settle(self, incoming: Incoming, answer: Success | Failure) -> bytes | None:
+    def _settle(self, incoming: Incoming, answer: ResultResponse | ErrorResponse) -> bytes | None:
         key = incoming if incoming.id is None else incoming.id
         if self._serving.get(key) is not incoming:
             return None
@@ -354,8 +354,8 @@ class Conversation:
         return None if batch.owed else batch.frame()  # RPC-57
 
 
-def _failure(request_id: Id, error: RequestFailed) -> Failure:
-    return Failure(request_id, ErrorObject(*error.to_error()))
+def _failure(request_id: Id, error: RequestFailed) -> ErrorResponse:
+    return ErrorResponse(request_id, ErrorObject(*error.to_error()))
 
 
 def _protocol_error(code: int, reason: str) -> RequestFailed:

@@ -18,12 +18,12 @@ import msgspec
 from accord.local.atomic_files import locked, make_directory, read_regular, write_whole
 from accord.local.paths import kind_of, path_of
 
-__all__ = ["Choice", "Choices", "project_of"]
+__all__ = ["Choices", "SavedChoice", "project_of"]
 
 _FORMAT = 1
 
 
-class Choice(msgspec.Struct, frozen=True, kw_only=True):
+class SavedChoice(msgspec.Struct, frozen=True, kw_only=True):
     """What it is about, what was chosen, and when."""
 
     project: str
@@ -34,7 +34,7 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
 
 class _File(msgspec.Struct):
     format: int = _FORMAT
-    choices: list[Choice] = []
+    choices: list[SavedChoice] = []
 
 
 class Choices:
@@ -50,7 +50,7 @@ class Choices:
         """Those of the project that a directory belongs to, by scope, alive: what is set is kept, what is deleted gone."""
         return _OfProject(self, project_of(directory))
 
-    def listed(self, project: str | None = None) -> list[Choice]:
+    def listed(self, project: str | None = None) -> list[SavedChoice]:
         """All of them, or those of one project, the oldest first."""
         return [choice for choice in self._read().choices if project in (None, choice.project)]
 
@@ -59,7 +59,7 @@ class Choices:
         when = datetime.now(UTC).isoformat(timespec="seconds")
         with self._changing() as file:
             file.choices = [each for each in file.choices if (each.project, each.scope) != (project, scope)]
-            file.choices.append(Choice(project=project, scope=scope, allowed=allowed, when=when))
+            file.choices.append(SavedChoice(project=project, scope=scope, allowed=allowed, when=when))
 
     def revoke(self, project: str, scope: str | None = None) -> int:
         """Forget a choice, or all of a project; how many there were."""

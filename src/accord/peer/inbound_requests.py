@@ -12,7 +12,7 @@ import msgspec
 
 from accord.errors import InternalError, RequestCancelled, RequestFailed
 from accord.jsonrpc.events import OpenBatch
-from accord.jsonrpc.pending_calls import Conversation, Incoming
+from accord.jsonrpc.pending_calls import Incoming, PendingCalls
 from accord.peer.backpressure import Flow
 from accord.peer.limited_log import LimitedLog
 
@@ -55,7 +55,7 @@ class Answering:
     loop: asyncio.AbstractEventLoop  # set when the connection opens
 
     def __init__(
-        self, conversation: Conversation, flow: Flow, send: Callable[[bytes], None], limited: LimitedLog
+        self, conversation: PendingCalls, flow: Flow, send: Callable[[bytes], None], limited: LimitedLog
     ) -> None:
         self._conversation = conversation
         self._flow = flow

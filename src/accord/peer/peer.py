@@ -27,11 +27,11 @@ from accord.jsonrpc.pending_calls import (
     Answered,
     Ask,
     CancelRequested,
-    Conversation,
     Event,
     Failed,
     Ignored,
     NotificationReceived,
+    PendingCalls,
     Reply,
     RequestReceived,
 )
@@ -87,7 +87,7 @@ class Peer:
         self._on_frame = on_frame
         self._on_closed = on_closed
         self._finish = finish
-        self._conversation = Conversation(correlation_ids=iter(correlation_id, ""))
+        self._conversation = PendingCalls(correlation_ids=iter(correlation_id, ""))
         self._flow = Flow(transport, self.limits, self._fail, lambda: self._conversation.is_owed)
         self.limited_log = LimitedLog()
         """For every line that the other side can cause, as often as it likes."""

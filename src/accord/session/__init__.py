@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from accord.session.content import Audio, Content, Image, Resource, ResourceLink, Text
 from accord.session.entities import (
-    Command,
     Compaction,
     ContentItem,
     Cost,
@@ -23,6 +22,7 @@ from accord.session.entities import (
     Option,
     Plan,
     PlanEntry,
+    SlashCommand,
     State,
     Terminal,
     TerminalItem,
@@ -33,7 +33,6 @@ from accord.session.entities import (
 from accord.session.replay import replay
 from accord.session.transcript import Transcript
 from accord.session.updates import (
-    Change,
     CommandsChanged,
     CompactionChanged,
     InfoChanged,
@@ -42,14 +41,15 @@ from accord.session.updates import (
     ModeChanged,
     NoticeShown,
     OptionsChanged,
+    Patch,
     PlanChanged,
     PromptChanged,
-    Report,
     StateChanged,
     TerminalChanged,
     TerminalOutput,
     ToolCallChanged,
     UnknownUpdate,
+    Update,
     UsageChanged,
 )
 from accord.session.value import UNSET, Unknown
@@ -57,8 +57,6 @@ from accord.session.value import UNSET, Unknown
 __all__ = [
     "UNSET",
     "Audio",
-    "Change",
-    "Command",
     "CommandsChanged",
     "Compaction",
     "CompactionChanged",
@@ -81,13 +79,14 @@ __all__ = [
     "NoticeShown",
     "Option",
     "OptionsChanged",
+    "Patch",
     "Plan",
     "PlanChanged",
     "PlanEntry",
     "PromptChanged",
-    "Report",
     "Resource",
     "ResourceLink",
+    "SlashCommand",
     "State",
     "StateChanged",
     "Terminal",
@@ -101,6 +100,7 @@ __all__ = [
     "Transcript",
     "Unknown",
     "UnknownUpdate",
+    "Update",
     "Usage",
     "UsageChanged",
     "replay",

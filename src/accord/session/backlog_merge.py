@@ -14,17 +14,17 @@ from msgspec.structs import replace
 
 from accord.session.content import Text
 from accord.session.updates import (
-    Change,
     CommandsChanged,
     InfoChanged,
+    MessageAppend,
     MessageChunk,
-    MessagePiece,
     OptionsChanged,
     PlanChanged,
+    TerminalAppend,
     TerminalOutput,
-    TerminalPiece,
     ToolCallChanged,
     ToolCallPatch,
+    Update,
     UsageChanged,
 )
 from accord.session.value import UNSET
@@ -36,7 +36,7 @@ _DETAILS = ("title", "name", "kind", "locations", "raw_input", "cancellable")
 _LISTS = (CommandsChanged, OptionsChanged, UsageChanged, InfoChanged)
 
 
-def joins(change: Change) -> Hashable | None:
+def joins(change: Update) -> Hashable | None:
     """Changes that follow each other and have the same key here can be joined; None joins with nothing."""
     if type(change) is MessageChunk:
         content = change.content
@@ -48,24 +48,24 @@ def joins(change: Change) -> Hashable | None:
     return None
 
 
-def joined(changes: Sequence[Change]) -> Change:
+def joined(changes: Sequence[Update]) -> Update:
     """One change that says what all of these say; they have the same `joins`."""
     first = changes[0]
     if len(changes) == 1:
         return first
     if type(first) is MessageChunk:
         text = Text("".join([change.text for change in changes if type(change) is MessageChunk]))
-        patch = MessagePiece(role=first.patch.role, id=first.patch.id, content=text)
+        patch = MessageAppend(role=first.patch.role, id=first.patch.id, content=text)
         return MessageChunk(message=first.message, content=text, patch=patch, created=first.created)
     if type(first) is TerminalOutput:
         pieces = [change for change in changes if type(change) is TerminalOutput]
         data = b"".join([change.data for change in pieces])
-        piece = TerminalPiece(id=first.patch.id, data=data)
+        piece = TerminalAppend(id=first.patch.id, data=data)
         return TerminalOutput(terminal=pieces[-1].terminal, data=data, patch=piece, created=first.created)
     raise TypeError(f"{type(first).__name__} cannot be joined")
 
 
-def supersedes(change: Change) -> Hashable | None:
+def supersedes(change: Update) -> Hashable | None:
     """A change makes an earlier one with the same key here needless; None makes nothing needless."""
     if type(change) is ToolCallChanged:
         return ("tool call", change.call.id)
@@ -76,7 +76,7 @@ def supersedes(change: Change) -> Hashable | None:
     return None
 
 
-def newest(earlier: Change, later: Change) -> Change:
+def newest(earlier: Update, later: Update) -> Update:
     """The later of two changes with the same `supersedes`, still marked as the first sight if the earlier was."""
     if earlier.created:
         later.created = True

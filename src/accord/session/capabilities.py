@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from accord.session.value import Unknown, Word
+from accord.session.value import Unknown, Value
 
 __all__ = [
     "AgentCapabilities",
@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 
-class Implementation(Word):
+class Implementation(Value):
     """Which program this is. Nothing that the protocol says is decided by it."""
 
     name: str
@@ -30,7 +30,7 @@ class Implementation(Word):
     title: str | None = None
 
 
-class ClientCapabilities(Word):
+class ClientCapabilities(Value):
     """What the client offers; everything defaults to off.
 
     `boolean_options`, `notices`, `compaction` and `display_terminals` are asked for in v1 and always on in v2.
@@ -51,7 +51,7 @@ class ClientCapabilities(Word):
     group_meta: dict[str, dict[str, Any]] = {}
 
 
-class AgentCapabilities(Word):
+class AgentCapabilities(Value):
     """What the agent offers; everything defaults to off.
 
     In v2 `sessions` brings list, resume, replay and close with it. `unstable` holds, as it came, what is offered beyond
@@ -78,7 +78,7 @@ class AgentCapabilities(Word):
     group_meta: dict[str, dict[str, Any]] = {}
 
 
-class AgentLogin(Word, tag_field="type", tag="agent"):
+class AgentLogin(Value, tag_field="type", tag="agent"):
     """A login that the agent carries out itself when it is asked to.
 
     `raw` holds all of one that names a type of which v1 and the draft know no more than that the agent deals with it.
@@ -90,7 +90,7 @@ class AgentLogin(Word, tag_field="type", tag="agent"):
     raw: dict[str, Any] | None = None
 
 
-class TerminalLogin(Word, tag_field="type", tag="terminal"):
+class TerminalLogin(Value, tag_field="type", tag="terminal"):
     """A login that the client runs as a separate, interactive start of the same program."""
 
     id: str
@@ -100,7 +100,7 @@ class TerminalLogin(Word, tag_field="type", tag="terminal"):
     env: Mapping[str, str] = {}
 
 
-class LoginVariable(Word):
+class LoginVariable(Value):
     """An environment variable that a login needs; `secret` values are not to be shown."""
 
     name: str
@@ -109,7 +109,7 @@ class LoginVariable(Word):
     optional: bool = False
 
 
-class VariableLogin(Word, tag_field="type", tag="env_var"):
+class VariableLogin(Value, tag_field="type", tag="env_var"):
     """A login by variables that the agent finds in its environment when it starts; once published, and still in use."""
 
     id: str

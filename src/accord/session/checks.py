@@ -12,22 +12,22 @@ from typing import Any
 
 from msgspec import Struct
 
-from accord.session.entities import AGENT, THOUGHT, USER, Command, Cost, Option, TokenUsage
+from accord.session.entities import AGENT, THOUGHT, USER, Cost, Option, SlashCommand, TokenUsage
 from accord.session.form import check_block, check_form, check_number, check_type, checked, is_number
-from accord.session.requests import Elicit, PermissionOption
+from accord.session.requests import ElicitationRequest, PermissionOption
 from accord.session.updates import (
-    CommandsReport,
+    CommandsPatch,
+    CompactionAppend,
     CompactionPatch,
-    CompactionPiece,
     InfoPatch,
+    MessageAppend,
     MessagePatch,
-    MessagePiece,
-    ModesReport,
-    NoticeReport,
-    OptionsReport,
-    PlanReport,
-    StateReport,
-    UsageReport,
+    ModesPatch,
+    NoticePatch,
+    OptionsPatch,
+    PlanPatch,
+    StatePatch,
+    UsagePatch,
 )
 from accord.session.value import UNSET
 from accord.session.vocabulary import (
@@ -58,12 +58,12 @@ _ELICITATIONS = ("form", "url")
 _UINT32, _UINT64 = 2**32 - 1, 2**64 - 1
 
 
-def check_command(command: Command) -> None:
+def check_command(command: SlashCommand) -> None:
     """A slash command: its name is told without the slash."""
     checked(command, _command)
 
 
-def _command(command: Command) -> Command:
+def _command(command: SlashCommand) -> SlashCommand:
     name = command.name
     if not name or name.startswith("/") or any(letter.isspace() for letter in name):
         raise ValueError(f"invalid command name {name!r}: no leading slash, no whitespace")
@@ -140,7 +140,7 @@ def check_line(line: int) -> None:
         raise ValueError(f"invalid line {line!r}: lines count from 1")
 
 
-def check_elicitation(asked: Elicit) -> None:
+def check_elicitation(asked: ElicitationRequest) -> None:
     """A question by form or URL, which belongs to a session or to a request."""
     if asked.mode not in _ELICITATIONS:
         raise ValueError(f"unknown mode of an elicitation {asked.mode!r}: expected {', '.join(_ELICITATIONS)}")
@@ -163,31 +163,31 @@ def _check_message(report: MessagePatch) -> None:
         check_block(block)
 
 
-def _check_piece(report: MessagePiece) -> None:
+def _check_piece(report: MessageAppend) -> None:
     _check_role(report.role)
     check_block(report.content)
 
 
-def _check_plan(report: PlanReport) -> None:
+def _check_plan(report: PlanPatch) -> None:
     for entry in report.plan.entries:
         PLAN_STATUSES.check(entry.status)
         PLAN_PRIORITIES.check(entry.priority)
 
 
-def _check_commands(report: CommandsReport) -> None:
+def _check_commands(report: CommandsPatch) -> None:
     _check_unique("command", [command.name for command in report.commands])
     for command in report.commands:
         if command.raw is None:
             check_command(command)
 
 
-def _check_options(report: OptionsReport) -> None:
+def _check_options(report: OptionsPatch) -> None:
     _check_unique("option", [option.id for option in report.options])
     for option in report.options:
         check_option(option)
 
 
-def _check_modes(report: ModesReport) -> None:
+def _check_modes(report: ModesPatch) -> None:
     modes = report.modes
     ids = [mode.id for mode in modes.available]
     _check_unique("mode", ids)
@@ -204,14 +204,14 @@ def _check_cost(cost: Cost) -> None:
         raise ValueError(f"invalid currency {cost.currency!r}: expected an ISO 4217 code, such as USD")
 
 
-def _check_usage(report: UsageReport) -> None:
+def _check_usage(report: UsagePatch) -> None:
     check_number("used", report.used, 0, _UINT64)
     check_number("size", report.size, 0, _UINT64)
     if report.cost:
         _check_cost(report.cost)
 
 
-def _check_notice(report: NoticeReport) -> None:
+def _check_notice(report: NoticePatch) -> None:
     NOTICE_SEVERITIES.check(report.notice.severity)
     if report.notice.title == "":
         raise ValueError("a notice needs a title")
@@ -239,11 +239,11 @@ def _check_compaction(report: CompactionPatch) -> None:
         check_block(block)
 
 
-def _check_compaction_piece(report: CompactionPiece) -> None:
+def _check_compaction_piece(report: CompactionAppend) -> None:
     check_block(report.content)
 
 
-def _check_state(report: StateReport) -> None:
+def _check_state(report: StatePatch) -> None:
     state = report.state
     STATES.check(state.state)
     if state.stop_reason is not None and state.stop_reason != "error":  # how a turn that failed ends in v2
@@ -254,16 +254,16 @@ def _check_state(report: StateReport) -> None:
 
 CHECKS: Mapping[type[Any], Callable[[Any], None]] = {
     MessagePatch: _check_message,
-    MessagePiece: _check_piece,
-    PlanReport: _check_plan,
-    CommandsReport: _check_commands,
-    OptionsReport: _check_options,
-    ModesReport: _check_modes,
-    UsageReport: _check_usage,
-    NoticeReport: _check_notice,
+    MessageAppend: _check_piece,
+    PlanPatch: _check_plan,
+    CommandsPatch: _check_commands,
+    OptionsPatch: _check_options,
+    ModesPatch: _check_modes,
+    UsagePatch: _check_usage,
+    NoticePatch: _check_notice,
     CompactionPatch: _check_compaction,
-    CompactionPiece: _check_compaction_piece,
+    CompactionAppend: _check_compaction_piece,
     InfoPatch: _check_info,
-    StateReport: _check_state,
+    StatePatch: _check_state,
 }
 """By type of report, those that need no session to be checked."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias, TypeGuard
 
-from accord.session.value import Unknown, Word
+from accord.session.value import Unknown, Value
 
 __all__ = [
     "Annotations",
@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 
-class Annotations(Word):
+class Annotations(Value):
     """Hints on who a block is for and how much it matters."""
 
     audience: list[str] | None = None
@@ -33,14 +33,14 @@ class Annotations(Word):
     last_modified: str | None = None
 
 
-class Text(Word, tag_field="type", tag="text"):
+class Text(Value, tag_field="type", tag="text"):
     """Markdown text."""
 
     text: str
     annotations: Annotations | None = None
 
 
-class Image(Word, tag_field="type", tag="image"):
+class Image(Value, tag_field="type", tag="image"):
     """A picture, its bytes in base64."""
 
     data: str
@@ -49,7 +49,7 @@ class Image(Word, tag_field="type", tag="image"):
     annotations: Annotations | None = None
 
 
-class Audio(Word, tag_field="type", tag="audio"):
+class Audio(Value, tag_field="type", tag="audio"):
     """A sound, its bytes in base64."""
 
     data: str
@@ -57,7 +57,7 @@ class Audio(Word, tag_field="type", tag="audio"):
     annotations: Annotations | None = None
 
 
-class Icon(Word):
+class Icon(Value):
     """A picture that stands for a linked resource."""
 
     src: str
@@ -66,7 +66,7 @@ class Icon(Word):
     theme: str | None = None
 
 
-class ResourceLink(Word, tag_field="type", tag="resource_link"):
+class ResourceLink(Value, tag_field="type", tag="resource_link"):
     """A resource named but not included; whoever receives it may be unable to read it."""
 
     uri: str
@@ -79,7 +79,7 @@ class ResourceLink(Word, tag_field="type", tag="resource_link"):
     annotations: Annotations | None = None
 
 
-class Resource(Word, tag_field="type", tag="resource"):
+class Resource(Value, tag_field="type", tag="resource"):
     """A resource included whole: exactly one of `text` and `blob` (base64) is set.
 
     `meta` belongs to the block, `contents_meta` to the resource inside it.

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from difflib import Match, SequenceMatcher
 
-from accord.session.entities import FileChange, Patch
+from accord.session.entities import DiffPatch, FileChange
 
 __all__ = ["GIT_PATCH", "LineMatcher", "git_patch", "read_git_patch", "texts_after_patch", "texts_of_patch"]
 
@@ -53,7 +53,7 @@ def git_patch(path: str, old_text: str | None, new_text: str | None) -> str:
     return "".join([*section, *hunks])
 
 
-def texts_of_patch(patch: Patch) -> dict[str, tuple[str | None, str | None]]:
+def texts_of_patch(patch: DiffPatch) -> dict[str, tuple[str | None, str | None]]:
     """By path, the old and new text of the files of which a patch shows some: only the lines that it shows."""
     if patch.format != GIT_PATCH:
         return {}

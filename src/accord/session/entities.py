@@ -15,7 +15,7 @@ import msgspec
 from accord.session.content import Content
 from accord.session.message import AGENT, THOUGHT, USER, Message
 from accord.session.snapshots import Items, Output
-from accord.session.value import Unknown, Word
+from accord.session.value import Unknown, Value
 from accord.session.vocabulary import (
     CompactionStatus,
     NoticeSeverity,
@@ -33,12 +33,11 @@ __all__ = [
     "PENDING",
     "THOUGHT",
     "USER",
-    "Choice",
-    "Command",
     "Compaction",
     "ContentItem",
     "Cost",
     "Diff",
+    "DiffPatch",
     "EmptyGroup",
     "Exit",
     "FileChange",
@@ -49,9 +48,10 @@ __all__ = [
     "Modes",
     "Notice",
     "Option",
-    "Patch",
+    "OptionChoice",
     "Plan",
     "PlanEntry",
+    "SlashCommand",
     "State",
     "Terminal",
     "TerminalItem",
@@ -66,13 +66,13 @@ __all__ = [
 OTHER, PENDING = "other", "pending"
 
 
-class ContentItem(Word, tag_field="type", tag="content"):
+class ContentItem(Value, tag_field="type", tag="content"):
     """A content block that a tool produced."""
 
     content: Content
 
 
-class FileChange(Word):
+class FileChange(Value):
     """One file of a diff. The texts are known when the diff came with them (v1), else None: see the diff's patch."""
 
     operation: str
@@ -85,21 +85,21 @@ class FileChange(Word):
     raw: dict[str, Any] | None = None  # an operation that accord has no word for, whole
 
 
-class Patch(Word):
+class DiffPatch(Value):
     """The change as text, in a format such as `git_patch`."""
 
     format: str
     text: str
 
 
-class Diff(Word, tag_field="type", tag="diff"):
+class Diff(Value, tag_field="type", tag="diff"):
     """Files changed by a tool."""
 
     changes: list[FileChange]
-    patch: Patch | None = None
+    patch: DiffPatch | None = None
 
 
-class TerminalItem(Word, tag_field="type", tag="terminal"):
+class TerminalItem(Value, tag_field="type", tag="terminal"):
     """A terminal shown inside a tool call."""
 
     terminal_id: str
@@ -108,14 +108,14 @@ class TerminalItem(Word, tag_field="type", tag="terminal"):
 ToolCallItem: TypeAlias = ContentItem | Diff | TerminalItem | Unknown
 
 
-class Location(Word):
+class Location(Value):
     """A place in a file, its line counted from 1."""
 
     path: str
     line: int | None = None
 
 
-class ToolCall(Word, kw_only=True):
+class ToolCall(Value, kw_only=True):
     """Something the model asked the agent to do.
 
     `content` is a sequence that shares its storage with what came before and after it: each tool call in the queue of
@@ -144,7 +144,7 @@ class ToolCall(Word, kw_only=True):
         return self.status in ("completed", "failed", "cancelled") or self.ended_without_result
 
 
-class PlanEntry(Word):
+class PlanEntry(Value):
     """One step of a plan."""
 
     content: str
@@ -152,7 +152,7 @@ class PlanEntry(Word):
     status: PlanStatus = PENDING
 
 
-class Plan(Word, kw_only=True):
+class Plan(Value, kw_only=True):
     """A plan, replaced whole by each report. `raw` holds a plan of a type that accord has no word for.
 
     `ended_without_result` is not the agent's word but the client's: the turn that worked on it failed, was cut off or was
@@ -167,21 +167,21 @@ class Plan(Word, kw_only=True):
     ended_without_result: bool = False
 
 
-class Exit(Word):
+class Exit(Value):
     """How a process ended; both are None when that is not known."""
 
     code: int | None = None
     signal: str | None = None
 
 
-class TerminalSize(Word):
+class TerminalSize(Value):
     """Columns and rows."""
 
     columns: int
     rows: int
 
 
-class Terminal(Word, kw_only=True):
+class Terminal(Value, kw_only=True):
     """A terminal that the agent shows. `output` is bytes, cut anywhere: even inside a character."""
 
     id: str
@@ -199,7 +199,7 @@ class Terminal(Word, kw_only=True):
         return codecs.utf_8_decode(bytes(self.output), "replace", self.exit is not None)[0]
 
 
-class EmptyGroup(Word):
+class EmptyGroup(Value):
     """A group of choices that has none; `after` is how many choices stand before it."""
 
     id: str
@@ -207,7 +207,7 @@ class EmptyGroup(Word):
     after: int = 0
 
 
-class Choice(Word):
+class OptionChoice(Value):
     """One value of a select option, with the group it stands in."""
 
     value: str
@@ -218,21 +218,21 @@ class Choice(Word):
     group_meta: dict[str, Any] | None = None
 
 
-class Option(Word, kw_only=True):
+class Option(Value, kw_only=True):
     """A setting of the session: `kind` is select or boolean. `raw` holds one of a kind that accord has no word for."""
 
     id: str
     name: str
     kind: str = "select"
     value: str | bool | None = None
-    choices: list[Choice] = []
+    choices: list[OptionChoice] = []
     description: str | None = None
     category: OptionCategory | None = None
     raw: dict[str, Any] | None = None
     empty_groups: list[EmptyGroup] = []
 
 
-class Mode(Word):
+class Mode(Value):
     """A way the agent can work in."""
 
     id: str
@@ -240,14 +240,14 @@ class Mode(Word):
     description: str | None = None
 
 
-class Modes(Word):
+class Modes(Value):
     """The modes there are, and the one in force."""
 
     current: str
     available: list[Mode]
 
 
-class Command(Word):
+class SlashCommand(Value):
     """A slash command, its name without the slash. `raw` holds one of a type that accord has no word for."""
 
     name: str
@@ -257,14 +257,14 @@ class Command(Word):
     raw: dict[str, Any] | None = None
 
 
-class Cost(Word):
+class Cost(Value):
     """What the session has cost so far."""
 
     amount: float
     currency: str
 
 
-class Usage(Word):
+class Usage(Value):
     """Tokens in context, and how many fit."""
 
     used: int
@@ -272,7 +272,7 @@ class Usage(Word):
     cost: Cost | None = None
 
 
-class TokenUsage(Word):
+class TokenUsage(Value):
     """The tokens that the work on a prompt took, as the agent counts them; None for what it does not tell. Unstable.
 
     Some agents of v1 count from the beginning of the session.
@@ -286,14 +286,14 @@ class TokenUsage(Word):
     cached_write: int | None = None
 
 
-class Info(Word):
+class Info(Value):
     """The session's title and when it last changed."""
 
     title: str | None = None
     updated_at: str | None = None
 
 
-class Notice(Word):
+class Notice(Value):
     """Something the user should see that is not part of the conversation. It is never replayed."""
 
     severity: NoticeSeverity
@@ -301,7 +301,7 @@ class Notice(Word):
     description: str | None = None
 
 
-class Compaction(Word, kw_only=True):
+class Compaction(Value, kw_only=True):
     """The agent shortening its memory of the session."""
 
     id: str
@@ -311,7 +311,7 @@ class Compaction(Word, kw_only=True):
     dropped: bool = False
 
 
-class Work(Word):
+class Work(Value):
     """Something that runs beside the foreground: a terminal or a tool call by id, or `raw` of another type."""
 
     type: str
@@ -319,7 +319,7 @@ class Work(Word):
     raw: dict[str, Any] | None = None
 
 
-class State(Word):
+class State(Value):
     """What the session's foreground does: running, idle, requires_action, or a value to be shown as busy.
 
     `raw` holds all of a state, or of a stop reason, that accord has no word for.

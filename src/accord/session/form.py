@@ -18,14 +18,14 @@ from accord.errors import NotContent
 from accord.jsonrpc.codec import check_numbers
 from accord.session.content import Annotations, Content, Resource, ResourceLink, is_plain
 from accord.session.entities import ContentItem
-from accord.session.updates import TerminalPiece, ToolCallPiece
+from accord.session.updates import TerminalAppend, ToolCallAppend
 from accord.session.value import UNSET, Unknown
 from accord.session.vocabulary import AUDIENCES
 
 __all__ = ["check_block", "check_form", "check_number", "check_type", "checked", "is_number"]
 
 T = TypeVar("T", bound=msgspec.Struct)
-Done = Literal["told", "asked"]
+Direction = Literal["told", "asked"]
 
 _BLOCKS = get_args(Content)
 _INT64 = 2**63 - 1
@@ -70,7 +70,7 @@ def _check_annotations(hints: Annotations) -> None:
         raise ValueError(f"invalid priority {priority!r}: expected a number from 0 to 1")
 
 
-def checked(word: T, rule: Callable[[T], T], done: Done = "told") -> T:
+def checked(word: T, rule: Callable[[T], T], done: Direction = "told") -> T:
     """What a rule makes of a word. A rule expects values of the right types: where they are not, that is what is raised."""
     try:
         result = rule(word)
@@ -83,9 +83,9 @@ def checked(word: T, rule: Callable[[T], T], done: Done = "told") -> T:
     return result
 
 
-def check_form(word: msgspec.Struct, done: Done = "told") -> None:
+def check_form(word: msgspec.Struct, done: Direction = "told") -> None:
     """ValueError for a word that could not be read by whoever gets it."""
-    if type(word) is TerminalPiece or _is_text(word):  # they come often
+    if type(word) is TerminalAppend or _is_text(word):  # they come often
         return
     try:
         try:
@@ -108,7 +108,7 @@ def _may_hold_odd_numbers(word: msgspec.Struct) -> bool:
 
 def _is_text(word: msgspec.Struct) -> bool:
     """Whether it adds a plain text to what a tool call shows."""
-    if type(word) is not ToolCallPiece or word.meta is not UNSET or type(word.item) is not ContentItem:
+    if type(word) is not ToolCallAppend or word.meta is not UNSET or type(word.item) is not ContentItem:
         return False
     block: Any = word.item.content
     return word.item.meta is None and is_plain(block) and type(block.text) is str and type(word.id) is str

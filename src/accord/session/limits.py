@@ -20,7 +20,7 @@ from accord.session.memory_estimate import (
     remains_of,
     weigh_detail,
 )
-from accord.session.updates import UnknownReport
+from accord.session.updates import UnknownPatch
 
 __all__ = ["Key", "LimitedDict", "LimitedTables"]
 
@@ -46,7 +46,7 @@ class LimitedTables:
         self.terminals: dict[str, Terminal] = {}
         self.plans: dict[str, Plan] = {}
         self.compactions: dict[str, Compaction] = {}
-        self._unknown: dict[int, UnknownReport] = {}
+        self._unknown: dict[int, UnknownPatch] = {}
         self._tables: dict[str, dict[Any, Any]] = {
             "messages": self.messages,
             "tool_calls": self.tool_calls,

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias, cast
 
-from accord.session.value import Unknown, Word
+from accord.session.value import Unknown, Value
 
 __all__ = ["HttpServer", "McpServer", "Pair", "Pairs", "SseServer", "StdioServer", "pairs_in"]
 
 
-class StdioServer(Word, tag_field="type", tag="stdio"):
+class StdioServer(Value, tag_field="type", tag="stdio"):
     """A server to start as a child process."""
 
     name: str
@@ -25,7 +25,7 @@ class StdioServer(Word, tag_field="type", tag="stdio"):
     env: Mapping[str, str] = {}
 
 
-class HttpServer(Word, tag_field="type", tag="http"):
+class HttpServer(Value, tag_field="type", tag="http"):
     """A server to reach over streamable HTTP."""
 
     name: str
@@ -33,7 +33,7 @@ class HttpServer(Word, tag_field="type", tag="http"):
     headers: Mapping[str, str] = {}
 
 
-class SseServer(Word, tag_field="type", tag="sse"):
+class SseServer(Value, tag_field="type", tag="sse"):
     """A server to reach over the older HTTP+SSE transport, which v2 no longer has."""
 
     name: str
@@ -44,7 +44,7 @@ class SseServer(Word, tag_field="type", tag="sse"):
 McpServer: TypeAlias = StdioServer | HttpServer | SseServer | Unknown
 
 
-class Pair(Word):
+class Pair(Value):
     """A name and its value."""
 
     name: str

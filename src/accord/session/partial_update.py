@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from accord.session.content import Content, Text, is_plain
 from accord.session.snapshots import Items
-from accord.session.updates import Upsert
+from accord.session.updates import EntityPatch
 from accord.session.value import UNSET
 
 __all__ = ["added_by", "lay", "meta_after", "plus"]
@@ -26,7 +26,7 @@ def lay(patch: object, entity: object, defaults: Mapping[str, Any]) -> None:
             setattr(entity, name, default if value is None else value)
 
 
-def meta_after(stored: dict[str, Any] | None, patch: Upsert) -> dict[str, Any] | None:
+def meta_after(stored: dict[str, Any] | None, patch: EntityPatch) -> dict[str, Any] | None:
     """The `meta` an entity has after a patch: always a dict of its own, so that older copies stay as they are."""
     told = patch.meta
     if told is UNSET:

@@ -9,9 +9,8 @@ from typing import Any
 from accord.session.entities import Compaction, Info, Message, Plan, Terminal, TerminalItem, ToolCall
 from accord.session.transcript import Place, Transcript
 from accord.session.updates import (
-    Change,
     CommandsChanged,
-    CommandsReport,
+    CommandsPatch,
     CompactionChanged,
     CompactionPatch,
     InfoChanged,
@@ -19,27 +18,28 @@ from accord.session.updates import (
     MessageChanged,
     MessagePatch,
     ModeChanged,
-    ModesReport,
+    ModesPatch,
     OptionsChanged,
-    OptionsReport,
+    OptionsPatch,
     PlanChanged,
-    PlanReport,
+    PlanPatch,
     StateChanged,
-    StateReport,
+    StatePatch,
     TerminalChanged,
     TerminalPatch,
     ToolCallChanged,
     ToolCallPatch,
     UnknownUpdate,
+    Update,
     UsageChanged,
-    UsageReport,
+    UsagePatch,
 )
 from accord.session.value import UNSET
 
 __all__ = ["replay"]
 
 
-def replay(transcript: Transcript, last: int | None = None) -> Iterator[Change]:
+def replay(transcript: Transcript, last: int | None = None) -> Iterator[Update]:
     """All that is retained, each thing whole and as it is at the moment of the call, whatever is applied meanwhile.
 
     With `last`, only so much from the end of the timeline, and the terminals that are shown in it.
@@ -62,7 +62,7 @@ def _terminals(call: ToolCall) -> list[TerminalItem]:
     return [item for item in call.content if type(item) is TerminalItem]
 
 
-def _timeline(places: list[Place], terminals: dict[str, Terminal]) -> Iterator[Change]:
+def _timeline(places: list[Place], terminals: dict[str, Terminal]) -> Iterator[Update]:
     for place in places:
         match place:
             case Message():
@@ -73,7 +73,7 @@ def _timeline(places: list[Place], terminals: dict[str, Terminal]) -> Iterator[C
                         yield _terminal(terminals.pop(item.terminal_id))
                 yield _tool_call(place)
             case Plan():
-                yield PlanChanged(plan=place, patch=PlanReport(plan=place), created=True)
+                yield PlanChanged(plan=place, patch=PlanPatch(plan=place), created=True)
             case Compaction():
                 yield _compaction(place)
             case _:
@@ -82,32 +82,32 @@ def _timeline(places: list[Place], terminals: dict[str, Terminal]) -> Iterator[C
         yield _terminal(terminal)
 
 
-def _settings(transcript: Transcript) -> Iterator[Change]:
+def _settings(transcript: Transcript) -> Iterator[Update]:
     commands, options, modes = transcript.commands, transcript.options, transcript.modes
     if commands:
-        yield CommandsChanged(commands=commands, patch=CommandsReport(commands=commands), created=True)
+        yield CommandsChanged(commands=commands, patch=CommandsPatch(commands=commands), created=True)
     if options:
-        yield OptionsChanged(options=options, patch=OptionsReport(options=options), created=True)
+        yield OptionsChanged(options=options, patch=OptionsPatch(options=options), created=True)
     if modes is not None:
-        yield ModeChanged(mode_id=modes.current, modes=modes, patch=ModesReport(modes=modes), created=True)
+        yield ModeChanged(mode_id=modes.current, modes=modes, patch=ModesPatch(modes=modes), created=True)
     info, usage, state = transcript.info, transcript.usage, transcript.state
     if info != Info():
         patch = InfoPatch(title=_told(info.title), updated_at=_told(info.updated_at), **_meta(info.meta))
         yield InfoChanged(info=info, patch=patch, created=True)
     if usage is not None:
-        report = UsageReport(used=usage.used, size=usage.size, cost=_told(usage.cost), meta=_told(usage.meta))
+        report = UsagePatch(used=usage.used, size=usage.size, cost=_told(usage.cost), meta=_told(usage.meta))
         yield UsageChanged(usage=usage, patch=report, created=True)
-    yield StateChanged(state=state, patch=StateReport(state=state), created=True)
+    yield StateChanged(state=state, patch=StatePatch(state=state), created=True)
 
 
-def _message(message: Message) -> Change:
+def _message(message: Message) -> Update:
     content = message.content
     meta = UNSET if message.meta is None else message.meta
     patch = MessagePatch(role=message.role, id=message.id, content=content, meta=meta, meta_replaces=True)
     return MessageChanged(message=message, patch=patch, created=True, added=content)
 
 
-def _tool_call(call: ToolCall) -> Change:
+def _tool_call(call: ToolCall) -> Update:
     patch = ToolCallPatch(
         id=call.id,
         title=_told(call.title),
@@ -126,7 +126,7 @@ def _tool_call(call: ToolCall) -> Change:
     return ToolCallChanged(call=call, patch=patch, created=True)
 
 
-def _terminal(terminal: Terminal) -> Change:
+def _terminal(terminal: Terminal) -> Update:
     patch = TerminalPatch(
         id=terminal.id,
         command=_told(terminal.command),
@@ -140,7 +140,7 @@ def _terminal(terminal: Terminal) -> Change:
     return TerminalChanged(terminal=terminal, patch=patch, created=True)
 
 
-def _compaction(compaction: Compaction) -> Change:
+def _compaction(compaction: Compaction) -> Update:
     patch = CompactionPatch(
         id=compaction.id,
         status=compaction.status,

@@ -1,6 +1,6 @@
 """What one side asks of the other, in words that outlive a protocol version; each names the word it is answered with.
 
-`Asked` words are requests, `Told` words notifications. A dialect maps each to a method, or says that it has none.
+`AcpRequest` words are requests, `AcpNotification` words notifications. A dialect maps each to a method, or says that it has none.
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ from typing import Any, ClassVar, TypeAlias
 
 from accord.session.capabilities import AgentCapabilities, AuthMethod, ClientCapabilities, Implementation
 from accord.session.content import Content
-from accord.session.entities import Command, Exit, Modes, Option, TokenUsage
+from accord.session.entities import Exit, Modes, Option, SlashCommand, TokenUsage
 from accord.session.mcp_servers import McpServer
 from accord.session.updates import ToolCallPatch
-from accord.session.value import UNSET, Unknown, UnsetType, Word
+from accord.session.value import UNSET, Unknown, UnsetType, Value
 from accord.session.vocabulary import PermissionKind, StopReason
 
 __all__ = [
-    "Asked",
+    "AcpNotification",
+    "AcpRequest",
     "Authenticate",
     "Cancel",
     "CancelTerminal",
@@ -25,15 +26,16 @@ __all__ = [
     "CloseSession",
     "CommandSubject",
     "CreateTerminal",
+    "CreateTerminalResult",
     "DeleteSession",
-    "Done",
-    "Elicit",
     "ElicitationAnswer",
     "ElicitationCompleted",
+    "ElicitationRequest",
+    "EmptyResult",
     "FileContent",
     "ForkSession",
     "Initialize",
-    "Initialized",
+    "InitializeResult",
     "KillTerminal",
     "ListSessions",
     "LoadSession",
@@ -41,44 +43,42 @@ __all__ = [
     "NewSession",
     "PermissionAnswer",
     "PermissionOption",
+    "PermissionRequest",
     "Prompt",
-    "PromptAnswer",
+    "PromptResult",
     "ReadFile",
     "ReadTerminal",
     "ReleaseTerminal",
-    "RequestPermission",
     "ResumeSession",
-    "SessionOpened",
     "SessionPage",
+    "SessionSetup",
     "SessionSummary",
     "SetMode",
     "SetModel",
     "SetOption",
     "Subject",
-    "TerminalCreated",
     "TerminalSnapshot",
-    "Told",
     "ToolCallSubject",
     "WaitForExit",
     "WriteFile",
 ]
 
 
-class Done(Word):
+class EmptyResult(Value):
     """Success with nothing more to say."""
 
 
-class Asked(Word):
+class AcpRequest(Value):
     """A request; `answer` is the word that a successful answer is read into."""
 
-    answer: ClassVar[type[Word]] = Done
+    answer: ClassVar[type[Value]] = EmptyResult
 
 
-class Told(Word):
+class AcpNotification(Value):
     """A notification."""
 
 
-class Initialized(Word):
+class InitializeResult(Value):
     """The agent's half of the handshake, and the version it chose."""
 
     version: int
@@ -87,27 +87,27 @@ class Initialized(Word):
     auth_methods: list[AuthMethod] = []
 
 
-class Initialize(Asked):
+class Initialize(AcpRequest):
     """The client's half of the handshake: the newest version it has, and what it can do."""
 
-    answer: ClassVar[type[Word]] = Initialized
+    answer: ClassVar[type[Value]] = InitializeResult
 
     version: int
     info: Implementation | None
     capabilities: ClientCapabilities
 
 
-class Authenticate(Asked):
+class Authenticate(AcpRequest):
     """Log in by one of the methods that the handshake named."""
 
     method_id: str
 
 
-class Logout(Asked):
+class Logout(AcpRequest):
     """Drop the credentials."""
 
 
-class SessionOpened(Word):
+class SessionSetup(Value):
     """What a new, loaded, resumed or forked session starts with. `UNSET` lists were not told.
 
     `session_id` is UNSET for load and resume, where the asker named it. `models` is unstable and opaque.
@@ -116,24 +116,24 @@ class SessionOpened(Word):
     session_id: str | UnsetType = UNSET
     modes: Modes | None = None
     options: list[Option] | UnsetType = UNSET
-    commands: list[Command] | UnsetType = UNSET
+    commands: list[SlashCommand] | UnsetType = UNSET
     models: Any = UNSET
 
 
-class NewSession(Asked):
+class NewSession(AcpRequest):
     """Begin a conversation in `cwd`, which is absolute."""
 
-    answer: ClassVar[type[Word]] = SessionOpened
+    answer: ClassVar[type[Value]] = SessionSetup
 
     cwd: str
     servers: list[McpServer] = []
     additional_directories: list[str] = []
 
 
-class LoadSession(Asked):
+class LoadSession(AcpRequest):
     """Take up a stored session; all of its history is told again before the answer."""
 
-    answer: ClassVar[type[Word]] = SessionOpened
+    answer: ClassVar[type[Value]] = SessionSetup
 
     session_id: str
     cwd: str
@@ -141,10 +141,10 @@ class LoadSession(Asked):
     additional_directories: list[str] = []
 
 
-class ResumeSession(Asked):
+class ResumeSession(AcpRequest):
     """Take up a stored session without telling its history."""
 
-    answer: ClassVar[type[Word]] = SessionOpened
+    answer: ClassVar[type[Value]] = SessionSetup
 
     session_id: str
     cwd: str
@@ -152,10 +152,10 @@ class ResumeSession(Asked):
     additional_directories: list[str] = []
 
 
-class ForkSession(Asked):
+class ForkSession(AcpRequest):
     """Begin a session with the history of another one. Unstable."""
 
-    answer: ClassVar[type[Word]] = SessionOpened
+    answer: ClassVar[type[Value]] = SessionSetup
 
     session_id: str
     cwd: str
@@ -163,7 +163,7 @@ class ForkSession(Asked):
     additional_directories: list[str] = []
 
 
-class SessionSummary(Word):
+class SessionSummary(Value):
     """One line of a list of sessions."""
 
     session_id: str
@@ -173,35 +173,35 @@ class SessionSummary(Word):
     updated_at: str | None = None
 
 
-class SessionPage(Word):
+class SessionPage(Value):
     """A part of the list; there is more when `next_cursor` is not None (an empty string is a cursor)."""
 
     sessions: list[SessionSummary]
     next_cursor: str | None = None
 
 
-class ListSessions(Asked):
+class ListSessions(AcpRequest):
     """The stored sessions, of one directory or of all."""
 
-    answer: ClassVar[type[Word]] = SessionPage
+    answer: ClassVar[type[Value]] = SessionPage
 
     cwd: str | None = None
     cursor: str | None = None
 
 
-class CloseSession(Asked):
+class CloseSession(AcpRequest):
     """Cancel what runs in the session and free what it holds."""
 
     session_id: str
 
 
-class DeleteSession(Asked):
+class DeleteSession(AcpRequest):
     """Take the session off the list."""
 
     session_id: str
 
 
-class PromptAnswer(Word):
+class PromptResult(Value):
     """The answer to a prompt: the stop reason where it ends the turn (v1, v2 draft), the message's id in v2."""
 
     stop_reason: StopReason | None = None
@@ -209,60 +209,60 @@ class PromptAnswer(Word):
     token_usage: TokenUsage | None = None
 
 
-class Prompt(Asked):
+class Prompt(AcpRequest):
     """A user's message."""
 
-    answer: ClassVar[type[Word]] = PromptAnswer
+    answer: ClassVar[type[Value]] = PromptResult
 
     session_id: str
     content: list[Content]
 
 
-class Cancel(Told):
+class Cancel(AcpNotification):
     """Stop the session's foreground work."""
 
     session_id: str
 
 
-class SetMode(Asked):
+class SetMode(AcpRequest):
     """Put a mode in force."""
 
     session_id: str
     mode_id: str
 
 
-class SetModel(Asked):
+class SetModel(AcpRequest):
     """Choose a model. Unstable."""
 
     session_id: str
     model_id: str
 
 
-class SetOption(Asked):
+class SetOption(AcpRequest):
     """Give an option a value; the answer is the complete list."""
 
-    answer: ClassVar[type[Word]] = SessionOpened
+    answer: ClassVar[type[Value]] = SessionSetup
 
     session_id: str
     option_id: str
     value: str | bool
 
 
-class CancelToolCall(Asked):
+class CancelToolCall(AcpRequest):
     """Stop one tool call that said it can be."""
 
     session_id: str
     tool_call_id: str
 
 
-class CancelTerminal(Asked):
+class CancelTerminal(AcpRequest):
     """Stop the process of one display terminal that said it can be."""
 
     session_id: str
     terminal_id: str
 
 
-class PermissionOption(Word):
+class PermissionOption(Value):
     """One answer the user can give; `kind` is a hint such as `allow_once`."""
 
     id: str
@@ -270,13 +270,13 @@ class PermissionOption(Word):
     kind: PermissionKind
 
 
-class ToolCallSubject(Word, tag_field="type", tag="tool_call"):
+class ToolCallSubject(Value, tag_field="type", tag="tool_call"):
     """Permission for a tool call; the patch is applied before the user is asked."""
 
     call: ToolCallPatch
 
 
-class CommandSubject(Word, tag_field="type", tag="command"):
+class CommandSubject(Value, tag_field="type", tag="command"):
     """Permission for a command that the agent would run."""
 
     command: str
@@ -288,7 +288,7 @@ class CommandSubject(Word, tag_field="type", tag="command"):
 Subject: TypeAlias = ToolCallSubject | CommandSubject | Unknown
 
 
-class PermissionAnswer(Word):
+class PermissionAnswer(Value):
     """What the user chose. Anything but `selected` with an offered option that allows is a no."""
 
     outcome: str
@@ -297,10 +297,10 @@ class PermissionAnswer(Word):
     outcome_meta: dict[str, Any] | None = None
 
 
-class RequestPermission(Asked):
+class PermissionRequest(AcpRequest):
     """May the agent do this? In v1 the title is the tool call's."""
 
-    answer: ClassVar[type[Word]] = PermissionAnswer
+    answer: ClassVar[type[Value]] = PermissionAnswer
 
     session_id: str
     options: list[PermissionOption]
@@ -309,7 +309,7 @@ class RequestPermission(Asked):
     subject: Subject | None = None
 
 
-class ElicitationAnswer(Word):
+class ElicitationAnswer(Value):
     """accept with the form's values, decline, cancel; any other action counts as cancel."""
 
     action: str
@@ -317,13 +317,13 @@ class ElicitationAnswer(Word):
     raw: dict[str, Any] | None = None
 
 
-class Elicit(Asked):
+class ElicitationRequest(AcpRequest):
     """Ask the user by a form (`schema`, a flat JSON Schema object) or by a URL to open.
 
     The scope is a session (perhaps a tool call in it), or a request of the client's that is still open.
     """
 
-    answer: ClassVar[type[Word]] = ElicitationAnswer
+    answer: ClassVar[type[Value]] = ElicitationAnswer
 
     message: str
     mode: str
@@ -336,22 +336,22 @@ class Elicit(Asked):
     raw: dict[str, Any] | None = None
 
 
-class ElicitationCompleted(Told):
+class ElicitationCompleted(AcpNotification):
     """What the URL was opened for is done."""
 
     elicitation_id: str
 
 
-class FileContent(Word):
+class FileContent(Value):
     """The text of a file, or of the lines asked for."""
 
     content: str
 
 
-class ReadFile(Asked):
+class ReadFile(AcpRequest):
     """Read a text file as the editor has it, unsaved changes included. Not in v2."""
 
-    answer: ClassVar[type[Word]] = FileContent
+    answer: ClassVar[type[Value]] = FileContent
 
     session_id: str
     path: str
@@ -359,7 +359,7 @@ class ReadFile(Asked):
     limit: int | None = None
 
 
-class WriteFile(Asked):
+class WriteFile(AcpRequest):
     """Write a text file, creating it if need be. Not in v2."""
 
     session_id: str
@@ -367,16 +367,16 @@ class WriteFile(Asked):
     content: str
 
 
-class TerminalCreated(Word):
+class CreateTerminalResult(Value):
     """The id of a command that now runs in the client's environment."""
 
     terminal_id: str
 
 
-class CreateTerminal(Asked):
+class CreateTerminal(AcpRequest):
     """Run a command in the client's environment. Not in v2."""
 
-    answer: ClassVar[type[Word]] = TerminalCreated
+    answer: ClassVar[type[Value]] = CreateTerminalResult
 
     session_id: str
     command: str
@@ -386,7 +386,7 @@ class CreateTerminal(Asked):
     output_byte_limit: int | None = None
 
 
-class TerminalSnapshot(Word):
+class TerminalSnapshot(Value):
     """The output so far, and the exit once there is one."""
 
     output: str
@@ -394,32 +394,32 @@ class TerminalSnapshot(Word):
     exit: Exit | None = None
 
 
-class ReadTerminal(Asked):
+class ReadTerminal(AcpRequest):
     """The output so far, without waiting. Not in v2."""
 
-    answer: ClassVar[type[Word]] = TerminalSnapshot
+    answer: ClassVar[type[Value]] = TerminalSnapshot
 
     session_id: str
     terminal_id: str
 
 
-class WaitForExit(Asked):
+class WaitForExit(AcpRequest):
     """Answered when the command has ended. Not in v2."""
 
-    answer: ClassVar[type[Word]] = Exit
+    answer: ClassVar[type[Value]] = Exit
 
     session_id: str
     terminal_id: str
 
 
-class KillTerminal(Asked):
+class KillTerminal(AcpRequest):
     """End the command, keep the terminal. Not in v2."""
 
     session_id: str
     terminal_id: str
 
 
-class ReleaseTerminal(Asked):
+class ReleaseTerminal(AcpRequest):
     """End the command if it runs, and forget the terminal. Not in v2."""
 
     session_id: str

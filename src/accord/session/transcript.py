@@ -21,12 +21,12 @@ from accord.session.entities import (
     PENDING,
     THOUGHT,
     USER,
-    Command,
     Compaction,
     Message,
     Modes,
     Option,
     Plan,
+    SlashCommand,
     State,
     Terminal,
     ToolCall,
@@ -43,12 +43,12 @@ from accord.session.memory_estimate import (
 )
 from accord.session.partial_update import added_by, lay, meta_after, plus
 from accord.session.snapshots import Items, Output
-from accord.session.updates import Change, MessageChunk, MessagePiece, PromptPatch, Report, UnknownReport
+from accord.session.updates import MessageAppend, MessageChunk, Patch, PromptPatch, UnknownPatch, Update
 from accord.session.value import UNSET
 
 __all__ = ["Place", "Transcript"]
 
-Place: TypeAlias = Message | ToolCall | Plan | Compaction | UnknownReport
+Place: TypeAlias = Message | ToolCall | Plan | Compaction | UnknownPatch
 """What can stand in a transcript's timeline."""
 
 _Entity = TypeVar("_Entity", ToolCall, Terminal, Compaction)
@@ -68,7 +68,7 @@ class Transcript(LimitedTables):
         super().__init__(byte_limit, entity_limit)
         self.new_id: Callable[[], str] = map("accord-{}".format, count(1)).__next__
         """Makes up an id for a message that comes without one. These are unique in this transcript only."""
-        self.commands: list[Command] = []
+        self.commands: list[SlashCommand] = []
         self.options: list[Option] = []
         self.modes: Modes | None = None
         self.usage: Usage | None = None
@@ -80,9 +80,9 @@ class Transcript(LimitedTables):
         """Messages, tool calls, plans, compactions and unknown updates, in the order in which they first appeared."""
         return [self._tables[table][key] for table, key in self._order]
 
-    def apply(self, report: Report | PromptPatch) -> Change:
+    def apply(self, report: Patch | PromptPatch) -> Update:
         """Take in what was reported. The change carries the report, and what it concerns as it is now."""
-        if type(report) is not MessagePiece:
+        if type(report) is not MessageAppend:
             return self._rules[type(report)](self, report)
         # Its rule is not in the table: nearly every report is a piece of a message, and a call more would be felt.
         message, created = self.telling, False
@@ -100,7 +100,7 @@ class Transcript(LimitedTables):
         """From now on a message without an id is a new one (AMB-72)."""
         self.telling = None
 
-    def _message_patch(self, report: updates.MessagePatch) -> Change:
+    def _message_patch(self, report: updates.MessagePatch) -> Update:
         message, created = self._message(report.role, report.id)
         if report.meta is not UNSET:
             meta, message.meta = message.meta, meta_after(message.meta, report)
@@ -131,7 +131,7 @@ class Transcript(LimitedTables):
         self.telling = message
         return message, created
 
-    def _prompt_patch(self, report: PromptPatch) -> Change:
+    def _prompt_patch(self, report: PromptPatch) -> Update:
         telling = self.telling
         message, created = self._message(USER, report.id)
         self.telling = telling
@@ -170,7 +170,7 @@ class Transcript(LimitedTables):
             if not ((AGENT, identifier) in known or (THOUGHT, identifier) in known or (USER, identifier) in known):
                 return identifier
 
-    def _tool_call_patch(self, report: updates.ToolCallPatch) -> Change:
+    def _tool_call_patch(self, report: updates.ToolCallPatch) -> Update:
         before = self.tool_calls.get(report.id)
         call, created = self._renewed("tool_calls", report.id, ToolCall)
         if report.creates and call.finished:  # another call under an old id; one that goes on ends no message (AMB-72)
@@ -204,14 +204,14 @@ class Transcript(LimitedTables):
         self._change("tool_calls", before, call, growth)
         return updates.ToolCallChanged(call=call, patch=report, created=created)
 
-    def _tool_call_piece(self, report: updates.ToolCallPiece) -> Change:
+    def _tool_call_piece(self, report: updates.ToolCallAppend) -> Update:
         call, created = self._renewed("tool_calls", report.id, ToolCall)
         call.content = plus(call.content, report.item)
         call.ended_without_result = False
         self._change("tool_calls", None if created else call, call, weigh_piece(report.item))
         return updates.ToolCallChanged(call=call, patch=report, created=created)
 
-    def _terminal_patch(self, report: updates.TerminalPatch) -> Change:
+    def _terminal_patch(self, report: updates.TerminalPatch) -> Update:
         before = self.terminals.get(report.id)
         terminal, created = self._renewed("terminals", report.id, Terminal)
         terminal.meta = meta_after(terminal.meta, report)
@@ -225,13 +225,13 @@ class Transcript(LimitedTables):
         self._change("terminals", before, terminal, growth)
         return updates.TerminalChanged(terminal=terminal, patch=report, created=created)
 
-    def _terminal_piece(self, report: updates.TerminalPiece) -> Change:
+    def _terminal_piece(self, report: updates.TerminalAppend) -> Update:
         terminal, created = self._renewed("terminals", report.id, Terminal)
         terminal.output = terminal.output.plus(report.data)
         self._change("terminals", None if created else terminal, terminal, len(report.data))
         return updates.TerminalOutput(terminal=terminal, data=report.data, patch=report, created=created)
 
-    def _plan_report(self, report: updates.PlanReport) -> Change:
+    def _plan_report(self, report: updates.PlanPatch) -> Update:
         plan = report.plan
         before = self.plans.get(plan.id)
         self.plans[plan.id] = plan
@@ -243,7 +243,7 @@ class Transcript(LimitedTables):
         self._change("plans", before, plan, growth)
         return updates.PlanChanged(plan=plan, patch=report, created=before is None)
 
-    def _compaction_patch(self, report: updates.CompactionPatch) -> Change:
+    def _compaction_patch(self, report: updates.CompactionPatch) -> Update:
         before = self.compactions.get(report.id)
         compaction, created = self._renewed("compactions", report.id, Compaction, status=report.status)
         compaction.status = report.status
@@ -259,7 +259,7 @@ class Transcript(LimitedTables):
         self._change("compactions", before, compaction, growth)
         return updates.CompactionChanged(compaction=compaction, patch=report, created=created)
 
-    def _compaction_piece(self, report: updates.CompactionPiece) -> Change:
+    def _compaction_piece(self, report: updates.CompactionAppend) -> Update:
         compaction, created = self._renewed("compactions", report.id, Compaction, status="in_progress")
         compaction.summary = plus(compaction.summary, report.content)
         self._change("compactions", None if created else compaction, compaction, weigh_piece(report.content))
@@ -275,23 +275,23 @@ class Transcript(LimitedTables):
         self._appeared(table, key)
         return entity, True
 
-    def _commands_report(self, report: updates.CommandsReport) -> Change:
+    def _commands_report(self, report: updates.CommandsPatch) -> Update:
         self._set("commands", report.commands)
         return updates.CommandsChanged(commands=report.commands, patch=report)
 
-    def _options_report(self, report: updates.OptionsReport) -> Change:
+    def _options_report(self, report: updates.OptionsPatch) -> Update:
         self._set("options", report.options)
         option = _mode_option(self.options)
         if option is not None and self.modes is not None and option.value != self.modes.current:
             self._set("modes", replace(self.modes, current=option.value))
         return updates.OptionsChanged(options=report.options, patch=report)
 
-    def _modes_report(self, report: updates.ModesReport) -> Change:
+    def _modes_report(self, report: updates.ModesPatch) -> Update:
         self._set("modes", report.modes)
         self._set_mode_option(report.modes.current)
         return updates.ModeChanged(mode_id=report.modes.current, modes=report.modes, patch=report)
 
-    def _mode_report(self, report: updates.ModeReport) -> Change:
+    def _mode_report(self, report: updates.ModePatch) -> Update:
         if self.modes is not None:
             self._set("modes", replace(self.modes, current=report.mode_id))
         self._set_mode_option(report.mode_id)
@@ -303,13 +303,13 @@ class Transcript(LimitedTables):
             options = [replace(each, value=mode_id) if each is chosen else each for each in self.options]
             self._set("options", options)
 
-    def _info_patch(self, report: updates.InfoPatch) -> Change:
+    def _info_patch(self, report: updates.InfoPatch) -> Update:
         info = replace(self.info, meta=meta_after(self.info.meta, report))
         lay(report, info, _INFO)
         self._set("info", info)
         return updates.InfoChanged(info=info, patch=report)
 
-    def _usage_report(self, report: updates.UsageReport) -> Change:
+    def _usage_report(self, report: updates.UsagePatch) -> Update:
         cost = report.cost
         if cost is UNSET:
             cost = None if self.usage is None else self.usage.cost  # AMB-53
@@ -317,14 +317,14 @@ class Transcript(LimitedTables):
         self._set("usage", usage)
         return updates.UsageChanged(usage=usage, patch=report)
 
-    def _notice_report(self, report: updates.NoticeReport) -> Change:
+    def _notice_report(self, report: updates.NoticePatch) -> Update:
         return updates.NoticeShown(notice=report.notice, patch=report)
 
-    def _state_report(self, report: updates.StateReport) -> Change:
+    def _state_report(self, report: updates.StatePatch) -> Update:
         self._set("state", report.state)
         return updates.StateChanged(state=report.state, patch=report)
 
-    def _unknown_report(self, report: UnknownReport) -> Change:
+    def _unknown_report(self, report: UnknownPatch) -> Update:
         key = self._unknown_count = self._unknown_count + 1
         self._unknown[key] = report
         self._appeared("unknown", key)
@@ -332,25 +332,25 @@ class Transcript(LimitedTables):
         self._grow(("unknown", key), weigh(report.raw))
         return updates.UnknownUpdate(patch=report, created=True)
 
-    _rules: ClassVar[Mapping[type, Callable[[Any, Any], Change]]] = {
+    _rules: ClassVar[Mapping[type, Callable[[Any, Any], Update]]] = {
         updates.MessagePatch: _message_patch,
         updates.PromptPatch: _prompt_patch,
         updates.ToolCallPatch: _tool_call_patch,
-        updates.ToolCallPiece: _tool_call_piece,
+        updates.ToolCallAppend: _tool_call_piece,
         updates.TerminalPatch: _terminal_patch,
-        updates.TerminalPiece: _terminal_piece,
-        updates.PlanReport: _plan_report,
+        updates.TerminalAppend: _terminal_piece,
+        updates.PlanPatch: _plan_report,
         updates.CompactionPatch: _compaction_patch,
-        updates.CompactionPiece: _compaction_piece,
-        updates.CommandsReport: _commands_report,
-        updates.OptionsReport: _options_report,
-        updates.ModesReport: _modes_report,
-        updates.ModeReport: _mode_report,
+        updates.CompactionAppend: _compaction_piece,
+        updates.CommandsPatch: _commands_report,
+        updates.OptionsPatch: _options_report,
+        updates.ModesPatch: _modes_report,
+        updates.ModePatch: _mode_report,
         updates.InfoPatch: _info_patch,
-        updates.UsageReport: _usage_report,
-        updates.NoticeReport: _notice_report,
-        updates.StateReport: _state_report,
-        updates.UnknownReport: _unknown_report,
+        updates.UsagePatch: _usage_report,
+        updates.NoticePatch: _notice_report,
+        updates.StatePatch: _state_report,
+        updates.UnknownPatch: _unknown_report,
     }
 
 

@@ -12,7 +12,6 @@ import msgspec
 
 from accord.session.content import Content, Text
 from accord.session.entities import (
-    Command,
     Compaction,
     Cost,
     Exit,
@@ -23,6 +22,7 @@ from accord.session.entities import (
     Notice,
     Option,
     Plan,
+    SlashCommand,
     State,
     Terminal,
     TerminalSize,
@@ -34,54 +34,55 @@ from accord.session.value import UNSET, Patched
 from accord.session.vocabulary import CompactionStatus, ToolKind, ToolStatus
 
 __all__ = [
-    "Change",
     "CommandsChanged",
-    "CommandsReport",
+    "CommandsPatch",
+    "CompactionAppend",
     "CompactionChanged",
     "CompactionPatch",
-    "CompactionPiece",
     "InfoChanged",
     "InfoPatch",
+    "MessageAppend",
     "MessageChanged",
     "MessageChunk",
     "MessagePatch",
-    "MessagePiece",
     "ModeChanged",
-    "ModeReport",
-    "ModesReport",
-    "NoticeReport",
+    "ModePatch",
+    "ModesPatch",
+    "NoticePatch",
     "NoticeShown",
     "OptionsChanged",
-    "OptionsReport",
+    "OptionsPatch",
+    "Patch",
     "PlanChanged",
-    "PlanReport",
+    "PlanPatch",
     "PromptChanged",
     "PromptPatch",
-    "Report",
     "StateChanged",
-    "StateReport",
+    "StatePatch",
+    "TerminalAppend",
     "TerminalChanged",
     "TerminalOutput",
     "TerminalPatch",
-    "TerminalPiece",
+    "ToolCallAppend",
     "ToolCallChanged",
     "ToolCallPatch",
-    "ToolCallPiece",
-    "UnknownReport",
+    "UnknownPatch",
     "UnknownUpdate",
+    "Update",
     "UsageChanged",
-    "UsageReport",
+    "UsagePatch",
 ]
 
 
-class Reported(msgspec.Struct, gc=False, kw_only=True, tag_field="report", tag=True):
+# The tags stand in stored journals: a class may get another name, its tag stays.
+class PatchFields(msgspec.Struct, gc=False, kw_only=True, tag_field="report", tag=True):
     """`meta` is the update's `_meta`; `meta_around` that of the notification around it, told but not kept."""
 
     meta: Patched[dict[str, Any]] = UNSET
     meta_around: Patched[dict[str, Any]] = UNSET
 
 
-class Upsert(Reported, kw_only=True, tag=True):
+class EntityPatch(PatchFields, kw_only=True, tag=True):
     """A patch whose `meta` is stored with the entity: laid over the stored one key by key, where None removes a key.
 
     With `meta_replaces` an object takes the place of all that was stored, as in v1 and the v2 draft.
@@ -90,7 +91,7 @@ class Upsert(Reported, kw_only=True, tag=True):
     meta_replaces: bool = False
 
 
-class MessagePatch(Upsert):
+class MessagePatch(EntityPatch, tag="MessagePatch"):
     """A message created or patched whole. Without an id: the one that a piece without an id would go to."""
 
     role: str
@@ -98,7 +99,7 @@ class MessagePatch(Upsert):
     content: Patched[list[Content]] = UNSET
 
 
-class MessagePiece(Reported):
+class MessageAppend(PatchFields, tag="MessagePiece"):
     """One block appended to a message. Without an id: to the one being told, else to a new one.
 
     The piece's own `meta` is told to whoever listens, but not kept.
@@ -109,7 +110,7 @@ class MessagePiece(Reported):
     content: Content
 
 
-class ToolCallPatch(Upsert):
+class ToolCallPatch(EntityPatch, tag="ToolCallPatch"):
     """A tool call created or patched. `creates` marks v1's `tool_call`, which is the same upsert.
 
     `ended_without_result` is how a client closes a call that nobody will finish; every other patch takes that back.
@@ -129,14 +130,14 @@ class ToolCallPatch(Upsert):
     ended_without_result: bool = False
 
 
-class ToolCallPiece(Reported):
+class ToolCallAppend(PatchFields, tag="ToolCallPiece"):
     """One item appended to a tool call's content."""
 
     id: str
     item: ToolCallItem
 
 
-class TerminalPatch(Upsert):
+class TerminalPatch(EntityPatch, tag="TerminalPatch"):
     """A display terminal created or patched; `output` replaces all the bytes there were."""
 
     id: str
@@ -148,51 +149,51 @@ class TerminalPatch(Upsert):
     cancellable: Patched[bool] = UNSET
 
 
-class TerminalPiece(Reported):
+class TerminalAppend(PatchFields, tag="TerminalPiece"):
     """Bytes appended to a display terminal."""
 
     id: str
     data: bytes
 
 
-class PlanReport(Reported):
+class PlanPatch(PatchFields, tag="PlanReport"):
     """A plan, complete."""
 
     plan: Plan
 
 
-class CommandsReport(Reported):
+class CommandsPatch(PatchFields, tag="CommandsReport"):
     """All commands there are now."""
 
-    commands: list[Command]
+    commands: list[SlashCommand]
 
 
-class OptionsReport(Reported):
+class OptionsPatch(PatchFields, tag="OptionsReport"):
     """All options there are now, with their values."""
 
     options: list[Option]
 
 
-class ModesReport(Reported):
+class ModesPatch(PatchFields, tag="ModesReport"):
     """All modes there are, and the one in force; told when a v1 session opens."""
 
     modes: Modes
 
 
-class ModeReport(Reported):
+class ModePatch(PatchFields, tag="ModeReport"):
     """The mode now in force."""
 
     mode_id: str
 
 
-class InfoPatch(Upsert):
+class InfoPatch(EntityPatch, tag="InfoPatch"):
     """A new title or time of change."""
 
     title: Patched[str] = UNSET
     updated_at: Patched[str] = UNSET
 
 
-class UsageReport(Reported):
+class UsagePatch(PatchFields, tag="UsageReport"):
     """Tokens and cost; an omitted cost stays as it was."""
 
     used: int
@@ -200,13 +201,13 @@ class UsageReport(Reported):
     cost: Patched[Cost] = UNSET
 
 
-class NoticeReport(Reported):
+class NoticePatch(PatchFields, tag="NoticeReport"):
     """Something to show now and not to keep."""
 
     notice: Notice
 
 
-class CompactionPatch(Upsert):
+class CompactionPatch(EntityPatch, tag="CompactionPatch"):
     """A compaction begun, ended or patched."""
 
     id: str
@@ -215,20 +216,20 @@ class CompactionPatch(Upsert):
     error: Patched[str] = UNSET
 
 
-class CompactionPiece(Reported):
+class CompactionAppend(PatchFields, tag="CompactionPiece"):
     """One block appended to a compaction's summary."""
 
     id: str
     content: Content
 
 
-class StateReport(Reported):
+class StatePatch(PatchFields, tag="StateReport"):
     """A snapshot of what the foreground does."""
 
     state: State
 
 
-class UnknownReport(Reported):
+class UnknownPatch(PatchFields, tag="UnknownReport"):
     """An update accord has no word for, whole; `version` as in `Unknown`."""
 
     tag: str
@@ -236,11 +237,11 @@ class UnknownReport(Reported):
     version: str | None = None
 
 
-class PromptPatch(Reported):
+class PromptPatch(PatchFields, tag="PromptPatch"):
     """What became of a prompt that a client has sent and shown as message `id`.
 
     The agent gave it another id, it goes to the end of the timeline, or it was not accepted. This is the client's own
-    word and not a `Report`: it is neither told nor stored.
+    word and not a `Patch`: it is neither told nor stored.
     """
 
     id: str
@@ -249,40 +250,40 @@ class PromptPatch(Reported):
     not_accepted: bool = False
 
 
-Report: TypeAlias = (
+Patch: TypeAlias = (
     MessagePatch
-    | MessagePiece
+    | MessageAppend
     | ToolCallPatch
-    | ToolCallPiece
+    | ToolCallAppend
     | TerminalPatch
-    | TerminalPiece
-    | PlanReport
-    | CommandsReport
-    | OptionsReport
-    | ModesReport
-    | ModeReport
+    | TerminalAppend
+    | PlanPatch
+    | CommandsPatch
+    | OptionsPatch
+    | ModesPatch
+    | ModePatch
     | InfoPatch
-    | UsageReport
-    | NoticeReport
+    | UsagePatch
+    | NoticePatch
     | CompactionPatch
-    | CompactionPiece
-    | StateReport
-    | UnknownReport
+    | CompactionAppend
+    | StatePatch
+    | UnknownPatch
 )
 
 
-class Changed(msgspec.Struct, gc=False, kw_only=True):
+class UpdateFields(msgspec.Struct, gc=False, kw_only=True):
     """`created` is true when the entity was not there before."""
 
     created: bool = False
 
 
-class MessageChunk(Changed):
+class MessageChunk(UpdateFields):
     """A block was appended to `message`, which by now may hold more than that."""
 
     message: Message
     content: Content
-    patch: MessagePiece
+    patch: MessageAppend
 
     @property
     def role(self) -> str:
@@ -295,7 +296,7 @@ class MessageChunk(Changed):
         return self.content.text if type(self.content) is Text else ""
 
 
-class MessageChanged(Changed):
+class MessageChanged(UpdateFields):
     """A message was created or patched; `message` is as it was right after that, whatever came later."""
 
     message: Message
@@ -306,7 +307,7 @@ class MessageChanged(Changed):
     """The content that the change took away, when `added` is None."""
 
 
-class PromptChanged(Changed):
+class PromptChanged(UpdateFields):
     """A prompt that was shown when it was sent, as message `former_id`, got its id or its place, or was not accepted.
 
     `message` is as it was right after that.
@@ -317,99 +318,99 @@ class PromptChanged(Changed):
     patch: PromptPatch
 
 
-class ToolCallChanged(Changed):
+class ToolCallChanged(UpdateFields):
     """`call` is as it was right after this change, whatever came later."""
 
     call: ToolCall
-    patch: ToolCallPatch | ToolCallPiece
+    patch: ToolCallPatch | ToolCallAppend
 
 
-class TerminalChanged(Changed):
+class TerminalChanged(UpdateFields):
     """A display terminal was created or patched; `terminal` is as it was right after that, whatever came later."""
 
     terminal: Terminal
     patch: TerminalPatch
 
 
-class TerminalOutput(Changed):
+class TerminalOutput(UpdateFields):
     """`data` was appended to `terminal`, which is as it was right after that, whatever came later."""
 
     terminal: Terminal
     data: bytes
-    patch: TerminalPiece
+    patch: TerminalAppend
 
 
-class PlanChanged(Changed):
+class PlanChanged(UpdateFields):
     """A plan was created or replaced."""
 
     plan: Plan
-    patch: PlanReport
+    patch: PlanPatch
 
 
-class CommandsChanged(Changed):
+class CommandsChanged(UpdateFields):
     """The list of commands was replaced."""
 
-    commands: list[Command]
-    patch: CommandsReport
+    commands: list[SlashCommand]
+    patch: CommandsPatch
 
 
-class OptionsChanged(Changed):
+class OptionsChanged(UpdateFields):
     """The list of options was replaced."""
 
     options: list[Option]
-    patch: OptionsReport
+    patch: OptionsPatch
 
 
-class ModeChanged(Changed):
+class ModeChanged(UpdateFields):
     """The mode, or the list of modes, changed. `modes` is None when the peer never told a list."""
 
     mode_id: str
     modes: Modes | None
-    patch: ModeReport | ModesReport
+    patch: ModePatch | ModesPatch
 
 
-class InfoChanged(Changed):
+class InfoChanged(UpdateFields):
     """The session's title or time changed."""
 
     info: Info
     patch: InfoPatch
 
 
-class UsageChanged(Changed):
+class UsageChanged(UpdateFields):
     """New figures of tokens and cost."""
 
     usage: Usage
-    patch: UsageReport
+    patch: UsagePatch
 
 
-class NoticeShown(Changed):
+class NoticeShown(UpdateFields):
     """Something to show now; the transcript does not keep it."""
 
     notice: Notice
-    patch: NoticeReport
+    patch: NoticePatch
 
 
-class CompactionChanged(Changed):
+class CompactionChanged(UpdateFields):
     """A compaction began, grew or ended."""
 
     compaction: Compaction
-    patch: CompactionPatch | CompactionPiece
+    patch: CompactionPatch | CompactionAppend
 
 
-class StateChanged(Changed):
+class StateChanged(UpdateFields):
     """What the foreground does now."""
 
     state: State
-    patch: StateReport
+    patch: StatePatch
 
 
-class UnknownUpdate(Changed):
+class UnknownUpdate(UpdateFields):
     """An update accord has no word for; `patch.raw` is all of it."""
 
-    patch: UnknownReport
+    patch: UnknownPatch
 
 
-Change: TypeAlias = (
+Update: TypeAlias = (
     MessageChunk
     | MessageChanged
     | PromptChanged

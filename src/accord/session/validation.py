@@ -29,16 +29,16 @@ from accord.session.entities import (
 )
 from accord.session.form import check_block, check_form, check_number, check_type, checked
 from accord.session.requests import (
-    Asked,
+    AcpRequest,
     CommandSubject,
     CreateTerminal,
-    Elicit,
+    ElicitationRequest,
+    PermissionRequest,
     ReadFile,
-    RequestPermission,
     ToolCallSubject,
     WriteFile,
 )
-from accord.session.updates import ModeReport, Report, TerminalPatch, ToolCallPatch, ToolCallPiece
+from accord.session.updates import ModePatch, Patch, TerminalPatch, ToolCallAppend, ToolCallPatch
 from accord.session.value import UNSET
 from accord.session.vocabulary import ENDINGS, FILE_OPERATIONS, TOOL_KINDS, TOOL_STATUSES
 
@@ -48,7 +48,7 @@ T = TypeVar("T", bound=Struct)
 
 # POSIX, a drive letter, or UNC: the other side's system need not be ours (AMB-46).
 _ABSOLUTE = re.compile(r"/|[A-Za-z]:[\\/]|\\\\")
-_REPORTS = get_args(Report)
+_REPORTS = get_args(Patch)
 _UINT32, _INT64, _UINT64 = 2**32 - 1, 2**63 - 1, 2**64 - 1
 
 
@@ -85,7 +85,7 @@ class Validator:
         self._modes = modes
         self._calls = calls
 
-    def report(self, report: Report) -> Report:
+    def report(self, report: Patch) -> Patch:
         """What may be told: the report, or a copy with complete paths."""
         check_type(report, _REPORTS, "a report of accord.session.updates")
         check = self._rules.get(type(report))
@@ -94,14 +94,14 @@ class Validator:
             return report
         return checked(report, partial(check, self))
 
-    def request(self, asked: Asked) -> Asked:
+    def request(self, asked: AcpRequest) -> AcpRequest:
         """What may be asked: the request, or a copy with complete paths."""
-        check_type(asked, Asked, "a request of accord.session.requests")
+        check_type(asked, AcpRequest, "a request of accord.session.requests")
         return checked(asked, self._request, "asked")
 
-    def _request(self, asked: Asked) -> Asked:
+    def _request(self, asked: AcpRequest) -> AcpRequest:
         match asked:
-            case RequestPermission():
+            case PermissionRequest():
                 return self._permission(asked)
             case ReadFile():
                 if asked.line is not None:
@@ -115,13 +115,13 @@ class Validator:
                 if asked.output_byte_limit is not None:
                     check_number("output limit", asked.output_byte_limit, 0, _UINT64)
                 return self._placed(asked, "cwd")
-            case Elicit() if asked.raw is None:
+            case ElicitationRequest() if asked.raw is None:
                 check_elicitation(asked)
                 return asked
             case _:
                 return asked
 
-    def _permission(self, asked: RequestPermission) -> RequestPermission:
+    def _permission(self, asked: PermissionRequest) -> PermissionRequest:
         check_answers(asked.options)
         subject = asked.subject
         if isinstance(subject, ToolCallSubject):
@@ -153,7 +153,7 @@ class Validator:
         if call is not None and call.status in ENDINGS and status != call.status:  # TOOL-30, AMB-55
             raise ValueError(f"the tool call {call_id!r} has ended as {call.status}: its status can't change any more")
 
-    def _tool_call_piece(self, piece: ToolCallPiece) -> ToolCallPiece:
+    def _tool_call_piece(self, piece: ToolCallAppend) -> ToolCallAppend:
         item = self._item(piece.item)
         return piece if item is piece.item else replace(piece, item=item)
 
@@ -187,7 +187,7 @@ class Validator:
             check_number("exit code", patch.exit.code, -_INT64 - 1, _INT64)
         return self._placed(patch, "cwd") if patch.cwd else patch
 
-    def _mode(self, report: ModeReport) -> ModeReport:
+    def _mode(self, report: ModePatch) -> ModePatch:
         modes = list(self._modes())
         if report.mode_id not in modes:
             offer = ", ".join(modes) if modes else "none, offer them with agent.option('mode', choices=...)"
@@ -202,8 +202,8 @@ class Validator:
 
     _rules: ClassVar[Mapping[type[Any], Callable[[Any, Any], Any]]] = {
         ToolCallPatch: _tool_call,
-        ToolCallPiece: _tool_call_piece,
+        ToolCallAppend: _tool_call_piece,
         TerminalPatch: _terminal,
-        ModeReport: _mode,
+        ModePatch: _mode,
         **{kind: _only_checked(check) for kind, check in CHECKS.items()},
     }

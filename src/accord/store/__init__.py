@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from accord.errors import Fenced, JournalUnreadable, SessionExists, SessionInUse, StoreClosed, StoreFailed
 from accord.store.claims import Claim, Owner
 from accord.store.memory import MemoryStore
-from accord.store.store import Kept, Reports, Store
+from accord.store.store import Patches, SessionRecord, Store
 
 if TYPE_CHECKING:
     from accord.store.sqlite import SqliteStore
@@ -16,12 +16,12 @@ __all__ = [
     "Claim",
     "Fenced",
     "JournalUnreadable",
-    "Kept",
     "MemoryStore",
     "Owner",
-    "Reports",
+    "Patches",
     "SessionExists",
     "SessionInUse",
+    "SessionRecord",
     "SqliteStore",
     "Store",
     "StoreClosed",

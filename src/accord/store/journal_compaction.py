@@ -16,13 +16,13 @@ from typing import Any, TypeVar, cast
 from accord.session.content import Text
 from accord.session.partial_update import meta_after
 from accord.session.updates import (
-    MessagePiece,
-    PlanReport,
-    Report,
-    TerminalPiece,
+    MessageAppend,
+    Patch,
+    PlanPatch,
+    TerminalAppend,
+    ToolCallAppend,
     ToolCallPatch,
-    ToolCallPiece,
-    UsageReport,
+    UsagePatch,
 )
 from accord.session.value import UNSET
 
@@ -41,42 +41,42 @@ _FIELDS = (
 )
 
 
-def folded(reports: list[Report]) -> list[Report]:
+def folded(reports: list[Patch]) -> list[Patch]:
     """The reports without the needless ones. Those that are given are changed: nobody else may hold them."""
-    kept: list[Report] = []
+    kept: list[Patch] = []
     places: dict[Hashable, int] = {}  # where a later report can be laid over an earlier one
     for report in reports:
-        key = None if type(report) is MessagePiece else _key(report)  # nearly all are
+        key = None if type(report) is MessageAppend else _key(report)  # nearly all are
         place = None if key is None or _begins(report) else places.get(key)
         if place is not None:
             kept[place] = _laid(kept[place], report)
             continue
         if key is not None:
             places[key] = len(kept)
-        elif type(report) is ToolCallPiece:
+        elif type(report) is ToolCallAppend:
             places.pop((ToolCallPatch, report.id), None)  # a later patch must not come before it
         kept.append(report)
     return kept
 
 
-def _begins(report: Report) -> bool:
+def _begins(report: Patch) -> bool:
     return type(report) is ToolCallPatch and report.creates
 
 
-def _key(report: Report) -> Hashable | None:
+def _key(report: Patch) -> Hashable | None:
     kind = type(report)
     if kind is ToolCallPatch:
         return kind, cast("ToolCallPatch", report).id
-    if kind is PlanReport:
-        return kind, cast("PlanReport", report).plan.id
-    return kind if kind is UsageReport else None
+    if kind is PlanPatch:
+        return kind, cast("PlanPatch", report).plan.id
+    return kind if kind is UsagePatch else None
 
 
-def _laid(earlier: Any, later: Any) -> Report:
+def _laid(earlier: Any, later: Any) -> Patch:
     """One report that does what the two do, one after the other."""
-    if type(later) is PlanReport:
+    if type(later) is PlanPatch:
         return later
-    if type(later) is UsageReport:
+    if type(later) is UsagePatch:
         if later.cost is UNSET:
             later.cost = earlier.cost
         return later
@@ -111,7 +111,7 @@ def plain(report: object) -> str | bytes | None:
 
     Only what is exactly of the declared types joins: it can always be written, and read back.
     """
-    if type(report) is MessagePiece:
+    if type(report) is MessageAppend:
         content, name = report.content, report.id
         if (
             type(content) is Text
@@ -124,13 +124,16 @@ def plain(report: object) -> str | bytes | None:
         ):
             return content.text
     elif (
-        type(report) is TerminalPiece and type(report.data) is bytes and report.meta is UNSET and type(report.id) is str
+        type(report) is TerminalAppend
+        and type(report.data) is bytes
+        and report.meta is UNSET
+        and type(report.id) is str
     ):
         return report.data
     return None
 
 
-def joined(entries: Iterable[T]) -> list[T | MessagePiece | TerminalPiece]:
+def joined(entries: Iterable[T]) -> list[T | MessageAppend | TerminalAppend]:
     """The entries, with pieces of one message's text or one terminal's output that follow each other put together."""
     result: list[Any] = []
     first: Any = None  # of a run of pieces, which stands last in the result
@@ -157,10 +160,10 @@ def joined(entries: Iterable[T]) -> list[T | MessagePiece | TerminalPiece]:
 def _alike(first: Any, entry: Any) -> bool:
     if type(first) is not type(entry) or first.id != entry.id:
         return False
-    return type(entry) is TerminalPiece or first.role == entry.role
+    return type(entry) is TerminalAppend or first.role == entry.role
 
 
-def _whole(first: MessagePiece | TerminalPiece, run: list[Any]) -> MessagePiece | TerminalPiece:
-    if isinstance(first, MessagePiece):
-        return MessagePiece(role=first.role, id=first.id, content=Text("".join(run)))
-    return TerminalPiece(id=first.id, data=b"".join(run))
+def _whole(first: MessageAppend | TerminalAppend, run: list[Any]) -> MessageAppend | TerminalAppend:
+    if isinstance(first, MessageAppend):
+        return MessageAppend(role=first.role, id=first.id, content=Text("".join(run)))
+    return TerminalAppend(id=first.id, data=b"".join(run))

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from accord.errors import Malformed
 from accord.session.entities import USER
-from accord.session.updates import MessagePatch, MessagePiece, Report, ToolCallPatch, ToolCallPiece
+from accord.session.updates import MessageAppend, MessagePatch, Patch, ToolCallAppend, ToolCallPatch
 from accord.store.row_formats import packed, read_back, together
 
 __all__ = ["CLAIMS", "UniqueIds", "migrate", "statements"]
@@ -103,15 +103,15 @@ class UniqueIds:
         self._messages: dict[tuple[str, str], str] = {}
         self._calls: dict[str, str] = {}
 
-    def told_apart(self, report: Report) -> Report:
+    def told_apart(self, report: Patch) -> Patch:
         """The report itself, or a copy with another id."""
-        if isinstance(report, MessagePatch | MessagePiece):
+        if isinstance(report, MessagePatch | MessageAppend):
             return self._message(report)
-        if isinstance(report, ToolCallPatch | ToolCallPiece):
+        if isinstance(report, ToolCallPatch | ToolCallAppend):
             return self._call(report)
         return report
 
-    def _message(self, report: MessagePatch | MessagePiece) -> Report:
+    def _message(self, report: MessagePatch | MessageAppend) -> Patch:
         is_prompt = report.role == USER and isinstance(report, MessagePatch)
         self._turn += is_prompt
         if report.id is None or not _MADE_UP.fullmatch(report.id):
@@ -122,7 +122,7 @@ class UniqueIds:
             self._messages[key] = f"message-{os.urandom(8).hex()}"
         return _under(report, self._messages.get(key))
 
-    def _call(self, report: ToolCallPatch | ToolCallPiece) -> Report:
+    def _call(self, report: ToolCallPatch | ToolCallAppend) -> Patch:
         if not _COUNTED.fullmatch(report.id):
             return report
         if isinstance(report, ToolCallPatch) and report.creates:
@@ -133,5 +133,5 @@ class UniqueIds:
         return _under(report, self._calls.get(report.id))
 
 
-def _under(report: Report, id: str | None) -> Report:
+def _under(report: Patch, id: str | None) -> Patch:
     return report if id is None or id == getattr(report, "id", None) else replace(report, id=id)

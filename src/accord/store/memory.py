@@ -9,10 +9,10 @@ from typing import Self
 
 from accord.errors import NotFound, SessionExists, StoreClosed
 from accord.session.requests import SessionPage
-from accord.session.updates import Report
+from accord.session.updates import Patch
 from accord.store.claims import Claim, Owner, fenced, in_use
 from accord.store.paging import Mark, begins_before, page_of, session_page
-from accord.store.store import PAGE, Kept, Reports, dated, now, settled, updated
+from accord.store.store import PAGE, Patches, SessionRecord, dated, now, settled, updated
 from accord.store.write_buffer import Entry, Window, taken
 
 __all__ = ["MemoryStore"]
@@ -24,7 +24,7 @@ _FULL = 64 * 1024
 class _Session:
     __slots__ = ("claim", "entries", "kept", "number")
 
-    def __init__(self, number: int, kept: Kept, entries: list[Entry]) -> None:
+    def __init__(self, number: int, kept: SessionRecord, entries: list[Entry]) -> None:
         self.claim: Claim | None = None
         self.number = number
         self.kept = kept
@@ -45,12 +45,12 @@ class MemoryStore:
         self._epoch = 0
         self._closed = False
 
-    async def create(self, kept: Kept) -> Kept:
+    async def create(self, kept: SessionRecord) -> SessionRecord:
         """See `Store.create`."""
         self._settle()
         return self._keep(kept, ())
 
-    async def find(self, session_id: str) -> Kept | None:
+    async def find(self, session_id: str) -> SessionRecord | None:
         """See `Store.find`."""
         self._settle()
         session = self._sessions.get(session_id)
@@ -80,7 +80,7 @@ class MemoryStore:
         if session is not None and session.claim == claim:
             session.claim = None
 
-    async def update(self, claim: Claim, kept: Kept) -> Kept:
+    async def update(self, claim: Claim, kept: SessionRecord) -> SessionRecord:
         """See `Store.update`."""
         self._settle()
         session = self._claimed(claim)
@@ -100,7 +100,7 @@ class MemoryStore:
         found.sort(key=lambda line: line[0], reverse=True)
         return session_page([(mark, settled(kept)) for mark, kept in found[: limit + 1]], limit)
 
-    def append(self, claim: Claim, reports: Iterable[Report]) -> None:
+    def append(self, claim: Claim, reports: Iterable[Patch]) -> None:
         """See `Store.append`."""
         self._check_open()
         session = self._sessions.get(claim.session_id)
@@ -116,7 +116,7 @@ class MemoryStore:
         if claim is not None:
             self._claimed(claim)
 
-    async def read(self, session_id: str) -> AsyncIterator[Reports]:
+    async def read(self, session_id: str) -> AsyncIterator[Patches]:
         """See `Store.read`."""
         self._settle()
         session = self._session(session_id)
@@ -132,7 +132,7 @@ class MemoryStore:
                 place = page.last
                 yield page.reports
 
-    async def fork(self, session_id: str, kept: Kept) -> Kept:
+    async def fork(self, session_id: str, kept: SessionRecord) -> SessionRecord:
         """See `Store.fork`."""
         self._settle()
         return self._keep(kept, self._session(session_id).entries)
@@ -158,7 +158,7 @@ class MemoryStore:
     ) -> None:
         await self.aclose()
 
-    def _keep(self, kept: Kept, entries: Iterable[Entry]) -> Kept:
+    def _keep(self, kept: SessionRecord, entries: Iterable[Entry]) -> SessionRecord:
         if kept.session_id in self._sessions:
             raise SessionExists(_NAME, kept.session_id)
         self._count += 1

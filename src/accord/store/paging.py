@@ -11,29 +11,29 @@ import msgspec
 
 from accord.errors import InvalidParams, JournalUnreadable, Malformed
 from accord.session.requests import SessionPage, SessionSummary
-from accord.session.updates import Report
+from accord.session.updates import Patch
 from accord.store.journal_compaction import folded, joined
 from accord.store.row_formats import read_back
 
-__all__ = ["Mark", "ReportPage", "begins_before", "page_of", "session_page"]
+__all__ = ["Mark", "PatchPage", "begins_before", "page_of", "session_page"]
 
 PAGE_BYTES = 256 * 1024
 """Bytes of a journal that are read at a time, give or take one entry."""
 
 
-class ReportPage(NamedTuple):
+class PatchPage(NamedTuple):
     """Reports, joined, and the number of the entry that the last of them are from."""
 
-    reports: list[Report]
+    reports: list[Patch]
     last: int
 
 
-def page_of(entries: Iterable[tuple[int, int, bytes]], store: str, session_id: str) -> ReportPage | None:
+def page_of(entries: Iterable[tuple[int, int, bytes]], store: str, session_id: str) -> PatchPage | None:
     """The reports of the first entries (number, format, reports), None when there are no more.
 
     An entry that cannot be read raises JournalUnreadable once it comes first: all before it is told.
     """
-    reports: list[Report] = []
+    reports: list[Patch] = []
     last, size = None, 0
     for number, form, entry in entries:
         try:
@@ -46,7 +46,7 @@ def page_of(entries: Iterable[tuple[int, int, bytes]], store: str, session_id: s
         size += len(entry)
         if size >= PAGE_BYTES:
             break
-    return None if last is None else ReportPage(joined(folded(reports)), last)
+    return None if last is None else PatchPage(joined(folded(reports)), last)
 
 
 Mark: TypeAlias = tuple[str, int]

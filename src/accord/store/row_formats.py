@@ -20,7 +20,7 @@ from typing import Any, TypeVar, cast
 import msgspec
 
 from accord.errors import Malformed, Unencodable
-from accord.session.updates import Report
+from accord.session.updates import Patch
 
 __all__ = ["JSON", "MESSAGE_PACK", "copied", "packed", "packed_piece", "read_back", "together"]
 
@@ -41,16 +41,16 @@ _pack_json = msgspec.json.Encoder(enc_hook=_to_wire).encode
 
 
 @cache  # made when first needed: it takes milliseconds, which a program that only starts need not spend
-def _check(form: int) -> Callable[[bytes], Report]:
-    return (msgspec.json if form == JSON else msgspec.msgpack).Decoder(Report).decode
+def _check(form: int) -> Callable[[bytes], Patch]:
+    return (msgspec.json if form == JSON else msgspec.msgpack).Decoder(Patch).decode
 
 
 @cache  # as above
-def _reader(form: int) -> Callable[[bytes], list[Report]]:
-    return (msgspec.json if form == JSON else msgspec.msgpack).Decoder(list[Report]).decode
+def _reader(form: int) -> Callable[[bytes], list[Patch]]:
+    return (msgspec.json if form == JSON else msgspec.msgpack).Decoder(list[Patch]).decode
 
 
-def packed(report: Report) -> tuple[int, bytes]:
+def packed(report: Patch) -> tuple[int, bytes]:
     """One report and the format it has; raises Unencodable for what could not be read back."""
     try:
         try:
@@ -61,7 +61,7 @@ def packed(report: Report) -> tuple[int, bytes]:
         raise Unencodable(f"A {type(report).__name__}", str(error)) from error
 
 
-def packed_piece(piece: Report) -> bytes:
+def packed_piece(piece: Patch) -> bytes:
     """A plain piece of text, or of a terminal's output, in MessagePack."""
     try:
         return _pack(piece)
@@ -84,14 +84,14 @@ def copied(word: T) -> T:
         raise Unencodable(f"A {type(word).__name__}", str(error)) from error
 
 
-def read_back(form: int, entry: bytes) -> list[Report]:
+def read_back(form: int, entry: bytes) -> list[Patch]:
     """The reports of an entry; raises Malformed, whose reason never quotes them."""
     if form not in (MESSAGE_PACK, JSON):
         known = f"{MESSAGE_PACK} and {JSON}"
         raise Malformed("$", f"it has format {form} and this accord reads {known}; a newer accord may have written it")
     try:
         if form == MESSAGE_PACK and _MAYBE_NOT_FINITE.search(entry):
-            return msgspec.convert(_finite(msgspec.msgpack.decode(entry)), list[Report])
+            return msgspec.convert(_finite(msgspec.msgpack.decode(entry)), list[Patch])
         return _reader(form)(entry)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError) as error:
         raise Malformed("$", f"it is damaged ({error})") from error

@@ -20,11 +20,11 @@ from typing import Self, TypeVar
 from accord.errors import Fenced, StoreClosed, StoreFailed
 from accord.local.paths import fault_of, path_of
 from accord.session.requests import SessionPage
-from accord.session.updates import Report
+from accord.session.updates import Patch
 from accord.store.claims import Claim, Owner
 from accord.store.paging import begins_before, session_page
 from accord.store.statements import Tables, is_busy
-from accord.store.store import PAGE, Kept, Reports, dated, settled
+from accord.store.store import PAGE, Patches, SessionRecord, dated, settled
 from accord.store.worker_thread import Worker
 from accord.store.write_buffer import Key, Window, taken
 
@@ -75,13 +75,13 @@ class SqliteStore:
         self._log_holds_deleted = False
         self._failing = False
 
-    async def create(self, kept: Kept) -> Kept:
+    async def create(self, kept: SessionRecord) -> SessionRecord:
         """See `Store.create`."""
         new = dated(kept)
         await self._do(lambda tables: tables.create(new))
         return new
 
-    async def find(self, session_id: str) -> Kept | None:
+    async def find(self, session_id: str) -> SessionRecord | None:
         """See `Store.find`."""
         return await self._do(lambda tables: tables.find(session_id))
 
@@ -102,7 +102,7 @@ class SqliteStore:
         deadline = monotonic() + self._patience
         await self._worker.call(lambda: self._release(claim, deadline), self._closed)
 
-    async def update(self, claim: Claim, kept: Kept) -> Kept:
+    async def update(self, claim: Claim, kept: SessionRecord) -> SessionRecord:
         """See `Store.update`."""
         new = settled(kept)
         return await self._do(lambda tables: self._fencing(claim, lambda: tables.update(claim, new)))
@@ -112,7 +112,7 @@ class SqliteStore:
         before = begins_before(cursor, limit)
         return session_page(await self._do(lambda tables: [*tables.list(cwd, before, limit + 1)]), limit)
 
-    def append(self, claim: Claim, reports: Iterable[Report]) -> None:
+    def append(self, claim: Claim, reports: Iterable[Patch]) -> None:
         """See `Store.append`; may be called from any thread."""
         if self._worker.ending:
             raise StoreClosed(self._name)
@@ -134,7 +134,7 @@ class SqliteStore:
         """See `Store.commit`."""
         await self._do(lambda tables: None if claim is None else self._check(tables, claim), written=True)
 
-    async def read(self, session_id: str) -> AsyncIterator[Reports]:
+    async def read(self, session_id: str) -> AsyncIterator[Patches]:
         """See `Store.read`."""
         number, last = await self._do(lambda tables: tables.extent(session_id), written=session_id)
         place = 0
@@ -143,7 +143,7 @@ class SqliteStore:
             place = page.last
             yield page.reports
 
-    async def fork(self, session_id: str, kept: Kept) -> Kept:
+    async def fork(self, session_id: str, kept: SessionRecord) -> SessionRecord:
         """See `Store.fork`."""
         new = dated(kept)
         await self._do(lambda tables: tables.create(new, session_id), written=session_id)

@@ -25,8 +25,8 @@ from accord.local.atomic_files import check_name, check_regular, make_directory
 from accord.store.claims import Claim, Owner, fenced, in_use
 from accord.store.layouts import CLAIMS, migrate, statements
 from accord.store.locks import OwnerLocks
-from accord.store.paging import Mark, ReportPage, page_of
-from accord.store.store import Kept, now, seconds_since, updated
+from accord.store.paging import Mark, PatchPage, page_of
+from accord.store.store import SessionRecord, now, seconds_since, updated
 from accord.store.write_buffer import Key, Unwritten
 
 __all__ = ["Tables", "is_busy"]
@@ -108,7 +108,7 @@ class Tables:
             self._connection.close()
             raise
 
-    def create(self, kept: Kept, source: str | None = None) -> None:
+    def create(self, kept: SessionRecord, source: str | None = None) -> None:
         """Add a session, with the journal of `source` if there is one."""
         with self._transaction():
             if self._execute("SELECT 1 FROM sessions WHERE id = ?", (kept.session_id,)).fetchone() is not None:
@@ -125,7 +125,7 @@ class Tables:
                     (added.lastrowid, number),
                 )
 
-    def find(self, session_id: str) -> Kept | None:
+    def find(self, session_id: str) -> SessionRecord | None:
         row = self._execute(f"SELECT {_KEPT} FROM sessions WHERE id = ?", (session_id,)).fetchone()  # noqa: S608
         if row is None:
             return None
@@ -174,7 +174,7 @@ class Tables:
         if holder is None or holder.claim.epoch != claim.epoch:
             raise fenced(claim.session_id, None if holder is None else holder.claim)
 
-    def update(self, claim: Claim, kept: Kept) -> Kept:
+    def update(self, claim: Claim, kept: SessionRecord) -> SessionRecord:
         with self._transaction():
             self.check(claim)
             times = self._execute(
@@ -189,7 +189,7 @@ class Tables:
             )
         return kept
 
-    def list(self, cwd: str | None, before: Mark | None, limit: int) -> Iterator[tuple[Mark, Kept]]:
+    def list(self, cwd: str | None, before: Mark | None, limit: int) -> Iterator[tuple[Mark, SessionRecord]]:
         """Up to `limit` sessions, last used first; one that is damaged is there all the same, so it can be deleted."""
         conditions: list[str] = []
         values: list[object] = []
@@ -250,7 +250,7 @@ class Tables:
         last = self._execute("SELECT max(number) FROM journal WHERE session = ?", (number,)).fetchone()[0]
         return number, last or 0
 
-    def page(self, session_id: str, number: int, after: int, last: int) -> ReportPage:
+    def page(self, session_id: str, number: int, after: int, last: int) -> PatchPage:
         """The next reports of a journal that has more; raises NotFound when it was deleted."""
         query = "SELECT number, format, reports FROM journal WHERE session = ? AND number > ? AND number <= ? ORDER BY number"
         try:
@@ -409,14 +409,14 @@ def _make_file(path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 
 
-def _more(kept: Kept) -> str:
+def _more(kept: SessionRecord) -> str:
     return msgspec.json.encode(_More(kept.additional_directories, kept.meta)).decode()
 
 
-def _kept(row: tuple[Any, ...]) -> Kept:
+def _kept(row: tuple[Any, ...]) -> SessionRecord:
     _, session_id, cwd, title, created_at, updated_at, encoded = row
     more = _read_more(encoded)
-    return Kept(
+    return SessionRecord(
         session_id=session_id,
         cwd=cwd,
         additional_directories=more.additional_directories,

@@ -1,6 +1,6 @@
 """The interface of a session store, and the record it keeps of each session.
 
-A session has two parts: what is `Kept` about it, and its journal: everything that was reported in it, in order, as
+A session has two parts: what is `SessionRecord` about it, and its journal: everything that was reported in it, in order, as
 session words. Applied to a fresh `Transcript`, the words of a journal give the transcript that the session had.
 
 Laws: what `commit` has acknowledged survives the end of the process, however it ends; what was appended is committed
@@ -17,26 +17,26 @@ from typing import Protocol, TypeAlias
 from msgspec.structs import replace
 
 from accord.session.requests import SessionPage, SessionSummary
-from accord.session.updates import Report
+from accord.session.updates import Patch
 from accord.store.claims import Claim, Owner
 from accord.store.row_formats import copied
 
-__all__ = ["PAGE", "Kept", "Reports", "Store", "dated", "now", "seconds_since", "settled", "updated"]
+__all__ = ["PAGE", "Patches", "SessionRecord", "Store", "dated", "now", "seconds_since", "settled", "updated"]
 
 PAGE = 50
 """How many sessions are listed at a time."""
 
-Reports: TypeAlias = list[Report]
+Patches: TypeAlias = list[Patch]
 
 
 class Store(Protocol):
     """Calls take effect in the order in which they were made; `append` belongs to that order."""
 
-    async def create(self, kept: Kept) -> Kept:
+    async def create(self, kept: SessionRecord) -> SessionRecord:
         """Keep a new session, with an empty journal; raises SessionExists. What is returned has its times."""
         ...
 
-    async def find(self, session_id: str) -> Kept | None:
+    async def find(self, session_id: str) -> SessionRecord | None:
         """What is kept about a session."""
         ...
 
@@ -60,7 +60,7 @@ class Store(Protocol):
         """
         ...
 
-    async def update(self, claim: Claim, kept: Kept) -> Kept:
+    async def update(self, claim: Claim, kept: SessionRecord) -> SessionRecord:
         """Keep something else about a session, except for when it was created; raises NotFound and Fenced."""
         ...
 
@@ -71,7 +71,7 @@ class Store(Protocol):
         """
         ...
 
-    def append(self, claim: Claim, reports: Iterable[Report]) -> None:
+    def append(self, claim: Claim, reports: Iterable[Patch]) -> None:
         """Write down what was reported: all of it or, when it raises, nothing.
 
         Cheap: it never waits. Words are taken as they are at this moment. Raises Unencodable for what could not be
@@ -88,14 +88,14 @@ class Store(Protocol):
         """
         ...
 
-    def read(self, session_id: str) -> AsyncIterator[Reports]:
+    def read(self, session_id: str) -> AsyncIterator[Patches]:
         """What was reported until now, a bounded amount at a time; raises NotFound, also when it is deleted meanwhile.
 
         Pieces of one text that follow each other come joined, so there are far fewer than were appended.
         """
         ...
 
-    async def fork(self, session_id: str, kept: Kept) -> Kept:
+    async def fork(self, session_id: str, kept: SessionRecord) -> SessionRecord:
         """Keep a new session that has the history of another one; raises NotFound and SessionExists."""
         ...
 
@@ -114,7 +114,7 @@ class Store(Protocol):
         ...
 
 
-class Kept(SessionSummary):
+class SessionRecord(SessionSummary):
     """A session as a store keeps it; it goes into a `SessionPage` as it is.
 
     The times are in UTC (`2026-01-02T03:04:05.000006Z`) and the store's own business: those left out are set when the
@@ -137,12 +137,12 @@ def seconds_since(time: str) -> float:
         return float("inf")
 
 
-def settled(kept: Kept) -> Kept:
+def settled(kept: SessionRecord) -> SessionRecord:
     """A copy that shares nothing with its original and can be written; raises Unencodable."""
     return copied(kept)
 
 
-def dated(kept: Kept) -> Kept:
+def dated(kept: SessionRecord) -> SessionRecord:
     """A settled copy with both times, in the form that sorts as text."""
     new = settled(kept)
     new.created_at = now() if kept.created_at is None else _normal(kept.created_at)
@@ -150,7 +150,7 @@ def dated(kept: Kept) -> Kept:
     return new
 
 
-def updated(kept: Kept, created_at: str, updated_at: str) -> Kept:
+def updated(kept: SessionRecord, created_at: str, updated_at: str) -> SessionRecord:
     """A copy with the times of the stored one, moved on to what this one says, or else to this moment; never back."""
     told = now() if kept.updated_at is None else _normal(kept.updated_at)
     return replace(kept, created_at=created_at, updated_at=max(updated_at, told))

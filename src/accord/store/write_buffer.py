@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 from accord.errors import Unencodable
-from accord.session.updates import MessagePiece, Report, TerminalPiece
+from accord.session.updates import MessageAppend, Patch, TerminalAppend
 from accord.store.journal_compaction import joined, plain
 from accord.store.row_formats import MESSAGE_PACK, packed, packed_piece, together
 
@@ -32,7 +32,7 @@ class Entry(NamedTuple):
     reports: bytes
 
 
-Waiting: TypeAlias = list[MessagePiece | TerminalPiece | bytes | Entry]
+Waiting: TypeAlias = list[MessageAppend | TerminalAppend | bytes | Entry]
 """Plain pieces, packed reports, and entries that are complete already."""
 
 Key: TypeAlias = tuple[str, int]
@@ -97,7 +97,7 @@ class Window:
         return {key: list(_entries(waiting)) for key, waiting in self._waiting.items()}
 
 
-def taken(reports: Iterable[Report]) -> tuple[Waiting, int]:
+def taken(reports: Iterable[Patch]) -> tuple[Waiting, int]:
     """The reports as they can wait in a window, and their weight; raises Unencodable."""
     waiting: list[Any] = []
     weight = 0

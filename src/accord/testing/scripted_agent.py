@@ -11,7 +11,7 @@ import msgspec
 from accord.dialects.dialect import Dialect
 from accord.dialects.negotiation import Offered, accepted
 from accord.session.transcript import Transcript
-from accord.session.updates import Report
+from accord.session.updates import Patch
 from accord.testing.scripted_end import PATIENCE, AgentEnd, Heard
 
 __all__ = ["ScriptedAgent"]
@@ -60,7 +60,7 @@ class ScriptedAgent(AgentEnd):
         content = {"type": "text", "text": text}
         self.update("agent_message_chunk", session_id=session_id, content=content, **members)
 
-    def tell(self, report: Report, *, session_id: str | None = None) -> None:
+    def tell(self, report: Patch, *, session_id: str | None = None) -> None:
         """Report something in words of `accord.session.updates`, which become what this version says for it."""
         if self._dialect is None:
             raise RuntimeError("no version was agreed on: words can be told after initialize")

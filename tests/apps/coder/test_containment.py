@@ -12,7 +12,7 @@ from accord import permissions
 from accord.apps.coder.instructions import project_instructions
 from accord.session.content import Text
 from accord.session.entities import ContentItem, Diff
-from accord.session.requests import RequestPermission
+from accord.session.requests import PermissionRequest
 from tests.apps.coder.scripted import git, tool
 
 ALLOW = {"on_permission": permissions.allow_all}
@@ -153,7 +153,7 @@ async def test_a_directory_that_becomes_a_link_meanwhile_leads_nowhere(sit: Any,
     outside = tmp_path / "outside"
     outside.mkdir()
 
-    async def swap(asked: RequestPermission) -> Any:
+    async def swap(asked: PermissionRequest) -> Any:
         if not (tmp_path / "project" / "src").is_symlink():
             (tmp_path / "project" / "src").rename(tmp_path / "project" / "old")
             (tmp_path / "project" / "src").symlink_to(outside)
@@ -235,9 +235,9 @@ def test_instructions_that_lead_out_of_the_project_are_not_read(project: Path, t
 
 
 async def test_hostile_names_and_commands_stay_in_their_line_and_their_block(sit: Any) -> None:
-    seen: list[RequestPermission] = []
+    seen: list[PermissionRequest] = []
 
-    async def look(asked: RequestPermission) -> Any:
+    async def look(asked: PermissionRequest) -> Any:
         seen.append(asked)
         return await permissions.reject_all(asked)
 
@@ -266,9 +266,9 @@ async def test_hostile_names_and_commands_stay_in_their_line_and_their_block(sit
 async def test_what_is_asked_for_is_in_the_question_and_in_the_call(
     sit: Any, name: str, arguments: dict[str, Any]
 ) -> None:
-    seen: list[RequestPermission] = []
+    seen: list[PermissionRequest] = []
 
-    async def look(asked: RequestPermission) -> Any:
+    async def look(asked: PermissionRequest) -> Any:
         seen.append(asked)
         return await permissions.reject_all(asked)
 
@@ -285,9 +285,9 @@ async def test_what_is_asked_for_is_in_the_question_and_in_the_call(
 
 
 async def test_a_mode_is_never_given_away_for_always(sit: Any) -> None:
-    seen: list[RequestPermission] = []
+    seen: list[PermissionRequest] = []
 
-    async def look(asked: RequestPermission) -> Any:
+    async def look(asked: PermissionRequest) -> Any:
         seen.append(asked)
         return await permissions.allow_all(asked)
 

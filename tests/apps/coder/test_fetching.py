@@ -13,7 +13,7 @@ import pytest
 from accord import permissions
 from accord.apps.coder.tools import addresses
 from accord.apps.coder.tools.fetch import host_of
-from accord.session.requests import PermissionAnswer, RequestPermission
+from accord.session.requests import PermissionAnswer, PermissionRequest
 
 ALLOW = {"on_permission": permissions.allow_all}
 PAGES = {
@@ -107,9 +107,9 @@ async def test_an_always_choice_is_for_one_host(
     sit: Any, host: tuple[str, list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(addresses, "kind_of_address", lambda address: None)  # as if it were on the internet
-    seen: list[RequestPermission] = []
+    seen: list[PermissionRequest] = []
 
-    async def always(asked: RequestPermission) -> PermissionAnswer:
+    async def always(asked: PermissionRequest) -> PermissionAnswer:
         seen.append(asked)
         return PermissionAnswer(outcome="selected", option_id="allow-always")
 

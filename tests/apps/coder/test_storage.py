@@ -19,18 +19,18 @@ from accord.client.permissions.option_choice import chosen
 from accord.errors import RequestFailed, SessionInUse, StoreFailed
 from accord.session.content import Text
 from accord.session.entities import AGENT
-from accord.session.requests import PermissionAnswer, RequestPermission
+from accord.session.requests import PermissionAnswer, PermissionRequest
 from accord.session.updates import MessagePatch
 from accord.store.claims import Owner
 from accord.store.sqlite import SqliteStore
 from accord.store.statements import Tables
-from accord.store.store import Kept
+from accord.store.store import SessionRecord
 
 OWNER = Owner.here()
 
 
-def kept(session_id: str) -> Kept:
-    return Kept(session_id=session_id, cwd="/x")
+def kept(session_id: str) -> SessionRecord:
+    return SessionRecord(session_id=session_id, cwd="/x")
 
 
 def said(text: str) -> list[Any]:
@@ -57,7 +57,7 @@ async def test_a_file_that_can_not_be_made_leaves_sessions_in_memory(nowhere: Pa
     await sessions.commit()
     await sessions.renew(claim)
     assert await read(sessions, "a") == ["Hello"]
-    await sessions.update(claim, Kept(session_id="a", cwd="/x", title="A talk"))
+    await sessions.update(claim, SessionRecord(session_id="a", cwd="/x", title="A talk"))
     await sessions.fork("a", kept("b"))
     assert [(each.session_id, each.title) for each in (await sessions.list()).sessions] == [
         ("b", None),
@@ -103,7 +103,7 @@ async def test_a_disk_that_fills_up_costs_no_turn_and_what_is_kept_can_be_taken_
         assert await read(sessions, "d") == ["of today"]
         sessions.append(claim, said("again"))
         await sessions.commit(claim)
-        await sessions.update(claim, Kept(session_id="a", cwd="/x", title="Later"))
+        await sessions.update(claim, SessionRecord(session_id="a", cwd="/x", title="Later"))
         await sessions.create(kept("b"))
         assert "database or disk is full" in (sessions.take_untold() or "")
         await sessions.renew(claim)
@@ -232,7 +232,7 @@ async def test_a_choice_for_always_that_can_not_be_kept_holds_for_the_session(
     monkeypatch.setenv("ACCORD_HOME", str(home))
     questions = 0
 
-    async def always(asked: RequestPermission) -> PermissionAnswer:
+    async def always(asked: PermissionRequest) -> PermissionAnswer:
         nonlocal questions
         questions += 1
         answer = chosen(asked, "allow_always")
@@ -247,7 +247,7 @@ async def test_a_choice_for_always_that_can_not_be_kept_holds_for_the_session(
 
 
 def test_a_choice_that_is_taken_back_holds_neither_for_the_session_nor_for_the_project():
-    class Kept(dict[str, bool]):
+    class SessionRecord(dict[str, bool]):
         is_full = True
 
         def __setitem__(self, scope: str, allowed: bool) -> None:
@@ -255,7 +255,7 @@ def test_a_choice_that_is_taken_back_holds_neither_for_the_session_nor_for_the_p
                 raise OSError(28, "No space left on device")
             super().__setitem__(scope, allowed)
 
-    kept = Kept()
+    kept = SessionRecord()
     choices = KeptChoices(kept)
     choices["edit"] = choices["run"] = True
     kept.is_full = False

@@ -25,7 +25,7 @@ from accord.apps.coder.models.model import (
 )
 from accord.errors import AuthRequired, InvalidParams, RateLimited, RequestFailed
 from accord.session.content import Image, Resource, ResourceLink, Text
-from accord.session.requests import PermissionAnswer, RequestPermission
+from accord.session.requests import PermissionAnswer, PermissionRequest
 from accord.store import SqliteStore
 from accord.testing import ScriptedClient
 from tests.apps.coder.scripted import ScriptedModel, tool
@@ -33,8 +33,8 @@ from tests.apps.coder.scripted import ScriptedModel, tool
 EDIT: dict[str, Any] = {"path": "main.py", "old_text": "n + n", "new_text": "2 * n"}
 
 
-def choosing(kind: str, seen: list[RequestPermission] | None = None) -> Any:
-    async def choose(asked: RequestPermission) -> PermissionAnswer:
+def choosing(kind: str, seen: list[PermissionRequest] | None = None) -> Any:
+    async def choose(asked: PermissionRequest) -> PermissionAnswer:
         if seen is not None:
             seen.append(asked)
         option = next(option for option in asked.options if option.kind == kind)
@@ -111,7 +111,7 @@ async def test_what_the_tools_give_goes_back_to_the_model_until_it_asks_for_none
 async def test_the_mode_decides_whether_the_user_is_asked(
     sit: Any, mode: str, name: str, arguments: dict[str, Any], is_asked: bool
 ) -> None:
-    seen: list[RequestPermission] = []
+    seen: list[PermissionRequest] = []
     async with sit(on_permission=choosing("allow_once", seen)) as desk:
         await desk.session.set_option("mode", mode)
         await desk.use_one(name, **arguments)
@@ -147,7 +147,7 @@ async def test_a_no_is_told_to_the_model_and_nothing_happens(sit: Any) -> None:
 
 
 async def test_an_always_choice_is_kept_for_the_project_and_says_what_it_covers(sit: Any) -> None:
-    seen: list[RequestPermission] = []
+    seen: list[PermissionRequest] = []
     async with sit(on_permission=choosing("allow_always", seen)) as desk:
         await desk.use_one("run", command="git status")
         await desk.use_one("run", command="git status --short")

@@ -11,8 +11,8 @@ import pytest
 
 from accord.apps.console.errors import Exit
 from accord.session.content import Image, Text
-from accord.session.entities import Command, Plan, PlanEntry
-from accord.session.updates import CommandsReport, MessagePiece, PlanReport, ToolCallPatch, UsageReport
+from accord.session.entities import Plan, PlanEntry, SlashCommand
+from accord.session.updates import CommandsPatch, MessageAppend, PlanPatch, ToolCallPatch, UsagePatch
 from accord.testing import ScriptedAgent, program
 from tests.apps.console.real_peers import GOOSE_OPTIONS, Turn, does, opencode_write, permitted
 from tests.apps.console.screen.stage import opened
@@ -22,16 +22,16 @@ pytestmark = pytest.mark.timeout(40)
 EMPTY = "the agent ended its turn without any text, thought or tool call"
 REJECTED = "everything that needed a permission was rejected"
 NOTHING: list[Any] = [
-    CommandsReport(commands=[Command("go", "Goes")]),
-    UsageReport(used=1, size=2),
-    PlanReport(plan=Plan(id="p", entries=[PlanEntry("Look")])),
-    MessagePiece(role="agent", id="m", content=Text("")),
-    MessagePiece(role="thought", id="t", content=Text(" \n")),
+    CommandsPatch(commands=[SlashCommand("go", "Goes")]),
+    UsagePatch(used=1, size=2),
+    PlanPatch(plan=Plan(id="p", entries=[PlanEntry("Look")])),
+    MessageAppend(role="agent", id="m", content=Text("")),
+    MessageAppend(role="thought", id="t", content=Text(" \n")),
 ]
 SOMETHING = {
-    "text": MessagePiece(role="agent", id="m", content=Text("Hi")),
-    "thought": MessagePiece(role="thought", id="t", content=Text("Hm")),
-    "image": MessagePiece(role="agent", id="m", content=Image(data="aGk=", mime_type="image/png")),
+    "text": MessageAppend(role="agent", id="m", content=Text("Hi")),
+    "thought": MessageAppend(role="thought", id="t", content=Text("Hm")),
+    "image": MessageAppend(role="agent", id="m", content=Image(data="aGk=", mime_type="image/png")),
     "tool call": ToolCallPatch(id="c", title="Look", status="completed", creates=True),
 }
 

@@ -14,7 +14,7 @@ from accord.apps.console.error_messages import TOO_LONG, explained
 from accord.apps.console.errors import Exit
 from accord.apps.console.known_agents import KnownAgent
 from accord.errors import DeadlineExceeded, FrameRejected, Overloaded, RateLimited
-from accord.jsonrpc.pending_calls import Conversation
+from accord.jsonrpc.pending_calls import PendingCalls
 from accord.testing import AnswersFirst, Dies, Noisy, ScriptedAgent, faulty, program
 from accord.transports.framing import FRAME_LIMIT, too_long
 
@@ -253,9 +253,9 @@ async def test_a_flood_on_stderr_is_read_and_its_end_is_shown(typed):
 async def test_a_message_that_is_too_long_is_skipped_and_told():
     told: list[str] = []
     heard = Heard(on_too_long=lambda: told.append(TOO_LONG))
-    refusal = Conversation().refuse(too_long(FRAME_LIMIT))
+    refusal = PendingCalls().refuse(too_long(FRAME_LIMIT))
     heard.frame("sent", refusal)
-    heard.frame("sent", Conversation().refuse(FrameRejected("it is no frame")))
+    heard.frame("sent", PendingCalls().refuse(FrameRejected("it is no frame")))
     assert told == ["the agent sent more than 64 MiB in one message, which was skipped; something is missing here"]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from accord.session.entities import Diff, FileChange
-from accord.session.updates import ToolCallPatch, ToolCallPiece
+from accord.session.updates import ToolCallAppend, ToolCallPatch
 from accord.session.value import UNSET
 from accord.testing import ScriptedAgent, program
 from tests.apps.console.real_peers import Turn, does, goose_write, kimi_write, opencode_write, write
@@ -90,7 +90,7 @@ async def test_a_piece_of_a_call_counts_like_its_content(typed, project):
         agent.begin(asked)
         diff = Diff(changes=[FileChange(operation="add", path=str(project / "a.py"), new_text="x\n")])
         agent.tell(ToolCallPatch(id="c", title="Edit", status="in_progress"))
-        agent.tell(ToolCallPiece(id="c", item=diff))
+        agent.tell(ToolCallAppend(id="c", item=diff))
         agent.tell(ToolCallPatch(id="c", status="completed", content=[]))
         agent.finish(asked)
 

@@ -10,13 +10,13 @@ import pytest
 
 from accord.apps.console.run import event_types
 from accord.session.content import Text
-from accord.session.entities import Command, Diff, FileChange, Plan, PlanEntry
+from accord.session.entities import Diff, FileChange, Plan, PlanEntry, SlashCommand
 from accord.session.updates import (
-    CommandsReport,
-    MessagePiece,
-    PlanReport,
+    CommandsPatch,
+    MessageAppend,
+    PlanPatch,
     ToolCallPatch,
-    UsageReport,
+    UsagePatch,
 )
 from accord.testing import ScriptedAgent, program
 
@@ -60,7 +60,7 @@ def asking(agent: ScriptedAgent, kind: str = "edit") -> Any:
 class TestText:
     async def test_the_answer_is_on_stdout_and_nothing_else(self, typed, version):
         agent = ScriptedAgent(version)
-        thought = MessagePiece(role="thought", id="t", content=Text("Let me think"))
+        thought = MessageAppend(role="thought", id="t", content=Text("Let me think"))
         call = ToolCallPatch(id="c", title="Read a.py", kind="read", status="pending", creates=True)
         done = ToolCallPatch(id="c", status="completed")
         agent.on("session/prompt", working(agent, thought, call, done, text="Hello\nyou"))
@@ -88,7 +88,7 @@ class TestText:
         agent = ScriptedAgent(version)
         plan = Plan(id="p", entries=[PlanEntry("Look", status="completed"), PlanEntry("Mend", status="in_progress")])
         failed = ToolCallPatch(id="c", title="Run tests", status="failed", creates=True)
-        agent.on("session/prompt", working(agent, PlanReport(plan=plan), UsageReport(used=1200, size=200000), failed))
+        agent.on("session/prompt", working(agent, PlanPatch(plan=plan), UsagePatch(used=1200, size=200000), failed))
         async with program(agent) as command:
             finished = await typed("run", "Hi", "--", *command.args)
         lines = finished.err.splitlines()
@@ -111,7 +111,7 @@ class TestEvents:
     async def test_each_event_is_a_line_of_json_between_start_and_end(self, typed, version, project):
         agent = ScriptedAgent(version)
         call = ToolCallPatch(id="c", title="Read", kind="read", status="in_progress", creates=True)
-        commands = CommandsReport(commands=[Command("go", "Goes")])
+        commands = CommandsPatch(commands=[SlashCommand("go", "Goes")])
         agent.on("session/prompt", working(agent, commands, call, ToolCallPatch(id="c", status="completed")))
         async with program(agent) as command:
             finished = await typed("run", "--json", "Hi", "--", *command.args)

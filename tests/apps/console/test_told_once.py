@@ -14,7 +14,7 @@ from accord.apps.console.session_records import Records
 from accord.session import Transcript
 from accord.session.content import readable
 from accord.session.entities import Message, Notice
-from accord.session.updates import NoticeReport
+from accord.session.updates import NoticePatch
 from accord.testing import ScriptedAgent, program
 from tests.apps.console.screen.stage import opened
 
@@ -121,7 +121,7 @@ class TestAHistoryThatAnAgentTellsWithAResume:
         agent = ScriptedAgent(2)
 
         def resume(asked: Any) -> None:
-            agent.tell(NoticeReport(notice=Notice(severity="warning", title="No servers")))
+            agent.tell(NoticePatch(notice=Notice(severity="warning", title="No servers")))
             asked.answer({})
 
         agent.on("session/resume", resume)

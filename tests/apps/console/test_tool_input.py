@@ -16,8 +16,8 @@ from accord.apps.console.tool_input import (
     value_text,
 )
 from accord.session.diffs import git_patch
-from accord.session.entities import Diff, FileChange, Patch
-from accord.session.requests import CommandSubject, RequestPermission, ToolCallSubject
+from accord.session.entities import Diff, DiffPatch, FileChange
+from accord.session.requests import CommandSubject, PermissionRequest, ToolCallSubject
 from accord.session.updates import ToolCallPatch
 
 
@@ -105,7 +105,9 @@ def test_a_patch_is_told_by_the_diffs_that_it_makes_and_only_by_them(text, is_to
 
 
 def test_a_patch_that_a_diff_came_with_is_told_by_it():
-    diff = Diff(changes=[FileChange(operation="modify", path="/a")], patch=Patch(format="git_patch", text="anything"))
+    diff = Diff(
+        changes=[FileChange(operation="modify", path="/a")], patch=DiffPatch(format="git_patch", text="anything")
+    )
     assert is_patch_of([diff], "/repo", "anything")
     assert not is_patch_of([diff], "/repo", "anything else")
 
@@ -206,7 +208,7 @@ def test_a_text_is_told_by_the_diff_of_its_own_file():
     ],
 )
 def test_a_name_is_told_unless_it_is_shown_as_it_is(subject, title, head, names):
-    asked = RequestPermission(session_id="s", options=[], title=title, subject=subject)
+    asked = PermissionRequest(session_id="s", options=[], title=title, subject=subject)
     assert list(untold_names(asked, head)) == names
 
 

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from accord.session.content import Text
-from accord.session.entities import Command, Plan, PlanEntry
-from accord.session.updates import CommandsReport, MessagePiece, PlanReport, ToolCallPatch
+from accord.session.entities import Plan, PlanEntry, SlashCommand
+from accord.session.updates import CommandsPatch, MessageAppend, PlanPatch, ToolCallPatch
 from accord.testing import ScriptedAgent, program
 
 pytestmark = pytest.mark.timeout(40)
 
-GOES = CommandsReport(commands=[Command("go", "Goes")])
-RUNNING = PlanReport(plan=Plan(id="main", entries=[PlanEntry(content="Read it", status="in_progress")]))
+GOES = CommandsPatch(commands=[SlashCommand("go", "Goes")])
+RUNNING = PlanPatch(plan=Plan(id="main", entries=[PlanEntry(content="Read it", status="in_progress")]))
 
 
 def answering_first(agent: ScriptedAgent, *before: str) -> Any:
@@ -22,7 +22,7 @@ def answering_first(agent: ScriptedAgent, *before: str) -> Any:
         for text in before:
             agent.say(text)
         agent.finish(asked)
-        agent.tell(MessagePiece(role="thought", id=None, content=Text("Hm")))
+        agent.tell(MessageAppend(role="thought", id=None, content=Text("Hm")))
         agent.say("Too ")
         agent.say("late")
         agent.tell(ToolCallPatch(id="c", title="Look", status="completed", creates=True))

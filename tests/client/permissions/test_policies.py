@@ -20,7 +20,7 @@ from accord.session.requests import (
     CommandSubject,
     PermissionAnswer,
     PermissionOption,
-    RequestPermission,
+    PermissionRequest,
     ToolCallSubject,
 )
 from accord.session.snapshots import Items
@@ -31,10 +31,10 @@ from tests import virtual_clock
 ALL = ("allow_always", "allow_once", "reject_always", "reject_once")
 
 
-def request(*kinds: str, session_id: str = "s", subject: Any = None, **call: Any) -> RequestPermission:
+def request(*kinds: str, session_id: str = "s", subject: Any = None, **call: Any) -> PermissionRequest:
     """Each option's id is its kind."""
     call = {"id": "c", "title": "Write a.py", "kind": "edit"} | call
-    return RequestPermission(
+    return PermissionRequest(
         session_id=session_id,
         title=call["title"] or None,
         subject=subject or ToolCallSubject(call=ToolCallPatch(**call)),
@@ -45,13 +45,13 @@ def request(*kinds: str, session_id: str = "s", subject: Any = None, **call: Any
 def always(option_id: str) -> Policy:
     """A person who always chooses the same."""
 
-    async def policy(asked: RequestPermission) -> PermissionAnswer:
+    async def policy(asked: PermissionRequest) -> PermissionAnswer:
         return PermissionAnswer(outcome="selected", option_id=option_id)
 
     return policy
 
 
-async def choice(policy: Policy, asked: RequestPermission) -> str:
+async def choice(policy: Policy, asked: PermissionRequest) -> str:
     """The option's id, or the outcome without one."""
     answer = await decide(policy, asked)
     return answer.option_id or answer.outcome
@@ -160,7 +160,7 @@ async def test_a_request_is_completed_with_what_is_known_of_its_tool_call():
 async def test_an_answer_that_was_not_offered_is_a_no(answer: Any):
     """FN-44: an unknown outcome is not an approval."""
 
-    async def policy(asked: RequestPermission) -> PermissionAnswer:
+    async def policy(asked: PermissionRequest) -> PermissionAnswer:
         return answer
 
     assert await choice(policy, request(*ALL)) == "reject_once"
@@ -170,7 +170,7 @@ async def test_an_answer_that_was_not_offered_is_a_no(answer: Any):
 async def test_a_policy_that_fails_has_said_no_and_the_log_says_why(caplog: pytest.LogCaptureFixture):
     """FN-43: nothing is allowed because something broke."""
 
-    async def policy(asked: RequestPermission) -> PermissionAnswer:
+    async def policy(asked: PermissionRequest) -> PermissionAnswer:
         raise RuntimeError("no screen")
 
     with caplog.at_level(logging.ERROR, "accord.client"):
@@ -189,7 +189,7 @@ async def test_a_cancelled_wait_for_a_decision_is_cancelled_and_decides_nothing(
     asking = asyncio.Event()
     ended = asyncio.Event()
 
-    async def person(asked: RequestPermission) -> str:
+    async def person(asked: PermissionRequest) -> str:
         asking.set()
         try:
             await asyncio.Event().wait()
@@ -248,7 +248,7 @@ def test_an_answer_is_one_of_the_offered_options_or_none_at_all(kinds: list[str]
 )
 @pytest.mark.parametrize("kind", ["plain", "async"])
 async def test_a_callback_answers_with_an_option_its_id_or_yes_and_no(verdict: Any, expected: str, kind: str):
-    async def person(asked: RequestPermission) -> Any:
+    async def person(asked: PermissionRequest) -> Any:
         return verdict
 
     policy = ask(person if kind == "async" else lambda asked: verdict)
@@ -264,10 +264,10 @@ async def test_a_callback_that_fails_has_said_no(error: type[BaseException], kin
     if (kind, error) == ("async", SystemExit):
         return  # that ends the program, as everywhere
 
-    def fail(asked: RequestPermission) -> bool:
+    def fail(asked: PermissionRequest) -> bool:
         raise error
 
-    async def fail_later(asked: RequestPermission) -> bool:
+    async def fail_later(asked: PermissionRequest) -> bool:
         raise error
 
     policy = ask(fail if kind == "plain" else fail_later)
@@ -281,7 +281,7 @@ def test_a_person_who_is_late_has_said_no():
     async def main() -> None:
         late = asyncio.Event()
 
-        async def person(asked: RequestPermission) -> str:
+        async def person(asked: PermissionRequest) -> str:
             try:
                 await asyncio.sleep(3600)
             except asyncio.CancelledError:
@@ -301,7 +301,7 @@ async def test_a_plain_callback_does_not_hold_up_the_loop_nor_the_end_of_the_pro
     pressed = threading.Event()
     threads: list[threading.Thread] = []
 
-    def person(asked: RequestPermission) -> bool:
+    def person(asked: PermissionRequest) -> bool:
         threads.append(threading.current_thread())
         return pressed.wait()
 
@@ -314,10 +314,10 @@ async def test_a_plain_callback_does_not_hold_up_the_loop_nor_the_end_of_the_pro
 
 async def test_an_object_with_an_async_call_and_a_function_that_returns_something_to_await_work():
     class Person:
-        async def __call__(self, asked: RequestPermission) -> str:
+        async def __call__(self, asked: PermissionRequest) -> str:
             return "allow_always"
 
-    def delegate(asked: RequestPermission) -> Any:
+    def delegate(asked: PermissionRequest) -> Any:
         return person(asked)
 
     person = Person()
@@ -329,7 +329,7 @@ async def test_two_questions_can_be_open_at_once():
     """FN-13: one pending permission blocks no other."""
     first = asyncio.Event()
 
-    async def person(asked: RequestPermission) -> bool:
+    async def person(asked: PermissionRequest) -> bool:
         if asked.session_id == "one":
             await first.wait()
         return True
@@ -351,7 +351,7 @@ class Person:
         self.option_id = option_id
         self.asked = 0
 
-    async def __call__(self, asked: RequestPermission) -> PermissionAnswer:
+    async def __call__(self, asked: PermissionRequest) -> PermissionAnswer:
         self.asked += 1
         return PermissionAnswer(outcome="selected", option_id=self.option_id)
 

@@ -16,7 +16,7 @@ from accord.session.requests import (
     CommandSubject,
     CreateTerminal,
     PermissionAnswer,
-    RequestPermission,
+    PermissionRequest,
     ToolCallSubject,
 )
 from accord.testing import ScriptedAgent
@@ -30,10 +30,10 @@ class Asked:
     """A policy that gives these answers in turn, and keeps the questions."""
 
     def __init__(self, *answers: PermissionAnswer) -> None:
-        self.questions: list[RequestPermission] = []
+        self.questions: list[PermissionRequest] = []
         self._answers = list(answers)
 
-    async def __call__(self, asked: RequestPermission) -> PermissionAnswer:
+    async def __call__(self, asked: PermissionRequest) -> PermissionAnswer:
         self.questions.append(asked)
         return self._answers.pop(0)
 
@@ -434,7 +434,7 @@ async def test_a_permission_ends_with_its_turn_but_all_writes_stay_allowed(tmp_p
 async def test_a_cancelled_turn_withdraws_the_question(tmp_path):
     begun = asyncio.Event()
 
-    async def never(asked: RequestPermission) -> PermissionAnswer:
+    async def never(asked: PermissionRequest) -> PermissionAnswer:
         begun.set()
         await asyncio.Event().wait()
         raise AssertionError
@@ -469,7 +469,7 @@ async def test_a_method_that_is_not_offered_is_refused_by_its_own_name(tmp_path)
 
 def test_a_permission_without_a_call_ends_with_its_turn():
     asked = CreateTerminal(session_id="s", command="true")
-    permission = RequestPermission(session_id="s", options=[], subject=CommandSubject(command="true", cwd="/"))
+    permission = PermissionRequest(session_id="s", options=[], subject=CommandSubject(command="true", cwd="/"))
     clearance = Clearance()
     clearance.add("s", [Grant(told, "/", lambda: True) for told in told_by(permission)])
     assert [grant.place for grant in clearance.grants(asked)] == ["/"]

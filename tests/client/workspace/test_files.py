@@ -18,7 +18,7 @@ from accord.client.workspace.workspace import Workspace
 from accord.errors import Denied, MethodNotFound, NotFound, RequestFailed
 from accord.local import atomic_files
 from accord.local.text import part
-from accord.session.requests import CreateTerminal, Done, Logout, ReadFile, WriteFile
+from accord.session.requests import CreateTerminal, EmptyResult, Logout, ReadFile, WriteFile
 from tests.client.words import read, write
 
 as_root = os.geteuid() == 0
@@ -219,7 +219,7 @@ async def test_a_name_that_is_too_long_is_an_error_of_a_decent_length(workspace:
 async def test_a_file_that_is_not_there_is_created_with_its_directories(workspace: Workspace, tmp_path: Path):
     path = tmp_path / "a" / "b" / "new.py"
     answer = await workspace.answer(WriteFile(session_id="s", path=str(path), content="text"))
-    assert answer == Done()
+    assert answer == EmptyResult()
     assert path.read_text() == "text"
     umask = os.umask(0)
     os.umask(umask)

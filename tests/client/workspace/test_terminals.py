@@ -19,7 +19,7 @@ from accord.dialects.v1 import V1
 from accord.errors import Denied, InvalidParams, NotFound, RateLimited, RequestCancelled, RequestFailed, request_failed
 from accord.session import Transcript
 from accord.session.entities import Exit
-from accord.session.requests import Done, KillTerminal, ReadTerminal, ReleaseTerminal, WaitForExit
+from accord.session.requests import EmptyResult, KillTerminal, ReadTerminal, ReleaseTerminal, WaitForExit
 from accord.transports.command_output import start_capture
 from accord.transports.guard_program import descendants
 from tests.client.words import create, kill, outcome, output, read, release, wait
@@ -253,13 +253,13 @@ async def test_a_kill_ends_the_command_and_keeps_the_terminal(workspace: Workspa
     terminal_id = await create(workspace, "echo begun; exec sleep 1000")
     waiting = asyncio.create_task(wait(workspace, terminal_id))
     await events.lines(1)
-    assert await kill(workspace, terminal_id) == Done()
+    assert await kill(workspace, terminal_id) == EmptyResult()
     snapshot = await output(workspace, terminal_id)
     assert (snapshot.output, snapshot.exit) == ("begun\n", Exit(code=None, signal="SIGTERM"))
     assert await waiting == Exit(signal="SIGTERM")
     assert await wait(workspace, terminal_id) == Exit(signal="SIGTERM")
-    assert await kill(workspace, terminal_id) == Done()
-    assert await release(workspace, terminal_id) == Done()
+    assert await kill(workspace, terminal_id) == EmptyResult()
+    assert await release(workspace, terminal_id) == EmptyResult()
 
 
 async def test_a_command_that_does_not_want_to_end_is_ended(make: Make, events: Events):
@@ -320,7 +320,7 @@ async def test_a_release_ends_the_command_answers_who_waits_and_makes_the_id_inv
     (pid,) = await events.lines(1)
     waiting = asyncio.create_task(wait(workspace, terminal_id))
     await asyncio.sleep(0)
-    assert await release(workspace, terminal_id) == Done()
+    assert await release(workspace, terminal_id) == EmptyResult()
     assert await waiting == Exit(signal="SIGTERM")
     assert not is_alive(int(pid))
     for method in (output, wait, kill, release):

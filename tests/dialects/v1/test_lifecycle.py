@@ -19,7 +19,7 @@ from accord.session.capabilities import (
     TerminalLogin,
     VariableLogin,
 )
-from accord.session.requests import Initialize, Initialized
+from accord.session.requests import Initialize, InitializeResult
 from tests.dialects.json_values import plain, raw
 from tests.dialects.telling import ABLE
 from tests.dialects.v1.speaking import speaker
@@ -32,7 +32,7 @@ def read_offer(**said: Any) -> ClientCapabilities:
     return word.capabilities
 
 
-def read_answer(**said: Any) -> Initialized:
+def read_answer(**said: Any) -> InitializeResult:
     return speaker().answer_from_wire(OFFER, raw({"protocolVersion": 1, **said}))
 
 
@@ -58,7 +58,7 @@ def test_a_client_says_its_version_and_what_it_can_do():
 @pytest.mark.requirement("INIT-06", "INIT-07", "INIT-09", "INIT-24", "AMB-12")
 def test_an_agent_says_its_version_what_it_can_do_and_always_how_to_log_in():
     can = AgentCapabilities(load=True, image=True, mcp_http=True, list=True, logout=True)
-    answer = Initialized(version=1, info=Implementation(name="agent", version="2"), capabilities=can)
+    answer = InitializeResult(version=1, info=Implementation(name="agent", version="2"), capabilities=can)
     assert plain(speaker().answer_to_wire(OFFER, answer)) == {
         "protocolVersion": 1,
         "agentInfo": {"name": "agent", "version": "2"},
@@ -129,7 +129,7 @@ def test_ways_to_log_in_go_both_ways_and_one_of_an_unknown_type_is_the_agents():
         TerminalLogin("t", "T", args=["login"], env={"X": "1"}),
         AgentLogin("n", "N", raw=said[2]),
     ]
-    answer = Initialized(version=1, info=None, capabilities=AgentCapabilities(), auth_methods=methods)
+    answer = InitializeResult(version=1, info=None, capabilities=AgentCapabilities(), auth_methods=methods)
     assert plain(speaker().answer_to_wire(OFFER, answer))["authMethods"] == said
 
 
@@ -160,7 +160,7 @@ def test_a_login_by_variables_keeps_them_in_every_version(dialect: type[Dialect]
     [method] = read_answer(authMethods=[KEY]).auth_methods
     variables = [LoginVariable("ACME_KEY", label="Key"), LoginVariable("ACME_URL", secret=False, optional=True)]
     assert method == VariableLogin("key", "API key", variables, link="https://acme.example/keys")
-    answer = Initialized(version=1, info=None, capabilities=AgentCapabilities(), auth_methods=[method])
+    answer = InitializeResult(version=1, info=None, capabilities=AgentCapabilities(), auth_methods=[method])
     told = plain(dialect().answer_to_wire(OFFER, answer))
     assert dialect().answer_from_wire(OFFER, raw(told)).auth_methods == [method]
 
@@ -197,5 +197,5 @@ def test_capabilities_of_no_published_version_are_kept_in_every_version(dialect:
     }
     can = read_answer(agentCapabilities=said).capabilities
     assert can.unstable == UNSTABLE
-    told = plain(dialect().answer_to_wire(OFFER, Initialized(version=1, info=None, capabilities=can)))
+    told = plain(dialect().answer_to_wire(OFFER, InitializeResult(version=1, info=None, capabilities=can)))
     assert dialect().answer_from_wire(OFFER, raw(told)).capabilities.unstable == UNSTABLE

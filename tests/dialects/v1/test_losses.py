@@ -21,54 +21,54 @@ from accord.session.content import Annotations, Content, Icon, ResourceLink, Tex
 from accord.session.entities import (
     AGENT,
     USER,
-    Choice,
-    Command,
     ContentItem,
     Diff,
+    DiffPatch,
     EmptyGroup,
     Exit,
     FileChange,
     Notice,
     Option,
-    Patch,
+    OptionChoice,
     Plan,
     PlanEntry,
+    SlashCommand,
     State,
     TerminalItem,
     Work,
 )
 from accord.session.mcp_servers import Pairs
 from accord.session.requests import (
-    Asked,
+    AcpRequest,
     CommandSubject,
-    Elicit,
     ElicitationAnswer,
+    ElicitationRequest,
     Initialize,
-    Initialized,
+    InitializeResult,
     NewSession,
     PermissionAnswer,
     PermissionOption,
+    PermissionRequest,
     Prompt,
-    PromptAnswer,
-    RequestPermission,
-    SessionOpened,
+    PromptResult,
+    SessionSetup,
     ToolCallSubject,
 )
 from accord.session.updates import (
-    CommandsReport,
+    CommandsPatch,
     CompactionPatch,
+    MessageAppend,
     MessagePatch,
-    MessagePiece,
-    NoticeReport,
-    OptionsReport,
-    PlanReport,
+    NoticePatch,
+    OptionsPatch,
+    Patch,
+    PlanPatch,
     PromptPatch,
-    Report,
-    StateReport,
+    StatePatch,
+    TerminalAppend,
     TerminalPatch,
-    TerminalPiece,
     ToolCallPatch,
-    UnknownReport,
+    UnknownPatch,
 )
 from accord.session.value import Unknown
 from tests.dialects.json_values import plain
@@ -89,7 +89,7 @@ class Case(NamedTuple):
     client: ClientCapabilities = ABLE
 
 
-def told(*reports: Report | PromptPatch) -> Callable[[V1], Any]:
+def told(*reports: Patch | PromptPatch) -> Callable[[V1], Any]:
     """What the last of the reports makes the dialect say."""
 
     def act(dialect: V1) -> Any:
@@ -117,16 +117,16 @@ def diff(**members: Any) -> list[Any]:
     return of_call(content=[{"type": "diff", "path": "/w/a", **members}])
 
 
-def piece(text: str) -> MessagePiece:
-    return MessagePiece(role=AGENT, id="m", content=Text(text))
+def piece(text: str) -> MessageAppend:
+    return MessageAppend(role=AGENT, id="m", content=Text(text))
 
 
 def whole(*texts: str) -> MessagePatch:
     return MessagePatch(role=AGENT, id="m", content=[Text(text) for text in texts])
 
 
-def block(content: Content) -> MessagePiece:
-    return MessagePiece(role=AGENT, id="m", content=content)
+def block(content: Content) -> MessageAppend:
+    return MessageAppend(role=AGENT, id="m", content=content)
 
 
 def chunk(content: Any, id: str = "m") -> Any:
@@ -134,19 +134,19 @@ def chunk(content: Any, id: str = "m") -> Any:
     return {"sessionUpdate": "agent_message_chunk", "messageId": id, "content": content}
 
 
-def answered(asked: Asked, answer: Any) -> Callable[[V1], Any]:
+def answered(asked: AcpRequest, answer: Any) -> Callable[[V1], Any]:
     return lambda dialect: plain(dialect.answer_to_wire(asked, answer))
 
 
 def opened(**fields: Any) -> Callable[[V1], Any]:
     return lambda dialect: plain(
-        dialect.answer_to_wire(NewSession(cwd="/w"), SessionOpened(session_id=SESSION, **fields))
+        dialect.answer_to_wire(NewSession(cwd="/w"), SessionSetup(session_id=SESSION, **fields))
     )
 
 
 def asked(**fields: Any) -> Callable[[V1], Any]:
     fields = {"options": [PermissionOption(id="yes", name="Yes", kind="allow_once")]} | fields
-    return lambda dialect: plain(dialect.request_to_wire(RequestPermission(session_id=SESSION, **fields))[1])
+    return lambda dialect: plain(dialect.request_to_wire(PermissionRequest(session_id=SESSION, **fields))[1])
 
 
 def request(call: Any, kind: str = "allow_once") -> Any:
@@ -155,13 +155,13 @@ def request(call: Any, kind: str = "allow_once") -> Any:
 
 
 def login(*methods: Any) -> Callable[[V1], Any]:
-    answer = Initialized(version=1, info=None, capabilities=AgentCapabilities(), auth_methods=[*methods])
+    answer = InitializeResult(version=1, info=None, capabilities=AgentCapabilities(), auth_methods=[*methods])
     offer = Initialize(version=1, info=Implementation(name="c", version="1"), capabilities=UNABLE)
     return lambda dialect: plain(dialect.answer_to_wire(offer, answer))["authMethods"]
 
 
-def plan(*entries: PlanEntry, id: str = "main") -> PlanReport:
-    return PlanReport(plan=Plan(id=id, entries=[*entries]))
+def plan(*entries: PlanEntry, id: str = "main") -> PlanPatch:
+    return PlanPatch(plan=Plan(id=id, entries=[*entries]))
 
 
 def entries(*texts: str, priority: str = "medium", status: str = "pending") -> Any:
@@ -172,7 +172,7 @@ def entries(*texts: str, priority: str = "medium", status: str = "pending") -> A
 GIT_PATCH = "diff --git /w/a /w/a\n--- /w/a\n+++ /w/a\n@@ -7 +7 @@\n-old\n+new\n"
 ICONS = [Icon(src="https://example.com/icon.png")]
 SWITCH = Option(id="web", name="Web", kind="boolean", value=True)
-MODEL = Option(id="model", name="Model", value="a", choices=[Choice(value="a", name="A")])
+MODEL = Option(id="model", name="Model", value="a", choices=[OptionChoice(value="a", name="A")])
 MODEL_SAID = {
     "type": "select",
     "id": "model",
@@ -184,19 +184,19 @@ LINK = ResourceLink(uri="a:b", name="b")
 LINK_SAID = {"type": "resource_link", "uri": "a:b", "name": "b"}
 ODD = Unknown(tag="_chart", raw={"type": "_chart"})
 TWICE = Pairs([("X", "1"), ("X", "2")])
-FORM = Elicit(
+FORM = ElicitationRequest(
     message="Who?",
     mode="form",
     session_id=SESSION,
     schema={"type": "object", "properties": {"phone": {"type": "string", "format": "_phone"}}},
 )
-MIXED = [Choice(value="a", name="A", group="g", group_name="G"), Choice(value="b", name="B")]
+MIXED = [OptionChoice(value="a", name="A", group="g", group_name="G"), OptionChoice(value="b", name="B")]
 UNKNOWN_OPTION = Option(id="x", name="X", kind="slider", raw={"type": "slider", "id": "x"})
 
 CASES = [
-    Case("message-patch", told(piece("a"), whole(), StateReport(state=State("idle"))), []),
-    Case("message-patch", told(piece("a"), whole("b"), StateReport(state=State("idle"))), [chunk("b", "m-rewritten-1")]),
-    Case("message-patch", told(MessagePiece(role=AGENT, id="m", content=Text("a")), MessagePatch(role=AGENT, id="m", meta={"k": 1})), []),
+    Case("message-patch", told(piece("a"), whole(), StatePatch(state=State("idle"))), []),
+    Case("message-patch", told(piece("a"), whole("b"), StatePatch(state=State("idle"))), [chunk("b", "m-rewritten-1")]),
+    Case("message-patch", told(MessageAppend(role=AGENT, id="m", content=Text("a")), MessagePatch(role=AGENT, id="m", meta={"k": 1})), []),
     Case("tool-call-cancelled", told(CALL, ToolCallPatch(id="call_1", status="cancelled")), of_call(status="failed")),
     Case("tool-call-status", told(CALL, ToolCallPatch(id="call_1", status="paused")), of_call(status="in_progress")),
     Case("tool-call-status", told(CALL, ToolCallPatch(id="call_1", status="_acme")), of_call(status="in_progress")),
@@ -244,19 +244,19 @@ CASES = [
     ),
     Case(
         "terminal-rewritten",
-        told(TERMINAL, SHOWN, TerminalPiece(id="t", data=b"old"), TerminalPatch(id="t", output=b"new")),
+        told(TERMINAL, SHOWN, TerminalAppend(id="t", data=b"old"), TerminalPatch(id="t", output=b"new")),
         of_call(_meta={"terminal_output": {"terminal_id": "t", "data": "new"}}),
         SHOWING,
     ),
     Case(
         "terminal-bytes",
-        told(TERMINAL, SHOWN, TerminalPiece(id="t", data=b"a\xffb")),
+        told(TERMINAL, SHOWN, TerminalAppend(id="t", data=b"a\xffb")),
         of_call(_meta={"terminal_output": {"terminal_id": "t", "data": "a\ufffdb"}}),
         SHOWING,
     ),
     Case(
         "diff-partial",
-        told(CALL, change("modify", patch=Patch(format="git_patch", text=GIT_PATCH))),
+        told(CALL, change("modify", patch=DiffPatch(format="git_patch", text=GIT_PATCH))),
         diff(oldText="old\n", newText="new\n"),
     ),
     Case("diff-operation", told(CALL, change("move", old_path="/w/b")), of_call(content=[text_item("move: /w/b → /w/a")])),
@@ -267,14 +267,14 @@ CASES = [
         told(CALL, change("add", new_text="b", mime_type="text/plain")),
         diff(oldText=None, newText="b"),
     ),
-    Case("plan-type", told(PlanReport(plan=Plan(id="p", type="file", raw={"type": "file"}))), []),
+    Case("plan-type", told(PlanPatch(plan=Plan(id="p", type="file", raw={"type": "file"}))), []),
     Case("several-plans", told(plan(PlanEntry("a")), plan(PlanEntry("b"), id="another")), entries("b", "a")),
     Case("plan-entry", told(plan(PlanEntry("a"), PlanEntry("b", status="cancelled"))), entries("a")),
     Case("plan-status", told(plan(PlanEntry("a", status="_blocked"))), entries("a", status="in_progress")),
     Case("plan-priority", told(plan(PlanEntry("a", priority="_urgent"))), entries("a")),
     Case(
         "audience",
-        told(MessagePiece(role=AGENT, id="m", content=Text("hi", annotations=Annotations(audience=["user", "_bot"])))),
+        told(MessageAppend(role=AGENT, id="m", content=Text("hi", annotations=Annotations(audience=["user", "_bot"])))),
         [
             {
                 "sessionUpdate": "agent_message_chunk",
@@ -285,7 +285,7 @@ CASES = [
     ),
     Case(
         "icons",
-        told(MessagePiece(role=AGENT, id="m", content=ResourceLink(uri="u:1", name="n", icons=ICONS))),
+        told(MessageAppend(role=AGENT, id="m", content=ResourceLink(uri="u:1", name="n", icons=ICONS))),
         [
             {
                 "sessionUpdate": "agent_message_chunk",
@@ -294,31 +294,31 @@ CASES = [
             }
         ],
     ),
-    Case("opened-commands", opened(commands=[Command("web", "Search")]), {"sessionId": SESSION}),
+    Case("opened-commands", opened(commands=[SlashCommand("web", "Search")]), {"sessionId": SESSION}),
     Case(
         "command-type",
-        told(CommandsReport(commands=[Command("a", "A"), Command("b", "B", raw={"type": "menu"})])),
+        told(CommandsPatch(commands=[SlashCommand("a", "A"), SlashCommand("b", "B", raw={"type": "menu"})])),
         [{"sessionUpdate": "available_commands_update", "availableCommands": [{"name": "a", "description": "A"}]}],
     ),
     Case(
         "option-kind",
-        told(OptionsReport(options=[MODEL, UNKNOWN_OPTION])),
+        told(OptionsPatch(options=[MODEL, UNKNOWN_OPTION])),
         [{"sessionUpdate": "config_option_update", "configOptions": [MODEL_SAID]}],
     ),
     Case(
         "boolean-option",
-        told(OptionsReport(options=[MODEL, SWITCH])),
+        told(OptionsPatch(options=[MODEL, SWITCH])),
         [{"sessionUpdate": "config_option_update", "configOptions": [MODEL_SAID]}],
         UNABLE,
     ),
-    Case("notice", told(NoticeReport(notice=Notice("info", "Hello"))), [], UNABLE),
+    Case("notice", told(NoticePatch(notice=Notice("info", "Hello"))), [], UNABLE),
     Case("compaction", told(CompactionPatch(id="c", status="in_progress")), [], UNABLE),
-    Case("state", told(StateReport(state=State("requires_action"))), []),
-    Case("state", told(StateReport(state=State("_dreaming"))), []),
-    Case("background", told(StateReport(state=State("running", background=[Work("terminal", "t")]))), []),
+    Case("state", told(StatePatch(state=State("requires_action"))), []),
+    Case("state", told(StatePatch(state=State("_dreaming"))), []),
+    Case("background", told(StatePatch(state=State("running", background=[Work("terminal", "t")]))), []),
     Case(
         "stop-reason",
-        lambda dialect: plain(dialect.answer_to_wire(Prompt(SESSION, []), PromptAnswer(stop_reason="_tired"))),
+        lambda dialect: plain(dialect.answer_to_wire(Prompt(SESSION, []), PromptResult(stop_reason="_tired"))),
         {"stopReason": "end_turn", "_meta": {"accord/stopReason": "_tired"}},
     ),
     Case(
@@ -367,9 +367,9 @@ CASES = [
         [{"id": "a", "name": "A"}],
         UNABLE,
     ),
-    Case("update-type", told(UnknownReport(tag="plan", raw={"sessionUpdate": "plan"})), []),
-    Case("update-type", told(UnknownReport(tag="plan", raw={"sessionUpdate": "plan"}, version="v1")), []),
-    Case("update-type", told(UnknownReport(tag="_acme", raw={"sessionUpdate": "_acme"})), []),
+    Case("update-type", told(UnknownPatch(tag="plan", raw={"sessionUpdate": "plan"})), []),
+    Case("update-type", told(UnknownPatch(tag="plan", raw={"sessionUpdate": "plan"}, version="v1")), []),
+    Case("update-type", told(UnknownPatch(tag="_acme", raw={"sessionUpdate": "_acme"})), []),
     Case("content-type", told(block(ODD)), [chunk("[_chart]")]),
     Case("content-type", told(CALL, ToolCallPatch(id="call_1", content=[ODD])), of_call(content=[text_item("[_chart]")])),
     Case(
@@ -400,7 +400,7 @@ CASES = [
     ),
     Case(
         "permission-outcome",
-        answered(RequestPermission(session_id=SESSION, options=[]), PermissionAnswer("_later", raw={"outcome": "_later"})),
+        answered(PermissionRequest(session_id=SESSION, options=[]), PermissionAnswer("_later", raw={"outcome": "_later"})),
         {"outcome": {"outcome": "cancelled"}},
     ),
     Case(
@@ -416,7 +416,7 @@ CASES = [
     Case(
         "empty-group",
         told(
-            OptionsReport(
+            OptionsPatch(
                 options=[replace(MODEL, empty_groups=[EmptyGroup(id="g", name="G")])]
             )
         ),
@@ -424,7 +424,7 @@ CASES = [
     ),
     Case(
         "option-groups",
-        told(OptionsReport(options=[Option(id="o", name="O", value="a", choices=MIXED)])),
+        told(OptionsPatch(options=[Option(id="o", name="O", value="a", choices=MIXED)])),
         [
             {
                 "sessionUpdate": "config_option_update",

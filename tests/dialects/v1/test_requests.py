@@ -164,17 +164,17 @@ def test_a_client_that_says_little_wrong_or_too_much_is_served():
 @pytest.mark.parametrize(
     ("asked", "answer"),
     [
-        (words.WriteFile(session_id="s", path="/f", content=""), words.Done()),
-        (words.SetMode(session_id="s", mode_id="m"), words.Done()),
-        (words.SetModel(session_id="s", model_id="m"), words.Done()),
-        (words.Authenticate(method_id="m"), words.Done()),
-        (words.Logout(), words.Done()),
-        (words.LoadSession(session_id="s", cwd="/w"), words.SessionOpened()),
-        (words.ResumeSession(session_id="s", cwd="/w"), words.SessionOpened()),
-        (words.CloseSession(session_id="s"), words.Done()),
-        (words.DeleteSession(session_id="s"), words.Done()),
-        (words.KillTerminal(session_id="s", terminal_id="t"), words.Done()),
-        (words.ReleaseTerminal(session_id="s", terminal_id="t"), words.Done()),
+        (words.WriteFile(session_id="s", path="/f", content=""), words.EmptyResult()),
+        (words.SetMode(session_id="s", mode_id="m"), words.EmptyResult()),
+        (words.SetModel(session_id="s", model_id="m"), words.EmptyResult()),
+        (words.Authenticate(method_id="m"), words.EmptyResult()),
+        (words.Logout(), words.EmptyResult()),
+        (words.LoadSession(session_id="s", cwd="/w"), words.SessionSetup()),
+        (words.ResumeSession(session_id="s", cwd="/w"), words.SessionSetup()),
+        (words.CloseSession(session_id="s"), words.EmptyResult()),
+        (words.DeleteSession(session_id="s"), words.EmptyResult()),
+        (words.KillTerminal(session_id="s", terminal_id="t"), words.EmptyResult()),
+        (words.ReleaseTerminal(session_id="s", terminal_id="t"), words.EmptyResult()),
         (words.WaitForExit(session_id="s", terminal_id="t"), Exit()),
     ],
     ids=lambda word: type(word).__name__,
@@ -182,7 +182,7 @@ def test_a_client_that_says_little_wrong_or_too_much_is_served():
 @pytest.mark.requirement(
     "AMB-01", "AMB-02", "AMB-03", "AMB-04", "AMB-05", "AMB-06", "FS-14", "MODE-12", "AUTH-06", "TERM-32"
 )
-def test_a_null_answer_says_that_it_worked_where_nothing_else_has_to_be_said(asked: words.Asked, answer: Any):
+def test_a_null_answer_says_that_it_worked_where_nothing_else_has_to_be_said(asked: words.AcpRequest, answer: Any):
     assert speaker().answer_from_wire(asked, Raw(b"null")) == answer
     assert speaker().answer_from_wire(asked, Raw(b"{}")) == answer
     assert speaker().answer_from_wire(asked, Raw(b"[]")) == answer
@@ -193,7 +193,7 @@ def test_a_null_answer_says_that_it_worked_where_nothing_else_has_to_be_said(ask
     else:
         with pytest.raises(Malformed):
             speaker(strict=True).answer_from_wire(asked, Raw(b"null"))
-    if isinstance(answer, words.Done):
+    if isinstance(answer, words.EmptyResult):
         assert plain(speaker().answer_to_wire(asked, answer)) == {}
 
 
@@ -323,12 +323,12 @@ def test_exits_are_written_with_both_members_and_only_when_there_is_one():
 )
 @pytest.mark.requirement("PERM-13", "PERM-14", "PERM-15")
 def test_the_outcome_of_a_permission_request_is_kept_as_it_is(outcome: Any, answer: words.PermissionAnswer):
-    asked = words.RequestPermission(session_id="s", options=[])
+    asked = words.PermissionRequest(session_id="s", options=[])
     assert speaker().answer_from_wire(asked, raw({"outcome": outcome})) == answer
 
 
 def test_an_outcome_that_is_not_known_is_written_as_not_approved():
-    asked = words.RequestPermission(session_id="s", options=[])
+    asked = words.PermissionRequest(session_id="s", options=[])
     for answer in (words.PermissionAnswer("later"), words.PermissionAnswer("selected")):
         assert plain(speaker().answer_to_wire(asked, answer)) == {"outcome": {"outcome": "cancelled"}}
 
@@ -346,7 +346,7 @@ def test_the_tool_call_of_a_permission_request_is_its_subject_and_its_title():
 
 def test_each_question_without_a_tool_call_gets_one_of_its_own():
     dialect = speaker()
-    asked = words.RequestPermission(session_id="s", title="May I?", options=[])
+    asked = words.PermissionRequest(session_id="s", title="May I?", options=[])
     ids = [plain(dialect.request_to_wire(asked)[1])["toolCall"]["toolCallId"] for _ in range(2)]
     assert len(set(ids)) == 2
 
@@ -373,7 +373,7 @@ def test_an_elicitation_for_a_request_with_the_id_null_goes_both_ways():
     ],
 )
 def test_the_action_of_an_elicitation_is_kept_as_it_is(result: Any, answer: words.ElicitationAnswer):
-    asked = words.Elicit(message="?", mode="form", session_id="s")
+    asked = words.ElicitationRequest(message="?", mode="form", session_id="s")
     assert speaker().answer_from_wire(asked, raw(result)) == answer
     assert plain(speaker().answer_to_wire(asked, answer)) == result
 

@@ -12,7 +12,7 @@ from accord.dialects.negotiation import negotiate, offer
 from accord.session.content import Text
 from accord.session.entities import ContentItem, Exit, TerminalItem, TerminalSize
 from accord.session.transcript import Transcript
-from accord.session.updates import TerminalPatch, TerminalPiece, ToolCallPatch, ToolCallPiece
+from accord.session.updates import TerminalAppend, TerminalPatch, ToolCallAppend, ToolCallPatch
 from accord.session.value import UNSET
 from tests.dialects.json_values import raw
 from tests.dialects.telling import ABLE, SESSION, reports_of, rows_lost, updates_of
@@ -22,7 +22,7 @@ SHOWS = replace(ABLE, terminals=False, display_terminals=True)
 ITEM = {"type": "terminal", "terminalId": "t"}
 CALL = ToolCallPatch(id="c", title="make", kind="execute", creates=True)
 BEGUN = TerminalPatch(id="t", command="make", cwd="/work")
-SHOWN = ToolCallPiece(id="c", item=TerminalItem(terminal_id="t"))
+SHOWN = ToolCallAppend(id="c", item=TerminalItem(terminal_id="t"))
 
 
 def read(update: str = "tool_call_update", **members: Any) -> list[Any]:
@@ -65,19 +65,19 @@ def test_the_command_is_the_one_that_the_call_was_given(command: Any):
 
 
 def test_an_update_that_only_tells_output_reports_the_output_alone():
-    assert read(_meta=output("née")) == [TerminalPiece(id="t", data="née".encode())]
-    assert read(_meta={"terminal_output_delta": output("a")["terminal_output"]}) == [TerminalPiece(id="t", data=b"a")]
+    assert read(_meta=output("née")) == [TerminalAppend(id="t", data="née".encode())]
+    assert read(_meta={"terminal_output_delta": output("a")["terminal_output"]}) == [TerminalAppend(id="t", data=b"a")]
 
 
 def test_output_under_both_keys_is_told_once():
     both = {**output("a"), "terminal_output_delta": output("a")["terminal_output"]}
-    assert read(_meta=both) == [TerminalPiece(id="t", data=b"a")]
+    assert read(_meta=both) == [TerminalAppend(id="t", data=b"a")]
 
 
 def test_the_end_comes_after_the_last_output():
     call, piece, end = read(status="completed", _meta={**ended(3), **output("last\n"), "other": 1})
     assert (call.status, call.meta) == ("completed", {"other": 1})
-    assert piece == TerminalPiece(id="t", data=b"last\n")
+    assert piece == TerminalAppend(id="t", data=b"last\n")
     assert end == TerminalPatch(id="t", exit=Exit(code=3))
 
 
@@ -143,8 +143,8 @@ def test_a_terminal_is_told_as_it_happens():
     }
     told = updates_of(
         dialect,
-        TerminalPiece(id="t", data=b"one\n"),
-        TerminalPiece(id="t", data=b"two\n"),
+        TerminalAppend(id="t", data=b"one\n"),
+        TerminalAppend(id="t", data=b"two\n"),
         TerminalPatch(id="t", exit=Exit(code=2)),
         ToolCallPatch(id="c", status="failed"),
         transcript=transcript,
@@ -179,7 +179,7 @@ def test_a_call_that_shows_a_terminal_before_it_is_known_shows_it_then():
 
 def test_a_terminal_that_begins_with_output_is_told_with_it():
     call = replace(CALL, content=[SHOWN.item])
-    _, announced, told = updates_of(speaker(client=SHOWS), call, TerminalPiece(id="t", data=b"x"))
+    _, announced, told = updates_of(speaker(client=SHOWS), call, TerminalAppend(id="t", data=b"x"))
     assert announced["_meta"] == info()
     assert told["_meta"] == output("x")
 
@@ -188,7 +188,7 @@ def test_output_is_told_once_however_many_calls_show_it():
     dialect, transcript = speaker(client=SHOWS), Transcript()
     also = ToolCallPatch(id="d", title="Too", content=[SHOWN.item])
     updates_of(dialect, CALL, BEGUN, SHOWN, also, transcript=transcript)
-    [told] = updates_of(dialect, TerminalPiece(id="t", data=b"x"), transcript=transcript)
+    [told] = updates_of(dialect, TerminalAppend(id="t", data=b"x"), transcript=transcript)
     assert (told["toolCallId"], told["_meta"]) == ("c", output("x"))
 
 
@@ -207,7 +207,7 @@ def test_no_update_names_a_terminal_that_was_not_announced():
 def test_a_character_that_was_cut_in_two_is_told_whole():
     dialect, transcript = speaker(client=SHOWS), Transcript()
     updates_of(dialect, CALL, BEGUN, SHOWN, transcript=transcript)
-    pieces = [TerminalPiece(id="t", data=data) for data in (b"n\xc3", b"\xa9", b"e\xc3")]
+    pieces = [TerminalAppend(id="t", data=data) for data in (b"n\xc3", b"\xa9", b"e\xc3")]
     end = TerminalPatch(id="t", exit=Exit(code=0))
     told = updates_of(dialect, *pieces, end, transcript=transcript)
     assert [update["_meta"].get("terminal_output", {}).get("data") for update in told] == ["n", "é", "e", "\ufffd"]
@@ -215,7 +215,7 @@ def test_a_character_that_was_cut_in_two_is_told_whole():
 
 def test_output_that_goes_on_from_what_was_told_is_told_from_there():
     dialect, transcript = speaker(client=SHOWS), Transcript()
-    updates_of(dialect, CALL, BEGUN, SHOWN, TerminalPiece(id="t", data=b"one\n"), transcript=transcript)
+    updates_of(dialect, CALL, BEGUN, SHOWN, TerminalAppend(id="t", data=b"one\n"), transcript=transcript)
     [told] = updates_of(dialect, TerminalPatch(id="t", output=b"one\ntwo\n"), transcript=transcript)
     assert told["_meta"] == output("two\n")
     assert rows_lost(dialect) == ["terminal-details"]
@@ -225,7 +225,7 @@ def test_what_changes_nothing_that_can_be_told_is_not_told():
     dialect, transcript = speaker(client=SHOWS), Transcript()
     updates_of(dialect, CALL, BEGUN, SHOWN, transcript=transcript)
     size = TerminalPatch(id="t", size=TerminalSize(columns=80, rows=24))
-    assert updates_of(dialect, size, TerminalPiece(id="t", data=b"\xc3"), transcript=transcript) == []
+    assert updates_of(dialect, size, TerminalAppend(id="t", data=b"\xc3"), transcript=transcript) == []
 
 
 def test_of_a_long_output_from_before_the_end_is_told():

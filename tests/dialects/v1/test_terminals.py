@@ -9,7 +9,7 @@ from accord.session.content import Text
 from accord.session.entities import ContentItem, Exit, Terminal, TerminalItem
 from accord.session.snapshots import Output
 from accord.session.transcript import Transcript
-from accord.session.updates import TerminalPatch, TerminalPiece, ToolCallPatch
+from accord.session.updates import TerminalAppend, TerminalPatch, ToolCallPatch
 from tests.dialects.telling import SESSION, reports_of, rows_lost, updates_of
 from tests.dialects.v1.speaking import speaker
 
@@ -40,7 +40,7 @@ def test_a_terminal_of_the_agent_is_shown_whichever_comes_first():
 def test_output_is_told_as_it_grows_and_the_ending_tells_all_of_it():
     transcript, dialect = Transcript(), speaker()
     updates_of(dialect, TerminalPatch(id="t", output=b""), HOLDING, transcript=transcript)
-    pieces = [TerminalPiece(id="t", data=b"0123456789\n") for _ in range(2000)]
+    pieces = [TerminalAppend(id="t", data=b"0123456789\n") for _ in range(2000)]
     updates = updates_of(dialect, *pieces, transcript=transcript)
     assert len(updates) < 100
     [ending] = updates_of(dialect, TerminalPatch(id="t", exit=Exit(code=0)), transcript=transcript)
@@ -51,7 +51,7 @@ def test_output_is_told_as_it_grows_and_the_ending_tells_all_of_it():
 def test_output_that_was_held_back_comes_with_the_next_patch_of_the_tool_call():
     transcript, dialect = Transcript(), speaker()
     updates_of(dialect, TerminalPatch(id="t", output=b"x" * 100), HOLDING, transcript=transcript)
-    assert updates_of(dialect, TerminalPiece(id="t", data=b"y"), transcript=transcript) == []
+    assert updates_of(dialect, TerminalAppend(id="t", data=b"y"), transcript=transcript) == []
     done, renamed = ToolCallPatch(id="c", status="completed"), ToolCallPatch(id="c", title="Ran")
     updates = updates_of(dialect, done, renamed, transcript=transcript)
     assert shown_texts(updates[:1]) == ["x" * 100 + "y"]
@@ -63,7 +63,7 @@ def test_a_new_snapshot_of_the_output_starts_the_counting_again():
     updates_of(dialect, TerminalPatch(id="t", output=b"x" * 1000), HOLDING, transcript=transcript)
     cleared = updates_of(dialect, TerminalPatch(id="t", output=b""), transcript=transcript)
     assert shown_texts(cleared) == [""]
-    assert shown_texts(updates_of(dialect, TerminalPiece(id="t", data=b"y"), transcript=transcript)) == ["y"]
+    assert shown_texts(updates_of(dialect, TerminalAppend(id="t", data=b"y"), transcript=transcript)) == ["y"]
 
 
 def test_that_a_terminal_can_be_cancelled_is_lost():

@@ -12,8 +12,6 @@ from accord.session.entities import (
     AGENT,
     THOUGHT,
     USER,
-    Choice,
-    Command,
     ContentItem,
     Diff,
     FileChange,
@@ -21,25 +19,27 @@ from accord.session.entities import (
     Mode,
     Modes,
     Option,
+    OptionChoice,
     Plan,
     PlanEntry,
+    SlashCommand,
     State,
 )
 from accord.session.replay import replay
-from accord.session.requests import NewSession, SessionOpened
+from accord.session.requests import NewSession, SessionSetup
 from accord.session.transcript import Transcript
 from accord.session.updates import (
-    CommandsReport,
+    CommandsPatch,
+    MessageAppend,
     MessagePatch,
-    MessagePiece,
-    ModeReport,
-    OptionsReport,
-    PlanReport,
-    StateReport,
+    ModePatch,
+    OptionsPatch,
+    PlanPatch,
+    StatePatch,
+    ToolCallAppend,
     ToolCallPatch,
-    ToolCallPiece,
-    UnknownReport,
-    UsageReport,
+    UnknownPatch,
+    UsagePatch,
 )
 from accord.session.value import UNSET
 from tests.dialects.json_values import plain, raw
@@ -62,10 +62,10 @@ def text_item(text: str) -> dict[str, Any]:
 @pytest.mark.requirement("UPDATE-03", "UPDATE-04", "UPDATE-05")
 def test_pieces_of_messages_are_chunks(role: str, kind: str):
     dialect = speaker()
-    assert updates_of(dialect, MessagePiece(role=role, id="m", content=Text("a"))) == [chunk(kind, "a", "m")]
-    assert reports_of(dialect, **chunk(kind, "a", "m")) == [MessagePiece(role=role, id="m", content=Text("a"))]
+    assert updates_of(dialect, MessageAppend(role=role, id="m", content=Text("a"))) == [chunk(kind, "a", "m")]
+    assert reports_of(dialect, **chunk(kind, "a", "m")) == [MessageAppend(role=role, id="m", content=Text("a"))]
     nameless = reports_of(dialect, sessionUpdate=kind, content={"type": "text", "text": "a"})
-    assert nameless == [MessagePiece(role=role, id=None, content=Text("a"))]
+    assert nameless == [MessageAppend(role=role, id=None, content=Text("a"))]
 
 
 @pytest.mark.requirement("AMB-72")
@@ -181,13 +181,13 @@ def test_a_diff_of_several_files_becomes_one_for_each():
 
 
 def test_pieces_are_told_as_the_whole_content():
-    pieces = [ToolCallPiece(id="c", item=ContentItem(content=Text(text))) for text in "ab"]
+    pieces = [ToolCallAppend(id="c", item=ContentItem(content=Text(text))) for text in "ab"]
     updates = updates_of(speaker(), ToolCallPatch(id="c", title="T"), *pieces)
     assert [update.get("content") for update in updates] == [None, [text_item("a")], [text_item("a"), text_item("b")]]
 
 
 def test_many_pieces_cost_in_the_order_of_their_number_and_none_is_missing_at_the_end():
-    pieces = [ToolCallPiece(id="c", item=ContentItem(content=Text(str(number)))) for number in range(1000)]
+    pieces = [ToolCallAppend(id="c", item=ContentItem(content=Text(str(number)))) for number in range(1000)]
     ending = ToolCallPatch(id="c", status="completed")
     updates = updates_of(speaker(), ToolCallPatch(id="c", title="T"), *pieces, ending)
     assert sum(len(update.get("content", ())) for update in updates) < 10 * 1000
@@ -196,7 +196,7 @@ def test_many_pieces_cost_in_the_order_of_their_number_and_none_is_missing_at_th
 
 
 def test_a_patch_tells_the_content_only_when_it_is_owed():
-    pieces = [ToolCallPiece(id="c", item=ContentItem(content=Text(str(number)))) for number in range(9)]
+    pieces = [ToolCallAppend(id="c", item=ContentItem(content=Text(str(number)))) for number in range(9)]
     going = ToolCallPatch(id="c", status="in_progress")
     updates = updates_of(speaker(), ToolCallPatch(id="c", title="T"), *pieces, going, going)
     assert len(updates[-2]["content"]) == 9
@@ -226,30 +226,34 @@ def test_a_plan_that_turns_into_one_of_an_unknown_type_leaves_the_joined_plan():
     dialect = speaker()
     plans = [Plan(id="a", entries=[PlanEntry("x")]), Plan(id="b", entries=[PlanEntry("y")])]
     gone = Plan(id="a", type="file", raw={"type": "file"})
-    updates = updates_of(dialect, *(PlanReport(plan=plan) for plan in (*plans, gone)))
+    updates = updates_of(dialect, *(PlanPatch(plan=plan) for plan in (*plans, gone)))
     assert [[entry["content"] for entry in update["entries"]] for update in updates] == [["x"], ["x", "y"], ["y"]]
 
 
 @pytest.mark.requirement("CMD-02", "CMD-05", "CMD-06", "CMD-07", "AMB-68")
 def test_commands_go_both_ways_without_their_slash():
     said = [{"name": "web", "description": "Search", "input": {"hint": "query"}}, {"name": "t", "description": "T"}]
-    words = [Command("web", "Search", hint="query"), Command("t", "T")]
-    [update] = updates_of(speaker(), CommandsReport(commands=words))
+    words = [SlashCommand("web", "Search", hint="query"), SlashCommand("t", "T")]
+    [update] = updates_of(speaker(), CommandsPatch(commands=words))
     assert update == {"sessionUpdate": "available_commands_update", "availableCommands": said}
-    assert reports_of(speaker(), **update) == [CommandsReport(commands=words)]
+    assert reports_of(speaker(), **update) == [CommandsPatch(commands=words)]
     slashed = [{"name": "/web", "description": "Search", "input": {"hint": "query"}}]
     [report] = reports_of(speaker(), sessionUpdate="available_commands_update", availableCommands=slashed)
-    assert report == CommandsReport(commands=words[:1])
+    assert report == CommandsPatch(commands=words[:1])
 
 
 MODE = Option(
-    id="mode", name="Mode", category="mode", value="ask", choices=[Choice("ask", "Ask"), Choice("code", "Code")]
+    id="mode",
+    name="Mode",
+    category="mode",
+    value="ask",
+    choices=[OptionChoice("ask", "Ask"), OptionChoice("code", "Code")],
 )
 MODES = Modes(current="ask", available=[Mode("ask", "Ask"), Mode("code", "Code")])
 
 
 def open_session(dialect: Any, **fields: Any) -> Any:
-    return plain(dialect.answer_to_wire(NewSession(cwd="/w"), SessionOpened(session_id=SESSION, **fields)))
+    return plain(dialect.answer_to_wire(NewSession(cwd="/w"), SessionSetup(session_id=SESSION, **fields)))
 
 
 @pytest.mark.requirement("MODE-02", "MODE-03", "MODE-04")
@@ -267,39 +271,39 @@ def test_a_mode_option_is_shown_as_modes_too():
 def test_modes_and_the_mode_option_are_kept_in_step():
     dialect = speaker()
     open_session(dialect, options=[MODE])
-    changed = updates_of(dialect, OptionsReport(options=[Option(**{**_fields(MODE), "value": "code"})]))
+    changed = updates_of(dialect, OptionsPatch(options=[Option(**{**_fields(MODE), "value": "code"})]))
     assert [update["sessionUpdate"] for update in changed] == ["config_option_update", "current_mode_update"]
     assert changed[1]["currentModeId"] == "code"
-    back = updates_of(dialect, ModeReport(mode_id="ask"))
+    back = updates_of(dialect, ModePatch(mode_id="ask"))
     assert [update["sessionUpdate"] for update in back] == ["current_mode_update", "config_option_update"]
     assert back[1]["configOptions"][0]["currentValue"] == "ask"
-    assert updates_of(dialect, ModeReport(mode_id="ask")) == []
+    assert updates_of(dialect, ModePatch(mode_id="ask")) == []
 
 
 def test_modes_without_a_mode_option_are_told_alone():
     dialect = speaker()
     open_session(dialect, modes=MODES)
-    assert updates_of(dialect, ModeReport(mode_id="code")) == [
+    assert updates_of(dialect, ModePatch(mode_id="code")) == [
         {"sessionUpdate": "current_mode_update", "currentModeId": "code"}
     ]
 
 
 def test_a_mode_option_of_a_session_without_modes_needs_no_mode_update():
-    updates = updates_of(speaker(), OptionsReport(options=[MODE]))
+    updates = updates_of(speaker(), OptionsPatch(options=[MODE]))
     assert [update["sessionUpdate"] for update in updates] == ["config_option_update"]
 
 
 @pytest.mark.requirement("UPDATE-10")
 def test_the_mode_is_read_by_either_name():
-    assert reports_of(speaker(), sessionUpdate="current_mode_update", currentModeId="a") == [ModeReport(mode_id="a")]
-    assert reports_of(speaker(), sessionUpdate="current_mode_update", modeId="a") == [ModeReport(mode_id="a")]
+    assert reports_of(speaker(), sessionUpdate="current_mode_update", currentModeId="a") == [ModePatch(mode_id="a")]
+    assert reports_of(speaker(), sessionUpdate="current_mode_update", modeId="a") == [ModePatch(mode_id="a")]
 
 
 @pytest.mark.requirement("UPDATE-30", "UPDATE-33", "AMB-53")
 def test_the_cost_is_told_each_time():
     cost = {"amount": 0.5, "currency": "EUR"}
     [first] = reports_of(speaker(), sessionUpdate="usage_update", used=1, size=2, cost=cost)
-    assert updates_of(speaker(), first, UsageReport(used=3, size=4))[1] == {
+    assert updates_of(speaker(), first, UsagePatch(used=3, size=4))[1] == {
         "sessionUpdate": "usage_update",
         "used": 3,
         "size": 4,
@@ -309,7 +313,7 @@ def test_the_cost_is_told_each_time():
 
 def test_running_and_idle_are_not_told_because_the_open_prompt_says_so():
     dialect = speaker()
-    assert updates_of(dialect, StateReport(state=State("running")), StateReport(state=State("idle"))) == []
+    assert updates_of(dialect, StatePatch(state=State("running")), StatePatch(state=State("idle"))) == []
     assert dialect.losses == []
 
 
@@ -318,7 +322,7 @@ def test_an_unknown_update_is_kept_whole_and_written_back():
     """FN-50: an update that nobody here knows reaches the user, and the connection lives."""
     update = {"sessionUpdate": "_acme_weather", "sky": ["blue"], "_meta": {"a": 1}}
     reports = reports_of(speaker(), **update)
-    assert reports == [UnknownReport(tag="_acme_weather", raw=update, version="v1")]
+    assert reports == [UnknownPatch(tag="_acme_weather", raw=update, version="v1")]
     assert updates_of(speaker(), *reports) == [update]
     with pytest.raises(Malformed):
         reports_of(speaker(strict=True), **update)
@@ -342,11 +346,11 @@ def test_a_malformed_update_is_an_error_with_its_place():
 def test_a_replayed_transcript_gives_a_listener_the_same_transcript():
     told, heard = Transcript(), Transcript()
     for report in (
-        MessagePiece(role=USER, id="u", content=Text("hi")),
-        MessagePiece(role=AGENT, id="a", content=Text("hello")),
+        MessageAppend(role=USER, id="u", content=Text("hi")),
+        MessageAppend(role=AGENT, id="a", content=Text("hello")),
         ToolCallPatch(id="c", title="T", kind="edit", status="completed", content=[ContentItem(content=Text("x"))]),
-        PlanReport(plan=Plan(id="main", entries=[PlanEntry("p")])),
-        UsageReport(used=1, size=2),
+        PlanPatch(plan=Plan(id="main", entries=[PlanEntry("p")])),
+        UsagePatch(used=1, size=2),
     ):
         told.apply(report)
     agent, client = speaker(), speaker()

@@ -9,7 +9,7 @@ from msgspec import Raw
 from accord.dialects.v2 import V2
 from accord.session.capabilities import ClientCapabilities
 from accord.session.transcript import Transcript
-from accord.session.updates import PromptPatch, Report
+from accord.session.updates import Patch, PromptPatch
 from tests.dialects.json_values import plain, raw
 
 SESSION = "session-1"
@@ -20,7 +20,7 @@ def speaker(strict: bool = False) -> V2:
 
 
 def updates_of(
-    dialect: V2, *reports: Report | PromptPatch, transcript: Transcript | None = None
+    dialect: V2, *reports: Patch | PromptPatch, transcript: Transcript | None = None
 ) -> list[dict[str, Any]]:
     """The `update` objects that tell the reports, one after the other, to a session's listener."""
     transcript = transcript or Transcript()
@@ -28,7 +28,7 @@ def updates_of(
     return [plain(params)["update"] for change in changes for params in dialect.update_to_wire(SESSION, change)]
 
 
-def reports_of(dialect: V2, **update: Any) -> list[Report]:
+def reports_of(dialect: V2, **update: Any) -> list[Patch]:
     """What an `update` object reports."""
     return dialect.update_from_wire(raw({"sessionId": SESSION, "update": update}))[1]
 

@@ -15,7 +15,7 @@ from accord.session.capabilities import (
     Implementation,
     TerminalLogin,
 )
-from accord.session.requests import Authenticate, Initialize, Initialized, Logout
+from accord.session.requests import Authenticate, Initialize, InitializeResult, Logout
 from accord.session.value import Unknown
 from tests.dialects.json_values import plain, raw
 from tests.dialects.v2.speaking import asked_of, rows_lost, speaker
@@ -25,7 +25,7 @@ WIRE_INFO = {"name": "trowel", "version": "1.0"}
 OFFER = Initialize(version=2, info=INFO, capabilities=ClientCapabilities())
 
 
-def answered(**members: Any) -> Initialized:
+def answered(**members: Any) -> InitializeResult:
     return V2().answer_from_wire(OFFER, raw({"protocolVersion": 2, "info": WIRE_INFO, **members}))
 
 
@@ -48,7 +48,7 @@ def test_an_agent_that_does_not_say_so_has_no_sessions(capabilities: Any) -> Non
 
 def test_stdio_is_advertised_like_any_other_transport() -> None:
     assert answered(capabilities={"session": {"mcp": {"stdio": {}}}}).capabilities.mcp_stdio is True
-    answer = Initialized(version=2, info=INFO, capabilities=AgentCapabilities(mcp_stdio=False, mcp_http=True))
+    answer = InitializeResult(version=2, info=INFO, capabilities=AgentCapabilities(mcp_stdio=False, mcp_http=True))
     written = plain(speaker().answer_to_wire(OFFER, answer))
     assert written["capabilities"] == {"session": {"mcp": {"http": {}}}}
 
@@ -59,7 +59,7 @@ def test_an_agent_that_has_a_login_has_a_logout(methods: list[Any]) -> None:
 
 
 def test_an_agent_without_sessions_says_nothing_about_them() -> None:
-    answer = Initialized(version=2, info=INFO, capabilities=AgentCapabilities(sessions=False, image=True))
+    answer = InitializeResult(version=2, info=INFO, capabilities=AgentCapabilities(sessions=False, image=True))
     dialect = speaker()
     assert plain(dialect.answer_to_wire(OFFER, answer))["capabilities"] == {}
     assert rows_lost(dialect) == []
@@ -82,7 +82,7 @@ def test_what_implementers_advertise_in_meta_is_kept_by_its_path() -> None:
     assert can.group_meta == {"auth": note, "elicitation.form": note}
     agent = answered(capabilities={"session": {"prompt": {"image": {"_meta": note}}, "_meta": note}}).capabilities
     assert agent.group_meta == {"session.prompt.image": note, "session": note}
-    written = plain(speaker().answer_to_wire(OFFER, Initialized(version=2, info=INFO, capabilities=agent)))
+    written = plain(speaker().answer_to_wire(OFFER, InitializeResult(version=2, info=INFO, capabilities=agent)))
     assert written["capabilities"] == {"session": {"prompt": {"image": {"_meta": note}}, "_meta": note}}
 
 
@@ -90,7 +90,7 @@ def test_who_speaks_is_always_told() -> None:
     asked = Initialize(version=2, info=None, capabilities=ClientCapabilities())
     unknown = {"name": "unknown", "version": "unknown"}
     assert plain(speaker().request_to_wire(asked)[1])["info"] == unknown
-    answer = Initialized(version=2, info=None, capabilities=AgentCapabilities())
+    answer = InitializeResult(version=2, info=None, capabilities=AgentCapabilities())
     assert plain(speaker().answer_to_wire(OFFER, answer))["info"] == unknown
 
 
@@ -137,7 +137,7 @@ def test_ways_to_log_in_keep_their_types() -> None:
         TerminalLogin(id="tui", name="Terminal", args=["login"], env={"TERM": "xterm"}),
         Unknown(tag="_smoke", raw={"type": "_smoke", "methodId": "s", "name": "Smoke", "colour": "white"}),
     ]
-    answer = Initialized(version=2, info=INFO, capabilities=AgentCapabilities(logout=True), auth_methods=methods)
+    answer = InitializeResult(version=2, info=INFO, capabilities=AgentCapabilities(logout=True), auth_methods=methods)
     written = plain(speaker().answer_to_wire(OFFER, answer))["authMethods"]
     assert written == [
         {"type": "agent", "methodId": "key", "name": "Key"},

@@ -12,16 +12,16 @@ from accord.dialects.translation_losses import LOSSES
 from accord.dialects.v2 import V2
 from accord.session.capabilities import AgentCapabilities, AgentLogin, ClientCapabilities, Implementation, TerminalLogin
 from accord.session.content import Annotations, Content, ResourceLink, Text
-from accord.session.entities import Choice, Diff, EmptyGroup, FileChange, Mode, Modes, Option
-from accord.session.requests import Initialize, Initialized, NewSession, SessionOpened
+from accord.session.entities import Diff, EmptyGroup, FileChange, Mode, Modes, Option, OptionChoice
+from accord.session.requests import Initialize, InitializeResult, NewSession, SessionSetup
 from accord.session.updates import (
-    MessagePiece,
-    ModeReport,
-    OptionsReport,
+    MessageAppend,
+    ModePatch,
+    OptionsPatch,
     PromptPatch,
+    ToolCallAppend,
     ToolCallPatch,
-    ToolCallPiece,
-    UnknownReport,
+    UnknownPatch,
 )
 from tests.dialects.json_values import plain
 from tests.dialects.v2.speaking import SESSION, updates_of
@@ -30,8 +30,8 @@ INFO = Implementation(name="trowel", version="1.0")
 WHOLE = AgentCapabilities(load=True, resume=True, list=True, close=True)
 WHOLE_LOGOUT = replace(WHOLE, logout=True)
 LINK = {"type": "resource_link", "uri": "a:b", "name": "b"}
-SMALL = Choice(value="small", name="Small")
-LARGE = Choice(value="large", name="Large", group="big")
+SMALL = OptionChoice(value="small", name="Small")
+LARGE = OptionChoice(value="large", name="Large", group="big")
 MODES = Modes(current="ask", available=[Mode(id="ask", name="Ask")])
 
 
@@ -42,12 +42,12 @@ def offer(dialect: V2, **can: Any) -> Any:
 
 def accept(dialect: V2, can: AgentCapabilities, **more: Any) -> Any:
     asked = Initialize(version=2, info=INFO, capabilities=ClientCapabilities())
-    answer = Initialized(version=2, info=INFO, capabilities=can, **more)
+    answer = InitializeResult(version=2, info=INFO, capabilities=can, **more)
     return plain(dialect.answer_to_wire(asked, answer))
 
 
 def said(dialect: V2, block: Content) -> Any:
-    [update] = updates_of(dialect, MessagePiece(role="agent", id="m", content=block))
+    [update] = updates_of(dialect, MessageAppend(role="agent", id="m", content=block))
     return update["content"]
 
 
@@ -55,20 +55,20 @@ def hint(priority: float) -> Any:
     return {"type": "text", "text": "hi", "annotations": {"priority": priority}}
 
 
-def options(dialect: V2, *choices: Choice, value: str | None = "small", **more: Any) -> Any:
+def options(dialect: V2, *choices: OptionChoice, value: str | None = "small", **more: Any) -> Any:
     option = Option(id="model", name="Model", value=value, choices=list(choices), **more)
-    [update] = updates_of(dialect, OptionsReport(options=[option]))
+    [update] = updates_of(dialect, OptionsPatch(options=[option]))
     return [each["options"] for each in update["configOptions"]]
 
 
 def opened(dialect: V2, **fields: Any) -> Any:
-    answer = SessionOpened(session_id=SESSION, **fields)
+    answer = SessionSetup(session_id=SESSION, **fields)
     return plain(dialect.answer_to_wire(NewSession(cwd="/srv"), answer))
 
 
 def changed_file(dialect: V2) -> Any:
     change = FileChange(operation="modify", path="/a", old_text="dry\n", new_text="wet\n")
-    [update] = updates_of(dialect, ToolCallPiece(id="c1", item=Diff(changes=[change])))
+    [update] = updates_of(dialect, ToolCallAppend(id="c1", item=Diff(changes=[change])))
     return update["content"]
 
 
@@ -88,7 +88,7 @@ CASES: list[tuple[str, str, Callable[[V2], Any], Any]] = [
             "patch": {"format": "git_patch", "text": PATCH},
         },
     ),
-    ("mode", SESSION, lambda dialect: updates_of(dialect, ModeReport(mode_id="code")), []),
+    ("mode", SESSION, lambda dialect: updates_of(dialect, ModePatch(mode_id="code")), []),
     (
         "mode",
         SESSION,
@@ -138,7 +138,7 @@ CASES: list[tuple[str, str, Callable[[V2], Any], Any]] = [
         "update-type",
         "state_update",
         lambda dialect: updates_of(
-            dialect, UnknownReport(tag="state_update", raw={"sessionUpdate": "state_update", "state": "idle"})
+            dialect, UnknownPatch(tag="state_update", raw={"sessionUpdate": "state_update", "state": "idle"})
         ),
         [],
     ),

@@ -12,7 +12,7 @@ from accord.session.requests import (
     CommandSubject,
     PermissionAnswer,
     PermissionOption,
-    RequestPermission,
+    PermissionRequest,
     ToolCallSubject,
 )
 from accord.session.updates import ToolCallPatch
@@ -38,14 +38,14 @@ def question(**members: Any) -> dict[str, Any]:
 
 
 def written(**fields: Any) -> dict[str, Any]:
-    return plain(speaker().request_to_wire(RequestPermission(session_id=SESSION, options=OPTIONS, **fields))[1])
+    return plain(speaker().request_to_wire(PermissionRequest(session_id=SESSION, options=OPTIONS, **fields))[1])
 
 
 @pytest.mark.requirement("PERM-02", "PERM-03", "PERM-04", "PERM-05", "PERM-06", "PERM-07")
 def test_a_question_about_a_tool_call_has_the_call_as_its_subject() -> None:
     params = question(title="May I?", description="Deep", subject={"type": "tool_call", "toolCall": WIRE_DIG})
     assert written(title="May I?", description="Deep", subject=ToolCallSubject(call=DIG)) == params
-    assert asked_of(V2(strict=True), METHOD, params) == RequestPermission(
+    assert asked_of(V2(strict=True), METHOD, params) == PermissionRequest(
         session_id=SESSION, title="May I?", description="Deep", subject=ToolCallSubject(call=DIG), options=OPTIONS
     )
 
@@ -138,13 +138,13 @@ def test_a_question_with_only_a_tool_call_is_read_unless_strict(tool_call: dict[
 )
 @pytest.mark.requirement("PERM-13", "PERM-14", "PERM-15")
 def test_an_answer_is_an_offered_option_or_a_no(answer: PermissionAnswer, outcome: dict[str, Any]) -> None:
-    asked = RequestPermission(session_id=SESSION, options=OPTIONS)
+    asked = PermissionRequest(session_id=SESSION, options=OPTIONS)
     assert plain(speaker().answer_to_wire(asked, answer)) == {"outcome": outcome}
 
 
 def test_an_outcome_that_is_not_known_is_kept_and_chooses_nothing() -> None:
     """FN-44: an unknown outcome is no approval."""
-    asked = RequestPermission(session_id=SESSION, options=OPTIONS)
+    asked = PermissionRequest(session_id=SESSION, options=OPTIONS)
     outcome = {"outcome": "_later", "optionId": "y"}
     answer = V2().answer_from_wire(asked, raw({"outcome": outcome}))
     assert answer == PermissionAnswer(outcome="_later", raw=outcome)
@@ -154,7 +154,7 @@ def test_an_outcome_that_is_not_known_is_kept_and_chooses_nothing() -> None:
 
 
 def test_an_outcome_that_is_not_known_is_passed_on_as_it_came() -> None:
-    asked = RequestPermission(session_id=SESSION, options=OPTIONS)
+    asked = PermissionRequest(session_id=SESSION, options=OPTIONS)
     outcome = {"outcome": "_later", "optionId": "y", "when": ["tomorrow"], "_meta": {"a": 1}}
     answer = V2().answer_from_wire(asked, raw({"outcome": outcome}))
     assert plain(V2().answer_to_wire(asked, answer)) == {"outcome": outcome}

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from msgspec import Raw
 
 from accord.dialects.v2 import V2
-from accord.session.requests import NewSession, SessionOpened
+from accord.session.requests import NewSession, SessionSetup
 from accord.session.transcript import Transcript
 from tests.dialects.v2 import words
 from tests.dialects.v2.speaking import SESSION, asked_of
@@ -63,7 +63,7 @@ def test_a_request_is_right_by_the_strict_reading(asked: Any) -> None:
 
 
 @given(words.opened(unknown=True))
-def test_what_a_session_starts_with_comes_back_as_it_was(answer: SessionOpened) -> None:
+def test_what_a_session_starts_with_comes_back_as_it_was(answer: SessionSetup) -> None:
     dialect, asked = V2(), NewSession(cwd="/srv/garden")
     result = dialect.answer_to_wire(asked, answer)
     assert dialect.answer_from_wire(asked, as_bytes(result)) == answer

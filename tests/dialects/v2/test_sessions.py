@@ -145,15 +145,15 @@ def test_a_prompt_of_what_the_agent_cannot_take_is_refused(prompt: list[Any], fi
 
 
 def test_a_prompt_is_answered_with_the_id_of_its_message() -> None:
-    result = speaker().answer_to_wire(PROMPT, words.PromptAnswer(message_id="m1"))
+    result = speaker().answer_to_wire(PROMPT, words.PromptResult(message_id="m1"))
     assert plain(result) == {"messageId": "m1"}
-    assert V2().answer_from_wire(PROMPT, raw({"messageId": "m1"})) == words.PromptAnswer(message_id="m1")
+    assert V2().answer_from_wire(PROMPT, raw({"messageId": "m1"})) == words.PromptResult(message_id="m1")
 
 
 @pytest.mark.parametrize("result", [{}, None, {"messageId": None}, {"messageId": 7}, []])
 def test_an_answer_to_a_prompt_that_names_no_message_is_one_of_v2_as_first_published(result: Any) -> None:
     """FN-53: in strict mode a clear error for that prompt, and nothing else."""
-    assert V2().answer_from_wire(PROMPT, raw(result)) == words.PromptAnswer()
+    assert V2().answer_from_wire(PROMPT, raw(result)) == words.PromptResult()
     with pytest.raises(Malformed):
         V2(strict=True).answer_from_wire(PROMPT, raw(result))
 
@@ -161,7 +161,7 @@ def test_an_answer_to_a_prompt_that_names_no_message_is_one_of_v2_as_first_publi
 @pytest.mark.parametrize("word", [words.CloseSession, words.DeleteSession])
 @pytest.mark.parametrize("result", [{}, None])
 def test_an_answer_that_only_says_yes_may_be_null(word: type[Any], result: Any) -> None:
-    assert V2().answer_from_wire(word(session_id=SESSION), raw(result)) == words.Done()
+    assert V2().answer_from_wire(word(session_id=SESSION), raw(result)) == words.EmptyResult()
 
 
 GONE = [
@@ -178,7 +178,7 @@ GONE = [
 
 
 @pytest.mark.parametrize("asked", GONE, ids=lambda asked: type(asked).__name__)
-def test_what_v2_does_not_have_cannot_be_asked(asked: words.Asked) -> None:
+def test_what_v2_does_not_have_cannot_be_asked(asked: words.AcpRequest) -> None:
     with pytest.raises(MethodNotFound):
         speaker().request_to_wire(asked)
 

@@ -10,10 +10,10 @@ from accord.dialects.v2 import V2
 from accord.errors import InvalidParams, Malformed
 from accord.session.capabilities import AgentLogin, ClientCapabilities, Implementation
 from accord.session.content import Text
-from accord.session.entities import Choice, Command, Option, Plan
+from accord.session.entities import Option, OptionChoice, Plan, SlashCommand
 from accord.session.mcp_servers import StdioServer
-from accord.session.requests import Initialize, NewSession, Prompt, PromptAnswer
-from accord.session.updates import CommandsReport, OptionsReport, PlanReport
+from accord.session.requests import Initialize, NewSession, Prompt, PromptResult
+from accord.session.updates import CommandsPatch, OptionsPatch, PlanPatch
 from tests.dialects.json_values import raw
 from tests.dialects.telling import updates_of
 from tests.dialects.v2.speaking import SESSION, asked_of, reports_of
@@ -25,13 +25,13 @@ OFFER = Initialize(version=2, info=Implementation(name="a", version="1"), capabi
 @pytest.mark.parametrize(
     ("result", "answer"),
     [
-        ({"stopReason": "end_turn"}, PromptAnswer(stop_reason="end_turn")),
-        ({"stopReason": "_bored"}, PromptAnswer(stop_reason="_bored")),
-        ({"stopReason": "cancelled", "messageId": "m1"}, PromptAnswer(stop_reason="cancelled", message_id="m1")),
-        ({"messageId": "m1", "stopReason": None}, PromptAnswer(message_id="m1")),
+        ({"stopReason": "end_turn"}, PromptResult(stop_reason="end_turn")),
+        ({"stopReason": "_bored"}, PromptResult(stop_reason="_bored")),
+        ({"stopReason": "cancelled", "messageId": "m1"}, PromptResult(stop_reason="cancelled", message_id="m1")),
+        ({"messageId": "m1", "stopReason": None}, PromptResult(message_id="m1")),
     ],
 )
-def test_a_stop_reason_in_the_answer_to_a_prompt_shows_an_agent_of_the_draft(result: Any, answer: PromptAnswer) -> None:
+def test_a_stop_reason_in_the_answer_to_a_prompt_shows_an_agent_of_the_draft(result: Any, answer: PromptResult) -> None:
     """FN-51: also a stop reason that is not known is delivered as it is."""
     assert V2().answer_from_wire(PROMPT, raw(result)) == answer
     with pytest.raises(Malformed):
@@ -42,7 +42,7 @@ LOOSE: list[tuple[str, dict[str, Any], Any]] = [
     (
         "a plan under `id`",
         {"sessionUpdate": "plan_update", "plan": {"type": "items", "id": "p1", "entries": []}},
-        PlanReport(plan=Plan(id="p1")),
+        PlanPatch(plan=Plan(id="p1")),
     ),
     (
         "an option under `id`, its groups under `group`",
@@ -58,13 +58,13 @@ LOOSE: list[tuple[str, dict[str, Any], Any]] = [
                 }
             ],
         },
-        OptionsReport(
+        OptionsPatch(
             options=[
                 Option(
                     id="model",
                     name="Model",
                     value="a",
-                    choices=[Choice(value="a", name="A", group="g", group_name="G")],
+                    choices=[OptionChoice(value="a", name="A", group="g", group_name="G")],
                 )
             ]
         ),
@@ -75,7 +75,7 @@ LOOSE: list[tuple[str, dict[str, Any], Any]] = [
             "sessionUpdate": "available_commands_update",
             "availableCommands": [{"name": "dig", "description": "Dig", "input": {"hint": "where"}}],
         },
-        CommandsReport(commands=[Command(name="dig", description="Dig", hint="where")]),
+        CommandsPatch(commands=[SlashCommand(name="dig", description="Dig", hint="where")]),
     ),
 ]
 

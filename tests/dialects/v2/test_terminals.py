@@ -10,7 +10,7 @@ from accord.dialects.v2 import V2
 from accord.errors import Malformed
 from accord.session.entities import Exit, TerminalSize
 from accord.session.transcript import Transcript
-from accord.session.updates import TerminalPatch, TerminalPiece
+from accord.session.updates import TerminalAppend, TerminalPatch
 from tests.dialects.v2.speaking import reports_of, speaker, transcript_of, updates_of
 
 NOT_BASE64 = ["@", "b24", "b24K\n", "YQ==YQ==", "ü"]
@@ -22,7 +22,7 @@ def chunk(data: str) -> dict[str, Any]:
 
 def test_each_piece_is_decoded_by_itself_and_may_end_inside_a_character() -> None:
     euro = "€".encode()
-    pieces = updates_of(speaker(), TerminalPiece(id="t1", data=euro[:1]), TerminalPiece(id="t1", data=euro[1:]))
+    pieces = updates_of(speaker(), TerminalAppend(id="t1", data=euro[:1]), TerminalAppend(id="t1", data=euro[1:]))
     assert pieces == [chunk("4g=="), chunk("gqw=")]
     assert transcript_of(pieces[0]).terminals["t1"].text == ""
     assert transcript_of(*pieces).terminals["t1"].text == "€"

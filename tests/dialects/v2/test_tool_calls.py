@@ -10,14 +10,14 @@ from msgspec import UNSET
 from accord.dialects.v2 import V2
 from accord.errors import Malformed
 from accord.session.diffs import texts_of_patch
-from accord.session.entities import Diff, FileChange, Patch, TerminalItem
-from accord.session.updates import ToolCallPatch, ToolCallPiece
+from accord.session.entities import Diff, DiffPatch, FileChange, TerminalItem
+from accord.session.updates import ToolCallAppend, ToolCallPatch
 from tests.dialects.v2.speaking import reports_of, rows_lost, speaker, updates_of
 
 
-def written(*changes: FileChange, patch: Patch | None = None) -> dict[str, Any]:
+def written(*changes: FileChange, patch: DiffPatch | None = None) -> dict[str, Any]:
     dialect = speaker()
-    [update] = updates_of(dialect, ToolCallPiece(id="c1", item=Diff(changes=list(changes), patch=patch)))
+    [update] = updates_of(dialect, ToolCallAppend(id="c1", item=Diff(changes=list(changes), patch=patch)))
     return update["content"]
 
 
@@ -33,7 +33,7 @@ def test_a_diff_known_by_its_texts_is_told_with_a_patch_made_of_them() -> None:
         {"operation": "delete", "path": "/c.txt"},
     ]
     assert content["patch"]["format"] == "git_patch"
-    assert texts_of_patch(Patch(**content["patch"])) == {
+    assert texts_of_patch(DiffPatch(**content["patch"])) == {
         "/a.txt": ("dry\n", "wet\n"),
         "/b.txt": (None, "new\n"),
         "/c.txt": ("old\n", None),
@@ -56,14 +56,14 @@ def test_no_patch_is_made_up_where_the_texts_do_not_tell_one(change: FileChange)
 
 def test_a_patch_that_is_there_is_told_as_it_is() -> None:
     change = FileChange(operation="modify", path="/a.txt", old_text="dry\n", new_text="wet\n")
-    assert written(change, patch=Patch(format="_mine", text="..."))["patch"] == {"format": "_mine", "text": "..."}
+    assert written(change, patch=DiffPatch(format="_mine", text="..."))["patch"] == {"format": "_mine", "text": "..."}
 
 
 def test_an_operation_that_is_not_known_is_kept_whole() -> None:
     split = {"operation": "_split", "path": "/a.txt", "into": ["/b.txt", "/c.txt"]}
     item = {"type": "diff", "changes": [split]}
     [report] = reports_of(V2(), sessionUpdate="tool_call_content_chunk", toolCallId="c1", content=item)
-    assert report == ToolCallPiece(
+    assert report == ToolCallAppend(
         id="c1", item=Diff(changes=[FileChange(operation="_split", path="/a.txt", raw=split)])
     )
     assert written(FileChange(operation="_split", path="/a.txt", raw=split))["changes"] == [split]

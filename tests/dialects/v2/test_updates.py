@@ -27,16 +27,16 @@ from accord.session.transcript import Transcript
 from accord.session.updates import (
     CompactionPatch,
     InfoPatch,
+    MessageAppend,
     MessagePatch,
-    MessagePiece,
-    PlanReport,
-    StateReport,
+    PlanPatch,
+    StatePatch,
     TerminalPatch,
+    ToolCallAppend,
     ToolCallPatch,
-    ToolCallPiece,
-    UnknownReport,
+    UnknownPatch,
     UnknownUpdate,
-    UsageReport,
+    UsagePatch,
 )
 from accord.session.value import Unknown
 from tests.dialects.json_values import raw
@@ -125,11 +125,11 @@ def test_one_id_may_be_of_a_message_of_each_role() -> None:
 def test_every_message_is_told_with_an_id_also_when_it_came_without_one() -> None:
     pieces = updates_of(
         speaker(),
-        MessagePiece(role=AGENT, id=None, content=Text("a")),
-        MessagePiece(role=AGENT, id=None, content=Text("b")),
+        MessageAppend(role=AGENT, id=None, content=Text("a")),
+        MessageAppend(role=AGENT, id=None, content=Text("b")),
         MessagePatch(role=USER, id=None, content=[Text("c")]),
-        MessagePiece(role=AGENT, id=None, content=Text("d")),
-        MessagePiece(role=AGENT, id="mine", content=Text("e")),
+        MessageAppend(role=AGENT, id=None, content=Text("d")),
+        MessageAppend(role=AGENT, id="mine", content=Text("e")),
     )
     first, second, whole, other, mine = (update["messageId"] for update in pieces)
     assert first == second
@@ -202,7 +202,7 @@ def test_pieces_of_a_tool_call_are_appended_and_an_array_replaces_them() -> None
 
 @pytest.mark.requirement("UPDATE-41", "TOOL-42")
 def test_a_piece_of_a_tool_call_is_told_as_one_item() -> None:
-    assert updates_of(speaker(), ToolCallPiece(id="c1", item=ContentItem(content=Text("B")))) == [piece("B")]
+    assert updates_of(speaker(), ToolCallAppend(id="c1", item=ContentItem(content=Text("B")))) == [piece("B")]
 
 
 @pytest.mark.requirement("UPDATE-30", "UPDATE-33")
@@ -218,9 +218,9 @@ def test_the_cost_is_told_each_time_and_null_once_it_is_cleared() -> None:
     cost = Cost(amount=0.5, currency="EUR")
     first, second, third = updates_of(
         speaker(),
-        UsageReport(used=1, size=9, cost=cost),
-        UsageReport(used=2, size=9),
-        UsageReport(used=3, size=9, cost=None),
+        UsagePatch(used=1, size=9, cost=cost),
+        UsagePatch(used=2, size=9),
+        UsagePatch(used=3, size=9, cost=None),
     )
     assert first["cost"] == second["cost"] == {"amount": 0.5, "currency": "EUR"}
     assert third["cost"] is None
@@ -239,7 +239,7 @@ def test_a_usage_update_needs_both_figures(missing: str) -> None:
 def test_a_cost_without_amount_or_currency_counts_as_absent(cost: dict[str, Any]) -> None:
     dialect = V2()
     update: dict[str, Any] = {"sessionUpdate": "usage_update", "used": 5, "size": 9, "cost": cost}
-    assert reports_of(dialect, **update) == [UsageReport(used=5, size=9)]
+    assert reports_of(dialect, **update) == [UsagePatch(used=5, size=9)]
     assert dialect.notes
 
 
@@ -257,7 +257,7 @@ def test_plans_live_side_by_side_and_each_is_replaced_whole() -> None:
 
 
 def test_a_plan_keeps_its_own_meta_apart_from_the_updates() -> None:
-    report = PlanReport(plan=Plan(id="p1", entries=[PlanEntry(content="dig")], meta={"a": 1}), meta={"b": 2})
+    report = PlanPatch(plan=Plan(id="p1", entries=[PlanEntry(content="dig")], meta={"a": 1}), meta={"b": 2})
     [update] = updates_of(speaker(), report)
     assert (update["plan"]["_meta"], update["_meta"]) == ({"a": 1}, {"b": 2})
 
@@ -282,7 +282,7 @@ def test_a_state_tells_what_the_foreground_does_and_what_runs_beside_it() -> Non
         error={"code": -32000, "message": "no water", "data": {"tank": 0}},
         background=[Work(type="terminal", id="t1"), Work(type="_pump", id="", raw={"type": "_pump", "rpm": 9})],
     )
-    [update] = updates_of(speaker(), StateReport(state=state))
+    [update] = updates_of(speaker(), StatePatch(state=state))
     assert update == {
         "sessionUpdate": "state_update",
         "state": "idle",
@@ -290,26 +290,26 @@ def test_a_state_tells_what_the_foreground_does_and_what_runs_beside_it() -> Non
         "error": {"code": -32000, "message": "no water", "data": {"tank": 0}},
         "background": [{"type": "terminal", "terminalId": "t1"}, {"type": "_pump", "rpm": 9}],
     }
-    assert reports_of(V2(), **update) == [StateReport(state=state)]
+    assert reports_of(V2(), **update) == [StatePatch(state=state)]
 
 
 @pytest.mark.requirement("COMPAT-01", "COMPAT-02")
 def test_an_unknown_state_or_stop_reason_is_kept_as_it_is() -> None:
     [report] = reports_of(V2(), sessionUpdate="state_update", state="_dreaming", stopReason="_bored")
-    assert report == StateReport(state=State(state="_dreaming", stop_reason="_bored"))
+    assert report == StatePatch(state=State(state="_dreaming", stop_reason="_bored"))
     [update] = updates_of(speaker(), report)
     assert (update["state"], update["stopReason"]) == ("_dreaming", "_bored")
 
 
 def test_a_stop_reason_that_is_no_string_counts_as_not_reported() -> None:
     assert reports_of(V2(), sessionUpdate="state_update", state="idle", stopReason=7) == [
-        StateReport(state=State(state="idle"))
+        StatePatch(state=State(state="idle"))
     ]
 
 
 def test_an_error_without_a_code_is_told_as_an_internal_error() -> None:
     state = State(stop_reason="error", error={"message": "no water"})
-    [update] = updates_of(speaker(), StateReport(state=state))
+    [update] = updates_of(speaker(), StatePatch(state=state))
     assert update["error"] == {"code": -32603, "message": "no water"}
 
 
@@ -338,7 +338,7 @@ def test_an_update_that_v2_does_not_have_is_kept_whole_and_told_again(tag: str) 
     """FN-50: an unknown update is delivered, and the connection lives."""
     update = {"sessionUpdate": tag, "toolCallId": "c1", "entries": [], "currentModeId": "ask", "mm": None}
     [report] = reports_of(V2(), **update)
-    assert report == UnknownReport(tag=tag, raw=update)
+    assert report == UnknownPatch(tag=tag, raw=update)
     change = Transcript().apply(report)
     assert isinstance(change, UnknownUpdate)
     assert updates_of(speaker(), report) == [update]

@@ -119,7 +119,7 @@ def file_changes(unknown: bool) -> st.SearchStrategy[Any]:
 
 
 def items(unknown: bool) -> st.SearchStrategy[Any]:
-    patch = st.builds(entities.Patch, format=known_or_custom("git_patch"), text=text, meta=meta)
+    patch = st.builds(entities.DiffPatch, format=known_or_custom("git_patch"), text=text, meta=meta)
     return st.one_of(
         st.builds(entities.ContentItem, content=contents(unknown), meta=meta),
         st.builds(entities.Diff, changes=few(file_changes(unknown)), patch=optional(patch), meta=meta),
@@ -136,10 +136,10 @@ def options(unknown: bool) -> st.SearchStrategy[Any]:
         "category": optional(known_or_custom("mode", "model", "model_config", "thought_level")),
         "meta": meta,
     }
-    choice = st.builds(entities.Choice, value=text, name=text, description=optional(text), meta=meta)
+    choice = st.builds(entities.OptionChoice, value=text, name=text, description=optional(text), meta=meta)
     group = st.tuples(text, text, meta, few(choice, least=1))
 
-    def grouped(groups: list[Any]) -> list[entities.Choice]:
+    def grouped(groups: list[Any]) -> list[entities.OptionChoice]:
         return [
             msgspec.structs.replace(each, group=group, group_name=title, group_meta=its_meta)
             for group, title, its_meta, choices in groups
@@ -161,11 +161,11 @@ def options(unknown: bool) -> st.SearchStrategy[Any]:
 def commands(unknown: bool) -> st.SearchStrategy[Any]:
     bare = name.map(lambda it: it.lstrip("/") or "dig")
     other = unknown_variant("type", name=bare, description=text).map(
-        lambda it: entities.Command(name=it[1]["name"], description=it[1]["description"], raw=it[1])
+        lambda it: entities.SlashCommand(name=it[1]["name"], description=it[1]["description"], raw=it[1])
     )
     return st.one_of(
-        st.builds(entities.Command, name=bare, description=text, meta=meta),
-        st.builds(entities.Command, name=bare, description=text, hint=text, input_meta=meta, meta=meta),
+        st.builds(entities.SlashCommand, name=bare, description=text, meta=meta),
+        st.builds(entities.SlashCommand, name=bare, description=text, hint=text, input_meta=meta, meta=meta),
         *([other] if unknown else []),
     )
 
@@ -216,7 +216,7 @@ def plan_reports(unknown: bool) -> st.SearchStrategy[Any]:
         lambda it: entities.Plan(id=it[1]["planId"], type=it[0], raw=it[1])
     )
     plan = st.one_of(st.builds(entities.Plan, id=name, entries=few(entry), meta=meta), *([other] if unknown else []))
-    return st.builds(updates.PlanReport, plan=plan, meta=patched(an_object))
+    return st.builds(updates.PlanPatch, plan=plan, meta=patched(an_object))
 
 
 def state_reports(unknown: bool) -> st.SearchStrategy[Any]:
@@ -236,7 +236,7 @@ def state_reports(unknown: bool) -> st.SearchStrategy[Any]:
         error=optional(error),
         background=optional(few(work)),
     )
-    return st.builds(_with_meta, state, patched(an_object)).map(lambda it: updates.StateReport(state=it[0], meta=it[1]))
+    return st.builds(_with_meta, state, patched(an_object)).map(lambda it: updates.StatePatch(state=it[0], meta=it[1]))
 
 
 def notice_reports() -> st.SearchStrategy[Any]:
@@ -247,7 +247,7 @@ def notice_reports() -> st.SearchStrategy[Any]:
         description=optional(text),
     )
     return st.builds(_with_meta, notice, patched(an_object)).map(
-        lambda it: updates.NoticeReport(notice=it[0], meta=it[1])
+        lambda it: updates.NoticePatch(notice=it[0], meta=it[1])
     )
 
 
@@ -260,7 +260,7 @@ def unknown_reports() -> st.SearchStrategy[Any]:
     tags = st.sampled_from(("_garden", "tool_call", "plan", "current_mode_update", "plan_removed"))
     assert not {"tool_call", "plan", "current_mode_update", "plan_removed"} & TAGS
     return st.builds(
-        lambda tag, more: updates.UnknownReport(tag=tag, raw={**more, "sessionUpdate": tag}), tags, an_object
+        lambda tag, more: updates.UnknownPatch(tag=tag, raw={**more, "sessionUpdate": tag}), tags, an_object
     )
 
 
@@ -272,17 +272,17 @@ def reports(unknown: bool) -> st.SearchStrategy[Any]:
     tokens = st.integers(0, 2**63)
     compaction_status = known_or_custom("in_progress", "completed", "failed", "cancelled")
     return st.one_of(
-        st.builds(updates.MessagePiece, role=role, id=name, content=block, meta=told),
+        st.builds(updates.MessageAppend, role=role, id=name, content=block, meta=told),
         st.builds(updates.MessagePatch, role=role, id=name, content=patched(few(block)), meta=told),
         tool_call_patches(unknown),
-        st.builds(updates.ToolCallPiece, id=name, item=items(unknown), meta=told),
+        st.builds(updates.ToolCallAppend, id=name, item=items(unknown), meta=told),
         terminal_patches(),
-        st.builds(updates.TerminalPiece, id=name, data=st.binary(max_size=9), meta=told),
+        st.builds(updates.TerminalAppend, id=name, data=st.binary(max_size=9), meta=told),
         plan_reports(unknown),
-        st.builds(updates.CommandsReport, commands=few(commands(unknown)), meta=told),
-        st.builds(updates.OptionsReport, options=few(options(unknown)), meta=told),
+        st.builds(updates.CommandsPatch, commands=few(commands(unknown)), meta=told),
+        st.builds(updates.OptionsPatch, options=few(options(unknown)), meta=told),
         st.builds(updates.InfoPatch, title=patched(text), updated_at=patched(text), meta=told),
-        st.builds(updates.UsageReport, used=tokens, size=tokens, cost=patched(cost), meta=told),
+        st.builds(updates.UsagePatch, used=tokens, size=tokens, cost=patched(cost), meta=told),
         notice_reports(),
         st.builds(
             updates.CompactionPatch,
@@ -292,7 +292,7 @@ def reports(unknown: bool) -> st.SearchStrategy[Any]:
             error=patched(text),
             meta=told,
         ),
-        st.builds(updates.CompactionPiece, id=name, content=block, meta=told),
+        st.builds(updates.CompactionAppend, id=name, content=block, meta=told),
         state_reports(unknown),
         *([unknown_reports()] if unknown else []),
     )
@@ -346,7 +346,7 @@ def asked(unknown: bool) -> st.SearchStrategy[Any]:
         st.builds(requests.CancelToolCall, session_id=name, tool_call_id=name, meta=meta),
         st.builds(requests.CancelTerminal, session_id=name, terminal_id=name, meta=meta),
         st.builds(
-            requests.RequestPermission,
+            requests.PermissionRequest,
             session_id=name,
             title=name,
             description=optional(text),
@@ -360,7 +360,7 @@ def asked(unknown: bool) -> st.SearchStrategy[Any]:
 def opened(unknown: bool) -> st.SearchStrategy[Any]:
     """What a session starts with."""
     return st.builds(
-        requests.SessionOpened,
+        requests.SessionSetup,
         session_id=name,
         options=st.just(UNSET) | few(options(unknown)),
         commands=st.just(UNSET) | few(commands(unknown)),

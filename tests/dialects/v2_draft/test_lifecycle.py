@@ -14,7 +14,7 @@ from accord.session.capabilities import (
     TerminalLogin,
 )
 from accord.session.mcp_servers import Pairs
-from accord.session.requests import Initialize, Initialized
+from accord.session.requests import Initialize, InitializeResult
 from tests.dialects.json_values import plain, raw
 from tests.dialects.telling import ABLE
 from tests.dialects.v2_draft.speaking import speaker
@@ -39,11 +39,11 @@ ALL = AgentCapabilities(
 
 
 def answered(**fields: Any) -> Any:
-    answer = Initialized(version=2, info=fields.pop("info", WHO), capabilities=fields.pop("can", ALL), **fields)
+    answer = InitializeResult(version=2, info=fields.pop("info", WHO), capabilities=fields.pop("can", ALL), **fields)
     return plain(speaker().answer_to_wire(OFFER, answer))
 
 
-def heard(**members: Any) -> Initialized:
+def heard(**members: Any) -> InitializeResult:
     return speaker().answer_from_wire(OFFER, raw({"protocolVersion": 2, **members}))
 
 
@@ -130,7 +130,7 @@ def test_what_implementers_advertise_is_kept_where_it_stood():
         },
     ).capabilities
     assert can.group_meta == {"session.mcp": note, "session.list": note, "session.prompt": {"old": 1}}
-    again = plain(speaker().answer_to_wire(OFFER, Initialized(version=2, info=None, capabilities=can)))
+    again = plain(speaker().answer_to_wire(OFFER, InitializeResult(version=2, info=None, capabilities=can)))
     assert again["capabilities"]["session"]["list"] == {"_meta": note}
     assert again["capabilities"]["session"]["prompt"] == {"_meta": {"old": 1}}
     assert "info" not in again

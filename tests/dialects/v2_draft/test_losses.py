@@ -12,43 +12,43 @@ from accord.dialects.v2_draft import V2Draft
 from accord.session.capabilities import AgentCapabilities, AgentLogin, ClientCapabilities, TerminalLogin
 from accord.session.content import Annotations, Content, ResourceLink, Text
 from accord.session.entities import (
-    Choice,
-    Command,
     Diff,
+    DiffPatch,
     EmptyGroup,
     Exit,
     FileChange,
     Notice,
     Option,
-    Patch,
+    OptionChoice,
     Plan,
     PlanEntry,
+    SlashCommand,
     State,
     TerminalItem,
     Work,
 )
 from accord.session.requests import (
     CommandSubject,
-    Elicit,
     ElicitationAnswer,
+    ElicitationRequest,
     Initialize,
-    Initialized,
+    InitializeResult,
     NewSession,
-    RequestPermission,
-    SessionOpened,
+    PermissionRequest,
+    SessionSetup,
 )
 from accord.session.updates import (
     CompactionPatch,
-    MessagePiece,
-    NoticeReport,
-    OptionsReport,
-    PlanReport,
+    MessageAppend,
+    NoticePatch,
+    OptionsPatch,
+    Patch,
+    PlanPatch,
     PromptPatch,
-    Report,
-    StateReport,
+    StatePatch,
     TerminalPatch,
     ToolCallPatch,
-    UnknownReport,
+    UnknownPatch,
 )
 from accord.session.value import Unknown
 from tests.dialects.json_values import plain
@@ -67,7 +67,7 @@ class Case(NamedTuple):
     client: ClientCapabilities = ABLE
 
 
-def told(*reports: Report | PromptPatch) -> Callable[[V2Draft], Any]:
+def told(*reports: Patch | PromptPatch) -> Callable[[V2Draft], Any]:
     """What the last of the reports makes the dialect say."""
 
     def act(dialect: V2Draft) -> Any:
@@ -96,24 +96,24 @@ def diff(**members: Any) -> list[Any]:
 
 
 def login(*methods: Any) -> Callable[[V2Draft], Any]:
-    answer = Initialized(version=2, info=None, capabilities=AgentCapabilities(), auth_methods=[*methods])
+    answer = InitializeResult(version=2, info=None, capabilities=AgentCapabilities(), auth_methods=[*methods])
     offer = Initialize(version=2, info=None, capabilities=UNABLE)
     return lambda dialect: [each["methodId"] for each in plain(dialect.answer_to_wire(offer, answer))["authMethods"]]
 
 
 def opened(dialect: V2Draft) -> Any:
-    answer = SessionOpened(session_id=SESSION, commands=[Command("web", "Search")])
+    answer = SessionSetup(session_id=SESSION, commands=[SlashCommand("web", "Search")])
     return plain(dialect.answer_to_wire(NewSession(cwd="/w"), answer))
 
 
 def asked(dialect: V2Draft) -> Any:
-    question = RequestPermission(session_id=SESSION, title="Run?", options=[], subject=CommandSubject("make", "/w"))
+    question = PermissionRequest(session_id=SESSION, title="Run?", options=[], subject=CommandSubject("make", "/w"))
     return plain(dialect.request_to_wire(question)[1])["toolCall"]["title"]
 
 
 HI = {"type": "text", "text": "hi"}
 LINK = {"type": "resource_link", "uri": "a:b", "name": "b"}
-FORM = Elicit(
+FORM = ElicitationRequest(
     message="Who?",
     mode="form",
     session_id=SESSION,
@@ -121,15 +121,15 @@ FORM = Elicit(
 )
 
 
-def said(block: Content) -> MessagePiece:
-    return MessagePiece(role="agent", id="m", content=block)
+def said(block: Content) -> MessageAppend:
+    return MessageAppend(role="agent", id="m", content=block)
 
 
 def chunk(content: Any) -> list[Any]:
     return [{"sessionUpdate": "agent_message_chunk", "messageId": "m", "content": content}]
 
 
-MIXED = [Choice(value="a", name="A", group="g", group_name="G"), Choice(value="b", name="B")]
+MIXED = [OptionChoice(value="a", name="A", group="g", group_name="G"), OptionChoice(value="b", name="B")]
 
 CASES = [
     Case(
@@ -158,21 +158,21 @@ CASES = [
     ),
     Case(
         "diff-partial",
-        told(CALL, change("modify", patch=Patch(format="git_patch", text=GIT_PATCH))),
+        told(CALL, change("modify", patch=DiffPatch(format="git_patch", text=GIT_PATCH))),
         diff(oldText="old\n", newText="new\n"),
     ),
     Case("diff-operation", told(CALL, change("copy", old_path="/w/b")), of_call(text_item("copy: /w/b → /w/a"))),
     Case("diff-delete", told(CALL, change("delete", old_text="gone")), diff(oldText="gone", newText="")),
     Case("diff-details", told(CALL, change("add", new_text="b", mime_type="x/y")), diff(oldText=None, newText="b")),
-    Case("plan-type", told(PlanReport(plan=Plan(id="p", type="file", raw={"type": "file"}))), []),
+    Case("plan-type", told(PlanPatch(plan=Plan(id="p", type="file", raw={"type": "file"}))), []),
     Case(
         "plan-entry",
-        told(PlanReport(plan=Plan(id="p", entries=[PlanEntry("a", status="cancelled")]))),
+        told(PlanPatch(plan=Plan(id="p", entries=[PlanEntry("a", status="cancelled")]))),
         [{"sessionUpdate": "plan_update", "plan": {"type": "items", "id": "p", "planId": "p", "entries": []}}],
     ),
     Case(
         "plan-status",
-        told(PlanReport(plan=Plan(id="p", entries=[PlanEntry("a", status="_blocked")]))),
+        told(PlanPatch(plan=Plan(id="p", entries=[PlanEntry("a", status="_blocked")]))),
         [
             {
                 "sessionUpdate": "plan_update",
@@ -185,16 +185,16 @@ CASES = [
             }
         ],
     ),
-    Case("notice", told(NoticeReport(notice=Notice("info", "Hello"))), [], UNABLE),
+    Case("notice", told(NoticePatch(notice=Notice("info", "Hello"))), [], UNABLE),
     Case("compaction", told(CompactionPatch(id="c", status="in_progress")), [], UNABLE),
-    Case("state", told(StateReport(state=State("requires_action"))), []),
-    Case("background", told(StateReport(state=State("running", background=[Work("terminal", "t")]))), []),
+    Case("state", told(StatePatch(state=State("requires_action"))), []),
+    Case("background", told(StatePatch(state=State("running", background=[Work("terminal", "t")]))), []),
     Case("permission-subject", asked, "Run?"),
     Case("opened-commands", opened, {"sessionId": SESSION}),
     Case("terminal-login", login(AgentLogin("a", "A"), TerminalLogin("t", "T")), ["a"], UNABLE),
     Case("auth-method", login(AgentLogin("a", "A"), Unknown(tag="_x", raw={})), ["a"]),
     Case("prompt", told(PromptPatch(id="u", new_id="v", goes_last=True)), []),
-    Case("update-type", told(UnknownReport(tag="plan", raw={"sessionUpdate": "plan"})), []),
+    Case("update-type", told(UnknownPatch(tag="plan", raw={"sessionUpdate": "plan"})), []),
     Case(
         "priority",
         told(said(Text("hi", annotations=Annotations(priority=7)))),
@@ -220,7 +220,7 @@ CASES = [
         "empty-group",
         lambda dialect: updates_of(
             dialect,
-            OptionsReport(
+            OptionsPatch(
                 options=[
                     Option(id="o", name="O", value="b", choices=MIXED[1:], empty_groups=[EmptyGroup(id="g", name="G")])
                 ]
@@ -233,7 +233,7 @@ CASES = [
         lambda dialect: [
             choice["value"]
             for choice in updates_of(
-                dialect, OptionsReport(options=[Option(id="o", name="O", value="a", choices=MIXED)])
+                dialect, OptionsPatch(options=[Option(id="o", name="O", value="a", choices=MIXED)])
             )[0]["configOptions"][0]["options"]
         ],
         ["a", "b"],

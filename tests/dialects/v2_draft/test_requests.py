@@ -11,7 +11,7 @@ from accord.dialects.v2_draft import V2Draft
 from accord.errors import InvalidParams, Malformed, MethodNotFound
 from accord.session import requests as words
 from accord.session.content import Icon, ResourceLink, Text
-from accord.session.entities import Choice, Mode, Modes, Option
+from accord.session.entities import Mode, Modes, Option, OptionChoice
 from accord.session.updates import ToolCallPatch
 from accord.session.value import Unknown
 from tests.dialects.json_values import plain, raw
@@ -28,7 +28,7 @@ def ask(method: str, params: Any, dialect: V2Draft | None = None) -> Any:
     return (dialect or speaker()).request_from_wire(method, raw(params), sender)
 
 
-def said(word: words.Asked, dialect: V2Draft | None = None) -> tuple[str, Any]:
+def said(word: words.AcpRequest, dialect: V2Draft | None = None) -> tuple[str, Any]:
     method, params = (dialect or speaker()).request_to_wire(word)
     return method, plain(params)
 
@@ -84,17 +84,17 @@ def test_a_method_of_nobody_is_not_found():
 
 @pytest.mark.requirement("PROMPT-11", "PROMPT-12")
 def test_a_prompt_is_answered_with_the_stop_reason_and_the_id_of_the_message():
-    answer = words.PromptAnswer(stop_reason="_tired", message_id="m")
+    answer = words.PromptResult(stop_reason="_tired", message_id="m")
     dialect = speaker()
     assert plain(dialect.answer_to_wire(PROMPT, answer)) == {"stopReason": "_tired", "messageId": "m"}
-    assert plain(dialect.answer_to_wire(PROMPT, words.PromptAnswer())) == {"stopReason": "end_turn"}
+    assert plain(dialect.answer_to_wire(PROMPT, words.PromptResult())) == {"stopReason": "end_turn"}
     assert dialect.losses == []
-    assert dialect.answer_from_wire(PROMPT, raw({"stopReason": "end_turn"})) == words.PromptAnswer("end_turn")
+    assert dialect.answer_from_wire(PROMPT, raw({"stopReason": "end_turn"})) == words.PromptResult("end_turn")
 
 
 def test_an_answer_that_only_accepts_the_prompt_is_v2_after_all():
     dialect = speaker()
-    assert dialect.answer_from_wire(PROMPT, raw({"messageId": "m"})) == words.PromptAnswer(message_id="m")
+    assert dialect.answer_from_wire(PROMPT, raw({"messageId": "m"})) == words.PromptResult(message_id="m")
     assert dialect.null_clears
 
 
@@ -111,13 +111,15 @@ def test_links_keep_their_icons():
     assert ask("session/prompt", params).content == [link]
 
 
-MODE = Option(id="mode", name="Mode", category="mode", value="a", choices=[Choice("a", "A"), Choice("b", "B")])
+MODE = Option(
+    id="mode", name="Mode", category="mode", value="a", choices=[OptionChoice("a", "A"), OptionChoice("b", "B")]
+)
 
 
 @pytest.mark.requirement("AMB-16", "AMB-21")
 def test_a_session_opens_with_modes_and_options_under_both_keys():
-    grouped = Option(id="o", name="O", value="x", choices=[Choice("x", "X", group="g", group_name="G")])
-    answer = words.SessionOpened(session_id="s", options=[MODE, grouped])
+    grouped = Option(id="o", name="O", value="x", choices=[OptionChoice("x", "X", group="g", group_name="G")])
+    answer = words.SessionSetup(session_id="s", options=[MODE, grouped])
     result = plain(speaker().answer_to_wire(words.NewSession(cwd="/w"), answer))
     assert result["modes"]["currentModeId"] == "a"
     first, second = result["configOptions"]
@@ -168,7 +170,7 @@ def test_a_choice_without_a_type_is_a_string_and_one_of_another_kind_is_refused(
 def test_permission_is_asked_about_a_tool_call_with_a_title_beside_it():
     dialect = speaker()
     subject = words.ToolCallSubject(ToolCallPatch(id="c", title="Delete", kind="delete"))
-    asked = words.RequestPermission(
+    asked = words.PermissionRequest(
         session_id="s", title="May I?", description="Really", subject=subject, options=OPTIONS
     )
     method, params = said(asked, dialect)
@@ -186,7 +188,7 @@ def test_permission_is_asked_about_a_tool_call_with_a_title_beside_it():
 def test_a_question_about_a_command_names_it_and_makes_up_a_tool_call():
     dialect = speaker()
     subject = words.CommandSubject("make", "/w", terminal_id="t")
-    asked = words.RequestPermission(session_id="s", title="Run it?", subject=subject, options=OPTIONS)
+    asked = words.PermissionRequest(session_id="s", title="Run it?", subject=subject, options=OPTIONS)
     _, params = said(asked, dialect)
     assert params["subject"] == {"type": "command", "command": "make", "cwd": "/w", "terminalId": "t"}
     assert params["toolCall"]["rawInput"] == {"command": "make", "cwd": "/w"}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from accord.dialects.v2_draft import V2Draft
-from accord.session.requests import Prompt, SessionOpened
+from accord.session.requests import Prompt, SessionSetup
 from tests.dialects.json_values import plain, raw
 from tests.dialects.telling import SESSION
 from tests.dialects.v2_draft.speaking import speaker
@@ -56,7 +56,7 @@ def test_an_answer_said_again_is_the_same_word(exchange: Any, chosen: st.DataObj
     result = chosen.draw(values(V2Draft.METHODS[exchange.method].result))
     word = dialect.answer_from_wire(asked, Raw(encoded(result)))
     again = dialect.answer_from_wire(asked, raw(plain(dialect.answer_to_wire(asked, word))))
-    if kind.answer is SessionOpened:
+    if kind.answer is SessionSetup:
         again.commands, word.modes = word.commands, again.modes
     if kind is Prompt:
         word.stop_reason = word.stop_reason or "end_turn"

@@ -13,36 +13,36 @@ from accord.session.entities import (
     AGENT,
     THOUGHT,
     USER,
-    Choice,
-    Command,
     ContentItem,
     Diff,
     Exit,
     FileChange,
     Location,
     Option,
+    OptionChoice,
     Plan,
     PlanEntry,
+    SlashCommand,
     State,
     TerminalItem,
 )
 from accord.session.replay import replay
-from accord.session.requests import NewSession, SessionOpened
+from accord.session.requests import NewSession, SessionSetup
 from accord.session.transcript import Transcript
 from accord.session.updates import (
-    CommandsReport,
+    CommandsPatch,
+    MessageAppend,
     MessagePatch,
-    MessagePiece,
-    ModeReport,
-    OptionsReport,
-    PlanReport,
-    StateReport,
+    ModePatch,
+    OptionsPatch,
+    PlanPatch,
+    StatePatch,
+    TerminalAppend,
     TerminalPatch,
-    TerminalPiece,
+    ToolCallAppend,
     ToolCallPatch,
-    ToolCallPiece,
-    UnknownReport,
-    UsageReport,
+    UnknownPatch,
+    UsagePatch,
 )
 from accord.session.value import Unknown
 from tests.dialects.json_values import plain, raw
@@ -71,7 +71,7 @@ def hear(transcript: Transcript, dialect: V2Draft, *updates: dict[str, Any]) -> 
 def test_messages_are_patches_and_pieces_are_chunks(role: str, kind: str):
     dialect = speaker()
     whole = MessagePatch(role=role, id="m", content=[Text("a")], meta_replaces=True)
-    piece = MessagePiece(role=role, id="m", content=Text("b"))
+    piece = MessageAppend(role=role, id="m", content=Text("b"))
     updates = updates_of(dialect, whole, piece)
     assert updates == [
         {"sessionUpdate": kind, "messageId": "m", "content": [text("a")]},
@@ -127,7 +127,7 @@ def test_one_block_is_an_array_of_one_and_an_array_in_a_chunk_is_several_chunks(
     alone = reports_of(speaker(), sessionUpdate="agent_message", messageId="m", content=text("a"))
     assert alone == [MessagePatch(role=AGENT, id="m", content=[Text("a")], meta_replaces=True)]
     several = reports_of(speaker(), sessionUpdate="agent_message_chunk", messageId="m", content=[text("a"), text("b")])
-    assert several == [MessagePiece(role=AGENT, id="m", content=Text(each)) for each in "ab"]
+    assert several == [MessageAppend(role=AGENT, id="m", content=Text(each)) for each in "ab"]
     assert updates_of(speaker(), *alone)[0]["content"] == [text("a")]
 
 
@@ -165,7 +165,7 @@ def test_a_tool_call_is_created_and_changed_by_the_same_update():
 @pytest.mark.requirement("UPDATE-41", "UPDATE-43", "UPDATE-44", "UPDATE-46", "TOOL-42")
 def test_pieces_of_a_tool_call_are_chunks():
     dialect, transcript = speaker(), Transcript()
-    piece = ToolCallPiece(id="c", item=ContentItem(content=Text("a")))
+    piece = ToolCallAppend(id="c", item=ContentItem(content=Text("a")))
     updates = updates_of(dialect, ToolCallPatch(id="c", title="T"), piece)
     assert updates[1] == {"sessionUpdate": "tool_call_content_chunk", "toolCallId": "c", "content": item("a")}
     assert reports_of(dialect, **updates[1]) == [piece]
@@ -175,14 +175,14 @@ def test_pieces_of_a_tool_call_are_chunks():
 
 
 def test_a_piece_that_comes_first_is_told_with_the_call_it_makes():
-    [update] = updates_of(speaker(), ToolCallPiece(id="c", item=ContentItem(content=Text("a"))))
+    [update] = updates_of(speaker(), ToolCallAppend(id="c", item=ContentItem(content=Text("a"))))
     assert (update["sessionUpdate"], update["content"]) == ("tool_call_update", [item("a")])
 
 
 @pytest.mark.requirement("TOOL-35", "TOOL-36")
 def test_a_diff_is_told_in_the_old_form_one_for_each_file():
     files = [FileChange("add", "/n", new_text="x"), FileChange("modify", "/m", old_text="a", new_text="b")]
-    piece = ToolCallPiece(id="c", item=Diff(changes=files))
+    piece = ToolCallAppend(id="c", item=Diff(changes=files))
     updates = updates_of(speaker(), ToolCallPatch(id="c", title="T"), piece)
     assert [update["content"] for update in updates[1:]] == [
         {"type": "diff", "path": "/n", "oldText": None, "newText": "x"},
@@ -314,9 +314,9 @@ def test_a_terminal_of_the_agent_is_shown_as_text_and_one_of_the_client_by_its_i
     ]
     shown = updates_of(dialect, TerminalPatch(id="t", output=b"ok\n"), transcript=transcript)
     assert shown == [{"sessionUpdate": "tool_call_update", "toolCallId": "c", "content": [item("ok\n")]}]
-    grown = updates_of(dialect, TerminalPiece(id="t", data=b"x" * 7), transcript=transcript)
+    grown = updates_of(dialect, TerminalAppend(id="t", data=b"x" * 7), transcript=transcript)
     assert grown[0]["content"] == [item("ok\nxxxxxxx")]
-    assert updates_of(dialect, TerminalPiece(id="t", data=b"y"), transcript=transcript) == []
+    assert updates_of(dialect, TerminalAppend(id="t", data=b"y"), transcript=transcript) == []
     owed = updates_of(dialect, ToolCallPatch(id="c", status="completed"), transcript=transcript)
     assert owed[0]["content"] == [item("ok\nxxxxxxxy")]
     ended = updates_of(dialect, TerminalPatch(id="t", exit=Exit(code=0)), transcript=transcript)
@@ -327,7 +327,7 @@ def test_a_terminal_of_the_agent_is_shown_as_text_and_one_of_the_client_by_its_i
 @pytest.mark.requirement("PLAN-11", "UPDATE-47", "AMB-20", "PLAN-09")
 def test_plans_are_told_under_both_keys_and_read_by_either_and_from_v1():
     dialect, transcript = speaker(), Transcript()
-    [update] = updates_of(dialect, PlanReport(plan=Plan(id="p", entries=[PlanEntry("a", priority="_soon")])))
+    [update] = updates_of(dialect, PlanPatch(plan=Plan(id="p", entries=[PlanEntry("a", priority="_soon")])))
     entry = {"content": "a", "priority": "_soon", "status": "pending"}
     assert update == {
         "sessionUpdate": "plan_update",
@@ -353,8 +353,8 @@ def test_plans_are_told_under_both_keys_and_read_by_either_and_from_v1():
 def test_a_plan_of_an_unknown_type_is_kept_by_its_id_and_told_as_an_empty_one():
     odd = {"type": "_mermaid", "id": "p", "source": "graph"}
     [report] = reports_of(speaker(), sessionUpdate="plan_update", plan=odd)
-    assert report == PlanReport(plan=Plan(id="p", type="_mermaid", raw=odd))
-    known = PlanReport(plan=Plan(id="p", entries=[PlanEntry("a")]))
+    assert report == PlanPatch(plan=Plan(id="p", type="_mermaid", raw=odd))
+    known = PlanPatch(plan=Plan(id="p", entries=[PlanEntry("a")]))
     assert updates_of(speaker(), known, report)[1]["plan"]["entries"] == []
     with pytest.raises(Malformed):
         reports_of(speaker(), sessionUpdate="plan_update", plan={"type": "_mermaid"})
@@ -362,38 +362,40 @@ def test_a_plan_of_an_unknown_type_is_kept_by_its_id_and_told_as_an_empty_one():
 
 @pytest.mark.requirement("AMB-21", "CMD-07")
 def test_commands_are_told_with_types_and_read_without():
-    word = CommandsReport(commands=[Command("web", "Search", hint="query")])
+    word = CommandsPatch(commands=[SlashCommand("web", "Search", hint="query")])
     [update] = updates_of(speaker(), word)
     told = {"type": "command", "name": "web", "description": "Search", "input": {"type": "text", "hint": "query"}}
     assert update["availableCommands"] == [told]
     bare = {"name": "/web", "description": "Search", "input": {"hint": "query"}}
     assert reports_of(speaker(), sessionUpdate="available_commands_update", availableCommands=[bare]) == [word]
     menu = {"type": "menu", "name": "m", "description": "M", "items": ["a"]}
-    kept = CommandsReport(commands=[Command("m", "M", raw=menu)])
+    kept = CommandsPatch(commands=[SlashCommand("m", "M", raw=menu)])
     assert reports_of(speaker(), sessionUpdate="available_commands_update", availableCommands=[menu]) == [kept]
     assert updates_of(speaker(), kept)[0]["availableCommands"] == [menu]
 
 
-MODE = Option(id="mode", name="Mode", category="mode", value="a", choices=[Choice("a", "A"), Choice("b", "B")])
+MODE = Option(
+    id="mode", name="Mode", category="mode", value="a", choices=[OptionChoice("a", "A"), OptionChoice("b", "B")]
+)
 
 
 @pytest.mark.requirement("AMB-21", "MODE-13")
 def test_modes_and_the_mode_option_are_kept_in_step():
     dialect = speaker()
-    dialect.answer_to_wire(NewSession(cwd="/w"), SessionOpened(session_id=SESSION, options=[MODE]))
-    by_mode = updates_of(dialect, ModeReport(mode_id="b"))
+    dialect.answer_to_wire(NewSession(cwd="/w"), SessionSetup(session_id=SESSION, options=[MODE]))
+    by_mode = updates_of(dialect, ModePatch(mode_id="b"))
     assert [update["sessionUpdate"] for update in by_mode] == ["current_mode_update", "config_option_update"]
     assert by_mode[1]["configOptions"][0]["currentValue"] == "b"
-    by_option = updates_of(dialect, OptionsReport(options=[MODE]))
+    by_option = updates_of(dialect, OptionsPatch(options=[MODE]))
     assert [update["sessionUpdate"] for update in by_option] == ["config_option_update", "current_mode_update"]
-    assert reports_of(dialect, sessionUpdate="current_mode_update", modeId="a") == [ModeReport(mode_id="a")]
+    assert reports_of(dialect, sessionUpdate="current_mode_update", modeId="a") == [ModePatch(mode_id="a")]
 
 
 @pytest.mark.requirement("UPDATE-30", "UPDATE-31", "UPDATE-32", "UPDATE-33", "UPDATE-34", "UPDATE-35", "AMB-53")
 def test_usage_is_told_with_the_cost_each_time():
     cost = {"amount": 0.045, "currency": "USD"}
     [report] = reports_of(speaker(), sessionUpdate="usage_update", used=53000, size=200000, cost=cost)
-    assert updates_of(speaker(), report, UsageReport(used=1, size=2))[1] == {
+    assert updates_of(speaker(), report, UsagePatch(used=1, size=2))[1] == {
         "sessionUpdate": "usage_update",
         "used": 1,
         "size": 2,
@@ -404,9 +406,9 @@ def test_usage_is_told_with_the_cost_each_time():
 def test_states_are_read_and_not_told():
     dialect = speaker()
     assert reports_of(dialect, sessionUpdate="state_update", state="idle", stopReason="end_turn") == [
-        StateReport(state=State("idle", stop_reason="end_turn"))
+        StatePatch(state=State("idle", stop_reason="end_turn"))
     ]
-    assert updates_of(dialect, StateReport(state=State("running")), StateReport(state=State("idle"))) == []
+    assert updates_of(dialect, StatePatch(state=State("running")), StatePatch(state=State("idle"))) == []
     assert dialect.losses == []
 
 
@@ -426,7 +428,7 @@ def test_an_unknown_update_is_kept_whole_and_written_back():
     """FN-50: an update that nobody here knows reaches the user, and the connection lives."""
     update = {"sessionUpdate": "_acme_weather", "sky": "blue"}
     reports = reports_of(speaker(), **update)
-    assert reports == [UnknownReport(tag="_acme_weather", raw=update)]
+    assert reports == [UnknownPatch(tag="_acme_weather", raw=update)]
     assert updates_of(speaker(), *reports) == [update]
     assert reports_of(speaker(strict=True), **update) == reports
     with pytest.raises(Malformed):
@@ -438,13 +440,13 @@ def test_a_replayed_transcript_gives_a_listener_the_same_transcript():
     told, heard = Transcript(), Transcript()
     for report in (
         MessagePatch(role=USER, id="u", content=[Text("hi")], meta={"k": 1}),
-        MessagePiece(role=AGENT, id="a", content=Text("hello")),
+        MessageAppend(role=AGENT, id="a", content=Text("hello")),
         ToolCallPatch(id="c", title="T", status="failed", kind="_x", cancellable=True, meta={"k": 2}),
-        PlanReport(plan=Plan(id="p", entries=[PlanEntry("a")])),
-        PlanReport(plan=Plan(id="q", entries=[PlanEntry("b")])),
-        UsageReport(used=1, size=2),
-        OptionsReport(options=[MODE]),
-        CommandsReport(commands=[Command("web", "Search")]),
+        PlanPatch(plan=Plan(id="p", entries=[PlanEntry("a")])),
+        PlanPatch(plan=Plan(id="q", entries=[PlanEntry("b")])),
+        UsagePatch(used=1, size=2),
+        OptionsPatch(options=[MODE]),
+        CommandsPatch(commands=[SlashCommand("web", "Search")]),
     ):
         told.apply(report)
     agent, client = speaker(), speaker()

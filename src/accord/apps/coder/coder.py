@@ -26,8 +26,8 @@ from accord.errors import AuthRequired, InvalidParams, RateLimited, RequestFaile
 from accord.local.paths import fault_of_directory
 from accord.peer.event_loop import run, run_until
 from accord.session.content import Content, Text
-from accord.session.entities import Choice, Option
-from accord.session.updates import CompactionPatch, OptionsReport
+from accord.session.entities import Option, OptionChoice
+from accord.session.updates import CompactionPatch, OptionsPatch
 from accord.session.vocabulary import StopReason
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class Coder:
         )
         agent.prompt(self.answer)
         agent.new_session(self._prepare)
-        modes = [Choice(value=id, name=name, description=about) for id, (name, about) in MODES.items()]
+        modes = [OptionChoice(value=id, name=name, description=about) for id, (name, about) in MODES.items()]
         agent.option("mode", choices=modes, default=settings.mode)
         agent.option("model", choices=_choices(names), default=settings.model)(self._check_model)
         variable = needs_key(settings.model, settings.model_settings)
@@ -205,7 +205,7 @@ class Coder:
                 )
         options = self._options(loaded.settings, session.previous_options)
         if options != session.transcript.options:
-            session.send_nowait(OptionsReport(options=options), silent=True)
+            session.send_nowait(OptionsPatch(options=options), silent=True)
         session.state["history"] = history_of(session.transcript)
         if self._choices_file is not None:
             session.remembered = KeptChoices(Choices(self._choices_file).for_project(session.cwd))
@@ -319,10 +319,10 @@ def build(loaded: Loaded) -> Coder:
     return Coder(loaded, store=sessions, choices_file=state / "choices.json", untold=sessions.take_untold)
 
 
-def _choices(names: list[str]) -> list[Choice]:
+def _choices(names: list[str]) -> list[OptionChoice]:
     """Models; the one that is none says so."""
     about = {"offline": "No language model: does exactly what you say, see /help"}
-    return [Choice(value=name, name=name, description=about.get(name)) for name in names]
+    return [OptionChoice(value=name, name=name, description=about.get(name)) for name in names]
 
 
 def _offline(turn: Turn) -> Model:

@@ -12,7 +12,7 @@ import msgspec
 from accord.apps.coder.errors import CoderFailed
 from accord.apps.coder.settings.directories import existing, shown_path, state_directory
 from accord.apps.coder.settings.display import printable
-from accord.local.saved_choices import Choice, Choices, project_of
+from accord.local.saved_choices import Choices, SavedChoice, project_of
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -59,7 +59,7 @@ def _revoke(choices: Choices, project: str, scope: str | None) -> int:
     return 0
 
 
-def _as_text(listed: list[Choice]) -> str:
+def _as_text(listed: list[SavedChoice]) -> str:
     if not listed:
         return "No choice is kept: you are asked every time.\n"
     lines: list[str] = []

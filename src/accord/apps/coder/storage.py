@@ -12,11 +12,11 @@ from pathlib import Path
 from accord.apps.coder.settings.directories import shown_path
 from accord.errors import NotFound, RequestFailed, SessionExists, StoreFailed
 from accord.session.requests import SessionPage
-from accord.session.updates import Report
+from accord.session.updates import Patch
 from accord.store.claims import Claim, Owner, in_use
 from accord.store.memory import MemoryStore
 from accord.store.sqlite import SqliteStore
-from accord.store.store import PAGE, Kept, Reports
+from accord.store.store import PAGE, Patches, SessionRecord
 
 __all__ = ["KeptChoices", "KeptSessions"]
 
@@ -38,7 +38,7 @@ class KeptSessions:
         untold, self._untold = self._untold, None
         return untold
 
-    async def create(self, kept: Kept) -> Kept:
+    async def create(self, kept: SessionRecord) -> SessionRecord:
         """See `Store.create`."""
         try:
             return await self._file.create(kept)
@@ -49,7 +49,7 @@ class KeptSessions:
         self._in_memory.add(kept.session_id)
         return await self._memory.create(kept)
 
-    async def find(self, session_id: str) -> Kept | None:
+    async def find(self, session_id: str) -> SessionRecord | None:
         """See `Store.find`."""
         if session_id in self._in_memory:
             return await self._memory.find(session_id)
@@ -93,7 +93,7 @@ class KeptSessions:
         """See `Store.release`."""
         await (self._memory if claim.session_id in self._in_memory else self._file).release(claim)
 
-    async def update(self, claim: Claim, kept: Kept) -> Kept:
+    async def update(self, claim: Claim, kept: SessionRecord) -> SessionRecord:
         """See `Store.update`."""
         if kept.session_id in self._in_memory:
             return await self._memory.update(claim, kept)
@@ -116,7 +116,7 @@ class KeptSessions:
             page.sessions = [*here.sessions, *page.sessions]
         return page
 
-    def append(self, claim: Claim, reports: Iterable[Report]) -> None:
+    def append(self, claim: Claim, reports: Iterable[Patch]) -> None:
         """See `Store.append`."""
         if claim.session_id in self._in_memory:
             self._memory.append(claim, reports)
@@ -136,7 +136,7 @@ class KeptSessions:
         except StoreFailed as failed:
             self._tell(failed)
 
-    async def read(self, session_id: str) -> AsyncIterator[Reports]:
+    async def read(self, session_id: str) -> AsyncIterator[Patches]:
         """See `Store.read`."""
         try:
             async for reports in (self._memory if session_id in self._in_memory else self._file).read(session_id):
@@ -144,7 +144,7 @@ class KeptSessions:
         except StoreFailed as failed:
             raise _refused(failed) from failed
 
-    async def fork(self, session_id: str, kept: Kept) -> Kept:
+    async def fork(self, session_id: str, kept: SessionRecord) -> SessionRecord:
         """See `Store.fork`."""
         if session_id not in self._in_memory:
             try:
@@ -155,7 +155,7 @@ class KeptSessions:
                 self._tell(failed)
         return await self._copy_to_memory(session_id, kept)
 
-    async def _copy_to_memory(self, session_id: str, kept: Kept) -> Kept:
+    async def _copy_to_memory(self, session_id: str, kept: SessionRecord) -> SessionRecord:
         """Keep a session in memory that has the history of another one, or of its own in the file."""
         history = [reports async for reports in self.read(session_id)]
         new = await self._memory.create(kept)

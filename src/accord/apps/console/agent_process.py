@@ -39,7 +39,7 @@ from accord.peer import Limits
 from accord.session.capabilities import AgentCapabilities, Implementation
 from accord.session.mcp_servers import McpServer, StdioServer
 from accord.session.memory_estimate import TRANSCRIPT_BYTES
-from accord.session.requests import Initialized, SessionSummary
+from accord.session.requests import InitializeResult, SessionSummary
 from accord.session.validation import is_relative
 
 __all__ = ["NEW_INSTEAD", "Answers", "Link", "NotTakenUp", "left_out", "named", "taken", "told_on_stderr"]
@@ -145,7 +145,7 @@ class Link:
             await self._answers.workspace.aclose()
 
     @property
-    def agent(self) -> Initialized:
+    def agent(self) -> InitializeResult:
         """What the agent said of itself."""
         return self.client.agent
 

@@ -20,11 +20,11 @@ from accord.apps.console.known_agents import KnownAgent, agent_meant, known_agen
 from accord.apps.console.run_command import describe_start, directory_of, start_timeout_of
 from accord.apps.console.sanitizer import escaped, one_line
 from accord.apps.console.tty import described
-from accord.client.callbacks import Update
+from accord.client.callbacks import SessionUpdate
 from accord.client.session import Session
 from accord.errors import AccordError
 from accord.peer.event_loop import run
-from accord.session.entities import Command, Mode, Option
+from accord.session.entities import Mode, Option, SlashCommand
 from accord.session.updates import CommandsChanged
 
 __all__ = ["Looked", "describe", "look", "main"]
@@ -125,14 +125,14 @@ class Looked(Struct, frozen=True, kw_only=True):
     session_failure: str | None = None
     modes: list[Mode] = []
     options: list[Option] = []
-    commands: list[Command] = []
+    commands: list[SlashCommand] = []
 
 
 async def look(agent: KnownAgent, cwd: Path, start_timeout: float) -> Looked:
     """Start it, ask, open a session and close it again; nothing is left behind where the agent can delete."""
     told = asyncio.Event()
 
-    def update(heard: Update) -> None:
+    def update(heard: SessionUpdate) -> None:
         if isinstance(heard.change, CommandsChanged):
             told.set()
 

@@ -13,7 +13,7 @@ from accord.client.client import Client
 from accord.client.permissions.policies import same_action
 from accord.client.permissions.writes_and_commands import allows_all_writes
 from accord.errors import AccordError
-from accord.session.requests import CommandSubject, RequestPermission
+from accord.session.requests import CommandSubject, PermissionRequest
 
 __all__ = ["Keeper", "has_always", "reach_of_always", "take_back"]
 
@@ -24,12 +24,12 @@ _METHOD = "_accord/forget_choices"
 _NOT_OURS = "what the agent keeps, accord can't undo"
 
 
-def has_always(asked: RequestPermission) -> bool:
+def has_always(asked: PermissionRequest) -> bool:
     """Whether it can be decided for good."""
     return any(option.kind.endswith("_always") for option in asked.options)
 
 
-def reach_of_always(asked: RequestPermission, keeper: Keeper, *, forgets: bool) -> str:
+def reach_of_always(asked: PermissionRequest, keeper: Keeper, *, forgets: bool) -> str:
     """What choosing it for good covers, and until when; where the user can choose Forget, that too."""
     if allows_all_writes(asked):
         return f"always: as its line says, until the agent ends{' or Forget takes it back' if forgets else ''}"

@@ -10,7 +10,7 @@ import os
 from pathlib import PurePath
 
 from accord.session.entities import Diff, FileChange
-from accord.session.updates import Change, ToolCallChanged, ToolCallPatch, ToolCallPiece
+from accord.session.updates import ToolCallAppend, ToolCallChanged, ToolCallPatch, Update
 
 __all__ = ["ChangedFiles", "WrittenFiles", "diffs_shown", "repeats", "short_path", "whole_path"]
 
@@ -34,12 +34,12 @@ def short_path(path: str, cwd: str) -> str:
     return f"~{path[len(home) :]}" if path.startswith(f"{home}/") else path
 
 
-def diffs_shown(before: list[Diff], patch: ToolCallPatch | ToolCallPiece) -> list[Diff]:
+def diffs_shown(before: list[Diff], patch: ToolCallPatch | ToolCallAppend) -> list[Diff]:
     """The diffs of a call after an update: those of its content, and earlier ones of files that it does not show again.
 
     `before` is theirs from then on.
     """
-    if isinstance(patch, ToolCallPiece):
+    if isinstance(patch, ToolCallAppend):
         if isinstance(patch.item, Diff):
             before.append(patch.item)
         return before
@@ -68,7 +68,7 @@ class ChangedFiles:
         """By the id of a call that is not completed, the paths that it has shown; those of the oldest are forgotten."""
         self._room = _MOST_FILES
 
-    def tell(self, change: Change) -> None:
+    def tell(self, change: Update) -> None:
         """Take in what a session has told."""
         if not isinstance(change, ToolCallChanged):
             return

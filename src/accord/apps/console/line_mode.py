@@ -26,14 +26,14 @@ from accord.apps.console.session_choice import NOTHING_EARLIER, last_session
 from accord.apps.console.session_records import Recording
 from accord.apps.console.session_settings import SessionSettings
 from accord.apps.console.tty import Person, asked_of, chooser
-from accord.client.callbacks import Update
+from accord.client.callbacks import SessionUpdate
 from accord.client.login import run_in_terminal
 from accord.client.reply import Reply
 from accord.client.session import Session
 from accord.errors import AccordError, AuthRequired, ConnectionClosed
 from accord.peer.event_loop import run
 from accord.session import replay
-from accord.session.requests import PermissionAnswer, RequestPermission
+from accord.session.requests import PermissionAnswer, PermissionRequest
 from accord.session.updates import NoticeShown
 
 __all__ = ["main"]
@@ -120,23 +120,23 @@ class _Plain:
             update=self._heard_opening,
         )
 
-    def _heard_opening(self, update: Update) -> None:
+    def _heard_opening(self, update: SessionUpdate) -> None:
         """What is told until the session is there: the history of one that is taken up is told as a whole."""
         if not update.session.is_taken_up or type(update.change) is NoticeShown:
             self._printer.changed(update.change)
 
-    def _heard_early(self, update: Update) -> None:
+    def _heard_early(self, update: SessionUpdate) -> None:
         """What a session that was taken up tells before the first prompt: some agents go on with its history."""
         self._printer.retold(update.change)
 
-    def _heard(self, update: Update) -> None:
+    def _heard(self, update: SessionUpdate) -> None:
         self._tally.changed(update.change)
         self._printer.changed(update.change)
 
     def _elicited(self) -> None:
         self._tally.elicited()
 
-    def _decided(self, asked: RequestPermission, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:
+    def _decided(self, asked: PermissionRequest, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:
         self._tally.decided(asked, answer)
         self._printer.decided(asked, answer, by)
 

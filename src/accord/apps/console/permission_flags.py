@@ -36,7 +36,7 @@ from accord.session.requests import (
     CommandSubject,
     PermissionAnswer,
     PermissionOption,
-    RequestPermission,
+    PermissionRequest,
     ToolCallSubject,
 )
 from accord.session.updates import ToolCallPatch
@@ -55,7 +55,7 @@ __all__ = [
 ]
 
 Permissions: TypeAlias = Literal["ask", "reject", "allow-reads", "allow-edits", "allow-all"]
-OnDecision: TypeAlias = Callable[[RequestPermission, PermissionAnswer, Literal["rule", "person"]], None]
+OnDecision: TypeAlias = Callable[[PermissionRequest, PermissionAnswer, Literal["rule", "person"]], None]
 
 CHOICES: tuple[Permissions, ...] = get_args(Permissions)
 READS = ("read", "search", "think")
@@ -81,7 +81,7 @@ def policy_of(chosen: Permissions, asks: Policy | None, on_decision: OnDecision)
             kinds = READS if chosen == "allow-reads" else EDITS
             allowed = _told(policies.allow_all, "rule", on_decision)
 
-            async def by_kind(asked: RequestPermission) -> PermissionAnswer:
+            async def by_kind(asked: PermissionRequest) -> PermissionAnswer:
                 return await (allowed if policies.kind_of(asked) in kinds else rest)(asked)
 
             return by_kind
@@ -120,13 +120,13 @@ def adapt(workspace: Workspace, agent: KnownAgent) -> bool:
     return True
 
 
-def least_choice(asked: RequestPermission) -> Permissions:
+def least_choice(asked: PermissionRequest) -> Permissions:
     """The one that allows this, and no more than it has to."""
     kind = policies.kind_of(asked)
     return "allow-reads" if kind in READS else "allow-edits" if kind in EDITS else "allow-all"
 
 
-def what_is_asked(asked: RequestPermission) -> str:
+def what_is_asked(asked: PermissionRequest) -> str:
     """The action in a few safe words."""
     match asked.subject:
         case CommandSubject(command=command, cwd=cwd):
@@ -137,14 +137,14 @@ def what_is_asked(asked: RequestPermission) -> str:
             return _title(asked)
 
 
-def _title(asked: RequestPermission) -> str:
+def _title(asked: PermissionRequest) -> str:
     call = asked.subject.call if isinstance(asked.subject, ToolCallSubject) else None
     title = asked.title or (asked.description if call is None else call.title or call.name)
     return exact_line(title or "something that it does not describe", _LONGEST_TITLE)
 
 
 def _told(policy: Policy, by: Literal["rule", "person"], on_decision: OnDecision) -> Policy:
-    async def telling(asked: RequestPermission) -> PermissionAnswer:
+    async def telling(asked: PermissionRequest) -> PermissionAnswer:
         answer = await policy(asked)
         on_decision(asked, answer, by)
         return answer
@@ -152,7 +152,7 @@ def _told(policy: Policy, by: Literal["rule", "person"], on_decision: OnDecision
     return telling
 
 
-async def _ask(person: Person, asked: RequestPermission, cwd: str, keeper: Keeper) -> PermissionOption | None:
+async def _ask(person: Person, asked: PermissionRequest, cwd: str, keeper: Keeper) -> PermissionOption | None:
     lines = [f"May the agent {what_is_asked(asked)}?", *_details(asked, cwd)]
     lines += [f"  {number}  {exact_line(option.name)}" for number, option in enumerate(asked.options, start=1)]
     lines += [f"  {reach_of_always(asked, keeper, forgets=False)}"] if has_always(asked) else []
@@ -174,7 +174,7 @@ def patch_of(diff: Diff) -> str:
     return "".join(git_patch(change.path, change.old_text, change.new_text) for change in diff.changes)
 
 
-def _details(asked: RequestPermission, cwd: str) -> list[str]:
+def _details(asked: PermissionRequest, cwd: str) -> list[str]:
     """Everything that is approved with a yes, whole."""
     subject = asked.subject
     head = what_is_asked(asked) if isinstance(subject, CommandSubject) else _title(asked)

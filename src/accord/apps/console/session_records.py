@@ -24,7 +24,7 @@ from accord.session import Transcript, replay
 from accord.session.content import readable
 from accord.session.entities import USER, Message
 from accord.session.requests import SessionSummary
-from accord.session.updates import Change, Report
+from accord.session.updates import Patch, Update
 
 __all__ = ["Recorded", "Recording", "Records"]
 
@@ -142,11 +142,11 @@ class Recording:
         changes = replay(transcript, _MOST_PLACES)  # as it is at this moment, whatever comes while it is written
         await asyncio.to_thread(self._write, recorded, self._before, changes)
 
-    def _write(self, recorded: Recorded, before: list[bytes], changes: Iterable[Change]) -> None:
+    def _write(self, recorded: Recorded, before: list[bytes], changes: Iterable[Update]) -> None:
         self._records.keep(recorded, _within(chain(before, _lines_of(changes))))
 
 
-def _lines_of(changes: Iterable[Change]) -> Iterator[bytes]:
+def _lines_of(changes: Iterable[Update]) -> Iterator[bytes]:
     for change in changes:
         with suppress(Exception):  # what one thing carries may have no JSON form; the others do
             yield msgspec.json.encode(change.patch)
@@ -172,8 +172,8 @@ def _first_words(transcript: Transcript) -> str | None:
 
 
 @cache  # made when first needed: it takes milliseconds
-def _reader() -> msgspec.json.Decoder[Report]:
-    return msgspec.json.Decoder(Report)
+def _reader() -> msgspec.json.Decoder[Patch]:
+    return msgspec.json.Decoder(Patch)
 
 
 def _head(path: Path) -> Recorded | None:

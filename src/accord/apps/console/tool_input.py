@@ -26,7 +26,7 @@ from accord.client.permissions.writes_and_commands import (
 )
 from accord.session.diffs import texts_after_patch
 from accord.session.entities import Diff, FileChange, ToolCall, ToolCallItem
-from accord.session.requests import CommandSubject, RequestPermission, ToolCallSubject
+from accord.session.requests import CommandSubject, PermissionRequest, ToolCallSubject
 from accord.session.updates import ToolCallPatch
 
 __all__ = [
@@ -258,7 +258,7 @@ def is_only_command(text: str, command: str | None) -> bool:
     return command is not None and found is not None and found[2] == command
 
 
-def untold_names(asked: RequestPermission, head: str) -> Iterator[tuple[str, str]]:
+def untold_names(asked: PermissionRequest, head: str) -> Iterator[tuple[str, str]]:
     """Each name that the agent has for it and what that is the name of, unless the head or the command is just that."""
     told, names = {"", head}, [("title", asked.title)]
     if isinstance(asked.subject, CommandSubject):

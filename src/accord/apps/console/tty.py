@@ -19,7 +19,7 @@ from accord.client.agent_requests import OnElicitation
 from accord.client.login import ChooseLogin
 from accord.local.text import most_cells
 from accord.session.capabilities import AuthMethod, TerminalLogin, VariableLogin
-from accord.session.requests import Elicit, ElicitationAnswer
+from accord.session.requests import ElicitationAnswer, ElicitationRequest
 from accord.session.value import Unknown
 
 __all__ = ["Person", "advice_for", "asked_of", "chooser", "described", "is_attached"]
@@ -173,7 +173,7 @@ _DECLINED = ElicitationAnswer(action="decline")
 def asked_of(person: Person, on_asked: Callable[[], None]) -> OnElicitation:
     """Who answers elicitations: a form is asked field by field, a link is shown and confirmed. `on_asked` hears of each."""
 
-    async def answer(asked: Elicit) -> ElicitationAnswer:
+    async def answer(asked: ElicitationRequest) -> ElicitationAnswer:
         on_asked()
         async with person.attention():
             lines = f"The agent asks: {exact(asked.message, tab='    ')}".splitlines()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from accord.client.permissions.policies import (
     Callback,
-    Choice,
     Policy,
     Remembering,
+    SavedAnswer,
     Verdict,
     allow_all,
     allow_kinds,
@@ -25,9 +25,9 @@ from accord.client.permissions.policies import (
 
 __all__ = [
     "Callback",
-    "Choice",
     "Policy",
     "Remembering",
+    "SavedAnswer",
     "Verdict",
     "allow_all",
     "allow_kinds",

@@ -13,7 +13,7 @@ from accord.session.requests import (
     CommandSubject,
     PermissionAnswer,
     PermissionOption,
-    RequestPermission,
+    PermissionRequest,
     ToolCallSubject,
 )
 
@@ -32,13 +32,13 @@ __all__ = [
     "sendable",
 ]
 
-Policy: TypeAlias = Callable[[RequestPermission], Awaitable[PermissionAnswer]]
+Policy: TypeAlias = Callable[[PermissionRequest], Awaitable[PermissionAnswer]]
 
 ALLOWING = ("allow_once", "allow_always")
 REJECTING = ("reject_once", "reject_always")
 
 
-def chosen(asked: RequestPermission, *kinds: str) -> PermissionAnswer | None:
+def chosen(asked: PermissionRequest, *kinds: str) -> PermissionAnswer | None:
     """An offered option of the first of these kinds that there is one of."""
     for kind in kinds:
         for option in asked.options:
@@ -47,7 +47,7 @@ def chosen(asked: RequestPermission, *kinds: str) -> PermissionAnswer | None:
     return None
 
 
-def offered(asked: RequestPermission, option_id: str | None) -> PermissionOption | None:
+def offered(asked: PermissionRequest, option_id: str | None) -> PermissionOption | None:
     """The one option with this id."""
     matching = [option for option in asked.options if option.id == option_id]
     return matching[0] if len(matching) == 1 else None
@@ -58,7 +58,7 @@ def selected(option: PermissionOption) -> PermissionAnswer:
     return PermissionAnswer(outcome="selected", option_id=option.id)
 
 
-def sendable(asked: RequestPermission, answer: PermissionAnswer) -> PermissionAnswer | None:
+def sendable(asked: PermissionRequest, answer: PermissionAnswer) -> PermissionAnswer | None:
     """The answer, if it is one that this request can have: also one of an unknown kind, as it came from elsewhere."""
     if answer.outcome == "cancelled" or is_other(answer):
         return answer
@@ -70,7 +70,7 @@ def is_other(answer: PermissionAnswer) -> bool:
     return answer.raw is not None and answer.outcome not in ("selected", "cancelled")
 
 
-def refuses(asked: RequestPermission, answer: PermissionAnswer) -> bool:
+def refuses(asked: PermissionRequest, answer: PermissionAnswer) -> bool:
     """Whether what was asked for will not be done; an option of a kind that nobody knows refuses nothing."""
     option = offered(asked, answer.option_id)
     return answer.outcome == "cancelled" or is_other(answer) or (option is not None and option.kind in REJECTING)
@@ -81,12 +81,12 @@ def cancelled() -> PermissionAnswer:
     return PermissionAnswer(outcome="cancelled")
 
 
-async def deny(asked: RequestPermission) -> PermissionAnswer:
+async def deny(asked: PermissionRequest) -> PermissionAnswer:
     """For when nobody can answer: no, this once."""
     return chosen(asked, "reject_once") or cancelled()
 
 
-def kind_of(asked: RequestPermission) -> str | None:
+def kind_of(asked: PermissionRequest) -> str | None:
     """What the agent says that it would do: the tool call's kind, or `execute` for a command; None if it doesn't say."""
     subject = asked.subject
     if isinstance(subject, ToolCallSubject):

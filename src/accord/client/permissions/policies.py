@@ -29,21 +29,27 @@ from accord.client.permissions.option_choice import (
     selected,
     sendable,
 )
-from accord.client.permissions.saved_answers import Choice, Remembering, remember, same_action, same_action_in_project
+from accord.client.permissions.saved_answers import (
+    Remembering,
+    SavedAnswer,
+    remember,
+    same_action,
+    same_action_in_project,
+)
 from accord.peer.limited_log import LimitedLog
 from accord.session.content import Text
 from accord.session.entities import ContentItem, ToolCall
 from accord.session.form import check_form
-from accord.session.requests import PermissionAnswer, PermissionOption, RequestPermission, ToolCallSubject
+from accord.session.requests import PermissionAnswer, PermissionOption, PermissionRequest, ToolCallSubject
 from accord.session.updates import ToolCallPatch
 from accord.session.value import UNSET
 from accord.session.vocabulary import TOOL_KINDS, ToolKind
 
 __all__ = [
     "Callback",
-    "Choice",
     "Policy",
     "Remembering",
+    "SavedAnswer",
     "Verdict",
     "allow_all",
     "allow_kinds",
@@ -63,12 +69,12 @@ __all__ = [
 log = logging.getLogger("accord.client")
 
 
-async def allow_all(asked: RequestPermission) -> PermissionAnswer:
+async def allow_all(asked: PermissionRequest) -> PermissionAnswer:
     """Yes to everything, each time anew where that is offered."""
     return chosen(asked, *ALLOWING) or await deny(asked)
 
 
-async def reject_all(asked: RequestPermission) -> PermissionAnswer:
+async def reject_all(asked: PermissionRequest) -> PermissionAnswer:
     """No to everything, each time anew where that is offered."""
     return chosen(asked, *REJECTING) or cancelled()
 
@@ -82,7 +88,7 @@ def allow_kinds(*kinds: ToolKind, otherwise: Policy = deny) -> Policy:
         TOOL_KINDS.check(kind)
     allowed = frozenset(kinds)
 
-    async def policy(asked: RequestPermission) -> PermissionAnswer:
+    async def policy(asked: PermissionRequest) -> PermissionAnswer:
         if kind_of(asked) in allowed:
             return await allow_all(asked)
         return await otherwise(asked)
@@ -90,7 +96,7 @@ def allow_kinds(*kinds: ToolKind, otherwise: Policy = deny) -> Policy:
     return policy
 
 
-async def decide(policy: Policy, asked: RequestPermission, limited: LimitedLog | None = None) -> PermissionAnswer:
+async def decide(policy: Policy, asked: PermissionRequest, limited: LimitedLog | None = None) -> PermissionAnswer:
     """What the policy says, made sure to be an answer that may be sent. Raises nothing but the caller's cancellation."""
     limited = limited or LimitedLog()
     if not asked.options:
@@ -116,7 +122,7 @@ def _has_form(answer: PermissionAnswer) -> bool:
     return True
 
 
-def completed(asked: RequestPermission, call: ToolCall) -> RequestPermission:
+def completed(asked: PermissionRequest, call: ToolCall) -> PermissionRequest:
     """The request with all that is known of its tool call: agents often send no more than the id. PERM-03, AMB-57"""
     if not isinstance(asked.subject, ToolCallSubject):
         return asked
@@ -145,7 +151,7 @@ def with_streamed_input(told: ToolCallPatch, before: ToolCall | None) -> ToolCal
 
 
 Verdict: TypeAlias = PermissionOption | PermissionAnswer | str | bool | None
-Callback: TypeAlias = Callable[[RequestPermission], Verdict | Awaitable[Verdict]]
+Callback: TypeAlias = Callable[[PermissionRequest], Verdict | Awaitable[Verdict]]
 
 
 def ask(callback: Callback, *, deadline: float | None = None) -> Policy:
@@ -156,7 +162,7 @@ def ask(callback: Callback, *, deadline: float | None = None) -> Policy:
     """
     limited = LimitedLog()
 
-    async def policy(asked: RequestPermission) -> PermissionAnswer:
+    async def policy(asked: PermissionRequest) -> PermissionAnswer:
         try:
             async with asyncio.timeout(deadline):
                 verdict = await _called(callback, asked)
@@ -171,7 +177,7 @@ def ask(callback: Callback, *, deadline: float | None = None) -> Policy:
     return policy
 
 
-def _answer(asked: RequestPermission, verdict: Verdict) -> PermissionAnswer | None:
+def _answer(asked: PermissionRequest, verdict: Verdict) -> PermissionAnswer | None:
     if verdict is True:
         return chosen(asked, *ALLOWING)
     if isinstance(verdict, PermissionAnswer):
@@ -180,13 +186,13 @@ def _answer(asked: RequestPermission, verdict: Verdict) -> PermissionAnswer | No
     return None if option is None else selected(option)
 
 
-async def _called(callback: Callback, asked: RequestPermission) -> Verdict:
+async def _called(callback: Callback, asked: PermissionRequest) -> Verdict:
     is_async = inspect.iscoroutinefunction(callback) or inspect.iscoroutinefunction(type(callback).__call__)
     verdict = callback(asked) if is_async else await _in_thread(callback, asked)
     return await cast("Awaitable[Verdict]", verdict) if inspect.isawaitable(verdict) else cast("Verdict", verdict)
 
 
-async def _in_thread(callback: Callback, asked: RequestPermission) -> Any:
+async def _in_thread(callback: Callback, asked: PermissionRequest) -> Any:
     """Not asyncio's threads: the end of the program waits for those, and somebody may never press a key."""
     loop = asyncio.get_running_loop()
     returned: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()

@@ -23,15 +23,15 @@ from accord.local.saved_choices import Choices
 from accord.local.threads import in_thread
 from accord.peer.limited_log import LimitedLog
 from accord.session.entities import Diff
-from accord.session.requests import CommandSubject, PermissionAnswer, RequestPermission, ToolCallSubject
+from accord.session.requests import CommandSubject, PermissionAnswer, PermissionRequest, ToolCallSubject
 from accord.session.updates import ToolCallPatch
 from accord.session.value import UNSET
 
-__all__ = ["Choice", "Remembering", "Scope", "remember", "same_action", "same_action_in_project"]
+__all__ = ["Remembering", "SavedAnswer", "Scope", "remember", "same_action", "same_action_in_project"]
 
 log = logging.getLogger("accord.client")
 
-Scope: TypeAlias = Callable[[RequestPermission], Hashable | None]
+Scope: TypeAlias = Callable[[PermissionRequest], Hashable | None]
 
 _MOST = 1000
 
@@ -53,7 +53,7 @@ def remember(
     return Remembering(policy, scope or same_action_in_project, Choices(path).for_project(project))
 
 
-def same_action(asked: RequestPermission) -> Hashable | None:
+def same_action(asked: PermissionRequest) -> Hashable | None:
     """All that tells one action from another; None, so never remembered, when the agent did not say what it is."""
     subject = asked.subject
     if isinstance(subject, CommandSubject):
@@ -68,7 +68,7 @@ def same_action(asked: RequestPermission) -> Hashable | None:
     return asked.session_id, kind_of(asked), title, msgspec.json.encode(raw_input, order="sorted"), _files(call)
 
 
-def same_action_in_project(asked: RequestPermission) -> str | None:
+def same_action_in_project(asked: PermissionRequest) -> str | None:
     """As `same_action`, in whatever session, and in a form that can be kept and shown to a person."""
     action = same_action(asked)
     if not isinstance(action, tuple):
@@ -90,7 +90,7 @@ def _files(call: ToolCallPatch) -> tuple[str, ...]:
     return tuple(sorted(set(paths)))
 
 
-class Choice(msgspec.Struct, frozen=True):
+class SavedAnswer(msgspec.Struct, frozen=True):
     """What was decided for good, and in answer to what; of one that was kept in a file, `scope` tells that."""
 
     allows: bool
@@ -108,16 +108,16 @@ class Remembering:
         self._scope = scope
         self._kept = kept
         self._limited = LimitedLog()
-        self._choices: dict[Hashable, Choice] = {}
+        self._choices: dict[Hashable, SavedAnswer] = {}
 
     @property
-    def choices(self) -> list[Choice]:
+    def choices(self) -> list[SavedAnswer]:
         """All that is remembered, the oldest first."""
         if self._kept is not None:
-            return [Choice(allows=allows, scope=scope) for scope, allows in self._kept.items()]
+            return [SavedAnswer(allows=allows, scope=scope) for scope, allows in self._kept.items()]
         return list(self._choices.values())
 
-    def forget(self, choice: Choice | None = None, *, session_id: str | None = None) -> None:
+    def forget(self, choice: SavedAnswer | None = None, *, session_id: str | None = None) -> None:
         """Ask again about this choice, or about those of one session; without either, about everything."""
         for known in self.choices:
             if choice in (None, known) and session_id in (None, known.session_id):
@@ -126,7 +126,7 @@ class Remembering:
                 else:
                     del self._choices[known.scope]
 
-    async def __call__(self, asked: RequestPermission) -> PermissionAnswer:
+    async def __call__(self, asked: PermissionRequest) -> PermissionAnswer:
         scope = self._scope(asked)
         if scope is None:
             return await self._policy(asked)
@@ -152,7 +152,7 @@ class Remembering:
             self._limited.warning(log, "%s", error)
             return None
 
-    async def _keep(self, asked: RequestPermission, scope: Hashable, allows: bool) -> None:
+    async def _keep(self, asked: PermissionRequest, scope: Hashable, allows: bool) -> None:
         kept = self._kept
         if kept is not None:
             try:
@@ -161,6 +161,6 @@ class Remembering:
                 self._limited.warning(log, "a choice counts only this once: %s", error)
             return
         self._choices.pop(scope, None)
-        self._choices[scope] = Choice(allows, scope, asked.session_id, kind_of(asked), asked.title)
+        self._choices[scope] = SavedAnswer(allows, scope, asked.session_id, kind_of(asked), asked.title)
         while len(self._choices) > _MOST:
             del self._choices[next(iter(self._choices))]

@@ -26,7 +26,7 @@ from accord.session.requests import (
     CreateTerminal,
     PermissionAnswer,
     PermissionOption,
-    RequestPermission,
+    PermissionRequest,
     ToolCallSubject,
     WriteFile,
 )
@@ -71,7 +71,7 @@ TEXTS = (
 )
 
 
-def may_write(asked: WriteFile, old_text: str | None) -> RequestPermission:
+def may_write(asked: WriteFile, old_text: str | None) -> PermissionRequest:
     """The question whether a file may be written; its tool call has no id, because the agent has named none."""
     operation = "add" if old_text is None else "modify"
     change = FileChange(operation=operation, path=asked.path, old_text=old_text, new_text=asked.content)
@@ -82,7 +82,7 @@ def may_write(asked: WriteFile, old_text: str | None) -> RequestPermission:
         locations=[Location(path=asked.path)],
         content=[Diff(changes=[change])],
     )
-    return RequestPermission(
+    return PermissionRequest(
         session_id=asked.session_id,
         options=[_ONCE, _ALWAYS, _NO],
         title=call.title or None,
@@ -90,10 +90,10 @@ def may_write(asked: WriteFile, old_text: str | None) -> RequestPermission:
     )
 
 
-def may_run(asked: CreateTerminal, cwd: str) -> RequestPermission:
+def may_run(asked: CreateTerminal, cwd: str) -> PermissionRequest:
     """The question whether a command may be run, with the variables that are set for it."""
     line = _line(asked)
-    return RequestPermission(
+    return PermissionRequest(
         session_id=asked.session_id,
         options=[_ONCE, _NO],
         title=f"Run {line}",
@@ -101,13 +101,13 @@ def may_run(asked: CreateTerminal, cwd: str) -> RequestPermission:
     )
 
 
-def allows(asked: RequestPermission, answer: PermissionAnswer) -> bool:
+def allows(asked: PermissionRequest, answer: PermissionAnswer) -> bool:
     """Whether the answer is a yes."""
     chosen = [option for option in asked.options if option.id == answer.option_id]
     return answer.outcome == "selected" and bool(chosen) and all(each.kind.startswith("allow") for each in chosen)
 
 
-def allows_all_writes(asked: RequestPermission) -> bool:
+def allows_all_writes(asked: PermissionRequest) -> bool:
     """Whether its always-choice is ours: for all writes of the session, not for what is asked alone."""
     return _ALWAYS in asked.options
 
@@ -175,7 +175,7 @@ class Clearance:
         self._grants: dict[str, list[Grant]] = {}
         self._all_writes: set[str] = set()
 
-    def note(self, asked: RequestPermission, answer: PermissionAnswer) -> None:
+    def note(self, asked: PermissionRequest, answer: PermissionAnswer) -> None:
         """A question was answered: an always-choice of ours counts from now on."""
         if allows(asked, answer) and answer.option_id == _ALWAYS.id and _ALWAYS in asked.options:
             self._all_writes.add(asked.session_id)
@@ -209,7 +209,7 @@ class Clearance:
         self._grants.pop(session_id, None)
 
 
-def told_by(asked: RequestPermission) -> list[Told]:
+def told_by(asked: PermissionRequest) -> list[Told]:
     """What a permission that the agent asks for would allow: the files that its call would write, else its command.
 
     Where the call tells two directories or files under different names, nobody can say which one was meant.

@@ -17,7 +17,7 @@ from accord.local.text import part_of
 from accord.local.threads import in_thread
 from accord.session.requests import FileContent, ReadFile, WriteFile
 
-__all__ = ["Buffers", "Files", "MissingFile"]
+__all__ = ["Buffers", "MissingFile", "WorkspaceFiles"]
 
 MissingFile: TypeAlias = Literal["error", "empty"]
 T = TypeVar("T")
@@ -38,7 +38,7 @@ class Buffers(Protocol):
         ...
 
 
-class Files:
+class WorkspaceFiles:
     """Reads and writes in one file happen in the order they were asked for; so do all steps of each."""
 
     def __init__(self, buffers: Buffers | None, missing_file: MissingFile, limit: int) -> None:

@@ -29,23 +29,32 @@ from accord.peer.limited_log import LimitedLog
 from accord.session.entities import Exit
 from accord.session.requests import (
     CreateTerminal,
-    Done,
+    CreateTerminalResult,
+    EmptyResult,
     KillTerminal,
     ReadTerminal,
     ReleaseTerminal,
-    TerminalCreated,
     TerminalSnapshot,
     WaitForExit,
 )
-from accord.session.updates import TerminalPatch, TerminalPiece
+from accord.session.updates import TerminalAppend, TerminalPatch
 from accord.transports.command_output import Capture, start_capture
 from accord.transports.output_tail import Tail
 from accord.transports.spawn import located
 
-__all__ = ["OnTerminal", "Terminal", "TerminalEvent", "Terminals", "environment", "shown", "to_run", "usual_shell"]
+__all__ = [
+    "OnTerminal",
+    "TerminalEvent",
+    "TerminalProcess",
+    "Terminals",
+    "environment",
+    "shown",
+    "to_run",
+    "usual_shell",
+]
 
 
-class Terminal:
+class TerminalProcess:
     """A command and the end of its output; both stay as they are when the agent has released it (TERM-16).
 
     No pseudo-terminal is behind it: the command writes to a pipe and reads from the null device.
@@ -132,17 +141,17 @@ class TerminalEvent(msgspec.Struct, frozen=True):
     """Something happened to a terminal: created, output*, exited, output* of what it left behind, released."""
 
     kind: Literal["created", "output", "exited", "released"]
-    terminal: Terminal
+    terminal: TerminalProcess
     data: bytes = b""
 
     @property
-    def report(self) -> TerminalPatch | TerminalPiece | None:
+    def report(self) -> TerminalPatch | TerminalAppend | None:
         """The same for a transcript, where it looks like a terminal that a v2 agent shows; None for a release."""
         terminal = self.terminal
         if self.kind == "created":
             return TerminalPatch(id=terminal.id, command=terminal.command, cwd=terminal.cwd)
         if self.kind == "output":
-            return TerminalPiece(id=terminal.id, data=self.data)
+            return TerminalAppend(id=terminal.id, data=self.data)
         if self.kind == "exited":
             return TerminalPatch(id=terminal.id, exit=terminal.exit)
         return None
@@ -176,17 +185,17 @@ class Terminals:
         self._shell = shell
         self._env = env
         self._kill_grace = kill_grace
-        self._known: dict[str, Terminal] = {}
-        self._starting: dict[asyncio.Task[Terminal], str] = {}
+        self._known: dict[str, TerminalProcess] = {}
+        self._starting: dict[asyncio.Task[TerminalProcess], str] = {}
         self._limited = LimitedLog()
         self._is_closed = False
 
     @property
-    def known(self) -> Mapping[str, Terminal]:
+    def known(self) -> Mapping[str, TerminalProcess]:
         """By id, the oldest first: all that are not released, and the last thousand that are."""
         return MappingProxyType(self._known)
 
-    async def create(self, roots: Roots, asked: CreateTerminal) -> TerminalCreated:
+    async def create(self, roots: Roots, asked: CreateTerminal) -> CreateTerminalResult:
         """Returns as soon as the command runs. TERM-12"""
         if self._is_closed:
             raise RequestCancelled("The client is closing")
@@ -203,7 +212,7 @@ class Terminals:
             terminal = await start
         finally:
             del self._starting[start]
-        return TerminalCreated(terminal_id=terminal.id)
+        return CreateTerminalResult(terminal_id=terminal.id)
 
     async def directory(self, roots: Roots, asked: CreateTerminal) -> str:
         """Where the command would start."""
@@ -218,15 +227,15 @@ class Terminals:
         """Also answered when the command is killed or the terminal released meanwhile. TERM-25, AMB-66"""
         return await self._find(asked).wait()
 
-    async def kill(self, asked: KillTerminal) -> Done:
+    async def kill(self, asked: KillTerminal) -> EmptyResult:
         """Returns when the command has ended. TERM-27"""
         await self._find(asked).kill()
-        return Done()
+        return EmptyResult()
 
-    async def release(self, asked: ReleaseTerminal) -> Done:
+    async def release(self, asked: ReleaseTerminal) -> EmptyResult:
         """From now on the id is unknown. TERM-30"""
         await self._find(asked).release()
-        return Done()
+        return EmptyResult()
 
     async def end_session(self, session_id: str) -> None:
         """Release what the session has left."""
@@ -237,13 +246,13 @@ class Terminals:
         self._is_closed = True
         await self._end(None)
 
-    async def _start(self, roots: Roots, asked: CreateTerminal) -> Terminal:
+    async def _start(self, roots: Roots, asked: CreateTerminal) -> TerminalProcess:
         env = environment(asked, os.environ if self._env is None else self._env)
         cwd, command = await asyncio.to_thread(self._plan, roots, asked, env)
         limit = self._output_limit
         if asked.output_byte_limit is not None:
             limit = min(limit, asked.output_byte_limit)
-        terminal = Terminal(asked.session_id, shown(asked), cwd, limit, self._tell)
+        terminal = TerminalProcess(asked.session_id, shown(asked), cwd, limit, self._tell)
         try:
             capture = await start_capture(
                 command, env=env, cwd=cwd, on_output=terminal.heard, terminate_grace=self._kill_grace
@@ -259,7 +268,7 @@ class Terminals:
         cwd = _directory(roots, asked.cwd)
         return cwd, to_run(asked, env, cwd, self._shell or usual_shell())
 
-    def _find(self, asked: ReadTerminal | WaitForExit | KillTerminal | ReleaseTerminal) -> Terminal:
+    def _find(self, asked: ReadTerminal | WaitForExit | KillTerminal | ReleaseTerminal) -> TerminalProcess:
         terminal = self._known.get(asked.terminal_id)
         if terminal is None or terminal.is_released or terminal.session_id != asked.session_id:
             raise NotFound(terminal_id=asked.terminal_id)  # AMB-34

@@ -10,25 +10,25 @@ from typing import Literal, Self, TypeAlias
 from msgspec import structs
 
 from accord.client.permissions.writes_and_commands import may_run, may_write
-from accord.client.workspace.files import Buffers, Files, MissingFile
-from accord.client.workspace.terminals import OnTerminal, Terminal, Terminals
+from accord.client.workspace.files import Buffers, MissingFile, WorkspaceFiles
+from accord.client.workspace.terminals import OnTerminal, TerminalProcess, Terminals
 from accord.errors import MethodNotFound
 from accord.local.paths import PathLike, Roots
 from accord.local.threads import in_thread
 from accord.session.capabilities import ClientCapabilities
 from accord.session.requests import (
-    Asked,
+    AcpRequest,
     CreateTerminal,
-    Done,
+    EmptyResult,
     KillTerminal,
+    PermissionRequest,
     ReadFile,
     ReadTerminal,
     ReleaseTerminal,
-    RequestPermission,
     WaitForExit,
     WriteFile,
 )
-from accord.session.value import Word
+from accord.session.value import Value
 
 __all__ = ["OnWrite", "Workspace", "Written"]
 
@@ -41,7 +41,7 @@ class Written(WriteFile):
 
 OnWrite: TypeAlias = Callable[[Written], None]
 
-_CAPABILITY: dict[type[Asked], str] = {
+_CAPABILITY: dict[type[AcpRequest], str] = {
     ReadFile: "read_files",
     WriteFile: "write_files",
     **dict.fromkeys((CreateTerminal, ReadTerminal, WaitForExit, KillTerminal, ReleaseTerminal), "terminals"),
@@ -80,7 +80,7 @@ class Workspace:
         self._on_write = on_write
         self._roots = Roots([roots] if isinstance(roots, str | os.PathLike) else roots)
         self._of_session: dict[str, Roots] = {}
-        self._files = Files(buffers, missing_file, file_limit)
+        self._files = WorkspaceFiles(buffers, missing_file, file_limit)
         self._terminals = Terminals(
             on_terminal=on_terminal,
             output_limit=terminal_output_limit,
@@ -100,7 +100,7 @@ class Workspace:
         self._files.missing_file = answer
 
     @property
-    def terminals(self) -> Mapping[str, Terminal]:
+    def terminals(self) -> Mapping[str, TerminalProcess]:
         """By id, the oldest first; also those that the agent has released, the last thousand of them (TERM-16)."""
         return self._terminals.known
 
@@ -113,7 +113,7 @@ class Workspace:
         self._of_session.pop(session_id, None)
         await self._terminals.end_session(session_id)
 
-    def offers(self, asked: Asked) -> bool:
+    def offers(self, asked: AcpRequest) -> bool:
         """Whether this is something that `answer` answers."""
         return getattr(self.capabilities, _CAPABILITY.get(type(asked), ""), False)
 
@@ -122,7 +122,7 @@ class Workspace:
         """Whether the policy is asked about some of what agents want done here."""
         return bool(self._asks_first)
 
-    def asks_about(self, asked: Asked) -> bool:
+    def asks_about(self, asked: AcpRequest) -> bool:
         """Whether the policy is asked about this, before it is done."""
         is_asked = isinstance(asked, CreateTerminal) or (isinstance(asked, WriteFile) and self._asks_first is True)
         return self.asks_first and is_asked
@@ -131,7 +131,7 @@ class Workspace:
         """Offer terminals to whoever connects from now on."""
         self.capabilities.terminals = True
 
-    async def question(self, asked: WriteFile | CreateTerminal) -> RequestPermission:
+    async def question(self, asked: WriteFile | CreateTerminal) -> PermissionRequest:
         """What to ask the user before this is done; Denied for what would not be done anyway."""
         roots = self._open_to(asked.session_id)
         if isinstance(asked, CreateTerminal):
@@ -150,7 +150,7 @@ class Workspace:
         roots = self._open_to(session_id)
         return await in_thread(lambda: [_led_to(roots, path) for path in paths])
 
-    async def answer(self, asked: Asked) -> Word:
+    async def answer(self, asked: AcpRequest) -> Value:
         """The answer, or a `RequestFailed`. Never a part of a file that should be whole, nor a path outside."""
         if not self.offers(asked):
             raise MethodNotFound(type(asked).__name__)  # who knows the method's name on the wire asks `offers` first
@@ -184,12 +184,12 @@ class Workspace:
     ) -> None:
         await self.aclose()
 
-    async def _write(self, asked: WriteFile) -> Done:
+    async def _write(self, asked: WriteFile) -> EmptyResult:
         roots, on_write = self._open_to(asked.session_id), self._on_write
         before = await self._files.write(roots, asked, tells_before=on_write is not None)
         if on_write is not None:
             on_write(Written(**structs.asdict(asked), old_text=before))
-        return Done()
+        return EmptyResult()
 
     def _open_to(self, session_id: str) -> Roots:
         of_session = self._of_session.get(session_id)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from accord.dialects.dialect import Dialect
-from accord.dialects.unset_values import known, told
+from accord.dialects.unset_values import none_if_unset, unset_if_none
 from accord.schema.wire_values import UNSET
 from accord.schema.wire_values import Unknown as UnknownOnWire
 from accord.session.content import Annotations, Audio, Content, Icon, Image, Resource, ResourceLink, Text
@@ -75,33 +75,35 @@ class ContentMapping:
         return self._schema.TextContent(text=f"[{block.tag}]")
 
     def _link(self, block: Any) -> Content:
-        icons = known(block.icons) if self._has_icons else None
+        icons = none_if_unset(block.icons) if self._has_icons else None
         return ResourceLink(
             uri=block.uri,
             name=block.name,
-            title=known(block.title),
-            description=known(block.description),
-            mime_type=known(block.mime_type),
-            size=known(block.size),
+            title=none_if_unset(block.title),
+            description=none_if_unset(block.description),
+            mime_type=none_if_unset(block.mime_type),
+            size=none_if_unset(block.size),
             icons=None if icons is None else [_icon(icon) for icon in icons],
             annotations=_annotations(block.annotations),
-            meta=known(block.meta),
+            meta=none_if_unset(block.meta),
         )
 
     def _wire_text(self, dialect: Dialect, block: Text) -> Any:
         if block.annotations is None and block.meta is None:
             return self._schema.TextContent(text=block.text)
         return self._schema.TextContent(
-            text=block.text, annotations=self._wire_annotations(dialect, block.annotations), meta=told(block.meta)
+            text=block.text,
+            annotations=self._wire_annotations(dialect, block.annotations),
+            meta=unset_if_none(block.meta),
         )
 
     def _wire_image(self, dialect: Dialect, block: Image) -> Any:
         return self._schema.ImageContent(
             data=block.data,
             mime_type=block.mime_type,
-            uri=told(block.uri),
+            uri=unset_if_none(block.uri),
             annotations=self._wire_annotations(dialect, block.annotations),
-            meta=told(block.meta),
+            meta=unset_if_none(block.meta),
         )
 
     def _wire_audio(self, dialect: Dialect, block: Audio) -> Any:
@@ -109,7 +111,7 @@ class ContentMapping:
             data=block.data,
             mime_type=block.mime_type,
             annotations=self._wire_annotations(dialect, block.annotations),
-            meta=told(block.meta),
+            meta=unset_if_none(block.meta),
         )
 
     def _wire_link(self, dialect: Dialect, block: ResourceLink) -> Any:
@@ -120,12 +122,12 @@ class ContentMapping:
         link = self._schema.ResourceLink(
             uri=block.uri,
             name=block.name,
-            title=told(block.title),
-            description=told(block.description),
-            mime_type=told(block.mime_type),
-            size=told(size),
+            title=unset_if_none(block.title),
+            description=unset_if_none(block.description),
+            mime_type=unset_if_none(block.mime_type),
+            size=unset_if_none(size),
             annotations=self._wire_annotations(dialect, block.annotations),
-            meta=told(block.meta),
+            meta=unset_if_none(block.meta),
         )
         if not self._has_icons:
             if block.icons:
@@ -134,10 +136,10 @@ class ContentMapping:
             link.icons = [
                 self._schema.Icon(
                     src=icon.src,
-                    mime_type=told(icon.mime_type),
-                    sizes=told(icon.sizes),
-                    theme=told(icon.theme),
-                    meta=told(icon.meta),
+                    mime_type=unset_if_none(icon.mime_type),
+                    sizes=unset_if_none(icon.sizes),
+                    theme=unset_if_none(icon.theme),
+                    meta=unset_if_none(icon.meta),
                 )
                 for icon in block.icons
             ]
@@ -146,13 +148,15 @@ class ContentMapping:
     def _wire_resource(self, dialect: Dialect, block: Resource) -> Any:
         contents = self._schema.EmbeddedResourceResource(
             uri=block.uri,
-            text=told(block.text),
-            blob=told(block.blob),
-            mime_type=told(block.mime_type),
-            meta=told(block.contents_meta),
+            text=unset_if_none(block.text),
+            blob=unset_if_none(block.blob),
+            mime_type=unset_if_none(block.mime_type),
+            meta=unset_if_none(block.contents_meta),
         )
         return self._schema.EmbeddedResource(
-            resource=contents, annotations=self._wire_annotations(dialect, block.annotations), meta=told(block.meta)
+            resource=contents,
+            annotations=self._wire_annotations(dialect, block.annotations),
+            meta=unset_if_none(block.meta),
         )
 
     def _wire_annotations(self, dialect: Dialect, annotations: Annotations | None) -> Any:
@@ -166,10 +170,10 @@ class ContentMapping:
             dialect.lose("priority", "annotations")
             priority = 0.0 if priority < 0 else 1.0
         return self._schema.Annotations(
-            audience=told(audience),
-            priority=told(priority),
-            last_modified=told(annotations.last_modified),
-            meta=told(annotations.meta),
+            audience=unset_if_none(audience),
+            priority=unset_if_none(priority),
+            last_modified=unset_if_none(annotations.last_modified),
+            meta=unset_if_none(annotations.meta),
         )
 
 
@@ -177,26 +181,26 @@ def _annotations(annotations: Any) -> Annotations | None:
     if annotations is UNSET or annotations is None:
         return None
     return Annotations(
-        audience=known(annotations.audience),
-        priority=known(annotations.priority),
-        last_modified=known(annotations.last_modified),
-        meta=known(annotations.meta),
+        audience=none_if_unset(annotations.audience),
+        priority=none_if_unset(annotations.priority),
+        last_modified=none_if_unset(annotations.last_modified),
+        meta=none_if_unset(annotations.meta),
     )
 
 
 def _text(block: Any) -> Content:
     if block.annotations is UNSET and block.meta is UNSET:
         return Text(block.text)
-    return Text(block.text, annotations=_annotations(block.annotations), meta=known(block.meta))
+    return Text(block.text, annotations=_annotations(block.annotations), meta=none_if_unset(block.meta))
 
 
 def _image(block: Any) -> Content:
     return Image(
         data=block.data,
         mime_type=block.mime_type,
-        uri=known(block.uri),
+        uri=none_if_unset(block.uri),
         annotations=_annotations(block.annotations),
-        meta=known(block.meta),
+        meta=none_if_unset(block.meta),
     )
 
 
@@ -205,29 +209,29 @@ def _audio(block: Any) -> Content:
         data=block.data,
         mime_type=block.mime_type,
         annotations=_annotations(block.annotations),
-        meta=known(block.meta),
+        meta=none_if_unset(block.meta),
     )
 
 
 def _icon(icon: Any) -> Icon:
     return Icon(
         src=icon.src,
-        mime_type=known(icon.mime_type),
-        sizes=known(icon.sizes),
-        theme=known(icon.theme),
-        meta=known(icon.meta),
+        mime_type=none_if_unset(icon.mime_type),
+        sizes=none_if_unset(icon.sizes),
+        theme=none_if_unset(icon.theme),
+        meta=none_if_unset(icon.meta),
     )
 
 
 def _resource(block: Any) -> Content:
     contents = block.resource
-    text = known(contents.text)
+    text = none_if_unset(contents.text)
     return Resource(
         uri=contents.uri,
         text=text,
-        blob=known(contents.blob) if text is None else None,
-        mime_type=known(contents.mime_type),
+        blob=none_if_unset(contents.blob) if text is None else None,
+        mime_type=none_if_unset(contents.mime_type),
         annotations=_annotations(block.annotations),
-        contents_meta=known(contents.meta),
-        meta=known(block.meta),
+        contents_meta=none_if_unset(contents.meta),
+        meta=none_if_unset(block.meta),
     )

@@ -8,12 +8,12 @@ import msgspec
 
 from accord.dialects.copied_members import plain
 from accord.dialects.dialect import Dialect, Exchange, Telling
-from accord.dialects.unset_values import known, told
+from accord.dialects.unset_values import none_if_unset, unset_if_none
 from accord.errors import InvalidParams
 from accord.schema.strict_reader import Reader
 from accord.schema.wire_values import UNSET
 from accord.schema.wire_values import Unknown as UnknownOnWire
-from accord.session.requests import Elicit, ElicitationAnswer, ElicitationCompleted
+from accord.session.requests import ElicitationAnswer, ElicitationCompleted, ElicitationRequest
 
 __all__ = ["ElicitationMapping"]
 
@@ -29,7 +29,12 @@ class ElicitationMapping:
         self._is_open = is_open
         self._form: Reader[Any] = Reader(schema.ElicitationSchema)
         self.exchange = Exchange(
-            Elicit, "elicitation/create", self.to_wire, self.from_wire, self.answer_to_wire, self.answer_from_wire
+            ElicitationRequest,
+            "elicitation/create",
+            self.to_wire,
+            self.from_wire,
+            self.answer_to_wire,
+            self.answer_from_wire,
         )
         self.telling = Telling(
             ElicitationCompleted,
@@ -37,7 +42,7 @@ class ElicitationMapping:
             *plain(ElicitationCompleted, schema.CompleteElicitationNotification),
         )
 
-    def to_wire(self, dialect: Dialect, asked: Elicit) -> Any:
+    def to_wire(self, dialect: Dialect, asked: ElicitationRequest) -> Any:
         """A form's schema must be one of the flat objects that the protocol allows; Malformed otherwise.
 
         InvalidParams for a question that belongs to nothing that the version can name.
@@ -46,10 +51,10 @@ class ElicitationMapping:
             return UnknownOnWire(asked.mode, asked.raw)
         scope: dict[str, Any] = {
             "message": asked.message,
-            "session_id": told(asked.session_id),
-            "tool_call_id": told(asked.tool_call_id),
-            "request_id": told(asked.request_id),
-            "meta": told(asked.meta),
+            "session_id": unset_if_none(asked.session_id),
+            "tool_call_id": unset_if_none(asked.tool_call_id),
+            "request_id": unset_if_none(asked.request_id),
+            "meta": unset_if_none(asked.meta),
         }
         if dialect.odd_ids_allowed:
             if asked.session_id is None:
@@ -66,7 +71,7 @@ class ElicitationMapping:
         written = self._form.convert(form)
         if not self._is_open:
             for name, field in written.properties.items():
-                if isinstance(field, self._schema.StringPropertySchema) and known(field.format) not in (
+                if isinstance(field, self._schema.StringPropertySchema) and none_if_unset(field.format) not in (
                     None,
                     *_FORMATS,
                 ):
@@ -74,25 +79,25 @@ class ElicitationMapping:
                     field.format = UNSET
         return self._schema.ElicitationFormMode(requested_schema=written, **scope)
 
-    def from_wire(self, dialect: Dialect, params: Any) -> Elicit:
+    def from_wire(self, dialect: Dialect, params: Any) -> ElicitationRequest:
         """The question; InvalidParams for a mode that accord does not know."""
         if isinstance(params, UnknownOnWire):
             raise InvalidParams("this client has no such mode", field="mode")
         scope: dict[str, Any] = {
             "message": params.message,
-            "session_id": known(params.session_id),
-            "tool_call_id": known(params.tool_call_id),
-            "request_id": known(params.request_id),
-            "meta": known(params.meta),
+            "session_id": none_if_unset(params.session_id),
+            "tool_call_id": none_if_unset(params.tool_call_id),
+            "request_id": none_if_unset(params.request_id),
+            "meta": none_if_unset(params.meta),
         }
         if isinstance(params, self._schema.ElicitationUrlMode):
-            return Elicit(mode="url", elicitation_id=params.elicitation_id, url=params.url, **scope)
+            return ElicitationRequest(mode="url", elicitation_id=params.elicitation_id, url=params.url, **scope)
         form = msgspec.to_builtins(params.requested_schema, enc_hook=lambda unknown: unknown.__wire__())
-        return Elicit(mode="form", schema={"type": "object", "properties": {}, **form}, **scope)
+        return ElicitationRequest(mode="form", schema={"type": "object", "properties": {}, **form}, **scope)
 
     def answer_to_wire(self, dialect: Dialect, asked: Any, answer: ElicitationAnswer) -> Any:
         """An action that is not known is sent as it came; one that came from nowhere, as cancel."""
-        meta = told(answer.meta)
+        meta = unset_if_none(answer.meta)
         if answer.raw is not None:
             return UnknownOnWire(answer.action, answer.raw)
         if answer.action == "accept":
@@ -101,7 +106,7 @@ class ElicitationMapping:
                 for name in [name for name, value in content.items() if not _is_plain(value)]:
                     dialect.lose("form-value", name)
                     content = {key: value for key, value in content.items() if key != name}
-            return self._schema.ElicitationAcceptAction(content=told(content), meta=meta)
+            return self._schema.ElicitationAcceptAction(content=unset_if_none(content), meta=meta)
         if answer.action == "decline":
             return self._schema.ElicitationDeclineAction(meta=meta)
         return self._schema.ElicitationCancelAction(meta=meta)
@@ -111,9 +116,11 @@ class ElicitationMapping:
         if isinstance(result, UnknownOnWire):
             return ElicitationAnswer(action=result.tag, raw=result.raw)
         if isinstance(result, self._schema.ElicitationAcceptAction):
-            return ElicitationAnswer(action="accept", content=known(result.content), meta=known(result.meta))
+            return ElicitationAnswer(
+                action="accept", content=none_if_unset(result.content), meta=none_if_unset(result.meta)
+            )
         action = "decline" if isinstance(result, self._schema.ElicitationDeclineAction) else "cancel"
-        return ElicitationAnswer(action=action, meta=known(result.meta))
+        return ElicitationAnswer(action=action, meta=none_if_unset(result.meta))
 
 
 def _is_plain(value: Any) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from accord.dialects.dialect import Dialect
-from accord.dialects.unset_values import known, told
+from accord.dialects.unset_values import none_if_unset, unset_if_none
 from accord.schema.wire_values import UNSET, Wire
 from accord.session.capabilities import (
     AgentCapabilities,
@@ -63,15 +63,19 @@ def info_to_wire(schema: Any, info: Implementation | None) -> Any:
     """Who speaks, if that is known."""
     if info is None:
         return UNSET
-    return schema.Implementation(name=info.name, version=info.version, title=told(info.title), meta=told(info.meta))
+    return schema.Implementation(
+        name=info.name, version=info.version, title=unset_if_none(info.title), meta=unset_if_none(info.meta)
+    )
 
 
 def info_from_wire(info: Any) -> Implementation | None:
     """Who speaks, if it was said."""
-    said = known(info)
+    said = none_if_unset(info)
     if said is None:
         return None
-    return Implementation(name=said.name, version=said.version, title=known(said.title), meta=known(said.meta))
+    return Implementation(
+        name=said.name, version=said.version, title=none_if_unset(said.title), meta=none_if_unset(said.meta)
+    )
 
 
 def marker(kind: Callable[..., Any], is_on: bool, meta: Mapping[str, dict[str, Any]], path: str) -> Any:
@@ -132,15 +136,15 @@ def unstable_of(groups: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for path, members in _UNSTABLE.items():
         for member, place in members.items():
-            said = known(getattr(groups.get(path), member, None))
+            said = none_if_unset(getattr(groups.get(path), member, None))
             if said is not None and said is not False:
                 found[place] = {} if said is True else said
     return found
 
 
-def logins_named(said: Iterable[Any], known: Sequence[AuthMethod]) -> list[AuthMethod]:
+def logins_named(said: Iterable[Any], methods: Sequence[AuthMethod]) -> list[AuthMethod]:
     """What the error's `authMethods` say; one that the handshake named too is told in full there."""
-    by_id = {method.id: method for method in known if not isinstance(method, Unknown)}
+    by_id = {method.id: method for method in methods if not isinstance(method, Unknown)}
     named: list[AuthMethod] = []
     for each in said:
         method = login_said(cast("dict[str, Any]", each)) if isinstance(each, dict) else None
@@ -156,21 +160,21 @@ def login_said(said: dict[str, Any]) -> AgentLogin | TerminalLogin | VariableLog
     if not isinstance(id, str) or kind not in ("agent", "terminal", "env_var"):
         return None
     name, description = said.get("name"), said.get("description")
-    told: dict[str, Any] = {
+    members: dict[str, Any] = {
         "id": id,
         "name": name if isinstance(name, str) else id,
         "description": description if isinstance(description, str) else None,
     }
     if kind == "agent":
-        return AgentLogin(**told)
+        return AgentLogin(**members)
     if kind == "env_var":
         link, meta = said.get("link"), said.get("_meta")
-        told["link"] = link if isinstance(link, str) else None
-        told["meta"] = cast("dict[str, Any]", meta) if isinstance(meta, dict) else None
-        return variable_login(said.get("vars"), **told)
+        members["link"] = link if isinstance(link, str) else None
+        members["meta"] = cast("dict[str, Any]", meta) if isinstance(meta, dict) else None
+        return variable_login(said.get("vars"), **members)
     args = said.get("args")
     arguments = [part for part in cast("list[Any]", args) if isinstance(part, str)] if isinstance(args, list) else []
-    return TerminalLogin(**told, args=arguments, env=_variables(said.get("env")))
+    return TerminalLogin(**members, args=arguments, env=_variables(said.get("env")))
 
 
 def other_login(raw: dict[str, Any]) -> AgentLogin:
@@ -198,11 +202,11 @@ def _variables(said: Any) -> Mapping[str, str]:
     return by_name if len(by_name) == len(read) else Pairs(read)
 
 
-def variable_login(said: Any, **told: Any) -> VariableLogin:
+def variable_login(said: Any, **members: Any) -> VariableLogin:
     """A login by variables; what is not understood in their list is left out."""
     listed = cast("list[Any]", said) if isinstance(said, list) else []
     read = [_variable(cast("dict[str, Any]", entry)) for entry in listed if isinstance(entry, dict)]
-    return VariableLogin(variables=[variable for variable in read if variable is not None], **told)
+    return VariableLogin(variables=[variable for variable in read if variable is not None], **members)
 
 
 def _variable(said: dict[str, Any]) -> LoginVariable | None:
@@ -220,9 +224,9 @@ def _variable(said: dict[str, Any]) -> LoginVariable | None:
 
 def variables_to_wire(login: VariableLogin) -> list[dict[str, Any]]:
     """The variables, spelled alike in every version that has them."""
-    told: list[dict[str, Any]] = []
+    variables: list[dict[str, Any]] = []
     for variable in login.variables:
         optional = {"label": variable.label, "_meta": variable.meta, "optional": variable.optional or None}
         given = {key: value for key, value in optional.items() if value is not None}
-        told.append({"name": variable.name, **given} | ({} if variable.secret else {"secret": False}))
-    return told
+        variables.append({"name": variable.name, **given} | ({} if variable.secret else {"secret": False}))
+    return variables

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar, cast
 
-from accord.dialects.unset_values import known, listed, told
+from accord.dialects.unset_values import list_or_empty, none_if_unset, unset_if_none
 from accord.errors import InvalidParams
 from accord.session.mcp_servers import HttpServer, Pair, Pairs, SseServer, StdioServer, pairs_in
 from accord.session.validation import is_relative
@@ -25,27 +25,29 @@ def stdio_server(server: Any, field: str) -> StdioServer:
     return StdioServer(
         name=server.name,
         command=server.command,
-        args=listed(server.args),
+        args=list_or_empty(server.args),
         env=pairs_from_wire(server.env),
-        meta=known(server.meta),
+        meta=none_if_unset(server.meta),
     )
 
 
 def remote_server(word: type[Remote], server: Any) -> Remote:
     """A server that is reached by its URL."""
-    return word(name=server.name, url=server.url, headers=pairs_from_wire(server.headers), meta=known(server.meta))
+    return word(
+        name=server.name, url=server.url, headers=pairs_from_wire(server.headers), meta=none_if_unset(server.meta)
+    )
 
 
 def pairs_to_wire(kind: type[Any], values: Mapping[str, str]) -> list[Any]:
     """The values, each as an object of this type."""
-    return [kind(name=pair.name, value=pair.value, meta=told(pair.meta)) for pair in pairs_in(values)]
+    return [kind(name=pair.name, value=pair.value, meta=unset_if_none(pair.meta)) for pair in pairs_in(values)]
 
 
 def pairs_from_wire(pairs: Any) -> Mapping[str, str]:
     """The values by name; of two with the same name both are kept."""
     if isinstance(pairs, dict):
         return cast("dict[str, str]", pairs)
-    read = [Pair(pair.name, pair.value, meta=known(pair.meta)) for pair in listed(pairs)]
+    read = [Pair(pair.name, pair.value, meta=none_if_unset(pair.meta)) for pair in list_or_empty(pairs)]
     by_name = {pair.name: pair.value for pair in read}
     is_plain = len(by_name) == len(read) and all(pair.meta is None for pair in read)
     return by_name if is_plain else Pairs(read)

@@ -11,12 +11,12 @@ from typing import Any, TypeAlias
 import msgspec
 
 from accord.dialects.dialect import Dialect
-from accord.dialects.unset_values import known, listed, told
+from accord.dialects.unset_values import list_or_empty, none_if_unset, unset_if_none
 from accord.schema.wire_values import UNSET, UnsetType
 from accord.schema.wire_values import Unknown as UnknownOnWire
-from accord.session.entities import Choice, Command, EmptyGroup, Option
+from accord.session.entities import EmptyGroup, Option, OptionChoice, SlashCommand
 from accord.session.requests import SetOption
-from accord.session.updates import CommandsChanged, CommandsReport, Report
+from accord.session.updates import CommandsChanged, CommandsPatch, Patch
 
 __all__ = [
     "MODE",
@@ -50,9 +50,9 @@ def option_members(option: Option) -> dict[str, Any]:
     """The members that an option of any type has, without its id."""
     return {
         "name": option.name,
-        "description": told(option.description),
-        "category": told(option.category),
-        "meta": told(option.meta),
+        "description": unset_if_none(option.description),
+        "category": unset_if_none(option.category),
+        "meta": unset_if_none(option.meta),
     }
 
 
@@ -70,10 +70,15 @@ def note_empty_groups(dialect: Dialect, option: Option) -> None:
         dialect.lose("empty-group", group.id)
 
 
-def choices_to_wire(kind: type[Any], choices: Iterable[Choice]) -> list[Any]:
+def choices_to_wire(kind: type[Any], choices: Iterable[OptionChoice]) -> list[Any]:
     """The choices, each as an object of this type, without their groups."""
     return [
-        kind(value=choice.value, name=choice.name, description=told(choice.description), meta=told(choice.meta))
+        kind(
+            value=choice.value,
+            name=choice.name,
+            description=unset_if_none(choice.description),
+            meta=unset_if_none(choice.meta),
+        )
         for choice in choices
     ]
 
@@ -88,9 +93,9 @@ def option_from_wire(option: Any, option_id: str, group_id: GroupId) -> Option:
         kind=kind,
         value=option.current_value,
         choices=choices,
-        description=known(option.description),
-        category=known(option.category),
-        meta=known(option.meta),
+        description=none_if_unset(option.description),
+        category=none_if_unset(option.category),
+        meta=none_if_unset(option.meta),
         empty_groups=empty,
     )
 
@@ -105,32 +110,37 @@ def unknown_option(dialect: Dialect, option: UnknownOnWire, *id_keys: str) -> Op
     return None
 
 
-def _choices_from_wire(options: Sequence[Any], group_id: GroupId) -> tuple[list[Choice], list[EmptyGroup]]:
+def _choices_from_wire(options: Sequence[Any], group_id: GroupId) -> tuple[list[OptionChoice], list[EmptyGroup]]:
     """A flat list, or groups, as choices that know their group; and the groups that have none."""
-    choices: list[Choice] = []
+    choices: list[OptionChoice] = []
     empty: list[EmptyGroup] = []
     for each in options:
         if not each.is_group:
             choices.append(_choice_from_wire(each))
             continue
-        group, meta = known(group_id(each)), known(each.meta)
-        if not listed(each.options):
+        group, meta = none_if_unset(group_id(each)), none_if_unset(each.meta)
+        if not list_or_empty(each.options):
             empty.append(EmptyGroup(id=group or "", name=each.name, after=len(choices), meta=meta))
-        for inner in listed(each.options):
+        for inner in list_or_empty(each.options):
             choice = _choice_from_wire(inner)
             choice.group, choice.group_name, choice.group_meta = group, each.name, meta
             choices.append(choice)
     return choices, empty
 
 
-def _choice_from_wire(option: Any) -> Choice:
-    return Choice(value=option.value, name=option.name, description=known(option.description), meta=known(option.meta))
+def _choice_from_wire(option: Any) -> OptionChoice:
+    return OptionChoice(
+        value=option.value,
+        name=option.name,
+        description=none_if_unset(option.description),
+        meta=none_if_unset(option.meta),
+    )
 
 
 def set_option_from_wire(dialect: Dialect, params: Any) -> SetOption:
     """The choice of a value."""
     return SetOption(
-        session_id=params.session_id, option_id=params.config_id, value=params.value, meta=known(params.meta)
+        session_id=params.session_id, option_id=params.config_id, value=params.value, meta=none_if_unset(params.meta)
     )
 
 
@@ -158,7 +168,7 @@ class CommandMapping:
         self._input = command_input
         self._update = update
 
-    def all_to_wire(self, commands: Iterable[Command]) -> list[Any]:
+    def all_to_wire(self, commands: Iterable[SlashCommand]) -> list[Any]:
         """The commands, in order; one of an unknown type as it came."""
         return [self._to_wire(command) for command in commands]
 
@@ -166,43 +176,47 @@ class CommandMapping:
         """The update that tells all commands."""
         return [self._update(available_commands=self.all_to_wire(change.commands), meta=change.patch.meta)]
 
-    def _to_wire(self, command: Command) -> Any:
+    def _to_wire(self, command: SlashCommand) -> Any:
         if command.raw is not None:
             return UnknownOnWire(str(command.raw.get("type", "")), command.raw)
         hint = UNSET
         if command.hint is not None:
-            hint = self._input(hint=command.hint, meta=told(command.input_meta))
-        return self._command(name=command.name, description=command.description, input=hint, meta=told(command.meta))
+            hint = self._input(hint=command.hint, meta=unset_if_none(command.input_meta))
+        return self._command(
+            name=command.name, description=command.description, input=hint, meta=unset_if_none(command.meta)
+        )
 
 
-def commands_report(dialect: Dialect, update: Any) -> list[Report]:
+def commands_report(dialect: Dialect, update: Any) -> list[Patch]:
     """What the update that tells all commands reports."""
-    return [CommandsReport(commands=commands_from_wire(dialect, update.available_commands), meta=update.meta)]
+    return [CommandsPatch(commands=commands_from_wire(dialect, update.available_commands), meta=update.meta)]
 
 
-def commands_from_wire(dialect: Dialect, commands: Iterable[Any]) -> list[Command]:
+def commands_from_wire(dialect: Dialect, commands: Iterable[Any]) -> list[SlashCommand]:
     """The commands; one of an unknown type is kept as it came, unless it has no name or description to be known by."""
-    read: list[Command] = []
+    read: list[SlashCommand] = []
     for command in commands:
         if not isinstance(command, UnknownOnWire):
             read.append(_command_from_wire(command))
             continue
         name, description = command.raw.get("name"), command.raw.get("description")
         if isinstance(name, str) and isinstance(description, str):
-            read.append(Command(name=name, description=description, raw=command.raw))
+            read.append(SlashCommand(name=name, description=description, raw=command.raw))
         else:
             dialect.notes.append("availableCommands: dropped one of an unknown type, it has no name or no description")
     return read
 
 
-def _command_from_wire(command: Any) -> Command:
+def _command_from_wire(command: Any) -> SlashCommand:
     """A command; a slash before its name is stripped (AMB-68). An input of an unknown type makes it an unknown one."""
-    given = known(command.input)
-    read = Command(name=command.name.removeprefix("/"), description=command.description, meta=known(command.meta))
+    given = none_if_unset(command.input)
+    read = SlashCommand(
+        name=command.name.removeprefix("/"), description=command.description, meta=none_if_unset(command.meta)
+    )
     if isinstance(given, UnknownOnWire):
         read.raw = msgspec.to_builtins(command, enc_hook=lambda unknown: unknown.__wire__())
     elif given is not None:
-        read.hint, read.input_meta = given.hint, known(given.meta)
+        read.hint, read.input_meta = given.hint, none_if_unset(given.meta)
     return read
 
 
@@ -237,14 +251,14 @@ def models_of(options: Iterable[Option]) -> Any:
     return msgspec.to_builtins(_Models(current_model_id=str(option.value), available_models=models))
 
 
-def option_of_models(told: Any) -> Option | None:
+def option_of_models(value: Any) -> Option | None:
     """The option of category `model` that says the same; None when this is no list of models. SESS-40, AMB-06"""
     try:
-        models = msgspec.convert(told, _Models)
+        models = msgspec.convert(value, _Models)
     except msgspec.ValidationError:
         return None
     choices = [
-        Choice(value=model.model_id, name=model.name, description=model.description)
+        OptionChoice(value=model.model_id, name=model.name, description=model.description)
         for model in models.available_models
     ]
     return Option(id=MODEL, name="Model", category=MODEL, value=models.current_model_id, choices=choices)

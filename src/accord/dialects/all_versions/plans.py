@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from accord.dialects.unset_values import known, told
+from accord.dialects.unset_values import none_if_unset, unset_if_none
 from accord.errors import Malformed
 from accord.schema.wire_values import Unknown as UnknownOnWire
 from accord.session.entities import Plan, PlanEntry
@@ -16,7 +16,7 @@ __all__ = ["entries_from_wire", "entries_to_wire", "plan_from_wire"]
 def entries_to_wire(kind: type[Any], entries: Iterable[PlanEntry]) -> list[Any]:
     """The entries, each as an object of this type."""
     return [
-        kind(content=entry.content, priority=entry.priority, status=entry.status, meta=told(entry.meta))
+        kind(content=entry.content, priority=entry.priority, status=entry.status, meta=unset_if_none(entry.meta))
         for entry in entries
     ]
 
@@ -24,7 +24,7 @@ def entries_to_wire(kind: type[Any], entries: Iterable[PlanEntry]) -> list[Any]:
 def entries_from_wire(entries: Iterable[Any]) -> list[PlanEntry]:
     """The entries as words."""
     return [
-        PlanEntry(content=entry.content, priority=entry.priority, status=entry.status, meta=known(entry.meta))
+        PlanEntry(content=entry.content, priority=entry.priority, status=entry.status, meta=none_if_unset(entry.meta))
         for entry in entries
     ]
 
@@ -32,7 +32,7 @@ def entries_from_wire(entries: Iterable[Any]) -> list[PlanEntry]:
 def plan_from_wire(plan: Any, *id_keys: str) -> Plan:
     """A plan with an id. One of an unknown type has its own under one of the keys, and takes the place of that plan."""
     if not isinstance(plan, UnknownOnWire):
-        return Plan(id=plan.plan_id, entries=entries_from_wire(plan.entries), meta=known(plan.meta))
+        return Plan(id=plan.plan_id, entries=entries_from_wire(plan.entries), meta=none_if_unset(plan.meta))
     identifier = next((plan.raw[key] for key in id_keys if key in plan.raw), None)
     if not isinstance(identifier, str):
         raise Malformed("$.update.plan.planId", "required")

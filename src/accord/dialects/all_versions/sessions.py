@@ -8,7 +8,7 @@ from typing import Any
 from accord.dialects.all_versions.content import ContentMapping
 from accord.dialects.all_versions.paths_and_lines import absolute
 from accord.dialects.dialect import Dialect, Exchange, RequestFunction
-from accord.dialects.unset_values import known, listed, told
+from accord.dialects.unset_values import list_or_empty, none_if_unset, unset_if_none
 from accord.errors import InvalidParams
 from accord.schema.wire_values import UNSET
 from accord.schema.wire_values import Unknown as UnknownOnWire
@@ -70,7 +70,7 @@ class SessionMapping:
 
     def taken_up_from_wire(self, dialect: Dialect, params: Any) -> LoadSession | ResumeSession:
         """For v2's resume: a session to be told from the start or not at all; InvalidParams for another beginning."""
-        beginning = known(params.replay_from)
+        beginning = none_if_unset(params.replay_from)
         if isinstance(beginning, UnknownOnWire):
             raise InvalidParams("this agent cannot begin there", field="replayFrom.type")
         word = ResumeSession if beginning is None else LoadSession
@@ -81,20 +81,22 @@ class SessionMapping:
             "cwd": asked.cwd,
             "mcp_servers": self._servers_to_wire(dialect, asked.servers),
             "additional_directories": asked.additional_directories or UNSET,
-            "meta": told(asked.meta),
+            "meta": unset_if_none(asked.meta),
         }
 
     def _place_from_wire(self, params: Any) -> dict[str, Any]:
-        directories = listed(params.additional_directories)
+        directories = list_or_empty(params.additional_directories)
         return {
             "cwd": absolute(params.cwd, "cwd"),
             "servers": self._servers_from_wire(params.mcp_servers),
             "additional_directories": [absolute(path, "additionalDirectories") for path in directories],
-            "meta": known(params.meta),
+            "meta": none_if_unset(params.meta),
         }
 
     def _list_to_wire(self, dialect: Dialect, asked: ListSessions) -> Any:
-        return self._schema.ListSessionsRequest(cwd=told(asked.cwd), cursor=told(asked.cursor), meta=told(asked.meta))
+        return self._schema.ListSessionsRequest(
+            cwd=unset_if_none(asked.cwd), cursor=unset_if_none(asked.cursor), meta=unset_if_none(asked.meta)
+        )
 
     def _page_to_wire(self, dialect: Dialect, asked: ListSessions, answer: SessionPage) -> Any:
         sessions = [
@@ -102,22 +104,22 @@ class SessionMapping:
                 session_id=summary.session_id,
                 cwd=summary.cwd,
                 additional_directories=summary.additional_directories or UNSET,
-                title=told(summary.title),
-                updated_at=told(summary.updated_at),
-                meta=told(summary.meta),
+                title=unset_if_none(summary.title),
+                updated_at=unset_if_none(summary.updated_at),
+                meta=unset_if_none(summary.meta),
             )
             for summary in answer.sessions
         ]
         return self._schema.ListSessionsResponse(
-            sessions=sessions, next_cursor=told(answer.next_cursor), meta=told(answer.meta)
+            sessions=sessions, next_cursor=unset_if_none(answer.next_cursor), meta=unset_if_none(answer.meta)
         )
 
 
 def _list_from_wire(dialect: Dialect, params: Any) -> ListSessions:
-    cwd = known(params.cwd)
+    cwd = none_if_unset(params.cwd)
     if cwd is not None:
         absolute(cwd, "cwd")
-    return ListSessions(cwd=cwd, cursor=known(params.cursor), meta=known(params.meta))
+    return ListSessions(cwd=cwd, cursor=none_if_unset(params.cursor), meta=none_if_unset(params.meta))
 
 
 def _page_from_wire(dialect: Dialect, asked: ListSessions, result: Any) -> SessionPage:
@@ -125,14 +127,16 @@ def _page_from_wire(dialect: Dialect, asked: ListSessions, result: Any) -> Sessi
         SessionSummary(
             session_id=info.session_id,
             cwd=info.cwd,
-            additional_directories=listed(info.additional_directories),
-            title=known(info.title),
-            updated_at=known(info.updated_at),
-            meta=known(info.meta),
+            additional_directories=list_or_empty(info.additional_directories),
+            title=none_if_unset(info.title),
+            updated_at=none_if_unset(info.updated_at),
+            meta=none_if_unset(info.meta),
         )
         for info in result.sessions
     ]
-    return SessionPage(sessions=sessions, next_cursor=known(result.next_cursor), meta=known(result.meta))
+    return SessionPage(
+        sessions=sessions, next_cursor=none_if_unset(result.next_cursor), meta=none_if_unset(result.meta)
+    )
 
 
 class PromptMapping:
@@ -148,7 +152,7 @@ class PromptMapping:
         if len(asked.content) < self._least:
             raise InvalidParams("a prompt needs at least one block of content", field="prompt")
         content = self._content.all_to_wire(dialect, asked.content)
-        return self._params(session_id=asked.session_id, prompt=content, meta=told(asked.meta))
+        return self._params(session_id=asked.session_id, prompt=content, meta=unset_if_none(asked.meta))
 
     def from_wire(self, dialect: Dialect, params: Any) -> Prompt:
         """The user's message; InvalidParams for content that no agent can have said it takes."""
@@ -156,7 +160,7 @@ class PromptMapping:
         for index, block in enumerate(content):
             if isinstance(block, Unknown):
                 raise InvalidParams("this agent takes no content of this type", field=f"prompt[{index}].type")
-        return Prompt(session_id=params.session_id, content=content, meta=known(params.meta))
+        return Prompt(session_id=params.session_id, content=content, meta=none_if_unset(params.meta))
 
 
 def tokens_to_wire(schema: Any, usage: TokenUsage | None) -> Any:
@@ -167,24 +171,24 @@ def tokens_to_wire(schema: Any, usage: TokenUsage | None) -> Any:
         total_tokens=usage.total,
         input_tokens=usage.input,
         output_tokens=usage.output,
-        thought_tokens=told(usage.thought),
-        cached_read_tokens=told(usage.cached_read),
-        cached_write_tokens=told(usage.cached_write),
-        meta=told(usage.meta),
+        thought_tokens=unset_if_none(usage.thought),
+        cached_read_tokens=unset_if_none(usage.cached_read),
+        cached_write_tokens=unset_if_none(usage.cached_write),
+        meta=unset_if_none(usage.meta),
     )
 
 
 def tokens_from_wire(usage: Any) -> TokenUsage | None:
     """What a prompt took, if it was said."""
-    said = known(usage)
+    said = none_if_unset(usage)
     if said is None:
         return None
     return TokenUsage(
         total=said.total_tokens,
         input=said.input_tokens,
         output=said.output_tokens,
-        thought=known(said.thought_tokens),
-        cached_read=known(said.cached_read_tokens),
-        cached_write=known(said.cached_write_tokens),
-        meta=known(said.meta),
+        thought=none_if_unset(said.thought_tokens),
+        cached_read=none_if_unset(said.cached_read_tokens),
+        cached_write=none_if_unset(said.cached_write_tokens),
+        meta=none_if_unset(said.meta),
     )

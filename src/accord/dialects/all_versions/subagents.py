@@ -12,12 +12,12 @@ from typing import Any, cast
 from accord.session.content import Text
 from accord.session.entities import ContentItem
 from accord.session.limits import LimitedDict
-from accord.session.updates import Report, TerminalPatch, TerminalPiece, ToolCallPatch, ToolCallPiece, UnknownReport
+from accord.session.updates import Patch, TerminalAppend, TerminalPatch, ToolCallAppend, ToolCallPatch, UnknownPatch
 from accord.session.value import UNSET, Patched
 
 __all__ = ["Subagents"]
 
-_WORK = (ToolCallPatch, ToolCallPiece, TerminalPatch, TerminalPiece)
+_WORK = (ToolCallPatch, ToolCallAppend, TerminalPatch, TerminalAppend)
 _MOST = 10_000
 
 
@@ -34,14 +34,14 @@ class Subagents:
             session_id = works_for
         return session_id
 
-    def told(self, root: str, session_id: str, reports: Sequence[Report]) -> Iterator[Report]:
+    def told(self, root: str, session_id: str, reports: Sequence[Patch]) -> Iterator[Patch]:
         """What a session's root is told when the session tells this."""
         for report in reports:
-            for each in self._read(session_id, report) if isinstance(report, UnknownReport) else (report,):
+            for each in self._read(session_id, report) if isinstance(report, UnknownPatch) else (report,):
                 if session_id == root or isinstance(each, _WORK):
                     yield each
 
-    def _read(self, session_id: str, report: UnknownReport) -> Sequence[Report]:
+    def _read(self, session_id: str, report: UnknownPatch) -> Sequence[Patch]:
         match report.tag:
             case "subagent_update":
                 return self._announced(session_id, report.raw) or [report]
@@ -52,7 +52,7 @@ class Subagents:
             case _:
                 return [report]
 
-    def _announced(self, session_id: str, said: dict[str, Any]) -> list[Report]:
+    def _announced(self, session_id: str, said: dict[str, Any]) -> list[Patch]:
         id = _text(said, "sessionId")
         if id is None:
             return []
@@ -65,7 +65,7 @@ class Subagents:
             patch.title = patch.title or _text(said, "description") or "Subagent"
         return [patch]
 
-    def _message(self, said: dict[str, Any]) -> list[Report]:
+    def _message(self, said: dict[str, Any]) -> list[Patch]:
         """A whole message between a session and its subagent; one that is told again is not for us."""
         id, content = _text(said, "messageId"), said.get("content", [])
         ends = (_text(said, "recipientSessionId"), _text(said, "senderSessionId"))
@@ -78,7 +78,7 @@ class Subagents:
         self._messages.put(id, subagent)
         return [piece for piece in pieces if piece is not None]
 
-    def _piece(self, said: dict[str, Any]) -> list[Report]:
+    def _piece(self, said: dict[str, Any]) -> list[Patch]:
         subagent = self._messages.get(_text(said, "messageId") or "")
         piece = None if subagent is None else _text_piece(subagent, said.get("content"))
         return [] if piece is None else [piece]
@@ -89,10 +89,10 @@ def _text(said: dict[str, Any], name: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _text_piece(subagent: str, block: Any) -> ToolCallPiece | None:
+def _text_piece(subagent: str, block: Any) -> ToolCallAppend | None:
     match block:
         case {"type": "text", "text": str(text)}:
-            return ToolCallPiece(id=subagent, item=ContentItem(content=Text(text)))
+            return ToolCallAppend(id=subagent, item=ContentItem(content=Text(text)))
         case _:
             return None
 

@@ -8,7 +8,7 @@ from typing import Any
 from accord.dialects.all_versions.content import ContentMapping
 from accord.dialects.all_versions.paths_and_lines import noted
 from accord.dialects.dialect import Dialect
-from accord.dialects.unset_values import known
+from accord.dialects.unset_values import none_if_unset
 from accord.schema.wire_values import Unknown as UnknownOnWire
 from accord.session.entities import ContentItem, Diff, Location, TerminalItem, ToolCallItem
 from accord.session.value import Unknown
@@ -21,8 +21,8 @@ def locations_from_wire(dialect: Dialect, locations: Iterable[Any]) -> list[Loca
     return [
         Location(
             path=noted(dialect, location.path, "locations"),
-            line=known(location.line) or None,
-            meta=known(location.meta),
+            line=none_if_unset(location.line) or None,
+            meta=none_if_unset(location.meta),
         )
         for location in locations
     ]
@@ -52,11 +52,11 @@ class ItemReader:
         return [readers[type(item)](dialect, item) for item in items]
 
     def _content_item(self, dialect: Dialect, item: Any) -> ToolCallItem:
-        return ContentItem(content=self._content.from_wire(item.content), meta=known(item.meta))
+        return ContentItem(content=self._content.from_wire(item.content), meta=none_if_unset(item.meta))
 
     def _unknown_item(self, dialect: Dialect, item: UnknownOnWire) -> ToolCallItem:
         return Unknown(tag=item.tag, raw=item.raw, version=self._content.closed_by)
 
 
 def _terminal_item(dialect: Dialect, item: Any) -> ToolCallItem:
-    return TerminalItem(terminal_id=item.terminal_id, meta=known(item.meta))
+    return TerminalItem(terminal_id=item.terminal_id, meta=none_if_unset(item.meta))

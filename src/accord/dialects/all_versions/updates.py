@@ -8,28 +8,28 @@ from typing import Any
 
 from accord.dialects.all_versions.content import ContentMapping
 from accord.dialects.dialect import Dialect, UpdatesFromWire, UpdatesToWire
-from accord.dialects.unset_values import known, meta_whole, one, told
+from accord.dialects.unset_values import map_value, meta_whole, none_if_unset, unset_if_none
 from accord.schema.wire_values import UNSET, Unknown
 from accord.session.content import Content, Text
 from accord.session.entities import Cost, Notice
 from accord.session.updates import (
+    CompactionAppend,
     CompactionChanged,
     CompactionPatch,
-    CompactionPiece,
+    EntityPatch,
     InfoChanged,
     InfoPatch,
-    MessagePiece,
-    NoticeReport,
+    MessageAppend,
+    NoticePatch,
     NoticeShown,
+    Patch,
     PromptChanged,
-    Report,
-    UnknownReport,
+    UnknownPatch,
     UnknownUpdate,
-    Upsert,
     UsageChanged,
-    UsageReport,
+    UsagePatch,
 )
-from accord.session.value import Word
+from accord.session.value import Value
 
 __all__ = ["AlikeUpdates", "tags_of"]
 
@@ -57,18 +57,18 @@ class AlikeUpdates:
             Unknown: self.unknown,
         }
 
-    def piece(self, role: str) -> Callable[[Dialect, Any], list[Report]]:
+    def piece(self, role: str) -> Callable[[Dialect, Any], list[Patch]]:
         """How a chunk of a message of this role is read; v1 and v2 put its members in another order, no more."""
         text_content, from_wire = self._schema.TextContent, self._content.from_wire
 
-        def piece(dialect: Dialect, update: Any) -> list[Report]:
+        def piece(dialect: Dialect, update: Any) -> list[Patch]:
             block, message_id = update.content, update.message_id
             if type(block) is text_content and block.annotations is UNSET and block.meta is UNSET:  # nearly always
                 content: Content = Text(block.text)
             else:
                 content = from_wire(block)
             message_id = None if message_id is UNSET else message_id
-            return [MessagePiece(role=role, id=message_id, content=content, meta=update.meta)]
+            return [MessageAppend(role=role, id=message_id, content=content, meta=update.meta)]
 
         return piece
 
@@ -77,7 +77,7 @@ class AlikeUpdates:
         meta = self._meta(patch, change.info)
         return [self._schema.SessionInfoUpdate(title=patch.title, updated_at=patch.updated_at, meta=meta)]
 
-    def info(self, dialect: Dialect, update: Any) -> list[Report]:
+    def info(self, dialect: Dialect, update: Any) -> list[Patch]:
         return [
             InfoPatch(
                 title=update.title,
@@ -92,64 +92,66 @@ class AlikeUpdates:
         usage = change.usage
         cost: Any = change.patch.cost
         if usage.cost is not None:
-            cost = self._schema.Cost(amount=usage.cost.amount, currency=usage.cost.currency, meta=told(usage.cost.meta))
+            cost = self._schema.Cost(
+                amount=usage.cost.amount, currency=usage.cost.currency, meta=unset_if_none(usage.cost.meta)
+            )
         return [self._schema.UsageUpdate(used=usage.used, size=usage.size, cost=cost, meta=change.patch.meta)]
 
-    def usage(self, dialect: Dialect, update: Any) -> list[Report]:
-        cost = one(update.cost, _cost)
-        return [UsageReport(used=update.used, size=update.size, cost=cost, meta=update.meta)]
+    def usage(self, dialect: Dialect, update: Any) -> list[Patch]:
+        cost = map_value(update.cost, _cost)
+        return [UsagePatch(used=update.used, size=update.size, cost=cost, meta=update.meta)]
 
     def notice_shown(self, dialect: Dialect, session_id: str, change: NoticeShown) -> list[Any]:
         notice = change.notice
-        meta = told(notice.meta) if change.patch.meta is UNSET else change.patch.meta
+        meta = unset_if_none(notice.meta) if change.patch.meta is UNSET else change.patch.meta
         return [
             self._schema.Notice(
-                severity=notice.severity, title=notice.title, description=told(notice.description), meta=meta
+                severity=notice.severity, title=notice.title, description=unset_if_none(notice.description), meta=meta
             )
         ]
 
-    def notice(self, dialect: Dialect, update: Any) -> list[Report]:
+    def notice(self, dialect: Dialect, update: Any) -> list[Patch]:
         word = Notice(
             severity=update.severity,
             title=update.title,
-            description=known(update.description),
-            meta=known(update.meta),
+            description=none_if_unset(update.description),
+            meta=none_if_unset(update.meta),
         )
-        return [NoticeReport(notice=word, meta=update.meta)]
+        return [NoticePatch(notice=word, meta=update.meta)]
 
     def compaction_changed(self, dialect: Dialect, session_id: str, change: CompactionChanged) -> list[Any]:
         patch = change.patch
-        if isinstance(patch, CompactionPiece):
+        if isinstance(patch, CompactionAppend):
             content = self._content.to_wire(dialect, patch.content)
             return [self._schema.CompactionSummaryChunk(compaction_id=patch.id, content=content, meta=patch.meta)]
         return [
             self._schema.CompactionUpdate(
                 compaction_id=patch.id,
                 status=patch.status,
-                summary=one(patch.summary, partial(self._content.all_to_wire, dialect)),
+                summary=map_value(patch.summary, partial(self._content.all_to_wire, dialect)),
                 error=patch.error,
                 meta=self._meta(patch, change.compaction),
             )
         ]
 
-    def compaction(self, dialect: Dialect, update: Any) -> list[Report]:
+    def compaction(self, dialect: Dialect, update: Any) -> list[Patch]:
         return [
             CompactionPatch(
                 id=update.compaction_id,
                 status=update.status,
-                summary=one(update.summary, self._content.all_from_wire),
+                summary=map_value(update.summary, self._content.all_from_wire),
                 error=update.error,
                 meta=update.meta,
                 meta_replaces=self._meta_replaces,
             )
         ]
 
-    def compaction_piece(self, dialect: Dialect, update: Any) -> list[Report]:
+    def compaction_piece(self, dialect: Dialect, update: Any) -> list[Patch]:
         content = self._content.from_wire(update.content)
-        return [CompactionPiece(id=update.compaction_id, content=content, meta=update.meta)]
+        return [CompactionAppend(id=update.compaction_id, content=content, meta=update.meta)]
 
-    def unknown(self, dialect: Dialect, update: Unknown) -> list[Report]:
-        return [UnknownReport(tag=update.tag, raw=update.raw, version=self._content.closed_by)]
+    def unknown(self, dialect: Dialect, update: Unknown) -> list[Patch]:
+        return [UnknownPatch(tag=update.tag, raw=update.raw, version=self._content.closed_by)]
 
     def unknown_to_wire(self, tags: frozenset[str]) -> Callable[[Dialect, str, UnknownUpdate], list[Any]]:
         """For a version that has updates of these names: an unknown one is told as it came.
@@ -167,7 +169,7 @@ class AlikeUpdates:
 
         return unknown_to_wire
 
-    def _meta(self, patch: Upsert, entity: Word) -> Any:
+    def _meta(self, patch: EntityPatch, entity: Value) -> Any:
         return meta_whole(patch, entity) if self._meta_replaces else patch.meta
 
 
@@ -182,4 +184,4 @@ def _prompt_changed(dialect: Dialect, session_id: str, change: PromptChanged) ->
 
 
 def _cost(cost: Any) -> Cost:
-    return Cost(amount=cost.amount, currency=cost.currency, meta=known(cost.meta))
+    return Cost(amount=cost.amount, currency=cost.currency, meta=none_if_unset(cost.meta))

@@ -16,12 +16,12 @@ from accord.dialects.v1.sessions import OPENING, PROMPTS, SESSIONS
 from accord.dialects.v1.updates import UPDATES_FROM_WIRE, UPDATES_TO_WIRE, settled_to_wire
 from accord.schema import v1 as wire
 from accord.session import requests as words
-from accord.session.updates import Change
+from accord.session.updates import Update
 
 __all__ = ["EXCHANGES", "TELLINGS", "V1"]
 
 
-def _stored(word: type[words.Asked], method: str, params: type[Any], result: type[Any]) -> Exchange:
+def _stored(word: type[words.AcpRequest], method: str, params: type[Any], result: type[Any]) -> Exchange:
     to_wire, from_wire = SESSIONS.stored_to_wire(params), SESSIONS.stored_from_wire(word)
     return Exchange(word, method, to_wire, from_wire, OPENING.to_wire(result), OPENING.from_wire)
 
@@ -85,14 +85,14 @@ _EXCHANGES = (
         "fs/write_text_file",
         client.write_file_to_wire,
         client.write_file_from_wire,
-        *plain_answer(words.Done, wire.WriteTextFileResponse),
+        *plain_answer(words.EmptyResult, wire.WriteTextFileResponse),
     ),
     Exchange(
         words.CreateTerminal,
         "terminal/create",
         client.create_terminal_to_wire,
         client.create_terminal_from_wire,
-        *plain_answer(words.TerminalCreated, wire.CreateTerminalResponse),
+        *plain_answer(words.CreateTerminalResult, wire.CreateTerminalResponse),
     ),
     Exchange(
         words.ReadTerminal,
@@ -112,9 +112,9 @@ _EXCHANGES = (
     acknowledged(words.ReleaseTerminal, "terminal/release", wire.ReleaseTerminalRequest, wire.ReleaseTerminalResponse),
 )
 
-EXCHANGES: dict[type[words.Asked], Exchange] = {exchange.word: exchange for exchange in _EXCHANGES}
+EXCHANGES: dict[type[words.AcpRequest], Exchange] = {exchange.word: exchange for exchange in _EXCHANGES}
 
-TELLINGS: dict[type[words.Told], Telling] = {
+TELLINGS: dict[type[words.AcpNotification], Telling] = {
     words.Cancel: Telling(words.Cancel, "session/cancel", *plain(words.Cancel, wire.CancelNotification)),
     words.ElicitationCompleted: _ELICITATION.telling,
 }
@@ -144,7 +144,7 @@ class V1(RewritingDialect):
     UPDATES_FROM_WIRE = UPDATES_FROM_WIRE
     UPDATE_PARAMS = wire.SessionNotification
 
-    def update_to_wire(self, session_id: str, change: Change) -> list[Any]:
+    def update_to_wire(self, session_id: str, change: Update) -> list[Any]:
         """The params that tell a change; before it, what was held back of messages that are settled by it."""
         settled = self.rewrites(session_id).settled(change)
         updates = [update for each in settled for update in settled_to_wire(self, session_id, each)]

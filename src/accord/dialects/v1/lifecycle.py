@@ -21,7 +21,7 @@ from accord.dialects.all_versions.lifecycle import (
 from accord.dialects.all_versions.mcp_servers import pairs_from_wire
 from accord.dialects.dialect import Dialect
 from accord.dialects.negotiation import meta_of_v1, shows_terminals
-from accord.dialects.unset_values import known, listed, told
+from accord.dialects.unset_values import list_or_empty, none_if_unset, unset_if_none
 from accord.schema import v1 as wire
 from accord.schema.wire_values import UNSET, UnsetType
 from accord.schema.wire_values import Unknown as UnknownOnWire
@@ -34,7 +34,7 @@ from accord.session.capabilities import (
     VariableLogin,
 )
 from accord.session.mcp_servers import pairs_in
-from accord.session.requests import Initialize, Initialized
+from accord.session.requests import Initialize, InitializeResult
 from accord.session.value import Unknown
 
 __all__ = [
@@ -57,7 +57,7 @@ def initialize_to_wire(dialect: Dialect, asked: Initialize) -> wire.InitializeRe
         protocol_version=asked.version,
         client_capabilities=client_capabilities_to_wire(asked.capabilities),
         client_info=info_to_wire(wire, asked.info),
-        meta=told(asked.meta),
+        meta=unset_if_none(asked.meta),
     )
 
 
@@ -66,11 +66,11 @@ def initialize_from_wire(dialect: Dialect, params: wire.InitializeRequest) -> In
         version=params.protocol_version,
         info=info_from_wire(params.client_info),
         capabilities=client_capabilities_from_wire(params.client_capabilities),
-        meta=known(params.meta),
+        meta=none_if_unset(params.meta),
     )
 
 
-def initialized_to_wire(dialect: Dialect, asked: Initialize, answer: Initialized) -> wire.InitializeResponse:
+def initialized_to_wire(dialect: Dialect, asked: Initialize, answer: InitializeResult) -> wire.InitializeResponse:
     return wire.InitializeResponse(
         protocol_version=answer.version,
         agent_capabilities=agent_capabilities_to_wire(answer.capabilities),
@@ -78,7 +78,7 @@ def initialized_to_wire(dialect: Dialect, asked: Initialize, answer: Initialized
             auth_method_to_wire(dialect, method) for method in answer.auth_methods if can_be_shown(dialect, method)
         ],
         agent_info=info_to_wire(wire, answer.info),
-        meta=told(answer.meta),
+        meta=unset_if_none(answer.meta),
     )
 
 
@@ -94,13 +94,13 @@ def can_be_shown(dialect: Dialect, method: AuthMethod) -> bool:
             return False
 
 
-def initialized_from_wire(dialect: Dialect, asked: Initialize, result: wire.InitializeResponse) -> Initialized:
-    return Initialized(
+def initialized_from_wire(dialect: Dialect, asked: Initialize, result: wire.InitializeResponse) -> InitializeResult:
+    return InitializeResult(
         version=result.protocol_version,
         info=info_from_wire(result.agent_info),
         capabilities=agent_capabilities_from_wire(result.agent_capabilities),
-        auth_methods=[auth_method_from_wire(method) for method in listed(result.auth_methods)],
-        meta=known(result.meta),
+        auth_methods=[auth_method_from_wire(method) for method in list_or_empty(result.auth_methods)],
+        meta=none_if_unset(result.meta),
     )
 
 
@@ -124,32 +124,32 @@ def client_capabilities_to_wire(can: ClientCapabilities) -> wire.ClientCapabilit
         session=session,
         auth=group(wire.AuthCapabilities, meta, "auth", terminal=can.terminal_login or UNSET),
         elicitation=elicitation_to_wire(wire, can),
-        meta=told(meta_of_v1(can)),
+        meta=unset_if_none(meta_of_v1(can)),
     )
 
 
 def client_capabilities_from_wire(capabilities: wire.ClientCapabilities | UnsetType) -> ClientCapabilities:
     """What the client can do; whatever it did not say, or said oddly, is off (INIT-19, AMB-13)."""
-    said = known(capabilities)
+    said = none_if_unset(capabilities)
     if said is None:
         return ClientCapabilities()
-    files, auth = known(said.fs), known(said.auth)
-    session = known(said.session) or wire.ClientSessionCapabilities()
-    elicitation = known(said.elicitation) or wire.ElicitationCapabilities()
-    options = known(session.config_options) or wire.SessionConfigOptionsCapabilities()
+    files, auth = none_if_unset(said.fs), none_if_unset(said.auth)
+    session = none_if_unset(said.session) or wire.ClientSessionCapabilities()
+    elicitation = none_if_unset(said.elicitation) or wire.ElicitationCapabilities()
+    options = none_if_unset(session.config_options) or wire.SessionConfigOptionsCapabilities()
     return ClientCapabilities(
         read_files=files is not None and files.read_text_file is True,
         write_files=files is not None and files.write_text_file is True,
         terminals=said.terminal is True,
         terminal_login=auth is not None and auth.terminal is True,
-        form_elicitation=known(elicitation.form) is not None,
-        url_elicitation=known(elicitation.url) is not None,
-        boolean_options=known(options.boolean) is not None,
-        notices=known(session.notices) is not None,
-        compaction=known(session.compaction) is not None,
-        display_terminals=shows_terminals(known(said.meta)),
+        form_elicitation=none_if_unset(elicitation.form) is not None,
+        url_elicitation=none_if_unset(elicitation.url) is not None,
+        boolean_options=none_if_unset(options.boolean) is not None,
+        notices=none_if_unset(session.notices) is not None,
+        compaction=none_if_unset(session.compaction) is not None,
+        display_terminals=shows_terminals(none_if_unset(said.meta)),
         group_meta=group_meta(said),
-        meta=known(said.meta),
+        meta=none_if_unset(said.meta),
     )
 
 
@@ -187,36 +187,36 @@ def agent_capabilities_to_wire(can: AgentCapabilities) -> wire.AgentCapabilities
         ),
         session_capabilities=sessions,
         auth=wire.AgentAuthCapabilities(logout=logout, meta=meta.get("auth", UNSET), **unstable(can, "auth")),
-        meta=told(can.meta),
+        meta=unset_if_none(can.meta),
         **unstable(can, ""),
     )
 
 
 def agent_capabilities_from_wire(capabilities: wire.AgentCapabilities | UnsetType) -> AgentCapabilities:
     """What the agent can do; whatever it did not say, or said oddly, is off (INIT-19, AMB-13)."""
-    said = known(capabilities)
+    said = none_if_unset(capabilities)
     if said is None:
         return AgentCapabilities()
-    prompt, mcp = known(said.prompt_capabilities), known(said.mcp_capabilities)
-    auth = known(said.auth) or wire.AgentAuthCapabilities()
-    sessions = known(said.session_capabilities) or wire.SessionCapabilities()
+    prompt, mcp = none_if_unset(said.prompt_capabilities), none_if_unset(said.mcp_capabilities)
+    auth = none_if_unset(said.auth) or wire.AgentAuthCapabilities()
+    sessions = none_if_unset(said.session_capabilities) or wire.SessionCapabilities()
     return AgentCapabilities(
         load=said.load_session is True,
-        resume=known(sessions.resume) is not None,
-        list=known(sessions.list) is not None,
-        close=known(sessions.close) is not None,
-        delete=known(sessions.delete) is not None,
-        fork=known(sessions.fork) is not None,
-        additional_directories=known(sessions.additional_directories) is not None,
+        resume=none_if_unset(sessions.resume) is not None,
+        list=none_if_unset(sessions.list) is not None,
+        close=none_if_unset(sessions.close) is not None,
+        delete=none_if_unset(sessions.delete) is not None,
+        fork=none_if_unset(sessions.fork) is not None,
+        additional_directories=none_if_unset(sessions.additional_directories) is not None,
         image=prompt is not None and prompt.image is True,
         audio=prompt is not None and prompt.audio is True,
         embedded_context=prompt is not None and prompt.embedded_context is True,
         mcp_http=mcp is not None and mcp.http is True,
         mcp_sse=mcp is not None and mcp.sse is True,
-        logout=known(auth.logout) is not None,
+        logout=none_if_unset(auth.logout) is not None,
         unstable=unstable_of({"": said, "session": sessions, "session.mcp": mcp, "auth": auth}),
         group_meta=group_meta(said),
-        meta=known(said.meta),
+        meta=none_if_unset(said.meta),
     )
 
 
@@ -226,25 +226,27 @@ def auth_method_to_wire(dialect: Dialect, method: AuthMethod) -> wire.AuthMethod
             id=method.id,
             name=method.name,
             type="terminal",
-            description=told(method.description),
+            description=unset_if_none(method.description),
             args=method.args,
             env=_env_to_wire(dialect, method),
-            meta=told(method.meta),
+            meta=unset_if_none(method.meta),
         )
     if isinstance(method, VariableLogin):
         return wire.AuthMethod(
             id=method.id,
             name=method.name,
             type="env_var",
-            description=told(method.description),
+            description=unset_if_none(method.description),
             vars=variables_to_wire(method),
-            link=told(method.link),
-            meta=told(method.meta),
+            link=unset_if_none(method.link),
+            meta=unset_if_none(method.meta),
         )
     assert isinstance(method, AgentLogin)
     if method.raw is not None:
         return UnknownOnWire(str(method.raw.get("type")), {**method.raw, "id": method.id})
-    return wire.AuthMethod(id=method.id, name=method.name, description=told(method.description), meta=told(method.meta))
+    return wire.AuthMethod(
+        id=method.id, name=method.name, description=unset_if_none(method.description), meta=unset_if_none(method.meta)
+    )
 
 
 def _env_to_wire(dialect: Dialect, method: TerminalLogin) -> dict[str, str]:
@@ -257,22 +259,24 @@ def auth_method_from_wire(method: Any) -> AuthMethod:
     """A way to log in; of any type but terminal and env_var, the agent does it."""
     if isinstance(method, UnknownOnWire):
         return other_login(method.raw)
-    if known(method.type) == "env_var":
+    if none_if_unset(method.type) == "env_var":
         return variable_login(
-            known(method.vars),
+            none_if_unset(method.vars),
             id=method.id,
             name=method.name,
-            description=known(method.description),
-            link=known(method.link),
-            meta=known(method.meta),
+            description=none_if_unset(method.description),
+            link=none_if_unset(method.link),
+            meta=none_if_unset(method.meta),
         )
-    if known(method.type) == "terminal":
+    if none_if_unset(method.type) == "terminal":
         return TerminalLogin(
             id=method.id,
             name=method.name,
-            description=known(method.description),
-            args=listed(method.args),
+            description=none_if_unset(method.description),
+            args=list_or_empty(method.args),
             env=pairs_from_wire(method.env),
-            meta=known(method.meta),
+            meta=none_if_unset(method.meta),
         )
-    return AgentLogin(id=method.id, name=method.name, description=known(method.description), meta=known(method.meta))
+    return AgentLogin(
+        id=method.id, name=method.name, description=none_if_unset(method.description), meta=none_if_unset(method.meta)
+    )

@@ -17,10 +17,10 @@ from accord.dialects.all_versions.options import (
     unknown_option,
 )
 from accord.dialects.dialect import Dialect
-from accord.dialects.unset_values import told
+from accord.dialects.unset_values import unset_if_none
 from accord.schema import v1 as wire
 from accord.schema.wire_values import Unknown as UnknownOnWire
-from accord.session.entities import Choice, EmptyGroup, Option
+from accord.session.entities import EmptyGroup, Option, OptionChoice
 
 __all__ = ["COMMANDS", "options_from_wire", "options_to_wire", "select_choices"]
 
@@ -58,15 +58,22 @@ def select_choices(dialect: Dialect, option: Option, kind: type[Any]) -> list[An
             written.append(_empty_group(kind, empty.pop(0)))
         options = choices_to_wire(wire.SessionConfigSelectOption, choices)
         after += len(options)
-        written.append(kind(group=told(group), name=group if name is None else name, options=options, meta=told(meta)))
+        written.append(
+            kind(
+                group=unset_if_none(group),
+                name=group if name is None else name,
+                options=options,
+                meta=unset_if_none(meta),
+            )
+        )
     return [*written, *(_empty_group(kind, group) for group in empty)]
 
 
 def _empty_group(kind: type[Any], group: EmptyGroup) -> Any:
-    return kind(group=group.id, name=group.name, options=[], meta=told(group.meta))
+    return kind(group=group.id, name=group.name, options=[], meta=unset_if_none(group.meta))
 
 
-def _group_of(choice: Choice) -> tuple[str | None, str | None, dict[str, Any] | None]:
+def _group_of(choice: OptionChoice) -> tuple[str | None, str | None, dict[str, Any] | None]:
     return choice.group, choice.group_name, choice.group_meta
 
 

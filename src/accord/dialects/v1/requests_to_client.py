@@ -9,7 +9,7 @@ from accord.dialects.all_versions.paths_and_lines import absolute, line_number
 from accord.dialects.all_versions.permissions import PermissionMapping, permission_options
 from accord.dialects.dialect import Dialect
 from accord.dialects.display_fallback import ShowingDialect
-from accord.dialects.unset_values import known, listed, told
+from accord.dialects.unset_values import list_or_empty, none_if_unset, unset_if_none
 from accord.dialects.v1.tool_calls import patch_from_wire, patch_to_wire
 from accord.schema import v1 as wire
 from accord.schema.wire_values import UNSET
@@ -19,9 +19,9 @@ from accord.session.requests import (
     CommandSubject,
     CreateTerminal,
     PermissionOption,
+    PermissionRequest,
     ReadFile,
     ReadTerminal,
-    RequestPermission,
     TerminalSnapshot,
     ToolCallSubject,
     WaitForExit,
@@ -51,7 +51,7 @@ PERMISSIONS = PermissionMapping(wire, is_open=False)
 KINDS = frozenset(("allow_once", "allow_always", "reject_once", "reject_always"))
 
 
-def permission_to_wire(dialect: ShowingDialect, asked: RequestPermission) -> wire.RequestPermissionRequest:
+def permission_to_wire(dialect: ShowingDialect, asked: PermissionRequest) -> wire.RequestPermissionRequest:
     call = subject_as_call(dialect, asked)
     if isinstance(asked.subject, ToolCallSubject) and (asked.description or asked.title not in (None, call.title)):
         dialect.lose("permission-text", call.id)
@@ -59,7 +59,7 @@ def permission_to_wire(dialect: ShowingDialect, asked: RequestPermission) -> wir
         session_id=asked.session_id,
         tool_call=patch_to_wire(dialect, asked.session_id, call, wire.ToolCallUpdate),
         options=PERMISSIONS.options_to_wire(_known_kind(dialect, option) for option in asked.options),
-        meta=told(asked.meta),
+        meta=unset_if_none(asked.meta),
     )
 
 
@@ -71,7 +71,7 @@ def _known_kind(dialect: Dialect, option: PermissionOption) -> PermissionOption:
     return msgspec.structs.replace(option, kind="reject_once")
 
 
-def subject_as_call(dialect: ShowingDialect, asked: RequestPermission) -> ToolCallPatch:
+def subject_as_call(dialect: ShowingDialect, asked: PermissionRequest) -> ToolCallPatch:
     """What is asked about, as the tool call that v1 and the draft need: for other subjects one is made up."""
     subject = asked.subject
     if isinstance(subject, ToolCallSubject):
@@ -103,14 +103,14 @@ def _made_up(dialect: ShowingDialect) -> str:
     return f"accord-permission-{dialect.questions}"
 
 
-def permission_from_wire(dialect: Dialect, params: wire.RequestPermissionRequest) -> RequestPermission:
+def permission_from_wire(dialect: Dialect, params: wire.RequestPermissionRequest) -> PermissionRequest:
     call = patch_from_wire(dialect, params.tool_call)
-    return RequestPermission(
+    return PermissionRequest(
         session_id=params.session_id,
         title=call.title or None,
         subject=ToolCallSubject(call=call),
         options=permission_options(params.options),
-        meta=known(params.meta),
+        meta=none_if_unset(params.meta),
     )
 
 
@@ -118,9 +118,9 @@ def read_file_to_wire(dialect: Dialect, asked: ReadFile) -> wire.ReadTextFileReq
     return wire.ReadTextFileRequest(
         session_id=asked.session_id,
         path=asked.path,
-        line=told(asked.line),
-        limit=told(asked.limit),
-        meta=told(asked.meta),
+        line=unset_if_none(asked.line),
+        limit=unset_if_none(asked.limit),
+        meta=unset_if_none(asked.meta),
     )
 
 
@@ -128,15 +128,15 @@ def read_file_from_wire(dialect: Dialect, params: wire.ReadTextFileRequest) -> R
     return ReadFile(
         session_id=params.session_id,
         path=absolute(params.path, "path"),
-        line=line_number(known(params.line), "line"),
-        limit=known(params.limit),
-        meta=known(params.meta),
+        line=line_number(none_if_unset(params.line), "line"),
+        limit=none_if_unset(params.limit),
+        meta=none_if_unset(params.meta),
     )
 
 
 def write_file_to_wire(dialect: Dialect, asked: WriteFile) -> wire.WriteTextFileRequest:
     return wire.WriteTextFileRequest(
-        session_id=asked.session_id, path=asked.path, content=asked.content, meta=told(asked.meta)
+        session_id=asked.session_id, path=asked.path, content=asked.content, meta=unset_if_none(asked.meta)
     )
 
 
@@ -145,7 +145,7 @@ def write_file_from_wire(dialect: Dialect, params: wire.WriteTextFileRequest) ->
         session_id=params.session_id,
         path=absolute(params.path, "path"),
         content=params.content,
-        meta=known(params.meta),
+        meta=none_if_unset(params.meta),
     )
 
 
@@ -155,22 +155,22 @@ def create_terminal_to_wire(dialect: Dialect, asked: CreateTerminal) -> wire.Cre
         command=asked.command,
         args=asked.args or UNSET,
         env=pairs_to_wire(wire.EnvVariable, asked.env) or UNSET,
-        cwd=told(asked.cwd),
-        output_byte_limit=told(asked.output_byte_limit),
-        meta=told(asked.meta),
+        cwd=unset_if_none(asked.cwd),
+        output_byte_limit=unset_if_none(asked.output_byte_limit),
+        meta=unset_if_none(asked.meta),
     )
 
 
 def create_terminal_from_wire(dialect: Dialect, params: wire.CreateTerminalRequest) -> CreateTerminal:
-    cwd = known(params.cwd)
+    cwd = none_if_unset(params.cwd)
     return CreateTerminal(
         session_id=params.session_id,
         command=params.command,
-        args=listed(params.args),
+        args=list_or_empty(params.args),
         env=pairs_from_wire(params.env),
         cwd=None if cwd is None else absolute(cwd, "cwd"),
-        output_byte_limit=known(params.output_byte_limit),
-        meta=known(params.meta),
+        output_byte_limit=none_if_unset(params.output_byte_limit),
+        meta=none_if_unset(params.meta),
     )
 
 
@@ -178,24 +178,26 @@ def snapshot_to_wire(dialect: Dialect, asked: ReadTerminal, answer: TerminalSnap
     ended = answer.exit
     status = UNSET
     if ended is not None:
-        status = wire.TerminalExitStatus(exit_code=ended.code, signal=ended.signal, meta=told(ended.meta))
+        status = wire.TerminalExitStatus(exit_code=ended.code, signal=ended.signal, meta=unset_if_none(ended.meta))
     return wire.TerminalOutputResponse(
-        output=answer.output, truncated=answer.truncated, exit_status=status, meta=told(answer.meta)
+        output=answer.output, truncated=answer.truncated, exit_status=status, meta=unset_if_none(answer.meta)
     )
 
 
 def snapshot_from_wire(dialect: Dialect, asked: ReadTerminal, result: wire.TerminalOutputResponse) -> TerminalSnapshot:
-    ended = known(result.exit_status)
+    ended = none_if_unset(result.exit_status)
     return TerminalSnapshot(
         output=result.output,
         truncated=result.truncated,
         exit=None if ended is None else _exit(ended),
-        meta=known(result.meta),
+        meta=none_if_unset(result.meta),
     )
 
 
 def exit_to_wire(dialect: Dialect, asked: WaitForExit, answer: Exit) -> wire.WaitForTerminalExitResponse:
-    return wire.WaitForTerminalExitResponse(exit_code=answer.code, signal=answer.signal, meta=told(answer.meta))
+    return wire.WaitForTerminalExitResponse(
+        exit_code=answer.code, signal=answer.signal, meta=unset_if_none(answer.meta)
+    )
 
 
 def exit_from_wire(dialect: Dialect, asked: WaitForExit, result: wire.WaitForTerminalExitResponse) -> Exit:
@@ -203,4 +205,6 @@ def exit_from_wire(dialect: Dialect, asked: WaitForExit, result: wire.WaitForTer
 
 
 def _exit(status: wire.TerminalExitStatus | wire.WaitForTerminalExitResponse) -> Exit:
-    return Exit(code=known(status.exit_code), signal=known(status.signal), meta=known(status.meta))
+    return Exit(
+        code=none_if_unset(status.exit_code), signal=none_if_unset(status.signal), meta=none_if_unset(status.meta)
+    )

@@ -13,7 +13,7 @@ from accord.dialects.display_fallback import ShowingDialect
 from accord.session.content import Content, text_of
 from accord.session.message import Message
 from accord.session.partial_update import added_by
-from accord.session.updates import Change, MessageChanged, MessageChunk, StateChanged
+from accord.session.updates import MessageChanged, MessageChunk, StateChanged, Update
 
 __all__ = ["Rewrites", "RewritingDialect", "Settled"]
 
@@ -121,7 +121,7 @@ class Rewrites:
         del self._open[key]
         return Settled(rewrite.message, added)
 
-    def settled(self, change: Change) -> list[Settled]:
+    def settled(self, change: Update) -> list[Settled]:
         """The messages of which more is told now, because something else happens: before that."""
         if not self._open:
             return []

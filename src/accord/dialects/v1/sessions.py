@@ -10,7 +10,7 @@ from accord.dialects.all_versions.options import commands_from_wire, mode_option
 from accord.dialects.all_versions.sessions import PromptMapping, SessionMapping, tokens_from_wire, tokens_to_wire
 from accord.dialects.dialect import AnswerFunction, Dialect
 from accord.dialects.display_fallback import ShowingDialect
-from accord.dialects.unset_values import known, listed, told
+from accord.dialects.unset_values import list_or_empty, none_if_unset, unset_if_none
 from accord.dialects.v1.modes_and_options import options_from_wire, options_to_wire
 from accord.dialects.v1.tool_calls import CONTENT
 from accord.schema import v1 as wire
@@ -18,7 +18,7 @@ from accord.schema.wire_values import UNSET, UnsetType
 from accord.schema.wire_values import Unknown as UnknownOnWire
 from accord.session.entities import Mode, Modes, Option
 from accord.session.mcp_servers import HttpServer, McpServer, SseServer, StdioServer
-from accord.session.requests import Asked, Prompt, PromptAnswer, SessionOpened, SetOption
+from accord.session.requests import AcpRequest, Prompt, PromptResult, SessionSetup, SetOption
 from accord.session.value import Unknown
 
 __all__ = [
@@ -49,7 +49,7 @@ class OpeningMapping:
         """For a result that may name a new session. Clients need not look for commands in it: those are left to updates."""
         names_session = "session_id" in result.__struct_fields__
 
-        def opened_to_wire(dialect: ShowingDialect, asked: Any, answer: SessionOpened) -> Any:
+        def opened_to_wire(dialect: ShowingDialect, asked: Any, answer: SessionSetup) -> Any:
             named: dict[str, Any] = {"session_id": answer.session_id} if names_session else {}
             session_id = named["session_id"] if names_session else asked.session_id
             if answer.commands:
@@ -58,31 +58,33 @@ class OpeningMapping:
                 modes=_modes_to_wire(_modes_shown(dialect, session_id, answer)),
                 config_options=UNSET if answer.options is UNSET else self._options_to_wire(dialect, answer.options),
                 models=answer.models,
-                meta=told(answer.meta),
+                meta=unset_if_none(answer.meta),
                 **named,
             )
 
         return opened_to_wire
 
-    def from_wire(self, dialect: Dialect, asked: Asked, result: Any) -> SessionOpened:
-        options = known(result.config_options)
-        commands = known(getattr(result, "available_commands", UNSET))
-        return SessionOpened(
+    def from_wire(self, dialect: Dialect, asked: AcpRequest, result: Any) -> SessionSetup:
+        options = none_if_unset(result.config_options)
+        commands = none_if_unset(getattr(result, "available_commands", UNSET))
+        return SessionSetup(
             session_id=getattr(result, "session_id", UNSET),
             modes=_modes_from_wire(getattr(result, "modes", UNSET)),
             options=UNSET if options is None else self._options_from_wire(dialect, options),
             commands=UNSET if commands is None else commands_from_wire(dialect, commands),
             models=getattr(result, "models", UNSET),
-            meta=known(result.meta),
+            meta=none_if_unset(result.meta),
         )
 
-    def options_set_to_wire(self, dialect: Dialect, asked: SetOption, answer: SessionOpened) -> Any:
+    def options_set_to_wire(self, dialect: Dialect, asked: SetOption, answer: SessionSetup) -> Any:
         """All options, after one was set."""
         options = [] if answer.options is UNSET else answer.options
-        return self._options_set(config_options=self._options_to_wire(dialect, options), meta=told(answer.meta))
+        return self._options_set(
+            config_options=self._options_to_wire(dialect, options), meta=unset_if_none(answer.meta)
+        )
 
 
-def _modes_shown(dialect: ShowingDialect, session_id: str, answer: SessionOpened) -> Modes | None:
+def _modes_shown(dialect: ShowingDialect, session_id: str, answer: SessionSetup) -> Modes | None:
     """The modes to open a session with, made from the mode option if need be; they are kept in step from here on."""
     shown = dialect.shown(session_id)
     modes = answer.modes
@@ -106,21 +108,25 @@ def _modes_to_wire(modes: Modes | None) -> wire.SessionModeState | UnsetType:
     if modes is None:
         return UNSET
     available = [
-        wire.SessionMode(id=mode.id, name=mode.name, description=told(mode.description), meta=told(mode.meta))
+        wire.SessionMode(
+            id=mode.id, name=mode.name, description=unset_if_none(mode.description), meta=unset_if_none(mode.meta)
+        )
         for mode in modes.available
     ]
-    return wire.SessionModeState(current_mode_id=modes.current, available_modes=available, meta=told(modes.meta))
+    return wire.SessionModeState(
+        current_mode_id=modes.current, available_modes=available, meta=unset_if_none(modes.meta)
+    )
 
 
 def _modes_from_wire(state: wire.SessionModeState | None | UnsetType) -> Modes | None:
-    said = known(state)
+    said = none_if_unset(state)
     if said is None:
         return None
     available = [
-        Mode(id=mode.id, name=mode.name, description=known(mode.description), meta=known(mode.meta))
+        Mode(id=mode.id, name=mode.name, description=none_if_unset(mode.description), meta=none_if_unset(mode.meta))
         for mode in said.available_modes
     ]
-    return Modes(current=said.current_mode_id, available=available, meta=known(said.meta))
+    return Modes(current=said.current_mode_id, available=available, meta=none_if_unset(said.meta))
 
 
 def _servers_to_wire(dialect: Dialect, servers: Iterable[McpServer]) -> list[wire.McpServer | UnknownOnWire]:
@@ -141,23 +147,25 @@ def _server_to_wire(server: StdioServer | HttpServer | SseServer) -> wire.McpSer
         case StdioServer():
             env = pairs_to_wire(wire.EnvVariable, server.env)
             return wire.McpServer(
-                name=server.name, command=server.command, args=server.args, env=env, meta=told(server.meta)
+                name=server.name, command=server.command, args=server.args, env=env, meta=unset_if_none(server.meta)
             )
         case HttpServer() | SseServer():
             kind = "http" if isinstance(server, HttpServer) else "sse"
             headers = pairs_to_wire(wire.HttpHeader, server.headers)
-            return wire.McpServer(type=kind, name=server.name, url=server.url, headers=headers, meta=told(server.meta))
+            return wire.McpServer(
+                type=kind, name=server.name, url=server.url, headers=headers, meta=unset_if_none(server.meta)
+            )
 
 
 def _servers_from_wire(servers: list[wire.McpServer | UnknownOnWire] | UnsetType) -> list[McpServer]:
     """The servers; one of a kind v1 does not know is kept whole, to be reported (FN-77)."""
-    return [_server_from_wire(server, f"mcpServers[{index}]") for index, server in enumerate(listed(servers))]
+    return [_server_from_wire(server, f"mcpServers[{index}]") for index, server in enumerate(list_or_empty(servers))]
 
 
 def _server_from_wire(server: wire.McpServer | UnknownOnWire, field: str) -> McpServer:
     if isinstance(server, UnknownOnWire):
         return Unknown(tag=server.tag, raw=server.raw, version=CONTENT.closed_by)
-    match known(server.type):
+    match none_if_unset(server.type):
         case None | "stdio":
             return stdio_server(server, field)
         case "http":
@@ -172,19 +180,21 @@ PROMPTS = PromptMapping(wire.PromptRequest, CONTENT)
 STOP_REASONS = frozenset(("end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"))
 
 
-def prompt_answer_to_wire(dialect: Dialect, asked: Prompt, answer: PromptAnswer) -> wire.PromptResponse:
+def prompt_answer_to_wire(dialect: Dialect, asked: Prompt, answer: PromptResult) -> wire.PromptResponse:
     reason = answer.stop_reason or "end_turn"
     meta = answer.meta
     if reason not in STOP_REASONS:
         dialect.lose("stop-reason", asked.session_id)
         meta = {**(meta or {}), "accord/stopReason": reason}
         reason = "end_turn"
-    return wire.PromptResponse(stop_reason=reason, usage=tokens_to_wire(wire, answer.token_usage), meta=told(meta))
+    return wire.PromptResponse(
+        stop_reason=reason, usage=tokens_to_wire(wire, answer.token_usage), meta=unset_if_none(meta)
+    )
 
 
-def prompt_answer_from_wire(dialect: Dialect, asked: Prompt, result: wire.PromptResponse) -> PromptAnswer:
+def prompt_answer_from_wire(dialect: Dialect, asked: Prompt, result: wire.PromptResponse) -> PromptResult:
     usage = tokens_from_wire(result.usage)
-    return PromptAnswer(stop_reason=result.stop_reason, token_usage=usage, meta=known(result.meta))
+    return PromptResult(stop_reason=result.stop_reason, token_usage=usage, meta=none_if_unset(result.meta))
 
 
 def set_option_to_wire(dialect: Dialect, asked: SetOption) -> wire.SetSessionConfigOptionRequest:
@@ -193,5 +203,5 @@ def set_option_to_wire(dialect: Dialect, asked: SetOption) -> wire.SetSessionCon
         config_id=asked.option_id,
         value=asked.value,
         type="boolean" if isinstance(asked.value, bool) else UNSET,
-        meta=told(asked.meta),
+        meta=unset_if_none(asked.meta),
     )

@@ -10,7 +10,7 @@ from accord.dialects.all_versions.tool_calls import ItemReader, locations_from_w
 from accord.dialects.all_versions.updates import AlikeUpdates
 from accord.dialects.dialect import Dialect
 from accord.dialects.display_fallback import ShowingDialect, ShownItems, diff_from_wire
-from accord.dialects.unset_values import known, told
+from accord.dialects.unset_values import none_if_unset, unset_if_none
 from accord.schema import v1 as wire
 from accord.schema.wire_values import UNSET, UnsetType
 from accord.session.entities import OTHER, PENDING, Location, ToolCall
@@ -60,7 +60,7 @@ def status_to_wire(dialect: Dialect, status: str, about: str) -> str:
 
 def locations_to_wire(locations: Iterable[Location]) -> list[wire.ToolCallLocation]:
     return [
-        wire.ToolCallLocation(path=location.path, line=told(location.line), meta=told(location.meta))
+        wire.ToolCallLocation(path=location.path, line=unset_if_none(location.line), meta=unset_if_none(location.meta))
         for location in locations
     ]
 
@@ -74,13 +74,13 @@ def new_tool_call(
     return wire.ToolCall(
         tool_call_id=call.id,
         title=call.title or call.name or (call.kind if call.kind != OTHER else call.id),
-        name=told(call.name),
+        name=unset_if_none(call.name),
         kind=kind_to_wire(dialect, call.kind, call.id),
         status=status_to_wire(dialect, call.status, call.id),
         content=ITEMS.to_wire(dialect, session_id, call.content) if call.content else UNSET,
         locations=locations_to_wire(call.locations) if call.locations else UNSET,
-        raw_input=told(call.raw_input),
-        raw_output=told(call.raw_output),
+        raw_input=unset_if_none(call.raw_input),
+        raw_output=unset_if_none(call.raw_output),
         meta=UNSET if meta is None else meta,
     )
 
@@ -113,7 +113,7 @@ def patch_from_wire(
     dialect: Dialect, update: wire.ToolCall | wire.ToolCallUpdate, creates: bool = False
 ) -> ToolCallPatch:
     """A tool call as reported; null says the same as nothing (AMB-49)."""
-    content, locations = known(update.content), known(update.locations)
+    content, locations = none_if_unset(update.content), none_if_unset(update.locations)
     return ToolCallPatch(
         id=update.tool_call_id,
         title=_kept(update.title),

@@ -13,7 +13,7 @@ from accord.dialects.all_versions.updates import tags_of
 from accord.dialects.dialect import Dialect, UpdatesFromWire, UpdatesToWire
 from accord.dialects.display_fallback import ShowingDialect, ShowingUpdates, entries_to_tell, plan_is_told
 from accord.dialects.terminal_meta import reports_with_terminals
-from accord.dialects.unset_values import known, meta_whole, told
+from accord.dialects.unset_values import meta_whole, none_if_unset, unset_if_none
 from accord.dialects.v1 import terminals
 from accord.dialects.v1.modes_and_options import COMMANDS, options_from_wire, options_to_wire
 from accord.dialects.v1.rewrites import RewritingDialect, Settled
@@ -26,11 +26,11 @@ from accord.session.updates import (
     CommandsChanged,
     MessageChanged,
     MessageChunk,
-    ModeReport,
-    OptionsReport,
+    ModePatch,
+    OptionsPatch,
+    Patch,
     PlanChanged,
-    PlanReport,
-    Report,
+    PlanPatch,
     TerminalChanged,
     TerminalOutput,
     ToolCallChanged,
@@ -44,25 +44,25 @@ MAIN_PLAN = "main"
 """v1 has one plan, without an id; in words it has this one."""
 
 
-def tool_call(dialect: Dialect, update: wire.ToolCall) -> list[Report]:
+def tool_call(dialect: Dialect, update: wire.ToolCall) -> list[Patch]:
     return reports_with_terminals(patch_from_wire(dialect, update, creates=True))
 
 
-def tool_call_update(dialect: Dialect, update: wire.ToolCallUpdate) -> list[Report]:
+def tool_call_update(dialect: Dialect, update: wire.ToolCallUpdate) -> list[Patch]:
     return reports_with_terminals(patch_from_wire(dialect, update))
 
 
-def plan(dialect: Dialect, update: wire.Plan) -> list[Report]:
+def plan(dialect: Dialect, update: wire.Plan) -> list[Patch]:
     entries = entries_from_wire(update.entries)
-    return [PlanReport(plan=Plan(id=MAIN_PLAN, entries=entries, meta=known(update.meta)), meta=update.meta)]
+    return [PlanPatch(plan=Plan(id=MAIN_PLAN, entries=entries, meta=none_if_unset(update.meta)), meta=update.meta)]
 
 
-def mode(dialect: Dialect, update: wire.CurrentModeUpdate) -> list[Report]:
-    return [ModeReport(mode_id=update.current_mode_id, meta=update.meta)]
+def mode(dialect: Dialect, update: wire.CurrentModeUpdate) -> list[Patch]:
+    return [ModePatch(mode_id=update.current_mode_id, meta=update.meta)]
 
 
-def options(dialect: Dialect, update: wire.ConfigOptionUpdate) -> list[Report]:
-    return [OptionsReport(options=options_from_wire(dialect, update.config_options), meta=update.meta)]
+def options(dialect: Dialect, update: wire.ConfigOptionUpdate) -> list[Patch]:
+    return [OptionsPatch(options=options_from_wire(dialect, update.config_options), meta=update.meta)]
 
 
 UPDATES_FROM_WIRE: UpdatesFromWire = {
@@ -179,7 +179,7 @@ def plan_changed(dialect: ShowingDialect, session_id: str, change: PlanChanged) 
     if not plan_is_told(dialect, session_id, plan):
         return []
     entries = [entry for _, each in sorted(plans.items()) for entry in _entries(dialect, each)]
-    meta = change.patch.meta if change.patch.meta is not UNSET else told(plan.meta)
+    meta = change.patch.meta if change.patch.meta is not UNSET else unset_if_none(plan.meta)
     return [wire.Plan(entries=entries_to_wire(wire.PlanEntry, entries), meta=meta)]
 
 

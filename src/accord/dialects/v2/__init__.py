@@ -93,9 +93,9 @@ _EXCHANGES = (
     _ELICITATION.exchange,
 )
 
-EXCHANGES: dict[type[words.Asked], Exchange] = {exchange.word: exchange for exchange in _EXCHANGES}
+EXCHANGES: dict[type[words.AcpRequest], Exchange] = {exchange.word: exchange for exchange in _EXCHANGES}
 
-TELLINGS: dict[type[words.Told], Telling] = {
+TELLINGS: dict[type[words.AcpNotification], Telling] = {
     words.Cancel: Telling(words.Cancel, "session/cancel", *plain(words.Cancel, wire.CancelSessionNotification)),
     words.ElicitationCompleted: _ELICITATION.telling,
 }

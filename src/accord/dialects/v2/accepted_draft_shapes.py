@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from accord.dialects.unset_values import known
+from accord.dialects.unset_values import none_if_unset
 from accord.schema import v2 as wire
 from accord.schema.wire_values import UNSET, Lenient, Nullable, Wire
 
@@ -47,7 +47,7 @@ class RequestPermissionRequest(Wire):
     tool_call: Nullable[wire.ToolCallUpdate] = UNSET
 
     def __post_init__(self) -> None:
-        if known(self.title) is None and known(self.tool_call) is None:
+        if none_if_unset(self.title) is None and none_if_unset(self.tool_call) is None:
             raise ValueError("`title` is required")
 
 

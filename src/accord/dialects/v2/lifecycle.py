@@ -22,7 +22,7 @@ from accord.dialects.all_versions.lifecycle import (
 from accord.dialects.all_versions.mcp_servers import pairs_from_wire, pairs_to_wire
 from accord.dialects.all_versions.options import MODE, is_mode_option
 from accord.dialects.dialect import Dialect
-from accord.dialects.unset_values import known, listed, told
+from accord.dialects.unset_values import list_or_empty, none_if_unset, unset_if_none
 from accord.errors import InvalidParams
 from accord.schema import v2 as wire
 from accord.schema.wire_values import UNSET, UnsetType
@@ -36,8 +36,8 @@ from accord.session.capabilities import (
     TerminalLogin,
     VariableLogin,
 )
-from accord.session.entities import Choice, Modes, Option
-from accord.session.requests import Initialize, Initialized
+from accord.session.entities import Modes, Option, OptionChoice
+from accord.session.requests import Initialize, InitializeResult
 from accord.session.value import Unknown
 
 __all__ = [
@@ -69,7 +69,7 @@ def initialize_to_wire(dialect: Dialect, asked: Initialize) -> wire.InitializeRe
         protocol_version=asked.version,
         info=info_to_wire(wire, _named(asked.info)),
         capabilities=client_capabilities_to_wire(can),
-        meta=told(asked.meta),
+        meta=unset_if_none(asked.meta),
     )
 
 
@@ -82,11 +82,11 @@ def initialize_from_wire(dialect: Dialect, params: Any) -> Initialize:
         version=params.protocol_version,
         info=_named(info),
         capabilities=client_capabilities_from_wire(params.capabilities),
-        meta=known(params.meta),
+        meta=none_if_unset(params.meta),
     )
 
 
-def initialized_to_wire(dialect: Dialect, asked: Initialize, answer: Initialized) -> wire.InitializeResponse:
+def initialized_to_wire(dialect: Dialect, asked: Initialize, answer: InitializeResult) -> wire.InitializeResponse:
     can = answer.capabilities
     if can.sessions and not (can.load and can.resume and can.list and can.close):
         dialect.lose("session-baseline", "initialize")
@@ -101,7 +101,7 @@ def initialized_to_wire(dialect: Dialect, asked: Initialize, answer: Initialized
         auth_methods=[
             auth_method_to_wire(dialect, method) for method in answer.auth_methods if _can_be_shown(dialect, method)
         ],
-        meta=told(answer.meta),
+        meta=unset_if_none(answer.meta),
     )
 
 
@@ -109,16 +109,16 @@ def _can_be_shown(dialect: Dialect, method: AuthMethod) -> bool:
     return not isinstance(method, TerminalLogin) or can_open_terminal(dialect, method)
 
 
-def initialized_from_wire(dialect: Dialect, asked: Initialize, result: wire.InitializeResponse) -> Initialized:
-    methods = [auth_method_from_wire(method) for method in listed(result.auth_methods)]
+def initialized_from_wire(dialect: Dialect, asked: Initialize, result: wire.InitializeResponse) -> InitializeResult:
+    methods = [auth_method_from_wire(method) for method in list_or_empty(result.auth_methods)]
     capabilities = agent_capabilities_from_wire(result.capabilities)
     capabilities.logout = bool(methods)  # an agent that has a login has a logout
-    return Initialized(
+    return InitializeResult(
         version=result.protocol_version,
         info=info_from_wire(result.info),
         capabilities=capabilities,
         auth_methods=methods,
-        meta=known(result.meta),
+        meta=none_if_unset(result.meta),
     )
 
 
@@ -132,25 +132,25 @@ def client_capabilities_to_wire(can: ClientCapabilities) -> wire.ClientCapabilit
             terminal=marker(wire.TerminalAuthCapabilities, can.terminal_login, meta, "auth.terminal"),
         ),
         elicitation=elicitation_to_wire(wire, can),
-        meta=told(can.meta),
+        meta=unset_if_none(can.meta),
     )
 
 
 def client_capabilities_from_wire(capabilities: wire.ClientCapabilities | UnsetType) -> ClientCapabilities:
     """What the client can do; notices, compactions, switches and terminals of the agent's need no capability in v2."""
-    said = known(capabilities) or wire.ClientCapabilities()
-    auth = known(said.auth) or wire.ClientAuthCapabilities()
-    elicitation = known(said.elicitation) or wire.ElicitationCapabilities()
+    said = none_if_unset(capabilities) or wire.ClientCapabilities()
+    auth = none_if_unset(said.auth) or wire.ClientAuthCapabilities()
+    elicitation = none_if_unset(said.elicitation) or wire.ElicitationCapabilities()
     return ClientCapabilities(
-        terminal_login=known(auth.terminal) is not None,
-        form_elicitation=known(elicitation.form) is not None,
-        url_elicitation=known(elicitation.url) is not None,
+        terminal_login=none_if_unset(auth.terminal) is not None,
+        form_elicitation=none_if_unset(elicitation.form) is not None,
+        url_elicitation=none_if_unset(elicitation.url) is not None,
         boolean_options=True,
         notices=True,
         compaction=True,
         display_terminals=True,
         group_meta=group_meta(said),
-        meta=known(said.meta),
+        meta=none_if_unset(said.meta),
     )
 
 
@@ -185,48 +185,48 @@ def agent_capabilities_to_wire(can: AgentCapabilities) -> wire.AgentCapabilities
             meta,
             "session.additionalDirectories",
         ),
-        meta=told(meta.get("session")),
+        meta=unset_if_none(meta.get("session")),
         **unstable(can, "session"),
     )
     return wire.AgentCapabilities(
         session=session if can.sessions else UNSET,
         auth=group(wire.AgentAuthCapabilities, meta, "auth", **unstable(can, "auth")),
-        meta=told(can.meta),
+        meta=unset_if_none(can.meta),
         **unstable(can, ""),
     )
 
 
 def agent_capabilities_from_wire(capabilities: wire.AgentCapabilities | UnsetType) -> AgentCapabilities:
     """What the agent can do; one that has sessions can load, resume, list and close them."""
-    said = known(capabilities) or wire.AgentCapabilities()
-    session, auth = known(said.session), known(said.auth)
+    said = none_if_unset(capabilities) or wire.AgentCapabilities()
+    session, auth = none_if_unset(said.session), none_if_unset(said.auth)
     if session is None:
         return AgentCapabilities(
             sessions=False,
             mcp_stdio=False,
             unstable=unstable_of({"": said, "auth": auth}),
             group_meta=group_meta(said),
-            meta=known(said.meta),
+            meta=none_if_unset(said.meta),
         )
-    prompt = known(session.prompt) or wire.PromptCapabilities()
-    mcp = known(session.mcp) or wire.McpCapabilities()
+    prompt = none_if_unset(session.prompt) or wire.PromptCapabilities()
+    mcp = none_if_unset(session.mcp) or wire.McpCapabilities()
     return AgentCapabilities(
         sessions=True,
         load=True,
         resume=True,
         list=True,
         close=True,
-        delete=known(session.delete) is not None,
-        fork=known(session.fork) is not None,
-        additional_directories=known(session.additional_directories) is not None,
-        image=known(prompt.image) is not None,
-        audio=known(prompt.audio) is not None,
-        embedded_context=known(prompt.embedded_context) is not None,
-        mcp_stdio=known(mcp.stdio) is not None,
-        mcp_http=known(mcp.http) is not None,
+        delete=none_if_unset(session.delete) is not None,
+        fork=none_if_unset(session.fork) is not None,
+        additional_directories=none_if_unset(session.additional_directories) is not None,
+        image=none_if_unset(prompt.image) is not None,
+        audio=none_if_unset(prompt.audio) is not None,
+        embedded_context=none_if_unset(prompt.embedded_context) is not None,
+        mcp_stdio=none_if_unset(mcp.stdio) is not None,
+        mcp_http=none_if_unset(mcp.http) is not None,
         unstable=unstable_of({"": said, "session": session, "session.mcp": mcp, "auth": auth}),
         group_meta=group_meta(said),
-        meta=known(said.meta),
+        meta=none_if_unset(said.meta),
     )
 
 
@@ -242,17 +242,17 @@ def auth_method_to_wire(dialect: Dialect, method: AuthMethod) -> wire.AuthMethod
             return wire.AuthMethodAgent(
                 method_id=method.id,
                 name=method.name,
-                description=told(method.description),
-                meta=told(method.meta),
+                description=unset_if_none(method.description),
+                meta=unset_if_none(method.meta),
             )
         case TerminalLogin():
             return wire.AuthMethodTerminal(
                 method_id=method.id,
                 name=method.name,
-                description=told(method.description),
+                description=unset_if_none(method.description),
                 args=method.args or UNSET,
                 env=pairs_to_wire(wire.EnvVariable, method.env) or UNSET,
-                meta=told(method.meta),
+                meta=unset_if_none(method.meta),
             )
 
 
@@ -263,17 +263,17 @@ def auth_method_from_wire(method: wire.AuthMethod) -> AuthMethod:
             return AgentLogin(
                 id=method.method_id,
                 name=method.name,
-                description=known(method.description),
-                meta=known(method.meta),
+                description=none_if_unset(method.description),
+                meta=none_if_unset(method.meta),
             )
         case wire.AuthMethodTerminal():
             return TerminalLogin(
                 id=method.method_id,
                 name=method.name,
-                description=known(method.description),
-                args=listed(method.args),
+                description=none_if_unset(method.description),
+                args=list_or_empty(method.args),
                 env=pairs_from_wire(method.env),
-                meta=known(method.meta),
+                meta=none_if_unset(method.meta),
             )
         case _:
             login = login_said(method.raw) if method.tag == "env_var" else None
@@ -306,7 +306,7 @@ class Offered:
         if self.modes is None or any(is_mode_option(option) or option.id == MODE for option in self.options):
             return self.options
         choices = [
-            Choice(value=mode.id, name=mode.name, description=mode.description, meta=mode.meta)
+            OptionChoice(value=mode.id, name=mode.name, description=mode.description, meta=mode.meta)
             for mode in self.modes.available
         ]
         made = Option(id=MODE, name="Mode", category=MODE, value=self.modes.current, choices=choices)

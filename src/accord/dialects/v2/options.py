@@ -16,10 +16,10 @@ from accord.dialects.all_versions.options import (
     unknown_option,
 )
 from accord.dialects.dialect import Dialect
-from accord.dialects.unset_values import told
+from accord.dialects.unset_values import unset_if_none
 from accord.schema import v2 as wire
 from accord.schema.wire_values import Unknown as UnknownOnWire
-from accord.session.entities import Choice, Option
+from accord.session.entities import Option, OptionChoice
 
 __all__ = ["COMMANDS", "options_from_wire", "options_to_wire"]
 
@@ -50,15 +50,15 @@ def _choices(dialect: Dialect, option: Option) -> list[wire.SessionConfigSelectC
     note_empty_groups(dialect, option)
     if not is_grouped(dialect, option):
         return choices_to_wire(wire.SessionConfigSelectChoice, option.choices)
-    groups: dict[str | None, list[Choice]] = {}
+    groups: dict[str | None, list[OptionChoice]] = {}
     for choice in option.choices:
         groups.setdefault(choice.group, []).append(choice)
     return [
         wire.SessionConfigSelectChoice(
-            group_id=told(group),
+            group_id=unset_if_none(group),
             name=choices[0].group_name if choices[0].group_name is not None else group or "",
             options=choices_to_wire(wire.SessionConfigSelectOption, choices),
-            meta=told(choices[0].group_meta),
+            meta=unset_if_none(choices[0].group_meta),
         )
         for group, choices in groups.items()
     ]

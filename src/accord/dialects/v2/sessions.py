@@ -10,7 +10,7 @@ from accord.dialects.all_versions.options import commands_from_wire
 from accord.dialects.all_versions.options import set_option_from_wire as value_from_wire
 from accord.dialects.all_versions.sessions import PromptMapping, SessionMapping, tokens_from_wire
 from accord.dialects.dialect import AnswerFunction, Dialect, RequestFunction
-from accord.dialects.unset_values import known, listed, told
+from accord.dialects.unset_values import list_or_empty, none_if_unset, unset_if_none
 from accord.dialects.v2.lifecycle import OfferingDialect
 from accord.dialects.v2.options import COMMANDS, options_from_wire, options_to_wire
 from accord.dialects.v2.tool_calls import CONTENT
@@ -19,7 +19,7 @@ from accord.schema import v2 as wire
 from accord.schema.wire_values import UNSET, UnsetType
 from accord.schema.wire_values import Unknown as UnknownOnWire
 from accord.session.mcp_servers import HttpServer, McpServer, SseServer, StdioServer
-from accord.session.requests import Asked, Prompt, PromptAnswer, SessionOpened, SetOption
+from accord.session.requests import AcpRequest, Prompt, PromptResult, SessionSetup, SetOption
 from accord.session.value import Unknown
 
 __all__ = [
@@ -48,11 +48,13 @@ def _server_to_wire(server: McpServer, field: str) -> wire.McpServer:
                 command=server.command,
                 args=server.args or UNSET,
                 env=pairs_to_wire(wire.EnvVariable, server.env) or UNSET,
-                meta=told(server.meta),
+                meta=unset_if_none(server.meta),
             )
         case HttpServer():
             headers = pairs_to_wire(wire.HttpHeader, server.headers) or UNSET
-            return wire.McpServerHttp(name=server.name, url=server.url, headers=headers, meta=told(server.meta))
+            return wire.McpServerHttp(
+                name=server.name, url=server.url, headers=headers, meta=unset_if_none(server.meta)
+            )
         case SseServer():
             raise InvalidParams("v2 has no MCP servers of type sse", field=f"{field}.type")
         case Unknown():
@@ -63,7 +65,7 @@ def _servers_from_wire(servers: list[wire.McpServer] | UnsetType) -> list[McpSer
     """The servers; InvalidParams for a kind that is not known, and for two of the same name."""
     read: list[McpServer] = []
     names: set[str] = set()
-    for index, server in enumerate(listed(servers)):
+    for index, server in enumerate(list_or_empty(servers)):
         if isinstance(server, UnknownOnWire):
             raise InvalidParams("this agent has no such MCP transport", field=f"mcpServers[{index}].type")
         if server.name in names:
@@ -83,8 +85,8 @@ def opened_to_wire(result: type[Any]) -> AnswerFunction:
     """For a result that may name a new session."""
     names_session = "session_id" in result.__struct_fields__
 
-    def to_wire(dialect: OfferingDialect, asked: Any, answer: SessionOpened) -> Any:
-        if known(answer.models) is not None:
+    def to_wire(dialect: OfferingDialect, asked: Any, answer: SessionSetup) -> Any:
+        if none_if_unset(answer.models) is not None:
             dialect.lose("models", "models")
         named: dict[str, Any] = {"session_id": answer.session_id} if names_session else {}
         session_id = named["session_id"] if names_session else asked.session_id
@@ -99,38 +101,38 @@ def opened_to_wire(result: type[Any]) -> AnswerFunction:
         return result(
             config_options=UNSET if is_silent else options_to_wire(dialect, offered.complete()),
             available_commands=UNSET if answer.commands is UNSET else COMMANDS.all_to_wire(answer.commands),
-            meta=told(answer.meta),
+            meta=unset_if_none(answer.meta),
             **named,
         )
 
     return to_wire
 
 
-def opened_from_wire(dialect: Dialect, asked: Asked, result: Any) -> SessionOpened:
-    options = known(result.config_options)
-    commands = known(getattr(result, "available_commands", UNSET))
-    return SessionOpened(
+def opened_from_wire(dialect: Dialect, asked: AcpRequest, result: Any) -> SessionSetup:
+    options = none_if_unset(result.config_options)
+    commands = none_if_unset(getattr(result, "available_commands", UNSET))
+    return SessionSetup(
         session_id=getattr(result, "session_id", UNSET),
         options=UNSET if options is None else options_from_wire(dialect, options),
         commands=UNSET if commands is None else commands_from_wire(dialect, commands),
-        meta=known(result.meta),
+        meta=none_if_unset(result.meta),
     )
 
 
-def prompt_answer_to_wire(dialect: Dialect, asked: Prompt, answer: PromptAnswer) -> wire.PromptResponse:
+def prompt_answer_to_wire(dialect: Dialect, asked: Prompt, answer: PromptResult) -> wire.PromptResponse:
     """Where the message has its place; the stop reason is told by a state report."""
     if answer.message_id is None:
         raise ValueError("in v2 a prompt is answered with the id of its message")
-    return wire.PromptResponse(message_id=answer.message_id, meta=told(answer.meta))
+    return wire.PromptResponse(message_id=answer.message_id, meta=unset_if_none(answer.meta))
 
 
-def prompt_answer_from_wire(dialect: Dialect, asked: Prompt, result: Any) -> PromptAnswer:
+def prompt_answer_from_wire(dialect: Dialect, asked: Prompt, result: Any) -> PromptResult:
     """The message's id. A stop reason beside or in place of it shows that the agent speaks the draft."""
-    return PromptAnswer(
-        message_id=known(result.message_id),
-        stop_reason=known(getattr(result, "stop_reason", None)),
+    return PromptResult(
+        message_id=none_if_unset(result.message_id),
+        stop_reason=none_if_unset(getattr(result, "stop_reason", None)),
         token_usage=tokens_from_wire(getattr(result, "usage", None)),
-        meta=known(result.meta),
+        meta=none_if_unset(result.meta),
     )
 
 
@@ -143,7 +145,7 @@ def set_option_to_wire(params: type[Any]) -> RequestFunction:
             config_id=asked.option_id,
             type="boolean" if isinstance(asked.value, bool) else "id",
             value=asked.value,
-            meta=told(asked.meta),
+            meta=unset_if_none(asked.meta),
         )
 
     return to_wire
@@ -156,10 +158,10 @@ def set_option_from_wire(dialect: Dialect, params: wire.SetSessionConfigOptionRe
     return value_from_wire(dialect, params)
 
 
-def options_set_to_wire(dialect: OfferingDialect, asked: SetOption, answer: SessionOpened) -> Any:
+def options_set_to_wire(dialect: OfferingDialect, asked: SetOption, answer: SessionSetup) -> Any:
     """All options, after one was set."""
     offered = dialect.offered(asked.session_id)
     if answer.options is not UNSET:
         offered.options = answer.options
     options = options_to_wire(dialect, offered.complete())
-    return wire.SetSessionConfigOptionResponse(config_options=options, meta=told(answer.meta))
+    return wire.SetSessionConfigOptionResponse(config_options=options, meta=unset_if_none(answer.meta))

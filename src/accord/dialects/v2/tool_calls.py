@@ -11,12 +11,12 @@ from accord.dialects.all_versions.paths_and_lines import noted
 from accord.dialects.all_versions.tool_calls import ItemReader, locations_from_wire
 from accord.dialects.all_versions.updates import AlikeUpdates
 from accord.dialects.dialect import Dialect
-from accord.dialects.unset_values import each, known, one, told
+from accord.dialects.unset_values import map_list, map_value, none_if_unset, unset_if_none
 from accord.schema import v2 as wire
 from accord.schema.wire_values import UNSET
 from accord.schema.wire_values import Unknown as UnknownOnWire
 from accord.session.diffs import GIT_PATCH, git_patch
-from accord.session.entities import ContentItem, Diff, FileChange, Location, Patch, TerminalItem, ToolCallItem
+from accord.session.entities import ContentItem, Diff, DiffPatch, FileChange, Location, TerminalItem, ToolCallItem
 from accord.session.updates import ToolCallPatch
 from accord.session.value import Unknown
 
@@ -45,11 +45,11 @@ def patch_to_wire(dialect: Dialect, patch: ToolCallPatch, kind: type[wire.ToolCa
         name=patch.name,
         kind=patch.kind,
         status=patch.status,
-        content=each(patch.content, partial(item_to_wire, dialect)),
-        locations=one(patch.locations, locations_to_wire),
+        content=map_list(patch.content, partial(item_to_wire, dialect)),
+        locations=map_value(patch.locations, locations_to_wire),
         raw_input=patch.raw_input,
         raw_output=patch.raw_output,
-        capabilities=one(patch.cancellable, capabilities_to_wire),
+        capabilities=map_value(patch.cancellable, capabilities_to_wire),
         meta=patch.meta,
     )
 
@@ -61,17 +61,17 @@ def patch_from_wire(dialect: Dialect, update: wire.ToolCallUpdate) -> ToolCallPa
         name=update.name,
         kind=update.kind,
         status=update.status,
-        content=one(update.content, partial(READER.all_from_wire, dialect)),
-        locations=one(update.locations, partial(locations_from_wire, dialect)),
+        content=map_value(update.content, partial(READER.all_from_wire, dialect)),
+        locations=map_value(update.locations, partial(locations_from_wire, dialect)),
         raw_input=update.raw_input,
         raw_output=update.raw_output,
-        cancellable=one(update.capabilities, can_cancel),
+        cancellable=map_value(update.capabilities, can_cancel),
         meta=update.meta,
     )
 
 
 def can_cancel(capabilities: wire.ToolCallCapabilities | wire.TerminalCapabilities) -> bool:
-    return known(capabilities.cancel) is not None
+    return none_if_unset(capabilities.cancel) is not None
 
 
 def capabilities_to_wire(cancellable: bool) -> wire.ToolCallCapabilities:
@@ -80,7 +80,7 @@ def capabilities_to_wire(cancellable: bool) -> wire.ToolCallCapabilities:
 
 def locations_to_wire(locations: Iterable[Location]) -> list[wire.ToolCallLocation]:
     return [
-        wire.ToolCallLocation(path=location.path, line=told(location.line), meta=told(location.meta))
+        wire.ToolCallLocation(path=location.path, line=unset_if_none(location.line), meta=unset_if_none(location.meta))
         for location in locations
     ]
 
@@ -88,11 +88,11 @@ def locations_to_wire(locations: Iterable[Location]) -> list[wire.ToolCallLocati
 def item_to_wire(dialect: Dialect, item: ToolCallItem) -> wire.ToolCallContent:
     match item:
         case ContentItem():
-            return wire.Content(content=CONTENT.to_wire(dialect, item.content), meta=told(item.meta))
+            return wire.Content(content=CONTENT.to_wire(dialect, item.content), meta=unset_if_none(item.meta))
         case Diff():
             return _diff_to_wire(dialect, item)
         case TerminalItem():
-            return wire.Terminal(terminal_id=item.terminal_id, meta=told(item.meta))
+            return wire.Terminal(terminal_id=item.terminal_id, meta=unset_if_none(item.meta))
         case Unknown():
             return UnknownOnWire(item.tag, item.raw)
 
@@ -112,10 +112,10 @@ def _diff_to_wire(dialect: Dialect, diff: Diff) -> wire.Diff:
             dialect.lose("diff-texts", change.path)
     patch = UNSET
     if diff.patch is not None:
-        patch = wire.DiffPatch(format=diff.patch.format, text=diff.patch.text, meta=told(diff.patch.meta))
+        patch = wire.DiffPatch(format=diff.patch.format, text=diff.patch.text, meta=unset_if_none(diff.patch.meta))
     elif text := "".join(map(_section, diff.changes)):
         patch = wire.DiffPatch(format=GIT_PATCH, text=text)
-    return wire.Diff(changes=list(map(_change_to_wire, diff.changes)), patch=patch, meta=told(diff.meta))
+    return wire.Diff(changes=list(map(_change_to_wire, diff.changes)), patch=patch, meta=unset_if_none(diff.meta))
 
 
 def _section(change: FileChange) -> str:
@@ -137,9 +137,9 @@ def _change_to_wire(change: FileChange) -> wire.DiffChange:
         return UnknownOnWire(operation, change.raw)
     fields: dict[str, Any] = {
         "path": change.path,
-        "file_type": told(change.file_type),
-        "mime_type": told(change.mime_type),
-        "meta": told(change.meta),
+        "file_type": unset_if_none(change.file_type),
+        "mime_type": unset_if_none(change.mime_type),
+        "meta": unset_if_none(change.meta),
     }
     if operation in _PAIRS:
         return _PAIRS[operation](old_path=change.old_path or change.path, **fields)
@@ -162,11 +162,13 @@ def _own_change(change: FileChange) -> dict[str, Any]:
 
 def diff_from_wire(dialect: Dialect, item: Any) -> Diff:
     """The changed files."""
-    patch = known(item.patch)
+    patch = none_if_unset(item.patch)
     return Diff(
         changes=[_change_from_wire(dialect, change) for change in item.changes],
-        patch=None if patch is None else Patch(format=patch.format, text=patch.text, meta=known(patch.meta)),
-        meta=known(item.meta),
+        patch=None
+        if patch is None
+        else DiffPatch(format=patch.format, text=patch.text, meta=none_if_unset(patch.meta)),
+        meta=none_if_unset(item.meta),
     )
 
 
@@ -177,9 +179,9 @@ def _change_from_wire(dialect: Dialect, change: wire.DiffChange) -> FileChange:
         operation=str(change.__struct_config__.tag),
         path=noted(dialect, change.path, "content"),
         old_path=getattr(change, "old_path", None),
-        file_type=known(change.file_type),
-        mime_type=known(change.mime_type),
-        meta=known(change.meta),
+        file_type=none_if_unset(change.file_type),
+        mime_type=none_if_unset(change.mime_type),
+        meta=none_if_unset(change.meta),
     )
 
 

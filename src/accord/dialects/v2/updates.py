@@ -17,7 +17,7 @@ from accord.dialects.all_versions.plans import entries_to_wire, plan_from_wire
 from accord.dialects.all_versions.sessions import tokens_from_wire, tokens_to_wire
 from accord.dialects.all_versions.updates import tags_of
 from accord.dialects.dialect import Dialect, UpdatesFromWire, UpdatesToWire
-from accord.dialects.unset_values import each, known, told
+from accord.dialects.unset_values import map_list, none_if_unset, unset_if_none
 from accord.dialects.v2 import terminals
 from accord.dialects.v2.lifecycle import OfferingDialect
 from accord.dialects.v2.options import COMMANDS, options_from_wire, options_to_wire
@@ -30,75 +30,75 @@ from accord.session.updates import (
     CommandsChanged,
     CompactionChanged,
     CompactionPatch,
+    EntityPatch,
     InfoChanged,
     MessageChanged,
     MessageChunk,
     MessagePatch,
     ModeChanged,
     OptionsChanged,
-    OptionsReport,
+    OptionsPatch,
+    Patch,
     PlanChanged,
-    PlanReport,
-    Report,
+    PlanPatch,
     StateChanged,
-    StateReport,
+    StatePatch,
     TerminalChanged,
     TerminalOutput,
+    ToolCallAppend,
     ToolCallChanged,
-    ToolCallPiece,
     UnknownUpdate,
-    Upsert,
 )
 
 __all__ = ["TAGS", "UPDATES_FROM_WIRE", "UPDATES_TO_WIRE"]
 
 
-def _message(role: str) -> Callable[[Dialect, Any], list[Report]]:
-    def message(dialect: Dialect, update: Any) -> list[Report]:
-        content = each(update.content, CONTENT.from_wire)
+def _message(role: str) -> Callable[[Dialect, Any], list[Patch]]:
+    def message(dialect: Dialect, update: Any) -> list[Patch]:
+        content = map_list(update.content, CONTENT.from_wire)
         return [MessagePatch(role=role, id=update.message_id, content=content, meta=update.meta)]
 
     return message
 
 
-def tool_call(dialect: Dialect, update: wire.ToolCallUpdateVariant) -> list[Report]:
+def tool_call(dialect: Dialect, update: wire.ToolCallUpdateVariant) -> list[Patch]:
     return [patch_from_wire(dialect, update)]
 
 
-def tool_call_piece(dialect: Dialect, update: wire.ToolCallContentChunk) -> list[Report]:
+def tool_call_piece(dialect: Dialect, update: wire.ToolCallContentChunk) -> list[Patch]:
     item = READER.from_wire(dialect, update.content)
-    return [ToolCallPiece(id=update.tool_call_id, item=item, meta=update.meta)]
+    return [ToolCallAppend(id=update.tool_call_id, item=item, meta=update.meta)]
 
 
-def terminal(dialect: Dialect, update: wire.TerminalUpdate) -> list[Report]:
+def terminal(dialect: Dialect, update: wire.TerminalUpdate) -> list[Patch]:
     return [terminals.patch_from_wire(dialect, update)]
 
 
-def terminal_piece(dialect: Dialect, update: wire.TerminalOutputChunk) -> list[Report]:
+def terminal_piece(dialect: Dialect, update: wire.TerminalOutputChunk) -> list[Patch]:
     piece = terminals.piece_from_wire(dialect, update)
     return [] if piece is None else [piece]
 
 
-def plan(dialect: Dialect, update: wire.PlanUpdate) -> list[Report]:
-    return [PlanReport(plan=plan_from_wire(update.plan, "planId"), meta=update.meta)]
+def plan(dialect: Dialect, update: wire.PlanUpdate) -> list[Patch]:
+    return [PlanPatch(plan=plan_from_wire(update.plan, "planId"), meta=update.meta)]
 
 
-def options(dialect: Dialect, update: wire.ConfigOptionUpdate) -> list[Report]:
-    return [OptionsReport(options=options_from_wire(dialect, update.config_options), meta=update.meta)]
+def options(dialect: Dialect, update: wire.ConfigOptionUpdate) -> list[Patch]:
+    return [OptionsPatch(options=options_from_wire(dialect, update.config_options), meta=update.meta)]
 
 
-def state(dialect: Dialect, update: wire.StateUpdate) -> list[Report]:
-    background = known(update.background)
+def state(dialect: Dialect, update: wire.StateUpdate) -> list[Patch]:
+    background = none_if_unset(update.background)
     word = State(
         state=update.state,
-        stop_reason=known(update.stop_reason),
-        error=_error_from_wire(known(update.error)),
+        stop_reason=none_if_unset(update.stop_reason),
+        error=_error_from_wire(none_if_unset(update.error)),
         background=None if background is None else list(map(_work_from_wire, background)),
         token_usage=tokens_from_wire(update.usage),
-        meta=known(update.meta),
+        meta=none_if_unset(update.meta),
         raw=_raw_of(update),
     )
-    return [StateReport(state=word, meta=update.meta)]
+    return [StatePatch(state=word, meta=update.meta)]
 
 
 def _raw_of(update: wire.StateUpdate) -> dict[str, Any] | None:
@@ -110,7 +110,7 @@ def _raw_of(update: wire.StateUpdate) -> dict[str, Any] | None:
 def _error_from_wire(error: wire.Error | None) -> dict[str, Any] | None:
     if error is None:
         return None
-    data = known(error.data)
+    data = none_if_unset(error.data)
     read: dict[str, Any] = {"code": error.code, "message": error.message}
     return read if data is None else {**read, "data": data}
 
@@ -118,9 +118,9 @@ def _error_from_wire(error: wire.Error | None) -> dict[str, Any] | None:
 def _work_from_wire(work: wire.BackgroundWork) -> Work:
     match work:
         case wire.BackgroundTerminal():
-            return Work(type="terminal", id=work.terminal_id, meta=known(work.meta))
+            return Work(type="terminal", id=work.terminal_id, meta=none_if_unset(work.meta))
         case wire.BackgroundToolCall():
-            return Work(type="tool_call", id=work.tool_call_id, meta=known(work.meta))
+            return Work(type="tool_call", id=work.tool_call_id, meta=none_if_unset(work.meta))
         case _:
             return Work(type=work.tag, id="", raw=work.raw)
 
@@ -170,7 +170,7 @@ def message_chunk(dialect: Dialect, session_id: str, change: MessageChunk) -> li
 def message_changed(dialect: Dialect, session_id: str, change: MessageChanged) -> list[Wire]:
     message, patch = change.message, change.patch
     kind = MESSAGES[message.role]
-    content = each(patch.content, partial(CONTENT.to_wire, dialect))
+    content = map_list(patch.content, partial(CONTENT.to_wire, dialect))
     update = kind(message_id=message.id, content=content, meta=patch.meta)
     if _replaces_meta(change):
         return [kind(message_id=message.id, meta=None), update]
@@ -178,13 +178,13 @@ def message_changed(dialect: Dialect, session_id: str, change: MessageChanged) -
 
 
 def _replaces_meta(change: Any) -> bool:
-    patch: Upsert = change.patch
+    patch: EntityPatch = change.patch
     return patch.meta_replaces and isinstance(patch.meta, dict) and not change.created
 
 
 def tool_call_changed(dialect: Dialect, session_id: str, change: ToolCallChanged) -> list[Wire]:
     patch = change.patch
-    if isinstance(patch, ToolCallPiece):
+    if isinstance(patch, ToolCallAppend):
         content = item_to_wire(dialect, patch.item)
         return [wire.ToolCallContentChunk(tool_call_id=patch.id, content=content, meta=patch.meta)]
     update = patch_to_wire(dialect, patch, wire.ToolCallUpdateVariant)
@@ -212,7 +212,7 @@ def _plan_to_wire(plan: Plan) -> wire.PlanUpdateContent:
     if plan.raw is not None:
         return UnknownOnWire(plan.type, {"planId": plan.id, **plan.raw})
     entries = entries_to_wire(wire.PlanEntry, plan.entries)
-    return wire.PlanItems(plan_id=plan.id, entries=entries, meta=told(plan.meta))
+    return wire.PlanItems(plan_id=plan.id, entries=entries, meta=unset_if_none(plan.meta))
 
 
 def options_changed(dialect: OfferingDialect, session_id: str, change: OptionsChanged) -> list[Wire]:
@@ -259,11 +259,11 @@ def state_changed(dialect: Dialect, session_id: str, change: StateChanged) -> li
     return [
         wire.StateUpdate(
             state=state.state,
-            stop_reason=told(state.stop_reason),
+            stop_reason=unset_if_none(state.stop_reason),
             error=_error_to_wire(state),
             background=UNSET if background is None else list(map(_work_to_wire, background)),
             usage=tokens_to_wire(wire, state.token_usage),
-            meta=told(state.meta) if change.patch.meta is UNSET else change.patch.meta,
+            meta=unset_if_none(state.meta) if change.patch.meta is UNSET else change.patch.meta,
         )
     ]
 
@@ -281,8 +281,8 @@ def _work_to_wire(work: Work) -> wire.BackgroundWork:
     if work.raw is not None:
         return UnknownOnWire(work.type, work.raw)
     if work.type == "terminal":
-        return wire.BackgroundTerminal(terminal_id=work.id, meta=told(work.meta))
-    return wire.BackgroundToolCall(tool_call_id=work.id, meta=told(work.meta))
+        return wire.BackgroundTerminal(terminal_id=work.id, meta=unset_if_none(work.meta))
+    return wire.BackgroundToolCall(tool_call_id=work.id, meta=unset_if_none(work.meta))
 
 
 UPDATES_TO_WIRE: UpdatesToWire = {

@@ -27,11 +27,11 @@ from accord.session import requests as words
 __all__ = ["EXCHANGES", "V2Draft"]
 
 
-def _as_v1(word: type[words.Asked], **functions: Any) -> Exchange:
+def _as_v1(word: type[words.AcpRequest], **functions: Any) -> Exchange:
     return replace(EXCHANGES_OF_V1[word], **functions)
 
 
-def _opens(word: type[words.Asked], result: type[Any]) -> Exchange:
+def _opens(word: type[words.AcpRequest], result: type[Any]) -> Exchange:
     return _as_v1(word, answer_to_wire=OPENING.to_wire(result), answer_from_wire=OPENING.from_wire)
 
 
@@ -66,7 +66,7 @@ _DIFFERENT = (
     EXCHANGES_OF_V2[words.CancelTerminal],
 )
 
-EXCHANGES: dict[type[words.Asked], Exchange] = {
+EXCHANGES: dict[type[words.AcpRequest], Exchange] = {
     **EXCHANGES_OF_V1,
     **{exchange.word: exchange for exchange in _DIFFERENT},
 }

@@ -16,7 +16,7 @@ from accord.dialects.all_versions.lifecycle import (
 from accord.dialects.all_versions.mcp_servers import pairs_to_wire
 from accord.dialects.dialect import Dialect
 from accord.dialects.negotiation import shows_terminals
-from accord.dialects.unset_values import known, listed, told
+from accord.dialects.unset_values import list_or_empty, none_if_unset, unset_if_none
 from accord.dialects.v1 import lifecycle as older
 from accord.dialects.v2_draft.tool_calls import ClearingDialect
 from accord.schema import v1, v2
@@ -33,7 +33,7 @@ from accord.session.capabilities import (
     VariableLogin,
 )
 from accord.session.mcp_servers import Pairs
-from accord.session.requests import Initialize, Initialized
+from accord.session.requests import Initialize, InitializeResult
 from accord.session.value import Unknown
 
 __all__ = [
@@ -56,17 +56,17 @@ def initialize_to_wire(dialect: Dialect, asked: Initialize) -> v1.InitializeRequ
 
 
 def initialize_from_wire(dialect: ClearingDialect, params: wire.InitializeRequest) -> Initialize:
-    if known(params.capabilities) is not None and known(params.client_capabilities) is None:
+    if none_if_unset(params.capabilities) is not None and none_if_unset(params.client_capabilities) is None:
         dialect.null_clears = True
     return Initialize(
         version=params.protocol_version,
         info=info_from_wire(params.client_info) or info_from_wire(params.info),
         capabilities=client_capabilities_from_wire(params.client_capabilities, params.capabilities),
-        meta=known(params.meta),
+        meta=none_if_unset(params.meta),
     )
 
 
-def initialized_to_wire(dialect: Dialect, asked: Initialize, answer: Initialized) -> wire.InitializeResponse:
+def initialized_to_wire(dialect: Dialect, asked: Initialize, answer: InitializeResult) -> wire.InitializeResponse:
     methods = [auth_method_to_wire(each) for each in answer.auth_methods if older.can_be_shown(dialect, each)]
     return wire.InitializeResponse(
         protocol_version=answer.version,
@@ -75,19 +75,21 @@ def initialized_to_wire(dialect: Dialect, asked: Initialize, answer: Initialized
         capabilities=agent_capabilities_to_wire(answer.capabilities),
         agent_capabilities=older.agent_capabilities_to_wire(answer.capabilities),
         auth_methods=methods,
-        meta=told(answer.meta),
+        meta=unset_if_none(answer.meta),
     )
 
 
-def initialized_from_wire(dialect: ClearingDialect, asked: Initialize, result: wire.InitializeResponse) -> Initialized:
-    if known(result.capabilities) is not None and known(result.agent_capabilities) is None:
+def initialized_from_wire(
+    dialect: ClearingDialect, asked: Initialize, result: wire.InitializeResponse
+) -> InitializeResult:
+    if none_if_unset(result.capabilities) is not None and none_if_unset(result.agent_capabilities) is None:
         dialect.null_clears = True
-    return Initialized(
+    return InitializeResult(
         version=result.protocol_version,
         info=info_from_wire(result.agent_info) or info_from_wire(result.info),
         capabilities=agent_capabilities_from_wire(result.agent_capabilities, result.capabilities),
-        auth_methods=[older.auth_method_from_wire(method) for method in listed(result.auth_methods)],
-        meta=known(result.meta),
+        auth_methods=[older.auth_method_from_wire(method) for method in list_or_empty(result.auth_methods)],
+        meta=none_if_unset(result.meta),
     )
 
 
@@ -96,14 +98,14 @@ def client_capabilities_from_wire(
 ) -> ClientCapabilities:
     """What the client can do: all that either shape offers."""
     can = older.client_capabilities_from_wire(of_v1)
-    said = known(bare)
+    said = none_if_unset(bare)
     if said is None:
         return can
-    files = known(said.fs) or wire.FileSystemCapabilities()
-    auth = known(said.auth) or wire.ClientAuthCapabilities()
-    elicitation = known(said.elicitation) or wire.ElicitationCapabilities()
-    session = known(said.session) or wire.ClientSessionCapabilities()
-    options = known(session.config_options) or wire.SessionConfigOptionsCapabilities()
+    files = none_if_unset(said.fs) or wire.FileSystemCapabilities()
+    auth = none_if_unset(said.auth) or wire.ClientAuthCapabilities()
+    elicitation = none_if_unset(said.elicitation) or wire.ElicitationCapabilities()
+    session = none_if_unset(said.session) or wire.ClientSessionCapabilities()
+    options = none_if_unset(session.config_options) or wire.SessionConfigOptionsCapabilities()
     also = ClientCapabilities(
         read_files=is_supported(files.read_text_file),
         write_files=is_supported(files.write_text_file),
@@ -114,9 +116,9 @@ def client_capabilities_from_wire(
         boolean_options=is_supported(options.boolean),
         notices=is_supported(session.notices),
         compaction=is_supported(session.compaction),
-        display_terminals=shows_terminals(known(said.meta)),
+        display_terminals=shows_terminals(none_if_unset(said.meta)),
         group_meta=group_meta(said),
-        meta=known(said.meta),
+        meta=none_if_unset(said.meta),
     )
     return _either(can, also)
 
@@ -126,12 +128,18 @@ def agent_capabilities_from_wire(
 ) -> AgentCapabilities:
     """What the agent can do: all that either shape offers. MCP servers over stdio go without saying, as in v1."""
     can = older.agent_capabilities_from_wire(of_v1)
-    said = known(bare)
+    said = none_if_unset(bare)
     if said is None:
         return can
-    sessions = [known(said.session), known(said.session_capabilities)]
-    prompts = [known(said.prompt_capabilities), *(known(each.prompt) for each in sessions if each is not None)]
-    servers = [known(said.mcp_capabilities), *(known(each.mcp) for each in sessions if each is not None)]
+    sessions = [none_if_unset(said.session), none_if_unset(said.session_capabilities)]
+    prompts = [
+        none_if_unset(said.prompt_capabilities),
+        *(none_if_unset(each.prompt) for each in sessions if each is not None),
+    ]
+    servers = [
+        none_if_unset(said.mcp_capabilities),
+        *(none_if_unset(each.mcp) for each in sessions if each is not None),
+    ]
     also = AgentCapabilities(
         load=is_supported(said.load_session) or _offers(sessions, "load"),
         resume=_offers(sessions, "resume"),
@@ -145,13 +153,20 @@ def agent_capabilities_from_wire(
         embedded_context=_offers(prompts, "embedded_context"),
         mcp_http=_offers(servers, "http"),
         mcp_sse=_offers(servers, "sse"),
-        logout=_offers([known(said.auth)], "logout"),
+        logout=_offers([none_if_unset(said.auth)], "logout"),
         unstable={
-            **unstable_of({"session": known(said.session_capabilities), "session.mcp": known(said.mcp_capabilities)}),
-            **unstable_of({"": said, "session": sessions[0], "session.mcp": servers[-1], "auth": known(said.auth)}),
+            **unstable_of(
+                {
+                    "session": none_if_unset(said.session_capabilities),
+                    "session.mcp": none_if_unset(said.mcp_capabilities),
+                }
+            ),
+            **unstable_of(
+                {"": said, "session": sessions[0], "session.mcp": servers[-1], "auth": none_if_unset(said.auth)}
+            ),
         },
         group_meta=group_meta(said),
-        meta=known(said.meta),
+        meta=none_if_unset(said.meta),
     )
     return _either(can, also)
 
@@ -206,7 +221,7 @@ def agent_capabilities_to_wire(can: AgentCapabilities) -> wire.AgentCapabilities
         auth=wire.AgentAuthCapabilities(
             logout=support(can.logout, "auth.logout"), meta=meta("auth"), **unstable(can, "auth")
         ),
-        meta=told(can.meta),
+        meta=unset_if_none(can.meta),
         **unstable(can, ""),
     )
 
@@ -224,12 +239,12 @@ def auth_method_to_wire(method: AuthMethod) -> wire.AuthMethod | UnknownOnWire:
         env = pairs_to_wire(v2.EnvVariable, method.env) if isinstance(method.env, Pairs) else dict(method.env)
         told_by_kind = {"type": "terminal", "args": method.args, "env": env}
     elif isinstance(method, VariableLogin):
-        told_by_kind = {"type": "env_var", "vars": variables_to_wire(method), "link": told(method.link)}
+        told_by_kind = {"type": "env_var", "vars": variables_to_wire(method), "link": unset_if_none(method.link)}
     assert not isinstance(method, Unknown)
     return wire.AuthMethod(
         id=method.id,
         name=method.name,
-        description=told(method.description),
-        meta=told(method.meta),
+        description=unset_if_none(method.description),
+        meta=unset_if_none(method.meta),
         **told_by_kind,
     )

@@ -4,44 +4,44 @@ from __future__ import annotations
 
 from accord.dialects.all_versions.permissions import permission_options
 from accord.dialects.display_fallback import ShowingDialect
-from accord.dialects.unset_values import known, told
+from accord.dialects.unset_values import none_if_unset, unset_if_none
 from accord.dialects.v1.requests_to_client import subject_as_call
 from accord.dialects.v2.requests_to_client import PERMISSIONS, other_subject_to_wire, subject_from_wire
 from accord.dialects.v2_draft.tool_calls import ClearingDialect, patch_from_wire, patch_to_wire
 from accord.schema import v2_draft as wire
 from accord.schema.wire_values import UNSET
-from accord.session.requests import RequestPermission, ToolCallSubject
+from accord.session.requests import PermissionRequest, ToolCallSubject
 
 __all__ = ["permission_from_wire", "permission_to_wire"]
 
 
-def permission_to_wire(dialect: ShowingDialect, asked: RequestPermission) -> wire.RequestPermissionRequest:
+def permission_to_wire(dialect: ShowingDialect, asked: PermissionRequest) -> wire.RequestPermissionRequest:
     """A subject that is not a tool call is named, too, for clients that look for one."""
     call, subject = subject_as_call(dialect, asked), asked.subject
     return wire.RequestPermissionRequest(
         session_id=asked.session_id,
         tool_call=patch_to_wire(dialect, asked.session_id, call, wire.ToolCallUpdate),
-        title=told(asked.title or known(call.title)),
-        description=told(asked.description),
+        title=unset_if_none(asked.title or none_if_unset(call.title)),
+        description=unset_if_none(asked.description),
         subject=UNSET if isinstance(subject, ToolCallSubject | None) else other_subject_to_wire(subject),
         options=PERMISSIONS.options_to_wire(asked.options),
-        meta=told(asked.meta),
+        meta=unset_if_none(asked.meta),
     )
 
 
-def permission_from_wire(dialect: ClearingDialect, params: wire.RequestPermissionRequest) -> RequestPermission:
+def permission_from_wire(dialect: ClearingDialect, params: wire.RequestPermissionRequest) -> PermissionRequest:
     """The question; its subject, if it names one, counts before `toolCall`."""
-    title = known(params.title)
-    if title is not None or known(params.subject) is not None:
+    title = none_if_unset(params.title)
+    if title is not None or none_if_unset(params.subject) is not None:
         dialect.null_clears = True
     subject = subject_from_wire(dialect, params, patch_from_wire)
     if title is None and isinstance(subject, ToolCallSubject):
         title = subject.call.title or None
-    return RequestPermission(
+    return PermissionRequest(
         session_id=params.session_id,
         title=title,
-        description=known(params.description),
+        description=none_if_unset(params.description),
         subject=subject,
         options=permission_options(params.options),
-        meta=known(params.meta),
+        meta=none_if_unset(params.meta),
     )

@@ -9,7 +9,7 @@ from accord.dialects.all_versions.options import CommandMapping, option_members
 from accord.dialects.all_versions.options import set_option_from_wire as value_from_wire
 from accord.dialects.all_versions.sessions import PromptMapping, tokens_from_wire, tokens_to_wire
 from accord.dialects.dialect import Dialect
-from accord.dialects.unset_values import known, told
+from accord.dialects.unset_values import none_if_unset, unset_if_none
 from accord.dialects.v1.modes_and_options import select_choices
 from accord.dialects.v1.sessions import OpeningMapping
 from accord.dialects.v2.options import options_from_wire
@@ -19,7 +19,7 @@ from accord.schema import v2
 from accord.schema import v2_draft as wire
 from accord.schema.wire_values import Unknown as UnknownOnWire
 from accord.session.entities import Option
-from accord.session.requests import Prompt, PromptAnswer, SetOption
+from accord.session.requests import Prompt, PromptResult, SetOption
 
 __all__ = [
     "COMMANDS",
@@ -58,26 +58,26 @@ OPENING = OpeningMapping(options_to_wire, options_from_wire, wire.SetSessionConf
 PROMPTS = PromptMapping(wire.PromptRequest, CONTENT)
 
 
-def prompt_answer_to_wire(dialect: Dialect, asked: Prompt, answer: PromptAnswer) -> wire.PromptResponse:
+def prompt_answer_to_wire(dialect: Dialect, asked: Prompt, answer: PromptResult) -> wire.PromptResponse:
     """The end of the turn, and the message's id for whoever looks for it."""
     return wire.PromptResponse(
         stop_reason=answer.stop_reason or "end_turn",
-        message_id=told(answer.message_id),
+        message_id=unset_if_none(answer.message_id),
         usage=tokens_to_wire(v2, answer.token_usage),
-        meta=told(answer.meta),
+        meta=unset_if_none(answer.meta),
     )
 
 
-def prompt_answer_from_wire(dialect: ClearingDialect, asked: Prompt, result: wire.PromptResponse) -> PromptAnswer:
+def prompt_answer_from_wire(dialect: ClearingDialect, asked: Prompt, result: wire.PromptResponse) -> PromptResult:
     """The end of the turn. Without a stop reason the agent speaks v2 after all, and a state report will tell the end."""
-    message_id = known(result.message_id)
+    message_id = none_if_unset(result.message_id)
     if message_id is not None:
         dialect.null_clears = True
-    return PromptAnswer(
-        stop_reason=known(result.stop_reason),
+    return PromptResult(
+        stop_reason=none_if_unset(result.stop_reason),
         message_id=message_id,
         token_usage=tokens_from_wire(result.usage),
-        meta=known(result.meta),
+        meta=none_if_unset(result.meta),
     )
 
 

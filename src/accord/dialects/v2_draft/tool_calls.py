@@ -10,7 +10,7 @@ from accord.dialects.all_versions.updates import AlikeUpdates
 from accord.dialects.dialect import Dialect
 from accord.dialects.display_fallback import ShowingDialect, ShownItems
 from accord.dialects.display_fallback import diff_from_wire as diff_of_v1
-from accord.dialects.unset_values import known, one
+from accord.dialects.unset_values import map_value, none_if_unset
 from accord.dialects.v2.tool_calls import CONTENT, can_cancel, capabilities_to_wire, locations_to_wire
 from accord.dialects.v2.tool_calls import diff_from_wire as diff_of_v2
 from accord.schema import v2
@@ -73,12 +73,12 @@ def patch_to_wire(
         title=patch.title,
         name=patch.name,
         kind=OTHER if patch.kind is None else patch.kind,
-        status=PENDING if patch.status is None else one(patch.status, partial(status_to_wire, dialect, patch.id)),
+        status=PENDING if patch.status is None else map_value(patch.status, partial(status_to_wire, dialect, patch.id)),
         content=UNSET if patch.content is UNSET else ITEMS.to_wire(dialect, session_id, patch.content or []),
         locations=UNSET if patch.locations is UNSET else locations_to_wire(patch.locations or []),
         raw_input=patch.raw_input,
         raw_output=patch.raw_output,
-        capabilities=one(patch.cancellable, capabilities_to_wire),
+        capabilities=map_value(patch.cancellable, capabilities_to_wire),
         meta=patch.meta,
     )
 
@@ -89,10 +89,10 @@ def patch_from_wire(dialect: ClearingDialect, update: wire.ToolCallUpdate, creat
     def kept(value: Any) -> Any:
         return UNSET if value is None and not dialect.null_clears else value
 
-    if known(update.capabilities) is not None:
+    if none_if_unset(update.capabilities) is not None:
         dialect.null_clears = True
     # Read before the rest: a diff in it may tell that null clears.
-    content = one(kept(update.content), partial(READER.all_from_wire, dialect))
+    content = map_value(kept(update.content), partial(READER.all_from_wire, dialect))
     return ToolCallPatch(
         id=update.tool_call_id,
         title=kept(update.title),
@@ -100,10 +100,10 @@ def patch_from_wire(dialect: ClearingDialect, update: wire.ToolCallUpdate, creat
         kind=kept(update.kind),
         status=kept(update.status),
         content=content,
-        locations=one(kept(update.locations), partial(locations_from_wire, dialect)),
+        locations=map_value(kept(update.locations), partial(locations_from_wire, dialect)),
         raw_input=kept(update.raw_input),
         raw_output=kept(update.raw_output),
-        cancellable=one(kept(update.capabilities), can_cancel),
+        cancellable=map_value(kept(update.capabilities), can_cancel),
         meta=kept(update.meta),
         meta_replaces=True,
         creates=creates,

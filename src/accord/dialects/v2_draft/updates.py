@@ -14,7 +14,7 @@ from accord.dialects.all_versions.updates import tags_of
 from accord.dialects.dialect import UpdatesFromWire, UpdatesToWire
 from accord.dialects.display_fallback import ShowingDialect, ShowingUpdates, entries_to_tell, plan_is_told
 from accord.dialects.terminal_meta import reports_with_terminals
-from accord.dialects.unset_values import each, known, meta_whole, told
+from accord.dialects.unset_values import map_list, meta_whole, none_if_unset, unset_if_none
 from accord.dialects.v1 import updates as older
 from accord.dialects.v2 import updates as newer
 from accord.dialects.v2.tool_calls import capabilities_to_wire, locations_to_wire
@@ -35,28 +35,28 @@ from accord.schema.wire_values import Wire
 from accord.session.entities import AGENT, THOUGHT, USER, ToolCall
 from accord.session.updates import (
     CommandsChanged,
+    MessageAppend,
     MessageChanged,
     MessageChunk,
     MessagePatch,
-    MessagePiece,
+    Patch,
     PlanChanged,
-    PlanReport,
-    Report,
+    PlanPatch,
+    ToolCallAppend,
     ToolCallChanged,
     ToolCallPatch,
-    ToolCallPiece,
     UnknownUpdate,
 )
 
 __all__ = ["TAGS", "UPDATES_FROM_WIRE", "UPDATES_TO_WIRE"]
 
-Reading: TypeAlias = Callable[[ClearingDialect, Any], list[Report]]
+Reading: TypeAlias = Callable[[ClearingDialect, Any], list[Patch]]
 
 
 def newer_form(read: Reading) -> Reading:
     """For forms that v1 does not have: whoever sends one clears with null from then on."""
 
-    def reading(dialect: ClearingDialect, update: Any) -> list[Report]:
+    def reading(dialect: ClearingDialect, update: Any) -> list[Patch]:
         dialect.null_clears = True
         return read(dialect, update)
 
@@ -64,13 +64,13 @@ def newer_form(read: Reading) -> Reading:
 
 
 def _pieces(role: str) -> Reading:
-    def pieces(dialect: ClearingDialect, update: wire.ContentChunk) -> list[Report]:
-        message_id, content = known(update.message_id), update.content
+    def pieces(dialect: ClearingDialect, update: wire.ContentChunk) -> list[Patch]:
+        message_id, content = none_if_unset(update.message_id), update.content
         if isinstance(content, list):
             dialect.null_clears = True
         blocks = content if isinstance(content, list) else [content]
         return [
-            MessagePiece(role=role, id=message_id, content=CONTENT.from_wire(block), meta=update.meta)
+            MessageAppend(role=role, id=message_id, content=CONTENT.from_wire(block), meta=update.meta)
             for block in blocks
         ]
 
@@ -78,28 +78,28 @@ def _pieces(role: str) -> Reading:
 
 
 def _message(role: str) -> Reading:
-    def message(dialect: ClearingDialect, update: wire.Message) -> list[Report]:
-        content = each(update.content, CONTENT.from_wire)
+    def message(dialect: ClearingDialect, update: wire.Message) -> list[Patch]:
+        content = map_list(update.content, CONTENT.from_wire)
         return [MessagePatch(role=role, id=update.message_id, content=content, meta=update.meta, meta_replaces=True)]
 
     return newer_form(message)
 
 
-def tool_call(dialect: ClearingDialect, update: wire.ToolCall) -> list[Report]:
+def tool_call(dialect: ClearingDialect, update: wire.ToolCall) -> list[Patch]:
     return reports_with_terminals(patch_from_wire(dialect, update, creates=True))
 
 
-def tool_call_update(dialect: ClearingDialect, update: wire.ToolCallUpdateVariant) -> list[Report]:
+def tool_call_update(dialect: ClearingDialect, update: wire.ToolCallUpdateVariant) -> list[Patch]:
     return reports_with_terminals(patch_from_wire(dialect, update))
 
 
-def tool_call_piece(dialect: ClearingDialect, update: wire.ToolCallContentChunk) -> list[Report]:
+def tool_call_piece(dialect: ClearingDialect, update: wire.ToolCallContentChunk) -> list[Patch]:
     item = READER.from_wire(dialect, update.content)
-    return [ToolCallPiece(id=update.tool_call_id, item=item, meta=update.meta)]
+    return [ToolCallAppend(id=update.tool_call_id, item=item, meta=update.meta)]
 
 
-def plan_update(dialect: ClearingDialect, update: wire.PlanUpdate) -> list[Report]:
-    return [PlanReport(plan=plan_from_wire(update.plan, "planId", "id"), meta=update.meta)]
+def plan_update(dialect: ClearingDialect, update: wire.PlanUpdate) -> list[Patch]:
+    return [PlanPatch(plan=plan_from_wire(update.plan, "planId", "id"), meta=update.meta)]
 
 
 UPDATES_FROM_WIRE: UpdatesFromWire = {
@@ -153,7 +153,7 @@ def message_chunk(dialect: ShowingDialect, session_id: str, change: MessageChunk
 
 def message_changed(dialect: ShowingDialect, session_id: str, change: MessageChanged) -> list[Wire]:
     message, patch = change.message, change.patch
-    content = each(patch.content, partial(CONTENT.to_wire, dialect))
+    content = map_list(patch.content, partial(CONTENT.to_wire, dialect))
     return [MESSAGES[message.role](message_id=message.id, content=content, meta=meta_whole(patch, message))]
 
 
@@ -174,21 +174,21 @@ def tool_call_changed(dialect: ShowingDialect, session_id: str, change: ToolCall
 
 
 def _new_tool_call(
-    dialect: ShowingDialect, session_id: str, call: ToolCall, patch: ToolCallPatch | ToolCallPiece
+    dialect: ShowingDialect, session_id: str, call: ToolCall, patch: ToolCallPatch | ToolCallAppend
 ) -> Wire:
     """The first report says what it is called, of what kind it is and how far it is (TOOL-06)."""
     return wire.ToolCallUpdateVariant(
         tool_call_id=call.id,
-        title=told(call.title or call.name),
-        name=told(call.name),
+        title=unset_if_none(call.title or call.name),
+        name=unset_if_none(call.name),
         kind=call.kind,
         status=status_to_wire(dialect, call.id, call.status),
         content=ITEMS.to_wire(dialect, session_id, call.content) if call.content else UNSET,
         locations=locations_to_wire(call.locations) if call.locations else UNSET,
-        raw_input=told(call.raw_input),
-        raw_output=told(call.raw_output),
+        raw_input=unset_if_none(call.raw_input),
+        raw_output=unset_if_none(call.raw_output),
         capabilities=capabilities_to_wire(True) if call.cancellable else UNSET,
-        meta=told(call.meta) if isinstance(patch, ToolCallPatch) else patch.meta,
+        meta=unset_if_none(call.meta) if isinstance(patch, ToolCallPatch) else patch.meta,
     )
 
 
@@ -198,7 +198,7 @@ def plan_changed(dialect: ShowingDialect, session_id: str, change: PlanChanged) 
     if not plan_is_told(dialect, session_id, plan):
         return []
     entries = entries_to_wire(v2.PlanEntry, entries_to_tell(dialect, plan))
-    items = wire.PlanItems(id=plan.id, entries=entries, meta=told(plan.meta))
+    items = wire.PlanItems(id=plan.id, entries=entries, meta=unset_if_none(plan.meta))
     return [wire.PlanUpdate(plan=items, meta=change.patch.meta)]
 
 

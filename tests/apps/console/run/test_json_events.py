@@ -8,7 +8,7 @@ import msgspec
 
 from accord.apps.console.run.json_events import EventMaker
 from accord.session.transcript import Transcript
-from accord.session.updates import TerminalPatch, TerminalPiece
+from accord.session.updates import TerminalAppend, TerminalPatch
 
 
 def events_of(*reports: Any) -> list[dict[str, Any]]:
@@ -25,8 +25,8 @@ class TestATerminal:
 
     def test_whose_output_is_told_anew_says_so(self):
         *_, first, _, second = events_of(
-            TerminalPiece(id="t", data=b"\xc3"),
-            TerminalPiece(id="t", data=b"\xbc"),
+            TerminalAppend(id="t", data=b"\xc3"),
+            TerminalAppend(id="t", data=b"\xbc"),
             TerminalPatch(id="t", output=b"o\xc3\xb6"),
         )
         assert (first["text"], first["replaces"]) == ("ü", False)

@@ -6,7 +6,7 @@ import pytest
 
 from accord.session.content import Text
 from accord.session.entities import ContentItem, Plan, PlanEntry
-from accord.session.updates import PlanReport, ToolCallPatch
+from accord.session.updates import PlanPatch, ToolCallPatch
 from accord.testing import ScriptedAgent, program
 from tests.apps.console.test_run import working
 
@@ -56,7 +56,7 @@ async def test_an_agent_that_dies_leaves_no_call_open(typed, version):
 
     def die(asked):
         agent.begin(asked)
-        agent.tell(PlanReport(plan=Plan(id="p", entries=[PlanEntry(content="Read it", status="in_progress")])))
+        agent.tell(PlanPatch(plan=Plan(id="p", entries=[PlanEntry(content="Read it", status="in_progress")])))
         agent.tell(ToolCallPatch(id="c", title="Look", kind="read", status="in_progress"))
         agent.die(3)
 

@@ -11,7 +11,7 @@ from textual.geometry import Region
 
 from accord import Agent, Turn
 from accord.session.entities import Exit, PlanEntry
-from accord.session.updates import TerminalPatch, TerminalPiece
+from accord.session.updates import TerminalAppend, TerminalPatch
 
 OLD = 'def greet(name):\n    """Say hello."""\n    return "Hello " + name  # everybody\n'
 NEW = 'def greet(name: str) -> str:\n    """Say hello."""\n    return f"Hello {name}"  # 1 or all\n'
@@ -46,7 +46,7 @@ async def _everything(turn: Turn) -> None:
         await edit.diff(turn.cwd / "a.py", NEW, OLD)
     async with turn.tool_call("Run the tests", kind="execute") as run:
         await turn.tell(TerminalPatch(id="tests", command="pytest", cwd=str(turn.cwd)))
-        await turn.tell(TerminalPiece(id="tests", data=b"a\n" * 9))
+        await turn.tell(TerminalAppend(id="tests", data=b"a\n" * 9))
         await run.terminal("tests")
         await turn.tell(TerminalPatch(id="tests", exit=Exit(code=1)))
     await turn.say(SAID)

@@ -16,7 +16,7 @@ from accord.apps.console.screen.app import Console
 from accord.apps.console.screen.startup_options import Opening
 from accord.apps.console.screen.widgets import permission
 from accord.apps.console.screen.widgets.lines import LinesView
-from accord.session.requests import RequestPermission
+from accord.session.requests import PermissionRequest
 from tests.apps.console.screen import headless
 
 headless.install()
@@ -104,7 +104,7 @@ class Stage:
     async def idle(self) -> None:
         await self.until(lambda: self.talk.is_open and not self.talk.is_busy and not self.talk.queue)
 
-    async def asked(self) -> RequestPermission:
+    async def asked(self) -> PermissionRequest:
         """Wait for a question, and until its bar is drawn and takes keys."""
         dock = self.app.main.questions
 

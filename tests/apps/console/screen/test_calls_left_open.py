@@ -9,12 +9,12 @@ from accord.apps.console.screen.export import as_markdown
 from accord.apps.console.session_records import Records
 from accord.client.client import Client
 from accord.session.entities import Plan, PlanEntry
-from accord.session.updates import PlanReport, ToolCallPatch
+from accord.session.updates import PlanPatch, ToolCallPatch
 from accord.testing import ScriptedAgent
 from tests.apps.console.screen.stage import opened
 
 CALL = ToolCallPatch(id="c", title="Exit plan mode", kind="switch_mode", status="in_progress")
-PLAN = PlanReport(plan=Plan(id="p", entries=[PlanEntry(content="Read the code", status="in_progress")]))
+PLAN = PlanPatch(plan=Plan(id="p", entries=[PlanEntry(content="Read the code", status="in_progress")]))
 
 
 async def test_a_call_that_the_turn_left_open_is_not_at_work_beside_ready(tmp_path, version):

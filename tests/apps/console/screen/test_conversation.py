@@ -9,11 +9,11 @@ from accord.session.content import Text
 from accord.session.entities import ContentItem, Exit, Notice, Plan, PlanEntry, TerminalItem, ToolCallItem
 from accord.session.updates import (
     CompactionPatch,
-    MessagePiece,
-    NoticeReport,
-    PlanReport,
+    MessageAppend,
+    NoticePatch,
+    PlanPatch,
+    TerminalAppend,
     TerminalPatch,
-    TerminalPiece,
     ToolCallPatch,
 )
 from accord.testing import ScriptedAgent
@@ -169,7 +169,7 @@ async def test_a_terminal_is_live_and_tells_how_it_ended(tmp_path):
                 id="c", title="Test", kind="execute", status="in_progress", content=[TerminalItem(terminal_id="t")]
             )
         )
-        agent.tell(TerminalPiece(id="t", data=b"\x1b[31mred\x1b[0m line\n\x1b]0;evil\x07"))
+        agent.tell(TerminalAppend(id="t", data=b"\x1b[31mred\x1b[0m line\n\x1b]0;evil\x07"))
         await stage.shows("$ make test", "│ red line")
         assert "evil" not in stage.text
         agent.tell(TerminalPatch(id="t", exit=Exit(code=3)))
@@ -203,7 +203,7 @@ async def test_the_plan_is_pinned_and_replaced_in_place(tmp_path, version):
 
         def tell(*statuses: str) -> None:
             entries = [PlanEntry(f"step {place}", status=status) for place, status in enumerate(statuses)]
-            agent.tell(PlanReport(plan=Plan(id="main", entries=entries)))
+            agent.tell(PlanPatch(plan=Plan(id="main", entries=entries)))
 
         tell("in_progress", "pending")
         await stage.shows("Plan 0 of 2", "▸ step 0", "○ step 1")
@@ -248,7 +248,7 @@ async def test_what_accord_does_not_know_is_shown_all_the_same(tmp_path, version
 async def test_notices_and_compactions_are_shown(tmp_path):
     agent = ScriptedAgent(2)
     async with opened(agent, tmp_path, version=2) as stage:
-        agent.tell(NoticeReport(notice=Notice(severity="warning", title="Low on disk", description="2 % left")))
+        agent.tell(NoticePatch(notice=Notice(severity="warning", title="Low on disk", description="2 % left")))
         await stage.shows("! Low on disk", "2 % left")
         agent.tell(CompactionPatch(id="k", status="in_progress"))
         await stage.shows("compacting the context…")
@@ -283,8 +283,8 @@ async def _nothing(session, value) -> None:
 async def test_what_is_told_while_no_prompt_runs_is_shown_too(tmp_path, version):
     agent = ScriptedAgent(version)
     async with opened(agent, tmp_path, version=version) as stage:
-        agent.tell(MessagePiece(role="agent", id="m", content=Text("By the way, ")))
-        agent.tell(MessagePiece(role="agent", id="m", content=Text("the build is done.")))
+        agent.tell(MessageAppend(role="agent", id="m", content=Text("By the way, ")))
+        agent.tell(MessageAppend(role="agent", id="m", content=Text("the build is done.")))
         await stage.shows("By the way, the build is done.")
 
 

@@ -14,7 +14,7 @@ from accord.apps.console.screen.completion_choice import OWN_COMMANDS
 from accord.apps.console.screen.drawing.palette import READABLE, contrast, palette_of, readable_on
 from accord.apps.console.screen.themes import THEMES, usual_theme
 from accord.apps.console.screen.widgets.completion import MOST_LINES
-from accord.session.entities import Choice
+from accord.session.entities import OptionChoice
 from tests.apps.console.screen.looks import agent, cells, colours, story
 from tests.apps.console.screen.stage import Stage, opened
 
@@ -175,7 +175,7 @@ def test_the_built_in_agent_understands_every_example_without_a_language_model()
 
 async def test_the_welcome_tells_what_the_agent_says_of_its_mode_and_model(tmp_path):
     careful = Agent("careful", version="2")
-    modes = [Choice("ask", "Ask", "Asks before everything"), Choice("go", "Go", "Asks nothing")]
+    modes = [OptionChoice("ask", "Ask", "Asks before everything"), OptionChoice("go", "Go", "Asks nothing")]
     careful.option("mode", choices=modes, default="ask", category="mode")
     careful.prompt(story)
     async with opened(careful, tmp_path) as stage:

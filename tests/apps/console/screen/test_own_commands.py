@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from accord.apps.console.screen.completion_choice import OWN_COMMANDS, completions, own_command
-from accord.session.entities import Command
+from accord.session.entities import SlashCommand
 from accord.testing import ScriptedAgent
 from tests.apps.console.screen.stage import opened
 
-REVIEW = Command(name="review", description="Look at the changes", hint="what for")
+REVIEW = SlashCommand(name="review", description="Look at the changes", hint="what for")
 
 
 def test_both_are_offered_and_it_is_said_whose_each_is():

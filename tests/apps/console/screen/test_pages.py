@@ -11,7 +11,7 @@ from accord.apps.console.screen.drawing.diffs import MINUS
 from accord.apps.console.screen.export import export_path
 from accord.apps.console.screen.main_screen import KEYS
 from accord.session.entities import Diff, FileChange
-from accord.session.updates import MessagePiece
+from accord.session.updates import MessageAppend
 from accord.testing import ScriptedAgent
 from tests.apps.console.screen.stage import opened
 
@@ -201,7 +201,7 @@ def test_the_export_of_nothing_is_a_heading():
     from accord.apps.console.screen.export import as_markdown
 
     assert as_markdown(Transcript()) == "# A conversation\n"
-    assert MessagePiece
+    assert MessageAppend
 
 
 @pytest.mark.parametrize("count", [4, 60])

@@ -9,7 +9,7 @@ from accord.apps.console.prompt_history import Prompts
 from accord.apps.console.screen.drafts import Drafts
 from accord.apps.console.session_records import Records
 from accord.session.content import Text
-from accord.session.updates import MessagePiece
+from accord.session.updates import MessageAppend
 from accord.store import MemoryStore, Store
 from accord.testing import Dies, ScriptedAgent, faulty
 from tests.apps.console.screen.stage import opened
@@ -268,7 +268,7 @@ async def test_a_dead_agent_is_started_again_with_its_session(tmp_path, can):
 
     @agent.on("session/load")
     def load(asked):
-        agent.tell(MessagePiece(role="user", id=None, content=Text("told again")), session_id=asked.session_id)
+        agent.tell(MessageAppend(role="user", id=None, content=Text("told again")), session_id=asked.session_id)
         return {}
 
     async with opened(agent, tmp_path, version=1) as stage:

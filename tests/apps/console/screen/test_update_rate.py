@@ -7,13 +7,13 @@ import asyncio
 from accord.apps.console.screen.update_rate import Pace, portions
 from accord.session import Transcript
 from accord.session.content import Image, Text
-from accord.session.updates import MessagePiece
+from accord.session.updates import MessageAppend
 from accord.testing import ScriptedAgent
 from tests.apps.console.screen.stage import opened
 
 
 def chunk(text: str):
-    return Transcript().apply(MessagePiece(role="agent", id="1", content=Text(text)))
+    return Transcript().apply(MessageAppend(role="agent", id="1", content=Text(text)))
 
 
 def test_a_long_text_is_told_in_portions_and_nothing_of_it_is_lost():
@@ -22,7 +22,7 @@ def test_a_long_text_is_told_in_portions_and_nothing_of_it_is_lost():
     assert "".join(portion.content.text for portion in told) == text  # type: ignore[union-attr]
     assert max(len(portion.content.text) for portion in told) <= 4000  # type: ignore[union-attr]
     assert len(list(portions(chunk("short")))) == 1
-    picture = Transcript().apply(MessagePiece(role="agent", id="1", content=Image(data="", mime_type="image/png")))
+    picture = Transcript().apply(MessageAppend(role="agent", id="1", content=Image(data="", mime_type="image/png")))
     assert list(portions(picture)) == [picture]
 
 

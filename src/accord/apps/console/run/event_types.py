@@ -10,7 +10,17 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from accord.session.content import Content
-from accord.session.entities import Command, Cost, Exit, Location, Option, PlanEntry, TokenUsage, ToolCallItem, Work
+from accord.session.entities import (
+    Cost,
+    Exit,
+    Location,
+    Option,
+    PlanEntry,
+    SlashCommand,
+    TokenUsage,
+    ToolCallItem,
+    Work,
+)
 
 __all__ = ["EVENTS", "FORMAT", "Event"]
 
@@ -112,7 +122,7 @@ class PlanState(Event, tag="plan"):
 class CommandList(Event, tag="commands"):
     """All slash commands that there are now."""
 
-    commands: list[Command]
+    commands: list[SlashCommand]
 
 
 class OptionList(Event, tag="options"):

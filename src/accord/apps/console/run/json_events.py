@@ -24,9 +24,14 @@ from accord.session.content import Content, Text
 from accord.session.entities import AGENT, THOUGHT, USER, Message, Plan, ToolCall, ToolCallItem
 from accord.session.limits import LimitedDict
 from accord.session.memory_estimate import weigh_piece
-from accord.session.requests import CommandSubject, Initialized, PermissionAnswer, RequestPermission, ToolCallSubject
+from accord.session.requests import (
+    CommandSubject,
+    InitializeResult,
+    PermissionAnswer,
+    PermissionRequest,
+    ToolCallSubject,
+)
 from accord.session.updates import (
-    Change,
     CommandsChanged,
     CompactionChanged,
     InfoChanged,
@@ -42,6 +47,7 @@ from accord.session.updates import (
     TerminalOutput,
     ToolCallChanged,
     UnknownUpdate,
+    Update,
     UsageChanged,
 )
 from accord.session.value import UNSET
@@ -65,7 +71,7 @@ class EventLines:
         """What happened before the session was open, and can be told only after that."""
         self._early_room = _EARLY_BYTES
 
-    def started(self, agent: Initialized, session: Session, *, resumed: bool) -> None:
+    def started(self, agent: InitializeResult, session: Session, *, resumed: bool) -> None:
         info, early, self._early = agent.info, self._early, None
         self._cwd = session.cwd
         self._write(
@@ -85,7 +91,7 @@ class EventLines:
                 self.changed(change)
         self._write_lines(early)
 
-    def changed(self, change: Change) -> None:
+    def changed(self, change: Update) -> None:
         if self._early is not None and isinstance(change, _SETTINGS):
             return  # told as they are when the session is open
         self._files.tell(change)
@@ -95,7 +101,7 @@ class EventLines:
     def received(self, frame: bytes) -> None:
         pass
 
-    def decided(self, asked: RequestPermission, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:
+    def decided(self, asked: PermissionRequest, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:
         subject = asked.subject
         call = subject.call if isinstance(subject, ToolCallSubject) else None
         command = subject.command if isinstance(subject, CommandSubject) else call and command_of(call.raw_input)
@@ -171,7 +177,7 @@ class EventMaker:
         self._told_room = _TOLD_BYTES
         self._decoders: LimitedDict[codecs.IncrementalDecoder] = LimitedDict(1000)
 
-    def events_of(self, change: Change) -> Iterator[event_types.Event]:
+    def events_of(self, change: Update) -> Iterator[event_types.Event]:
         """Often one, sometimes none."""
         match change:
             case MessageChunk():
@@ -246,7 +252,7 @@ class EventMaker:
         )
 
 
-def _state_of(change: Change) -> event_types.Event | None:
+def _state_of(change: Update) -> event_types.Event | None:
     match change:
         case PlanChanged(plan=Plan(type=kind, raw=dict(raw))):
             return event_types.OtherUpdate(tag=kind, raw=raw)

@@ -28,7 +28,7 @@ from accord.apps.console.session_choice import NOTHING_EARLIER, last_session
 from accord.apps.console.session_records import Recording
 from accord.apps.console.session_settings import SessionSettings
 from accord.apps.console.tty import Person, asked_of, chooser, is_attached
-from accord.client.callbacks import Update
+from accord.client.callbacks import SessionUpdate
 from accord.client.login import run_in_terminal
 from accord.client.session import Session
 from accord.errors import AuthRequired
@@ -36,8 +36,8 @@ from accord.peer.event_loop import run as in_loop
 from accord.session.content import Content, Text
 from accord.session.entities import AGENT
 from accord.session.mcp_servers import McpServer
-from accord.session.requests import PermissionAnswer, RequestPermission
-from accord.session.updates import Change, MessageChanged, MessageChunk, NoticeShown
+from accord.session.requests import PermissionAnswer, PermissionRequest
+from accord.session.updates import MessageChanged, MessageChunk, NoticeShown, Update
 
 __all__ = ["Answering", "Run", "run"]
 
@@ -298,14 +298,14 @@ class _Running:
                 await asyncio.shield(recording.keep())
         return reply.stop_reason
 
-    async def _heard_before(self, update: Update) -> None:
+    async def _heard_before(self, update: SessionUpdate) -> None:
         """What is told before the prompt is sent: in a session that is taken up, it is history (FN-60, FN-62)."""
         if update.replayed or (update.session.is_taken_up and type(update.change) is not NoticeShown):
             self._unprompted += 1
         else:
             await self._heard(update)
 
-    async def _heard(self, update: Update) -> None:
+    async def _heard(self, update: SessionUpdate) -> None:
         """What is told after the prompt's answer."""
         self._unprompted += 1
         async with self._in_order:
@@ -316,7 +316,7 @@ class _Running:
     def _elicited(self) -> None:
         self._tally.elicited()
 
-    def _decided(self, asked: RequestPermission, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:
+    def _decided(self, asked: PermissionRequest, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:
         self._tally.decided(asked, answer)
         self._reporter.decided(asked, answer, by)
 
@@ -361,7 +361,7 @@ class _Running:
             self._reporter.noted(told, "warning")
 
 
-def _is_answer(change: Change) -> bool:
+def _is_answer(change: Update) -> bool:
     """Whether the agent says something to the user."""
     match change:
         case MessageChunk():

@@ -16,8 +16,8 @@ from accord.client.workspace.terminals import OnTerminal, TerminalEvent
 from accord.session import Transcript
 from accord.session.content import Content, Text
 from accord.session.entities import USER, Exit
-from accord.session.requests import Initialized, PermissionAnswer, RequestPermission
-from accord.session.updates import Change, MessageChanged, MessageChunk, ToolCallChanged
+from accord.session.requests import InitializeResult, PermissionAnswer, PermissionRequest
+from accord.session.updates import MessageChanged, MessageChunk, ToolCallChanged, Update
 
 __all__ = [
     "EMPTY",
@@ -67,7 +67,7 @@ class Tally:
         """Whether the agent has said, thought and done nothing. FN-106"""
         self._allowed = self._rejected = 0
 
-    def changed(self, change: Change) -> None:
+    def changed(self, change: Update) -> None:
         """Something changed in the session."""
         self.is_empty = self.is_empty and not is_work(change)
 
@@ -75,7 +75,7 @@ class Tally:
         """The agent has asked the user for something."""
         self.is_empty = False
 
-    def decided(self, asked: RequestPermission, answer: PermissionAnswer) -> None:
+    def decided(self, asked: PermissionRequest, answer: PermissionAnswer) -> None:
         """A permission request was answered."""
         self.is_empty = False
         if allows(asked, answer):
@@ -96,7 +96,7 @@ class Tally:
         return errors.Exit.ALL_REJECTED if self._rejected and not self._allowed else status
 
 
-def is_work(change: Change) -> bool:
+def is_work(change: Update) -> bool:
     """Whether it is something that the agent says, thinks or does."""
     match change:
         case ToolCallChanged():
@@ -116,11 +116,11 @@ def _says_anything(content: Iterable[Content]) -> bool:
 class Reporter(Protocol):
     """Hears everything in order; writes and never waits."""
 
-    def started(self, agent: Initialized, session: Session, *, resumed: bool) -> None:
+    def started(self, agent: InitializeResult, session: Session, *, resumed: bool) -> None:
         """The session is open, the prompt follows."""
         ...
 
-    def changed(self, change: Change) -> None:
+    def changed(self, change: Update) -> None:
         """Something changed in the session."""
         ...
 
@@ -128,7 +128,7 @@ class Reporter(Protocol):
         """A frame of the agent's, before anything is made of it."""
         ...
 
-    def decided(self, asked: RequestPermission, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:
+    def decided(self, asked: PermissionRequest, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:
         """A permission request was answered."""
         ...
 
@@ -145,7 +145,7 @@ class Reporter(Protocol):
         ...
 
 
-def terminals_told(changed: Callable[[Change], None]) -> OnTerminal:
+def terminals_told(changed: Callable[[Update], None]) -> OnTerminal:
     """Who hears of the commands that run here for an agent, and tells them like those that agents show."""
     kept = Transcript(_KEPT_BYTES, _KEPT_TERMINALS)
 

@@ -18,8 +18,8 @@ from accord.jsonrpc.messages import Notification
 from accord.session import replay
 from accord.session.capabilities import ClientCapabilities
 from accord.session.memory_estimate import weigh
-from accord.session.requests import Initialized, PermissionAnswer, RequestPermission
-from accord.session.updates import Change, StateChanged
+from accord.session.requests import InitializeResult, PermissionAnswer, PermissionRequest
+from accord.session.updates import StateChanged, Update
 
 __all__ = ["WireLines"]
 
@@ -51,11 +51,11 @@ class WireLines:
         self._dialect = kind(client=ClientCapabilities(boolean_options=True, notices=True, compaction=True))
         self._session_id: str | None = None
         self._is_spoken = False
-        self._early: list[Change] = []
+        self._early: list[Update] = []
         self._early_frames: list[bytes] = []
         self._early_room = _EARLY_BYTES
 
-    def started(self, agent: Initialized, session: Session, *, resumed: bool) -> None:
+    def started(self, agent: InitializeResult, session: Session, *, resumed: bool) -> None:
         self._is_spoken = session.connection.dialect.name == self._dialect.name
         self._session_id = session.id
         for frame in self._early_frames:
@@ -66,7 +66,7 @@ class WireLines:
         self._early.clear()
         self._early_frames.clear()
 
-    def changed(self, change: Change) -> None:
+    def changed(self, change: Update) -> None:
         if self._session_id is None:
             self._early_room -= weigh(change.patch)
             if self._early_room >= 0:
@@ -87,7 +87,7 @@ class WireLines:
         elif self._is_spoken and _is_update(frame, self._session_id, with_history=with_history):
             self._write(frame)
 
-    def decided(self, asked: RequestPermission, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:
+    def decided(self, asked: PermissionRequest, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:
         pass
 
     def wrote(self, path: str, size: int) -> None:

@@ -30,9 +30,14 @@ from accord.session.entities import (
     Usage,
 )
 from accord.session.limits import LimitedDict
-from accord.session.requests import CommandSubject, Initialized, PermissionAnswer, RequestPermission, ToolCallSubject
+from accord.session.requests import (
+    CommandSubject,
+    InitializeResult,
+    PermissionAnswer,
+    PermissionRequest,
+    ToolCallSubject,
+)
 from accord.session.updates import (
-    Change,
     CompactionChanged,
     MessageChanged,
     MessageChunk,
@@ -43,6 +48,7 @@ from accord.session.updates import (
     ToolCallChanged,
     ToolCallPatch,
     UnknownUpdate,
+    Update,
     UsageChanged,
 )
 
@@ -108,10 +114,10 @@ class Printer:
         self._titles: LimitedDict[str] = LimitedDict()
         """By the id of a terminal, the title of the call that shows it."""
 
-    def started(self, agent: Initialized, session: Session, *, resumed: bool) -> None:
+    def started(self, agent: InitializeResult, session: Session, *, resumed: bool) -> None:
         self._has_begun = True
 
-    def changed(self, change: Change) -> None:
+    def changed(self, change: Update) -> None:
         match change:
             case MessageChunk():
                 self._said(change.role, change.message.id, [change.content])
@@ -138,7 +144,7 @@ class Printer:
             case _:
                 pass
 
-    def retold(self, change: Change) -> None:
+    def retold(self, change: Update) -> None:
         """As `changed`, of what was said earlier: also what the user said, whom nobody has just heard."""
         self._is_retelling = True
         try:
@@ -149,7 +155,7 @@ class Printer:
     def received(self, frame: bytes) -> None:
         pass
 
-    def decided(self, asked: RequestPermission, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:
+    def decided(self, asked: PermissionRequest, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:
         verdict, colour = ("allowed", "green") if allows(asked, answer) else ("rejected", "yellow")
         if self._is_spoken and by == "person" and isinstance(asked.subject, ToolCallSubject):
             self._asked_about.put(asked.subject.call.id, True)

@@ -21,7 +21,7 @@ from accord.apps.console.screen.session import Talk
 from accord.apps.console.screen.wire_log import Traffic
 from accord.apps.console.session_choice import KnownSessions
 from accord.apps.console.session_records import Recording, Records
-from accord.client.callbacks import Update
+from accord.client.callbacks import SessionUpdate
 from accord.client.client import Client
 from accord.client.deadlines import Deadlines
 from accord.client.permissions import policies
@@ -34,8 +34,8 @@ from accord.dialects.negotiation import Offered
 from accord.errors import AccordError, ConnectionClosed
 from accord.session.capabilities import AuthMethod, Implementation
 from accord.session.mcp_servers import McpServer
-from accord.session.requests import Elicit, ElicitationAnswer, PermissionAnswer, RequestPermission
-from accord.session.updates import Change
+from accord.session.requests import ElicitationAnswer, ElicitationRequest, PermissionAnswer, PermissionRequest
+from accord.session.updates import Update
 
 __all__ = ["AgentSide", "Owner"]
 
@@ -94,7 +94,7 @@ class AgentSide:
         self._client: Client | None = None
         self._watching: asyncio.Task[None] | None = None
         self._workspace: Workspace | None = None
-        self._early: dict[str, list[Change]] = {}
+        self._early: dict[str, list[Update]] = {}
         self._is_logging_in = False
         self._holds_settings = False
         self._permissions: Permissions | None = permissions
@@ -379,7 +379,7 @@ class AgentSide:
     def _talk(self, session_id: str | None) -> Talk | None:
         return next((talk for talk in self.talks if talk.session_id == session_id and session_id is not None), None)
 
-    def _update(self, update: Update) -> None:
+    def _update(self, update: SessionUpdate) -> None:
         talk = self._talk(update.session.id)
         if talk is None:
             early = self._early.setdefault(update.session.id, [])
@@ -398,17 +398,17 @@ class AgentSide:
         if talk is not None:
             talk.story.wrote(written.path, written.old_text, written.content)
 
-    async def _permission(self, asked: RequestPermission) -> PermissionAnswer:
+    async def _permission(self, asked: PermissionRequest) -> PermissionAnswer:
         talk = self._talk(asked.session_id) or self._owner.current_talk()
         return policies.cancelled() if talk is None else await talk.asking.permission(asked)
 
-    def _decided(self, asked: RequestPermission, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:
+    def _decided(self, asked: PermissionRequest, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:
         talk = self._talk(asked.session_id) or self._owner.current_talk()
         if by == "rule" and talk is not None:
             verdict = "allowed" if allows(asked, answer) else "rejected"
             talk.say(f"{verdict} by --permissions: {what_is_asked(asked)}")
 
-    async def _elicitation(self, asked: Elicit) -> ElicitationAnswer:
+    async def _elicitation(self, asked: ElicitationRequest) -> ElicitationAnswer:
         talk = self._talk(asked.session_id) or self._owner.current_talk()
         if talk is None:
             return ElicitationAnswer(action="cancel")

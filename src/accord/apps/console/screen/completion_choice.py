@@ -9,7 +9,7 @@ import msgspec
 
 from accord.apps.console.sanitizer import one_line
 from accord.apps.console.screen.mentions import best_matches, match_score, quoted
-from accord.session.entities import Command
+from accord.session.entities import SlashCommand
 
 __all__ = ["OWN_COMMANDS", "Completion", "completions", "own_command"]
 
@@ -45,7 +45,7 @@ class Completion(msgspec.Struct, frozen=True):
 
 
 def completions(
-    before: str, is_first_line: bool, commands: Sequence[Command], files: Sequence[str]
+    before: str, is_first_line: bool, commands: Sequence[SlashCommand], files: Sequence[str]
 ) -> list[Completion]:
     """What fits the text before the cursor; nothing where there is nothing to complete."""
     if found := _FILE.search(before):
@@ -57,7 +57,7 @@ def completions(
     return []
 
 
-def own_command(text: str, commands: Sequence[Command]) -> tuple[str, str] | None:
+def own_command(text: str, commands: Sequence[SlashCommand]) -> tuple[str, str] | None:
     """The name of the screen's own command that was written, and what follows it; None for anything else."""
     word, *rest = text.split(maxsplit=1) or [""]
     name = word.removeprefix("/").removeprefix(_OURS)
@@ -67,7 +67,7 @@ def own_command(text: str, commands: Sequence[Command]) -> tuple[str, str] | Non
     return None if is_of_agent else (name, "".join(rest).strip())
 
 
-def _commands(typed: str, commands: Sequence[Command]) -> list[Completion]:
+def _commands(typed: str, commands: Sequence[SlashCommand]) -> list[Completion]:
     known = {
         command.name: f"{one_line(command.description)}{f'  <{one_line(command.hint)}>' if command.hint else ''}"
         for command in commands

@@ -15,10 +15,9 @@ from accord.session.content import Content
 from accord.session.entities import THOUGHT, USER, Plan, Terminal, TerminalItem, ToolCall
 from accord.session.memory_estimate import content_weight, details_growth, details_weight, weigh, weigh_piece
 from accord.session.updates import (
-    Change,
     CommandsChanged,
+    CompactionAppend,
     CompactionChanged,
-    CompactionPiece,
     InfoChanged,
     MessageChanged,
     MessageChunk,
@@ -30,9 +29,10 @@ from accord.session.updates import (
     StateChanged,
     TerminalChanged,
     TerminalOutput,
+    ToolCallAppend,
     ToolCallChanged,
-    ToolCallPiece,
     UnknownUpdate,
+    Update,
     UsageChanged,
 )
 from accord.session.value import UNSET
@@ -128,7 +128,7 @@ class Story:
                 block.touch()
                 self._on_change("block", block)
 
-    def tell(self, change: Change) -> None:
+    def tell(self, change: Update) -> None:
         """Take in what a session has told."""
         self.is_turn_empty = self.is_turn_empty and not is_work(change)
         match change:
@@ -256,7 +256,7 @@ class Story:
                     self.blocks.remove(alone)
                     self._weight -= self._weights.pop(id(alone), 0)
         patch = change.patch
-        if isinstance(patch, ToolCallPiece):
+        if isinstance(patch, ToolCallAppend):
             self._grow(block, weigh_piece(patch.item))
         elif id(block) not in self._weights or any(getattr(patch, name) is not UNSET for name in _CONTENT):
             now = set(map(id, call.content))
@@ -321,7 +321,7 @@ class Story:
         else:
             block.show(compaction)
         patch = change.patch
-        if isinstance(patch, CompactionPiece):
+        if isinstance(patch, CompactionAppend):
             self._grow(block, weigh_piece(patch.content))
         else:
             details = details_weight("compactions", compaction)

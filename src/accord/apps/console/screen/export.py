@@ -15,7 +15,7 @@ from accord.session import replay
 from accord.session.content import readable
 from accord.session.entities import THOUGHT, USER, Compaction, ContentItem, Message, Plan, TerminalItem, ToolCall
 from accord.session.transcript import Transcript
-from accord.session.updates import UnknownReport
+from accord.session.updates import UnknownPatch
 
 __all__ = ["as_json", "as_markdown", "export", "export_path", "json_of"]
 
@@ -75,7 +75,7 @@ def _place(place: object, transcript: Transcript) -> str:
             return "\n".join(["### Plan", "", *lines])
         case Compaction():
             return f"### The context was compacted\n\n{readable(place.summary)}"
-        case UnknownReport():
+        case UnknownPatch():
             return f"### {_line(place.tag)}\n\n{_fenced(msgspec.json.encode(place.raw).decode(), 'json')}"
         case _:
             return ""

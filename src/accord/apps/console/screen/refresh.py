@@ -14,7 +14,7 @@ from accord.apps.console.sanitizer import one_line
 from accord.apps.console.screen.blocks.welcome import Welcome
 from accord.apps.console.screen.session import Heard, Question, State, Talk
 from accord.apps.console.screen.status import Standing, choices_told, left_of_status, right_of_status
-from accord.session.requests import RequestPermission, ToolCallSubject
+from accord.session.requests import PermissionRequest, ToolCallSubject
 
 if TYPE_CHECKING:
     from accord.apps.console.screen.app import Console
@@ -180,5 +180,5 @@ def _title_of(talk: Talk) -> str:
 
 
 def _call_of(question: Question | None) -> str | None:
-    subject = question.asked.subject if question is not None and isinstance(question.asked, RequestPermission) else None
+    subject = question.asked.subject if question is not None and isinstance(question.asked, PermissionRequest) else None
     return subject.call.id if isinstance(subject, ToolCallSubject) else None

@@ -22,13 +22,13 @@ from accord.apps.console.screen.errors import failure_of
 from accord.apps.console.screen.update_rate import Pace, portions
 from accord.apps.console.session_records import Recording
 from accord.apps.console.session_settings import SessionSettings
-from accord.client.callbacks import Update
+from accord.client.callbacks import SessionUpdate
 from accord.client.reply import Reply
 from accord.client.session import Session
 from accord.errors import AccordError, ConnectionClosed, Fenced
 from accord.session.content import Content
 from accord.session.entities import USER
-from accord.session.requests import Elicit, ElicitationAnswer, PermissionAnswer, RequestPermission
+from accord.session.requests import ElicitationAnswer, ElicitationRequest, PermissionAnswer, PermissionRequest
 from accord.session.updates import MessageChanged, MessageChunk, PlanChanged, ToolCallChanged
 
 __all__ = ["Asking", "Compose", "Heard", "Question", "State", "Talk"]
@@ -153,7 +153,7 @@ class Talk:
         """Its session is being loaded, or resumed."""
         self._retold, self._is_resumed = None, not with_history
 
-    def heard(self, update: Update) -> None:
+    def heard(self, update: SessionUpdate) -> None:
         """What the session tells while no prompt runs."""
         if update.replayed and update.session is not self._retold and not (self._is_resumed and not _is_asked(update)):
             if self._retold is not None or self._is_resumed:
@@ -324,7 +324,7 @@ class Talk:
         self._on_change(self, what, None)
 
 
-def _is_asked(update: Update) -> bool:
+def _is_asked(update: SessionUpdate) -> bool:
     """Whether it is something that the user said, which a history begins with."""
     change = update.change
     return isinstance(change, MessageChunk | MessageChanged) and change.message.role == USER
@@ -336,7 +336,7 @@ Answer: TypeAlias = PermissionAnswer | ElicitationAnswer
 class Question:
     """A permission request, or a form or link to show, until somebody answers it."""
 
-    def __init__(self, asked: RequestPermission | Elicit) -> None:
+    def __init__(self, asked: PermissionRequest | ElicitationRequest) -> None:
         self.asked = asked
         self.answered: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
 
@@ -347,7 +347,7 @@ class Question:
 
     def decline(self) -> None:
         """Neither yes nor no: the question goes away."""
-        if isinstance(self.asked, RequestPermission):
+        if isinstance(self.asked, PermissionRequest):
             self.answer(PermissionAnswer(outcome="cancelled"))
         else:
             self.answer(ElicitationAnswer(action="cancel"))
@@ -371,17 +371,17 @@ class Asking:
         """Which one of how many the first question is."""
         return self.seen - len(self.questions) + 1, self.seen
 
-    async def permission(self, asked: RequestPermission) -> PermissionAnswer:
+    async def permission(self, asked: PermissionRequest) -> PermissionAnswer:
         answer = await self._put(asked)
         assert isinstance(answer, PermissionAnswer)
         return answer
 
-    async def elicitation(self, asked: Elicit) -> ElicitationAnswer:
+    async def elicitation(self, asked: ElicitationRequest) -> ElicitationAnswer:
         answer = await self._put(asked)
         assert isinstance(answer, ElicitationAnswer)
         return answer
 
-    async def _put(self, asked: RequestPermission | Elicit) -> Answer:
+    async def _put(self, asked: PermissionRequest | ElicitationRequest) -> Answer:
         question = Question(asked)
         self.seen = self.seen + 1 if self.questions else 1
         self.questions.append(question)

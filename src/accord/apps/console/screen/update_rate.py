@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from accord.session.content import Text
-from accord.session.updates import Change, MessageChunk
+from accord.session.updates import MessageChunk, Update
 
 __all__ = ["Pace", "portions"]
 
@@ -31,7 +31,7 @@ class Pace:
         self._begin = time.perf_counter()
         self._letters = 0
 
-    async def keep(self, change: Change) -> None:
+    async def keep(self, change: Update) -> None:
         """Call it after each; it waits when it is time to draw."""
         self._letters += _letters_of(change)
         if self._letters > _LETTERS:
@@ -43,13 +43,13 @@ class Pace:
         self._begin, self._letters = time.perf_counter(), 0
 
 
-def _letters_of(change: Change) -> int:
+def _letters_of(change: Update) -> int:
     if isinstance(change, MessageChunk) and isinstance(change.content, Text):
         return len(change.content.text)
     return _OTHER
 
 
-def portions(change: Change) -> Iterator[Change]:
+def portions(change: Update) -> Iterator[Update]:
     """The same change, a very long text cut into several."""
     if not isinstance(change, MessageChunk) or not isinstance(change.content, Text):
         yield change

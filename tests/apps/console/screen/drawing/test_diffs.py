@@ -8,7 +8,7 @@ from hypothesis import strategies as some
 from accord.apps.console.screen.drawing.diffs import SIDE_BY_SIDE, diff_parts, file_diffs, word_changes
 from accord.apps.console.screen.drawing.line_pairs import partners
 from accord.session.diffs import git_patch
-from accord.session.entities import Diff, FileChange, Patch
+from accord.session.entities import Diff, DiffPatch, FileChange
 from tests.apps.console.screen.drawing.palettes import ink, texts
 
 OLD = "import os\n\n\ndef f(a):\n    return a + 1\n" + "".join(f"x{n} = {n}\n" for n in range(40)) + "end = 1\n"
@@ -34,7 +34,7 @@ def test_a_diff_has_numbers_figures_and_context():
 
 
 def test_a_patch_looks_like_the_texts_it_was_made_of():
-    patch = Patch(format="git_patch", text=git_patch("/w/a.py", OLD, NEW))
+    patch = DiffPatch(format="git_patch", text=git_patch("/w/a.py", OLD, NEW))
     told = Diff(changes=[FileChange(operation="modify", path="/w/a.py")], patch=patch)
     (from_patch,), (from_texts,) = file_diffs([told]), file_diffs([changed(OLD, NEW)])
     assert texts(draw_diff(from_patch, ink(80))) == texts(draw_diff(from_texts, ink(80)))

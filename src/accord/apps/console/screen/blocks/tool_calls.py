@@ -23,7 +23,7 @@ from accord.apps.console.screen.drawing.terminal_output import draw_terminal, ex
 from accord.apps.console.tool_input import command_lines, command_of, is_patch_of, untold_action, untold_input
 from accord.session.content import Text as TextContent
 from accord.session.entities import ContentItem, Diff, Terminal, TerminalItem, ToolCall
-from accord.session.updates import ToolCallPatch, ToolCallPiece
+from accord.session.updates import ToolCallAppend, ToolCallPatch
 
 __all__ = ["ICONS", "ToolCallBlock"]
 
@@ -80,7 +80,7 @@ class ToolCallBlock(Block):
         self._terminal = terminal
         self._diffs: tuple[object, list[FileDiff]] | None = None
 
-    def show(self, call: ToolCall, patch: ToolCallPatch | ToolCallPiece) -> None:
+    def show(self, call: ToolCall, patch: ToolCallPatch | ToolCallAppend) -> None:
         self.call = call
         self.shown = diffs_shown(self.shown, patch)
         self.touch()

@@ -32,7 +32,7 @@ from accord.apps.console.tool_input import (
 )
 from accord.session.content import readable
 from accord.session.entities import ContentItem, Diff, TerminalItem, ToolCallItem
-from accord.session.requests import CommandSubject, RequestPermission, ToolCallSubject
+from accord.session.requests import CommandSubject, PermissionRequest, ToolCallSubject
 from accord.session.updates import ToolCallPatch
 from accord.session.value import Unknown
 
@@ -42,7 +42,7 @@ _LONGEST_TITLE = 400
 """In the head; a longer one is told whole below."""
 
 
-def kind_and_title(asked: RequestPermission) -> tuple[str, str]:
+def kind_and_title(asked: PermissionRequest) -> tuple[str, str]:
     """The icon and name of what would be done, and what the agent calls it."""
     subject = asked.subject
     if isinstance(subject, ToolCallSubject):
@@ -54,7 +54,7 @@ def kind_and_title(asked: RequestPermission) -> tuple[str, str]:
     return f"{ICONS.get(kind, '•')} {kind_line(kind)}", exact_line(title, _LONGEST_TITLE)
 
 
-def permission_parts(asked: RequestPermission, cwd: str, ink: Ink) -> Iterator[Part]:
+def permission_parts(asked: PermissionRequest, cwd: str, ink: Ink) -> Iterator[Part]:
     """What would be done, by every name that the agent has for it."""
     if isinstance(asked.subject, ToolCallSubject):
         yield from _action(asked.subject.call, cwd, ink)

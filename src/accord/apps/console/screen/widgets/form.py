@@ -29,7 +29,7 @@ from accord.apps.console.screen.widgets.lines import FoldedText, has_its_height,
 from accord.apps.console.screen.widgets.permission import QuestionBar, Tightness
 from accord.apps.console.screen.widgets.ticks import TickBox, TickList
 from accord.local.text import most_cells
-from accord.session.requests import Elicit, ElicitationAnswer
+from accord.session.requests import ElicitationAnswer, ElicitationRequest
 
 __all__ = ["FormBar", "LinkBar"]
 
@@ -43,7 +43,7 @@ class _Bar(QuestionBar):
 
     def __init__(self, question: Question, presses: Presses, place: tuple[int, int], palette: Palette) -> None:
         super().__init__(question, presses)
-        assert isinstance(question.asked, Elicit)
+        assert isinstance(question.asked, ElicitationRequest)
         self.asked = question.asked
         self.palette = palette
         self._place = place

@@ -26,7 +26,7 @@ from accord.apps.console.screen.key_presses import Presses
 from accord.apps.console.screen.session import Question
 from accord.apps.console.screen.widgets.lines import LinesView
 from accord.local.text import most_cells
-from accord.session.requests import PermissionAnswer, PermissionOption, RequestPermission
+from accord.session.requests import PermissionAnswer, PermissionOption, PermissionRequest
 
 __all__ = ["SETTLING", "PermissionBar", "QuestionBar", "Tightness", "keys_of"]
 
@@ -114,7 +114,7 @@ class PermissionBar(QuestionBar, can_focus=True):
         keeper: Keeper,
     ) -> None:
         super().__init__(question, presses)
-        assert isinstance(question.asked, RequestPermission)
+        assert isinstance(question.asked, PermissionRequest)
         self._asked = question.asked
         self._cwd = cwd
         self._place = place

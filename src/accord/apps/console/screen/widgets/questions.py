@@ -15,7 +15,7 @@ from accord.apps.console.screen.session import Question
 from accord.apps.console.screen.widgets.form import FormBar, LinkBar
 from accord.apps.console.screen.widgets.lines import LinesView
 from accord.apps.console.screen.widgets.permission import PermissionBar, Tightness
-from accord.session.requests import Elicit
+from accord.session.requests import ElicitationRequest
 
 __all__ = ["QuestionDock"]
 
@@ -66,7 +66,7 @@ class QuestionDock(Vertical):
         return True
 
     def _bar_of(self, question: Question, place: tuple[int, int], cwd: str, palette: Palette, keeper: Keeper) -> Bar:
-        if not isinstance(question.asked, Elicit):
+        if not isinstance(question.asked, ElicitationRequest):
             return PermissionBar(question, self.presses, cwd, place, palette, keeper=keeper)
         kind = LinkBar if question.asked.mode == "url" else FormBar
         return kind(question, self.presses, place, palette)
