@@ -19,7 +19,7 @@ from accord.apps.console.screen.app import Console
 from accord.apps.console.screen.startup_options import Opening
 from accord.apps.console.screen.widgets.permission import PermissionBar
 from accord.session.entities import Exit, PlanEntry
-from accord.session.updates import TerminalPatch, TerminalPiece
+from accord.session.updates import TerminalPatch, TerminalAppend
 
 Work = Callable[[Console, Any], Coroutine[Any, Any, None]]
 
@@ -107,8 +107,10 @@ async def story(turn: Turn) -> None:
             return
     async with turn.tool_call("Run the tests", kind="execute") as run:
         await turn.tell(TerminalPatch(id="tests", command="pytest -q", cwd=str(turn.cwd)))
-        await turn.tell(TerminalPiece(id="tests", data=b"\x1b[32m....\x1b[0m                                 [100%]\n"))
-        await turn.tell(TerminalPiece(id="tests", data=b"\x1b[32m4 passed\x1b[0m in 0.21s\n"))
+        await turn.tell(
+            TerminalAppend(id="tests", data=b"\x1b[32m....\x1b[0m                                 [100%]\n")
+        )
+        await turn.tell(TerminalAppend(id="tests", data=b"\x1b[32m4 passed\x1b[0m in 0.21s\n"))
         await run.terminal("tests")
         await turn.tell(TerminalPatch(id="tests", exit=Exit(code=0)))
     await turn.plan(

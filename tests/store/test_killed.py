@@ -106,12 +106,12 @@ def copied(folder: Path, place: Path) -> Path:
 
 FORGETFUL = """
 import asyncio, sys
-from accord.store import Kept, SqliteStore
+from accord.store import SessionRecord, SqliteStore
 from tests.store.telling import claimed, said
 
 async def main():
     store = SqliteStore(sys.argv[1], window=3600)
-    await store.create(Kept("s", "/repo"))
+    await store.create(SessionRecord("s", "/repo"))
     store.append(await claimed(store), said("last words"))
 
 asyncio.run(main())
@@ -119,12 +119,12 @@ asyncio.run(main())
 
 WRITER = """
 import asyncio, sys
-from accord.store import Kept, SessionInUse, SqliteStore
+from accord.store import SessionRecord, SessionInUse, SqliteStore
 from tests.store.telling import claimed, said
 
 async def main(path, name):
     async with SqliteStore(path) as store:
-        await store.create(Kept(name, "/repo"))
+        await store.create(SessionRecord(name, "/repo"))
         print("ready", flush=True)
         sys.stdin.readline()
         try:
