@@ -234,9 +234,7 @@ class AgentConnection:
         before = None if self._handler is None else self.dialect
         if before is not None and (self._is_settled or not before.initialize_may_repeat):
             raise InvalidRequest("This connection is initialized already")
-        dialect, asked = negotiate(params, strict=self._definition.strict)
-        if before is not None and dialect.version < before.version:
-            raise InvalidRequest("A connection can't go back to an older version")
+        dialect, asked = negotiate(params, strict=self._definition.strict, before=before)
         self.dialect, self.info, self.capabilities = dialect, asked.info, asked.capabilities
         answer = InitializeResult(
             version=dialect.version,

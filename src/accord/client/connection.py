@@ -152,7 +152,7 @@ class ClientConnection:
         def opened(result: Raw) -> Session:
             answer: SessionSetup = self.dialect.answer_from_wire(asked, result)
             session = named(answer)
-            may_go_on = isinstance(asked, LoadSession) and self.agent.version == 1
+            may_go_on = isinstance(asked, LoadSession) and self.dialect.replay_may_follow_load
             session.is_replaying = may_go_on and session.awaits_an_answer
             session.opened(answer)
             self._add(session)

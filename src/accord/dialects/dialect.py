@@ -121,6 +121,8 @@ class Dialect:
     """A list of models may stand beside the options, or in place of one; unstable."""
     initialize_may_repeat: ClassVar[bool]
     """The handshake may be done again until the first other request."""
+    replay_may_follow_load: ClassVar[bool]
+    """The agent may answer a load before it has sent all of the history."""
     refuses_other_servers: ClassVar[bool]
     """MCP servers of a kind that was not offered fail the request that names them; otherwise they are skipped."""
     odd_ids_allowed: ClassVar[bool]

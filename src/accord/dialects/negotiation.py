@@ -18,16 +18,18 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from accord.dialects.dialect import Dialect
-from accord.errors import InvalidParams, Malformed, VersionRefused
+from accord.errors import InvalidParams, InvalidRequest, Malformed, VersionRefused
 from accord.session.capabilities import ClientCapabilities, Implementation
 from accord.session.requests import Initialize, InitializeResult
 
 __all__ = [
     "VERSIONS",
+    "DialectName",
     "Members",
     "Offered",
     "accepted",
     "as_v1",
+    "load_dialect",
     "meta_of_v1",
     "negotiate",
     "offer",
@@ -42,11 +44,12 @@ VERSIONS = (1, 2)
 Offered: TypeAlias = Literal["auto", 1, 2, "2-draft"]
 """What a client offers: all it has, or only one."""
 
-_DRAFT = "2-draft"
-_DIALECTS: dict[int | str, tuple[str, str]] = {
-    1: ("accord.dialects.v1", "V1"),
-    2: ("accord.dialects.v2", "V2"),
-    _DRAFT: ("accord.dialects.v2_draft", "V2Draft"),
+DialectName: TypeAlias = Literal["v1", "v2", "v2 draft"]
+
+_DIALECTS: dict[DialectName, tuple[str, str]] = {
+    "v1": ("accord.dialects.v1", "V1"),
+    "v2": ("accord.dialects.v2", "V2"),
+    "v2 draft": ("accord.dialects.v2_draft", "V2Draft"),
 }
 
 
@@ -64,10 +67,13 @@ class _Peek(msgspec.Struct, rename="camel"):
         return _is_there(self.info)
 
 
-def negotiate(params: Raw, versions: Sequence[int] = VERSIONS, strict: bool = False) -> tuple[Dialect, Initialize]:
-    """For an agent: the dialect to speak, and what the client said in it.
+def negotiate(
+    params: Raw, versions: Sequence[int] = VERSIONS, strict: bool = False, before: Dialect | None = None
+) -> tuple[Dialect, Initialize]:
+    """For an agent: the dialect to use, and the client's `initialize` request read by it.
 
-    InvalidParams for an offer that is none; VersionRefused when it is one of v2 and the agent has nothing as old.
+    InvalidParams for a malformed offer; VersionRefused for an offer of v2 that is older than all the agent has;
+    InvalidRequest for an older version than that of the dialect used before on the same connection.
     """
     try:
         said = _peek.decode(params)
@@ -75,17 +81,19 @@ def negotiate(params: Raw, versions: Sequence[int] = VERSIONS, strict: bool = Fa
         raise InvalidParams("expected an object") from error
     offered = _offered_version(said.protocol_version)
     chosen = _chosen(offered, said.has_info, versions)
-    key: int | str = _DRAFT if chosen == 2 and not said.has_info else chosen
+    name: DialectName = "v1" if chosen == 1 else "v2" if said.has_info else "v2 draft"
     # What belongs to a newer version than the one chosen is no mistake of the client's.
-    dialect = _dialect(key)(strict=strict and offered <= chosen)
+    dialect = load_dialect(name)(strict=strict and offered <= chosen)
     if chosen == 1 and not dialect.strict and (said.has_info or _is_there(said.capabilities)):
         params = _in_v1_shape(params)
     word: Any = dialect.request_from_wire("initialize", params, "client")
     dialect.client = word.capabilities
     if strict and not dialect.strict:
         notes = dialect.notes
-        dialect = _dialect(key)(strict=True, client=word.capabilities)
+        dialect = load_dialect(name)(strict=True, client=word.capabilities)
         dialect.notes.extend(notes)
+    if before is not None and dialect.version < before.version:
+        raise InvalidRequest("A connection can't go back to an older version")
     return dialect, word
 
 
@@ -127,10 +135,10 @@ def accepted(
         raise Malformed("$", "expected `object`") from error
     if said.protocol_version is UNSET:
         raise Malformed("$.protocolVersion", "required")
-    key = _answered(said, offered)
-    if key is None:
+    name = _answered(said, offered)
+    if name is None:
         raise _refused(said, offered)
-    dialect = _dialect(key)(strict=strict, client=capabilities)
+    dialect = load_dialect(name)(strict=strict, client=capabilities)
     asked = Initialize(version=dialect.version, info=None, capabilities=dialect.client)
     return dialect, dialect.answer_from_wire(asked, result)
 
@@ -139,9 +147,10 @@ _peek = msgspec.json.Decoder(_Peek)
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
-def _dialect(key: int | str) -> type[Dialect]:
-    module, name = _DIALECTS[key]
-    return getattr(importlib.import_module(module), name)
+def load_dialect(name: DialectName) -> type[Dialect]:
+    """The dialect of this name, imported when it is first used."""
+    module, class_name = _DIALECTS[name]
+    return getattr(importlib.import_module(module), class_name)
 
 
 def _offered_version(version: Raw | UnsetType) -> int:
@@ -177,7 +186,7 @@ def _in_v1_shape(params: Raw) -> Raw:
     return Raw(msgspec.json.encode(members))
 
 
-def _answered(said: _Peek, offered: Offered) -> int | str | None:
+def _answered(said: _Peek, offered: Offered) -> DialectName | None:
     """The dialect that an answer calls for, if it was offered."""
     assert said.protocol_version is not UNSET
     version = _value(said.protocol_version)
@@ -186,17 +195,17 @@ def _answered(said: _Peek, offered: Offered) -> int | str | None:
     if version not in VERSIONS and _is_there(said.agent_capabilities) and not said.has_info:
         version = 1  # FN-90
     if version == 1:
-        return 1 if offered in ("auto", 1) else None
-    if version == 2 and offered == _DRAFT:
-        return _DRAFT
+        return "v1" if offered in ("auto", 1) else None
+    if version == 2 and offered == "2-draft":
+        return "v2 draft"
     if version == 2 and said.has_info:
-        return 2 if offered in ("auto", 2) else None
-    return _DRAFT if version == 2 and offered == "auto" else None
+        return "v2" if offered in ("auto", 2) else None
+    return "v2 draft" if version == 2 and offered == "auto" else None
 
 
 def _refused(said: _Peek, offered: Offered) -> VersionRefused:
     assert said.protocol_version is not UNSET
-    wanted = sorted(VERSIONS) if offered == "auto" else [2 if offered == _DRAFT else offered]
+    wanted = sorted(VERSIONS) if offered == "auto" else [2 if offered == "2-draft" else offered]
     answered = _value(said.protocol_version)
     error = VersionRefused(answered, wanted)
     shape = ", in the shape of v1" if answered == 2 and not said.has_info else ""

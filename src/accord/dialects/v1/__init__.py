@@ -133,6 +133,7 @@ class V1(RewritingDialect):
     announces_tool_calls: ClassVar[bool] = True
     has_models: ClassVar[bool] = True
     initialize_may_repeat: ClassVar[bool] = False
+    replay_may_follow_load: ClassVar[bool] = True
     refuses_other_servers: ClassVar[bool] = False
     odd_ids_allowed: ClassVar[bool] = True
     batches_allowed: ClassVar[bool] = True

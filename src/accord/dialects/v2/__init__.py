@@ -116,6 +116,7 @@ class V2(OfferingDialect):
     announces_tool_calls: ClassVar[bool] = False
     has_models: ClassVar[bool] = False
     initialize_may_repeat: ClassVar[bool] = True
+    replay_may_follow_load: ClassVar[bool] = False
     refuses_other_servers: ClassVar[bool] = True
     odd_ids_allowed: ClassVar[bool] = False
     batches_allowed: ClassVar[bool] = False

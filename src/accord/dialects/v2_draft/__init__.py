@@ -85,6 +85,7 @@ class V2Draft(ClearingDialect):
     announces_tool_calls: ClassVar[bool] = False
     has_models: ClassVar[bool] = True
     initialize_may_repeat: ClassVar[bool] = False
+    replay_may_follow_load: ClassVar[bool] = False
     refuses_other_servers: ClassVar[bool] = False
     odd_ids_allowed: ClassVar[bool] = True
     batches_allowed: ClassVar[bool] = True

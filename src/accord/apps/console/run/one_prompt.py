@@ -23,6 +23,7 @@ from accord.apps.console.run.interrupts import Stopping
 from accord.apps.console.run.json_events import EventLines
 from accord.apps.console.run.output_format import LATE_SECONDS, Outcome, Reporter, Tally, terminals_told
 from accord.apps.console.run.output_stream import Output, Outputs
+from accord.apps.console.run.raw_updates import WireLines
 from accord.apps.console.run.text_printer import Printer
 from accord.apps.console.session_choice import NOTHING_EARLIER, last_session
 from accord.apps.console.session_records import Recording
@@ -140,8 +141,6 @@ def _reporter(asked: Run, outputs: Outputs) -> Reporter:
         case "json":
             return EventLines(outputs)
         case "v1" | "v2":
-            from accord.apps.console.run.raw_updates import WireLines  # noqa: PLC0415  # loads both dialects
-
             return WireLines(outputs, asked.answering)
         case "text":
             return Printer(outputs, is_quiet=asked.is_quiet, is_transcript=asked.is_transcript, cwd=str(asked.cwd))

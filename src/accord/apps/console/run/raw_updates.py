@@ -10,9 +10,7 @@ from accord.apps.console.run.output_format import Outcome, words_of_stop
 from accord.apps.console.run.output_stream import Outputs
 from accord.apps.console.sanitizer import escaped
 from accord.client.session import Session
-from accord.dialects.dialect import Dialect
-from accord.dialects.v1 import V1
-from accord.dialects.v2 import V2
+from accord.dialects.negotiation import load_dialect
 from accord.jsonrpc.codec import encode
 from accord.jsonrpc.messages import Notification
 from accord.session import replay
@@ -47,8 +45,9 @@ class WireLines:
 
     def __init__(self, outputs: Outputs, version: Literal["v1", "v2"]) -> None:
         self._outputs = outputs
-        kind: type[Dialect] = V1 if version == "v1" else V2
-        self._dialect = kind(client=ClientCapabilities(boolean_options=True, notices=True, compaction=True))
+        self._dialect = load_dialect(version)(
+            client=ClientCapabilities(boolean_options=True, notices=True, compaction=True)
+        )
         self._session_id: str | None = None
         self._is_spoken = False
         self._early: list[Update] = []
