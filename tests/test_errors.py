@@ -106,7 +106,7 @@ def test_an_internal_error_carries_no_text_of_the_exception():
     error.__cause__ = KeyError("secret token")
     assert error.to_error() == (-32603, "Internal error (correlation id c-17)", {"correlationId": "c-17"})
     assert str(error).endswith(
-        "(correlation id c-17) (error -32603). Whoever answered has the details in its log under this id"
+        "(correlation id c-17) (error -32603). The peer has the details in its log under this id"
     )
     assert error.correlation_id == "c-17"
     assert "secret" not in str(error)
@@ -145,7 +145,7 @@ def test_a_rate_limit_says_when_to_come_back():
     error = request_failed(-32001, "Slow down", {"reason": "rate_limited", "retryAfter": 2.5})
     assert isinstance(error, RateLimited)
     assert error.retry_after == 2.5
-    assert "Ask again in 2.5 s" in str(error)
+    assert "Retry in 2.5 s" in str(error)
 
 
 @pytest.mark.parametrize("seconds", [True, "soon", None])

@@ -458,7 +458,7 @@ async def test_what_is_no_content_is_a_type_error_and_nothing_of_it_is_kept(vers
 
     async with User(agent, version) as user:
         assert await user.prompt(await user.new_session(), "x") == "end_turn"
-    assert caught == [f"expected text or a block of content, not {type(wrong).__name__}"] * 4
+    assert caught == [f"expected a string or a content block, not {type(wrong).__name__}"] * 4
 
 
 @pytest.mark.parametrize(

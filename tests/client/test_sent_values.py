@@ -91,22 +91,22 @@ MISTAKES: dict[str, tuple[Mistake, type[Exception], str]] = {
     "prompt that is a number": (
         lambda client, session: session.prompt(5),  # type: ignore[arg-type]
         TypeError,
-        "expected text or a block of content, not int",
+        "expected a string or a content block, not int",
     ),
     "block that is a number": (
         lambda client, session: session.prompt([5]),  # type: ignore[list-item]
         TypeError,
-        "expected text or a block of content, not int",
+        "expected a string or a content block, not int",
     ),
     "block of the wire": (
         lambda client, session: session.prompt({"type": "text", "text": "hi"}),
         TypeError,
-        "expected text or a block of content, not dict",
+        "expected a string or a content block, not dict",
     ),
     "bytes": (
         lambda client, session: session.prompt(b"hi"),  # type: ignore[arg-type]
         TypeError,
-        "expected text or a block of content, not bytes",
+        "expected a string or a content block, not bytes",
     ),
     "variable of a server": (
         lambda client, session: client.new_session(CWD, [stdio(env={"A": 1})]),

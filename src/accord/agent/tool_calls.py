@@ -34,7 +34,7 @@ def items_of(shown: Shown | Iterable[Shown]) -> list[ToolCallItem]:
         return [shown]
     kind: type[object] = type(shown)
     if issubclass(kind, Mapping | bytes):  # they can be iterated over, too
-        raise TypeError(f"expected text or a block of content, not {kind.__name__}")
+        raise TypeError(f"expected a string or a content block, not {kind.__name__}")
     if isinstance(shown, Iterable):
         return [item for each in shown for item in items_of(each)]
     return [ContentItem(content=shown)]

@@ -1,19 +1,19 @@
 """Every exception of accord, each one a fact.
 
     AccordError
-    ├─ ConnectionClosed         the peer is gone; says why, with exit code and the end of stderr
-    ├─ DeadlineExceeded         the peer did not answer in time
-    ├─ Overloaded               a hard limit was passed, the connection was failed for it
-    ├─ FrameRejected            what arrived is no frame we read: too long, not JSON, nested too deep
-    ├─ Malformed                a payload does not fit its type; says where
-    ├─ Unencodable              a payload of ours cannot be written as JSON
-    ├─ NotContent               neither text nor a block of content was given to be told; a TypeError as well
-    ├─ TurnStopped              an agent ends its turn early; no failure
-    ├─ StoreFailed              the store could not do it; says which store, and why
-    │  ├─ StoreClosed           it was closed, before the call or while it waited
-    │  ├─ SessionExists         a session with that id is there already
-    │  └─ JournalUnreadable     one session's history cannot be read; every other session is unaffected
-    ├─ UnusableRepository       no git repository, or none that is safe to look at; says why
+    ├─ ConnectionClosed         the connection is closed; has the reason, the exit code and the end of stderr
+    ├─ DeadlineExceeded         the peer did not respond in time
+    ├─ Overloaded               a hard limit was exceeded and the connection failed
+    ├─ FrameRejected            an unreadable frame: too long, not JSON, nested too deeply
+    ├─ Malformed                a payload does not match its type; says where
+    ├─ Unencodable              an outgoing payload cannot be written as JSON
+    ├─ NotContent               neither a string nor a content block; a TypeError as well
+    ├─ TurnStopped              an agent ends its turn early; not a failure
+    ├─ StoreFailed              the store failed; says which store, and why
+    │  ├─ StoreClosed           the store was closed, before the call or during it
+    │  ├─ SessionExists         a session with that id exists already
+    │  └─ JournalUnreadable     one session's history cannot be read; other sessions are unaffected
+    ├─ UnusableRepository       no git repository, or none that is safe to read; says why
     └─ RequestFailed            a JSON-RPC error
        ├─ InvalidRequest        -32600
        ├─ MethodNotFound        -32601
@@ -25,74 +25,18 @@
        ├─ VersionRefused        -32022
        ├─ RateLimited           -32029 from us, data.reason "rate_limited" from anybody
        ├─ Denied                -32003 from us, data.reason "permission_denied" from anybody
-       ├─ SessionInUse          -32009, data.reason "session_in_use": another process has the session; says who
+       ├─ SessionInUse          -32009, data.reason "session_in_use": another process has the session; says which
        └─ Fenced                -32010, data.reason "session_taken_over": this process has lost the session
 
-A RequestFailed works both ways: whoever asked gets it raised, and a handler that raises one answers with it.
+A RequestFailed works both ways: a request that fails raises it, and a handler that raises one responds with it.
 """
 
 from __future__ import annotations
 
-from accord.errors.answers import (
-    AuthRequired,
-    Denied,
-    Fenced,
-    InternalError,
-    InvalidParams,
-    InvalidRequest,
-    MethodNotFound,
-    NotFound,
-    RateLimited,
-    RequestCancelled,
-    RequestFailed,
-    SessionInUse,
-    VersionRefused,
-    request_failed,
-)
-from accord.errors.failures import (
-    AccordError,
-    ConnectionClosed,
-    DeadlineExceeded,
-    FrameRejected,
-    JournalUnreadable,
-    Malformed,
-    NotContent,
-    Overloaded,
-    SessionExists,
-    StoreClosed,
-    StoreFailed,
-    TurnStopped,
-    Unencodable,
-    UnusableRepository,
-)
+from accord.errors import local_errors, request_errors
+from accord.errors.local_errors import *
+from accord.errors.request_errors import *
 
-__all__ = [
-    "AccordError",
-    "AuthRequired",
-    "ConnectionClosed",
-    "DeadlineExceeded",
-    "Denied",
-    "Fenced",
-    "FrameRejected",
-    "InternalError",
-    "InvalidParams",
-    "InvalidRequest",
-    "JournalUnreadable",
-    "Malformed",
-    "MethodNotFound",
-    "NotContent",
-    "NotFound",
-    "Overloaded",
-    "RateLimited",
-    "RequestCancelled",
-    "RequestFailed",
-    "SessionExists",
-    "SessionInUse",
-    "StoreClosed",
-    "StoreFailed",
-    "TurnStopped",
-    "Unencodable",
-    "UnusableRepository",
-    "VersionRefused",
-    "request_failed",
-]
+__all__: list[str] = []
+__all__ += local_errors.__all__
+__all__ += request_errors.__all__

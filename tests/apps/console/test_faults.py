@@ -204,7 +204,7 @@ async def test_a_failed_model_call_is_shown_as_what_it_is(typed, version, code, 
         finished = await typed("run", "Hi", "--", *command.args)
     assert finished.status == 1
     assert "The model said no" in finished.err
-    assert {400: "error 400", -32603: "Set KEY", -32029: "Ask again in 5 s"}[code] in finished.err
+    assert {400: "error 400", -32603: "Set KEY", -32029: "Retry in 5 s"}[code] in finished.err
 
 
 async def test_a_model_call_that_fails_as_a_refusal_is_shown_as_one(typed, version):
@@ -276,4 +276,4 @@ async def test_what_can_not_be_made_to_happen_quickly_is_explained_too():
     flood = explained(Overloaded("open requests", 65536), "answering", known, heard)
     assert (flood.status, "broke the protocol" in flood.reason) == (Exit.AGENT_GONE, True)
     limited = explained(RateLimited(3), "answering", known, heard)
-    assert limited.advice == "Ask again in 3 s"
+    assert limited.advice == "Retry in 3 s"

@@ -32,7 +32,7 @@ from accord.agent.mcp.protocol import Dispatcher, all_tools, call_tool, greet
 from accord.agent.mcp.status import ServerFate, Settings, State, kind_of, told
 from accord.agent.mcp.streams import Pipe, Streams, http_streams, sse_streams, stdio_streams
 from accord.errors import ConnectionClosed, DeadlineExceeded, Malformed, RequestFailed
-from accord.errors.texts import output_text
+from accord.errors.escape_sequences import clean_output
 from accord.local.redaction import redacted
 from accord.peer.limited_log import LimitedLog
 from accord.session.mcp_servers import HttpServer, SseServer, StdioServer
@@ -88,7 +88,7 @@ class ServerOwner:
             tools=len(self.tools),
             reason=self._reason,
             exit_code=lost.exit_code if lost is not None and self._state in ("failed", "lost") else None,
-            stderr_tail=output_text(self._pipe.stderr.text) if self._pipe is not None else "",
+            stderr_tail=clean_output(self._pipe.stderr.text) if self._pipe is not None else "",
             notes=tuple(notes),
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from accord.errors.texts import output_text
+from accord.errors.escape_sequences import clean_output
 from accord.transports.output_tail import Tail
 
 __all__ = ["Heard"]
@@ -55,12 +55,12 @@ class Heard:
     @property
     def noise(self) -> str:
         """What came on stdout and is no message of the protocol."""
-        return output_text(self._noise.text)
+        return clean_output(self._noise.text)
 
     @property
     def complaints(self) -> str:
         """The end of stderr, without colours and other terminal sequences."""
-        return output_text(self._stderr.text)
+        return clean_output(self._stderr.text)
 
     @property
     def last_words(self) -> str:

@@ -27,7 +27,7 @@ from accord.errors import (
     SessionInUse,
     VersionRefused,
 )
-from accord.errors.texts import without_colours
+from accord.errors.escape_sequences import strip_colours
 from accord.session.capabilities import VariableLogin
 from accord.transports.framing import FRAME_LIMIT
 
@@ -171,7 +171,7 @@ def _variables(method: VariableLogin) -> str:
 
 def words_of(error: RequestFailed, *left_out: str) -> str:
     """Its message and what its `data` says beyond it, but for these members, in one line."""
-    return one_line(without_colours(error.full_message(*left_out)), 2000)
+    return one_line(strip_colours(error.full_message(*left_out)), 2000)
 
 
 def _advice(error: RequestFailed) -> str:

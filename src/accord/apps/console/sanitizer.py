@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from accord.errors.texts import SEQUENCES
+from accord.errors.escape_sequences import SEQUENCES
 from accord.local.text import told_apart
 
 __all__ = [

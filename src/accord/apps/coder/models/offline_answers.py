@@ -15,7 +15,7 @@ from accord.apps.coder.models.model import ToolOutcome
 from accord.apps.coder.models.offline_requests import Changes, Intent, Listing, Read, Run, Search
 from accord.apps.coder.test_command import failures_in, how_to_test
 from accord.apps.coder.tools.tool import fenced, in_code
-from accord.errors.texts import output_text
+from accord.errors.escape_sequences import clean_output
 
 __all__ = ["answer_to", "answer_to_tests", "explanation", "failure", "plan_answer", "readme_among", "was_run"]
 
@@ -105,7 +105,7 @@ def _ending(ran: ToolOutcome) -> str | None:
 
 
 def _output(ran: ToolOutcome) -> list[str]:
-    return output_text(ran.text.partition("\n")[2]).splitlines()
+    return clean_output(ran.text.partition("\n")[2]).splitlines()
 
 
 def _last_lines(opening: str, ran: ToolOutcome, lines: list[str]) -> str:

@@ -22,7 +22,7 @@ from accord.errors import (
     SessionInUse,
     VersionRefused,
 )
-from accord.errors.texts import without_colours
+from accord.errors.escape_sequences import strip_colours
 
 __all__ = ["RESTART", "failure_of", "failure_of_agent", "not_restored", "not_taken_up", "own_fault"]
 
@@ -85,10 +85,10 @@ def failure_of(error: Exception) -> Failure:
         case DeadlineExceeded():
             return Failure(f"{error.method} was not answered within {error.seconds:g} s", RESTART)
         case AuthRequired():
-            said = "" if error.message == "Authentication required" else f": {without_colours(error.message)}"
+            said = "" if error.message == "Authentication required" else f": {strip_colours(error.message)}"
             return Failure(f"The agent wants you to log in{said}", "Type /login to do it.", _details(error))
         case RateLimited():
-            title = f"The agent is asked too often: {without_colours(error.message)}"
+            title = f"The agent is asked too often: {strip_colours(error.message)}"
             return Failure(title, "Wait a little, then send it again (↑).", _details(error))
         case SessionInUse():
             advice = "Close it there, or run `accord sessions --take-over` with its id; F5 tries again, Ctrl+N begins a new one."
@@ -110,7 +110,7 @@ def _sentence(text: str) -> str:
 
 
 def _title(error: RequestFailed) -> str:
-    return f"{without_colours(error.message)} ({error.code})"
+    return f"{strip_colours(error.message)} ({error.code})"
 
 
 def _details(error: RequestFailed) -> str:

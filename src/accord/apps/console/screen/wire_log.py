@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from accord.errors.texts import output_text
+from accord.errors.escape_sequences import clean_output
 
 __all__ = ["Entry", "Traffic"]
 
@@ -74,7 +74,7 @@ class Traffic:
     def last_stderr(self) -> str:
         """The last line that the agent wrote there."""
         for entry in reversed(self.entries):
-            if entry.kind == "stderr" and (text := output_text(entry.data.decode("utf-8", "replace")).strip()):
+            if entry.kind == "stderr" and (text := clean_output(entry.data.decode("utf-8", "replace")).strip()):
                 return text.rpartition("\n")[2]
         return ""
 

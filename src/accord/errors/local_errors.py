@@ -1,11 +1,11 @@
-"""Exceptions for what fails on this side: a connection, a payload, a turn or a store."""
+"""Exceptions raised on this side: a connection, a payload, a turn, a store or a repository failed."""
 
 # ruff: noqa: N818 - exceptions are facts, not "errors"
 from __future__ import annotations
 
 from typing import Any
 
-from accord.errors.texts import output_text
+from accord.errors.escape_sequences import clean_output
 
 __all__ = [
     "AccordError",
@@ -21,32 +21,33 @@ __all__ = [
     "StoreFailed",
     "TurnStopped",
     "Unencodable",
+    "UnusableRepository",
 ]
 
 
 class AccordError(Exception):
-    """Whatever accord raises on purpose; every one survives copying and pickling."""
+    """Every exception that accord raises on purpose. All can be copied and pickled."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Exception's own way calls the class with `args`, which few of the signatures below would survive.
-        return _revived, (type(self), self.args), self.__dict__
+        # Exception's own __reduce__ calls the class with `args`, which does not fit most signatures below.
+        return _unpickle, (type(self), self.args), self.__dict__
 
 
 class ConnectionClosed(AccordError):
-    """The peer is gone, and so is every request that waited for it.
+    """The connection to the peer is closed; all its pending requests have failed.
 
-    `stderr_tail` is the end of what it wrote there, without colours and other terminal sequences.
+    `stderr_tail` is the end of the peer's stderr, without terminal sequences.
     """
 
     def __init__(self, reason: str, exit_code: int | None = None, stderr_tail: str = "") -> None:
-        stderr_tail = output_text(stderr_tail)
+        stderr_tail = clean_output(stderr_tail)
         super().__init__(reason, exit_code, stderr_tail)
         self.reason = reason
         self.exit_code = exit_code
         self.stderr_tail = stderr_tail
 
     def again(self) -> ConnectionClosed:
-        """A fresh one for each who gets it raised: an exception collects the frames of everybody who raised it."""
+        """A copy to raise: an exception object collects the frames of every place that raises it."""
         error = ConnectionClosed(self.reason, self.exit_code, self.stderr_tail)
         error.__cause__ = self.__cause__
         return error
@@ -56,11 +57,11 @@ class ConnectionClosed(AccordError):
         if self.exit_code is not None:
             text += f" (exit code {self.exit_code})"
         tail = self.stderr_tail.strip()
-        return f"{text}. Its last words on stderr:\n{tail}" if tail else text
+        return f"{text}. Last lines of stderr:\n{tail}" if tail else text
 
 
 class DeadlineExceeded(AccordError):
-    """The peer did not answer in time; a late answer is dropped."""
+    """The peer did not respond in time; a late response is dropped."""
 
     def __init__(self, method: str, seconds: float) -> None:
         super().__init__(method, seconds)
@@ -68,11 +69,11 @@ class DeadlineExceeded(AccordError):
         self.seconds = seconds
 
     def __str__(self) -> str:
-        return f"{self.method} was not answered within {self.seconds:g} s; give it a longer deadline or check the peer"
+        return f"{self.method} timed out after {self.seconds:g} s; set a longer deadline or check the peer"
 
 
 class Overloaded(AccordError):
-    """A hard limit was passed; the connection failed rather than grow without bound or drop anything silently."""
+    """A hard limit was exceeded. The connection fails rather than grow without bound or drop anything silently."""
 
     def __init__(self, what: str, limit: int) -> None:
         super().__init__(what, limit)
@@ -80,13 +81,13 @@ class Overloaded(AccordError):
         self.limit = limit
 
     def __str__(self) -> str:
-        return f"Too much of {self.what}: the limit is {self.limit}; read faster or raise the limit"
+        return f"Too many {self.what}: the limit is {self.limit}; read faster or raise the limit"
 
 
 class FrameRejected(AccordError):
-    """What arrived is no frame we read; the connection lives and the sender is told with `code` and `id: null`.
+    """An unreadable frame was received. The connection goes on; the sender gets `code` with `id: null`.
 
-    `reason` goes to the sender, so it never quotes what was received.
+    `reason` goes to the sender, so it never quotes the frame.
     """
 
     def __init__(self, reason: str, code: int = -32700) -> None:
@@ -99,7 +100,7 @@ class FrameRejected(AccordError):
 
 
 class Malformed(AccordError):
-    """A payload does not fit its type; `path` says where, `reason` why, neither quotes the payload at length."""
+    """A payload does not match its type; `path` says where, `reason` why. Neither quotes the payload at length."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(path, reason)
@@ -123,18 +124,18 @@ class Unencodable(AccordError):
 
 
 class NotContent(AccordError, TypeError):
-    """What was given to be told is neither text nor a block of content."""
+    """A value that should be content is neither a string nor a content block."""
 
     def __init__(self, kind: str) -> None:
         super().__init__(kind)
         self.kind = kind
 
     def __str__(self) -> str:
-        return f"expected text or a block of content, not {self.kind}"
+        return f"expected a string or a content block, not {self.kind}"
 
 
 class TurnStopped(AccordError):
-    """Raised by `turn.stop()`: it ends the turn with `reason` and is no failure."""
+    """Raised by `turn.stop()` to end the turn with `reason`; not a failure."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -142,7 +143,7 @@ class TurnStopped(AccordError):
 
 
 class StoreFailed(AccordError):
-    """The store could not do it. Reports that were appended are kept, and tried again with the next write."""
+    """The store failed. Entries that were appended stay in memory and are tried again with the next write."""
 
     def __init__(self, store: str, reason: str) -> None:
         super().__init__(store, reason)
@@ -164,10 +165,10 @@ class StoreClosed(StoreFailed):
 
 
 class SessionExists(StoreFailed):
-    """A session with that id is there already; it was not touched."""
+    """A session with that id exists already; it was not changed."""
 
     def __init__(self, store: str, session_id: str) -> None:
-        super().__init__(store, f"it has a session {session_id!r} already")
+        super().__init__(store, f"session {session_id!r} exists already")
         self.session_id = session_id
 
 
@@ -187,8 +188,8 @@ class JournalUnreadable(StoreFailed):
 
 
 class UnusableRepository(AccordError):
-    """There is no git repository here, or none that is safe to look at without asking; the message says why."""
+    """There is no git repository here, or none that is safe to read without asking; the message says why."""
 
 
-def _revived(kind: type[AccordError], args: tuple[Any, ...]) -> AccordError:
+def _unpickle(kind: type[AccordError], args: tuple[Any, ...]) -> AccordError:
     return kind.__new__(kind, *args)

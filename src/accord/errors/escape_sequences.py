@@ -1,0 +1,39 @@
+"""Removes or escapes terminal escape sequences and control characters in text from peers and programs."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["SEQUENCES", "clean_output", "escape_controls", "strip_colours"]
+
+SEQUENCES = re.compile(
+    "(?:\x1b\\[|\x9b)[0-?]*[ -/]*(?:[@-~]|\\Z)"  # CSI: colours, cursor
+    "|(?:\x1b\\]|\x9d)[^\x00-\x1f\x7f-\x9f]*(?:\x07|\x1b\\\\|\x9c)"  # OSC: titles, links; they end in their line
+    "|(?:\x1b[PX^_]|[\x90\x98\x9e\x9f])[^\x00-\x07\x0e-\x1f\x7f-\x9f]*(?:\x07|\x1b\\\\|\x9c)"  # DCS and similar
+    "|\x1b[ -/]*(?:[0-~]|\\Z)"  # the short ones
+)
+"""Terminal escape sequences, including one that is cut off by the end of the text."""
+
+_COLOURS = re.compile("(?:\x1b\\[|\x9b)[0-9;:]*m")
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def strip_colours(text: str) -> str:
+    """Remove colour sequences; other control characters stay."""
+    return _COLOURS.sub("", text)
+
+
+def clean_output(text: str) -> str:
+    """A program's output without sequences and control characters; of an overwritten line, the last version."""
+    lines = SEQUENCES.sub("", text).split("\n")
+    return _CONTROLS.sub("", "\n".join(map(_last_version, lines)))
+
+
+def escape_controls(text: str) -> str:
+    r"""Replace each control character except line ends and tabs by an escape such as `\x1b`."""
+    return _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+
+
+def _last_version(line: str) -> str:
+    """A progress bar overwrites its line again and again."""
+    return next((version for version in reversed(line.split("\r")) if version.strip()), "")
