@@ -6,7 +6,7 @@ import msgspec
 
 from accord.jsonrpc import codec
 from accord.jsonrpc.messages import Notification
-from accord.schema.strict_reader import Reader
+from accord.schema.reader import Reader
 from accord.schema.v1.updates import SessionNotification
 from benchmarks.payloads import TOOL_CALL_FRAME
 from benchmarks.wire import measure_wire

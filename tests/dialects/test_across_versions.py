@@ -22,7 +22,7 @@ from accord.dialects.v2_draft import V2Draft
 from accord.errors import InvalidParams, Malformed, MethodNotFound
 from accord.schema import v1, v2, v2_draft
 from accord.schema.method import Method
-from accord.schema.strict_reader import Reader
+from accord.schema.reader import Reader
 from accord.session.requests import PromptResult
 from accord.session.transcript import Transcript
 from tests.dialects.json_values import plain, raw

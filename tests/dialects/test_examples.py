@@ -13,7 +13,7 @@ import pytest
 from accord.errors import Malformed
 from accord.jsonrpc.messages import ErrorObject
 from accord.schema import v1, v2_draft
-from accord.schema.strict_reader import Reader
+from accord.schema.reader import Reader
 
 pytestmark = pytest.mark.interop
 

@@ -15,7 +15,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from accord.schema import v1
-from accord.schema.strict_reader import Reader
+from accord.schema.reader import Reader
 from tests.interop.official_models import messages, model_of
 
 HERE = Path(__file__).resolve().parent

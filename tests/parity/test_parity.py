@@ -8,14 +8,15 @@ import pytest
 from accord.schema import v1, v2
 from tests.parity.official import load
 from tests.parity.parity import Difference, differences, entries, unexplained, unused
+from tests.schema.exports import exports
 
 HERE = Path(__file__).parent
 VERSIONS = [pytest.param(1, v1, id="v1"), pytest.param(2, v2, id="v2")]
 
 
 def found(version: int, package: ModuleType) -> list[Difference]:
-    exports = {name: getattr(package, name) for name in package.__all__ if name != "METHODS"}
-    return differences(load(version), exports, package.METHODS)
+    types = {name: kind for name, kind in exports(package).items() if name != "METHODS"}
+    return differences(load(version), types, package.METHODS)
 
 
 def fail_with(heading: str, lines: list[str]) -> None:
@@ -42,4 +43,4 @@ def test_every_difference_has_a_reason_and_a_place(version: int, package: Module
     for entry in entries(HERE / f"differences_v{version}.toml"):
         assert entry.reason
         assert bool(entry.into) is (entry.what in {"merged", "joined"}), entry
-        assert not entry.into or entry.into in package.__all__, entry
+        assert not entry.into or entry.into in exports(package), entry

@@ -8,12 +8,13 @@ from types import ModuleType
 import pytest
 
 from accord.schema import v1, v2
-from accord.schema.strict_reader import Reader
+from accord.schema.reader import Reader
 from tests.dialects.json_values import plain
 from tests.parity.frames import validate
 from tests.parity.official import load
 from tests.parity.samples import Samples
 from tests.parity.shapes import OfficialShapes, is_struct
+from tests.schema.exports import exports
 
 pytestmark = pytest.mark.interop
 
@@ -25,7 +26,7 @@ def object_definitions(version: int, package: ModuleType) -> list[str]:
     return [
         name
         for name, definition in definitions.items()
-        if name in package.__all__ and not official.is_scalar(definition) and not official.arrays(definition)
+        if name in exports(package) and not official.is_scalar(definition) and not official.arrays(definition)
         if not is_struct(expected := getattr(package, name)) or expected.__struct_config__.tag is None
     ]
 

@@ -12,7 +12,7 @@ import pytest
 
 from accord.errors import Malformed
 from accord.schema import v1, v2
-from accord.schema.strict_reader import Reader
+from accord.schema.reader import Reader
 from tests.parity.frames import validator
 from tests.parity.mutants import Mutant, mutants
 from tests.parity.official import load

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from accord.errors import Malformed
 from accord.schema import v2
-from accord.schema.strict_reader import Reader
+from accord.schema.reader import Reader
 from accord.schema.wire_values import Unknown
 from tests.properties.wire_values import JSON, MESSAGE_TYPES, encoded, has_open_places, open_places, put, values
 

@@ -16,7 +16,7 @@ import pytest
 
 from accord.errors import Malformed
 from accord.schema import v1, v2
-from accord.schema.strict_reader import Reader
+from accord.schema.reader import Reader
 from tests.parity.mutants import Mutant, mutants
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"

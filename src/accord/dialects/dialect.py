@@ -18,8 +18,8 @@ from msgspec.structs import replace
 
 from accord.dialects.translation_losses import Loss
 from accord.errors import InvalidParams, Malformed, MethodNotFound
-from accord.schema.method import Method, needs_nothing
-from accord.schema.strict_reader import Reader
+from accord.schema.method import Method, has_no_required_members
+from accord.schema.reader import Reader
 from accord.session.capabilities import ClientCapabilities
 from accord.session.message import Message
 from accord.session.requests import AcpNotification, AcpRequest
@@ -191,7 +191,7 @@ class Dialect:
     def _takes_nothing(self, method: Method, said: bytes) -> bool:
         if self.strict:
             return method.shows_null_result and said == b"null"
-        return needs_nothing(self._read_as(method.result))
+        return has_no_required_members(self._read_as(method.result))
 
     def _read_as(self, wire_type: Any) -> Any:
         """What is read in the place of a type."""

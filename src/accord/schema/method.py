@@ -1,4 +1,4 @@
-"""What a method of the protocol is: who may send it, with what, and what comes back."""
+"""One method of the protocol: its sender, its params and result types, and the capability that allows it."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Any, Literal
 
 import msgspec
 
-__all__ = ["Method", "needs_nothing"]
+__all__ = ["Method", "by_agent", "by_client", "has_no_required_members", "method_table"]
 
 
 class Method(msgspec.Struct, frozen=True):
     """One row of a version's method table; `params` and `result` are types, or unions of types.
 
-    `gate` is the dotted path of the capability that allows the method, as it is spelled in `initialize`, or the member
-    of an earlier answer that does (`modes`); a part in braces stands for the value of that member of the params.
+    `gate` is the dotted path of the capability that allows the method, as spelled in `initialize`, or the member of an
+    earlier result that does (`modes`); a part in braces stands for the value of that member of the params.
     """
 
     name: str
@@ -24,16 +24,26 @@ class Method(msgspec.Struct, frozen=True):
     gate: str | None = None
     unstable: bool = False
     shows_null_result: bool = False
-    """The documents show `null` as a result, so it is one also in strict mode."""
-
-    @property
-    def takes_null_result(self) -> bool:
-        """Nothing in the result is needed, so a peer's `null` says the same as `{}`; outside strict mode."""
-        return needs_nothing(self.result)
+    """The specification shows `null` as the result, so `null` is valid in strict mode too."""
 
 
-def needs_nothing(result: Any) -> bool:
-    """Whether the empty object is a result of this type."""
+def by_client(name: str, params: Any, result: Any = None, gate: str | None = None, **flags: bool) -> Method:
+    """A request that the client sends, or a notification if it has no result."""
+    return Method(name, "notification" if result is None else "request", "client", params, result, gate, **flags)
+
+
+def by_agent(name: str, params: Any, result: Any = None, gate: str | None = None, **flags: bool) -> Method:
+    """A request that the agent sends, or a notification if it has no result."""
+    return Method(name, "notification" if result is None else "request", "agent", params, result, gate, **flags)
+
+
+def method_table(*methods: Method) -> dict[str, Method]:
+    """The methods of a version by name."""
+    return {method.name: method for method in methods}
+
+
+def has_no_required_members(result: Any) -> bool:
+    """Whether the empty object is a valid result of this type."""
     if not (isinstance(result, type) and issubclass(result, msgspec.Struct)):
         return False
     return not any(field.required for field in msgspec.structs.fields(result))

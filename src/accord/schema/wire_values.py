@@ -1,13 +1,13 @@
-"""How a wire type is written down: struct options, the three states of a field, what is open, what is forgiven.
+"""The vocabulary of wire types: base structs, field types with three states, and markers for tolerance.
 
-A wire type is a msgspec struct whose annotations carry markers. msgspec ignores the markers and decodes well-formed
-input at full speed; `reading` looks at them only when that failed. So the markers are the single place that says
-what happens to input that is not as it should be:
+A wire type is a msgspec struct whose annotations have markers. msgspec ignores the markers and decodes well-formed
+input at full speed; `tolerant_reader` uses them only when that has failed. So the markers alone decide what happens to
+malformed and unknown input:
 
-- an unknown tag of a union is kept as `Unknown`, an unknown value of an enum is kept as the string it is;
-- a malformed value is an error, unless the field that holds it says otherwise.
+- an unknown tag of a union is kept as `Unknown`, an unknown value of an enum is kept as its string;
+- a malformed value is an error, unless the field that contains it says otherwise.
 
-Optional fields default to `UNSET`, never to the protocol's default, so that what was received is written back.
+Optional fields default to `UNSET`, never to the protocol's default, so that a message is written back as it was read.
 """
 
 from __future__ import annotations
@@ -38,19 +38,21 @@ __all__ = [
     "LenientItems",
     "LenientText",
     "Marker",
-    "Most",
+    "Maximum",
+    "MergedVariants",
     "NullIsEmpty",
     "Nullable",
     "Open",
-    "Others",
+    "OpenOne",
     "UInt16",
     "UInt32",
     "UInt64",
     "Unknown",
+    "UnknownVariant",
     "UnsetType",
+    "Untagged",
     "ValidItems",
     "Variants",
-    "Whole",
     "Wire",
     "check_uint64",
     "variants",
@@ -58,7 +60,7 @@ __all__ = [
 
 
 class Unknown:
-    """A variant this version of accord has no type for, kept whole: it is written back exactly as it was read."""
+    """A variant that accord has no type for; it is written back exactly as it was read."""
 
     __slots__ = ("raw", "tag")
     __match_args__ = ("tag", "raw")
@@ -70,7 +72,7 @@ class Unknown:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Unknown) and (self.tag, self.raw) == (other.tag, other.raw)
 
-    __hash__ = None  # type: ignore[assignment]  # it holds a dict
+    __hash__ = None  # type: ignore[assignment]  # it contains a dict
 
     def __repr__(self) -> str:
         return f"Unknown({self.tag!r}, {self.raw!r})"
@@ -80,7 +82,7 @@ class Unknown:
 
 
 class Marker:
-    """What an annotation says beyond the type; found by `reading`, ignored by msgspec."""
+    """An annotation for `tolerant_reader`, ignored by msgspec."""
 
     __slots__ = ("name",)
 
@@ -92,32 +94,32 @@ class Marker:
 
 
 DEFAULT_ON_ERROR = Marker("DEFAULT_ON_ERROR")
-"""A malformed value counts as absent; of a required array, as the empty array."""
+"""A malformed value is read as missing; for a required array, as the empty array."""
 
 SKIP_INVALID_ITEMS = Marker("SKIP_INVALID_ITEMS")
-"""Elements that do not parse leave the array, the others stay."""
+"""Malformed items of the array are dropped, the others stay."""
 
 DEFAULT_ON_NULL = Marker("DEFAULT_ON_NULL")
-"""`null` counts as the empty array or map; a required key must still be there."""
+"""`null` is read as the empty array or map; a required key must still be present."""
 
 NUMBER_IS_TEXT = Marker("NUMBER_IS_TEXT")
-"""A whole number counts as the text of its digits."""
+"""An integer is read as the text of its digits."""
 
 REQUIRED = Marker("REQUIRED")
-"""Has a default for those who leave it out; in strict mode it must be there."""
+"""Has a default, but strict mode requires it."""
 
 OPEN = Marker("OPEN")
-"""The union admits tags that are not listed; in strict mode only an implementer's `_tag`."""
+"""The union accepts unknown tags; in strict mode only an implementer's `_tag`."""
 
 CLOSED = Marker("CLOSED")
-"""The protocol closes the union: in strict mode it takes no tag that is not listed."""
+"""The protocol closes the union: strict mode accepts no unknown tag."""
 
 
 class Known(Marker):
-    """The listed values of a string enum. Others are kept as they are, and are an error only in strict mode.
+    """The known values of a string enum. Other values are kept, and are an error only in strict mode.
 
-    `closed` enums take nothing else in strict mode, `free` ones any string; the others still take an implementer's
-    `_value`: names without the underscore are the protocol's to give.
+    There, a `closed` enum accepts nothing else, a `free` one any string, the others an implementer's `_value`: names
+    without the underscore belong to the protocol.
     """
 
     __slots__ = ("closed", "free", "values")
@@ -128,55 +130,55 @@ class Known(Marker):
         self.closed = closed
         self.free = free
 
-    def takes(self, value: str) -> bool:
-        """Whether strict mode takes it."""
+    def accepts(self, value: str) -> bool:
+        """Whether strict mode accepts the value."""
         return self.free or value in self.values or (value.startswith("_") and not self.closed)
 
 
 class Variants(Known):
-    """The listed values of a member that tells the variants of one struct apart, which is a `Whole`.
+    """The known values of the member that selects the variant of a `MergedVariants`.
 
-    An object with another value is kept whole: as `Unknown` in the place of an open union, otherwise beside what is
-    understood of it. `others` has the members that such an object must have, if any; strict mode checks no more.
+    An object with another value is kept: as `Unknown` where the type is an open union, otherwise in `raw`. `unknown`
+    has the members that such an object must have, if any; strict mode checks only those.
     """
 
-    __slots__ = ("others", "understood")
+    __slots__ = ("understood", "unknown")
 
     def __init__(
         self,
         *values: str,
         closed: bool = False,
-        others: type[msgspec.Struct] | None = None,
+        unknown: type[msgspec.Struct] | None = None,
         also: tuple[str, ...] = (),
     ) -> None:
         super().__init__(*values, closed=closed)
-        self.others = others
+        self.unknown = unknown
         self.understood = (*values, *also)
-        """Also values that strict mode does not take."""
+        """Includes values that strict mode does not accept."""
 
 
-class Others(Marker):
-    """The members that a variant of an open union must have when its tag is not listed; checked in strict mode only."""
+class UnknownVariant(Marker):
+    """The members that an unknown variant of an open union must have; checked in strict mode only."""
 
     __slots__ = ("struct",)
 
     def __init__(self, struct: type[msgspec.Struct]) -> None:
-        super().__init__("Others")
+        super().__init__("UnknownVariant")
         self.struct = struct
 
 
-class Most(Marker):
-    """The largest integer that is allowed, where msgspec can't say it."""
+class Maximum(Marker):
+    """The largest integer allowed, where msgspec has no such bound."""
 
     __slots__ = ("value",)
 
     def __init__(self, value: int) -> None:
-        super().__init__("Most")
+        super().__init__("Maximum")
         self.value = value
 
 
 class Alias(Marker):
-    """An older spelling of a key, read when the right one is missing; never written."""
+    """An older spelling of a key, read if the current one is missing; never written."""
 
     __slots__ = ("key",)
 
@@ -186,7 +188,7 @@ class Alias(Marker):
 
 
 class DefaultTag(Marker):
-    """The tag that a tagged object without one is taken to have; outside strict mode only."""
+    """The tag that an object without one is read with; outside strict mode only."""
 
     __slots__ = ("tag",)
 
@@ -198,80 +200,96 @@ class DefaultTag(Marker):
 T = TypeVar("T")
 
 Nullable: TypeAlias = Union[T, None, UnsetType]
-"""Optional, may be null, strict: a malformed value is an error."""
+"""Optional, may be null; a malformed value is an error."""
 
 Lenient: TypeAlias = Annotated[Union[T, None, UnsetType], DEFAULT_ON_ERROR]
-"""Optional, may be null; a malformed value counts as absent."""
+"""Optional, may be null; a malformed value is read as missing."""
 
 LenientText: TypeAlias = Annotated[Union[str, None, UnsetType], DEFAULT_ON_ERROR, NUMBER_IS_TEXT]
-"""Optional text, may be null; a number counts as its digits, anything else malformed as absent."""
+"""Optional text, may be null; a number is read as its digits, other malformed values as missing."""
 
 Defaulted: TypeAlias = Annotated[Union[T, UnsetType], DEFAULT_ON_ERROR]
-"""Optional; null and malformed values count as absent."""
+"""Optional; null and malformed values are read as missing."""
 
 LenientItems: TypeAlias = Annotated[Union[list[T], None, UnsetType], DEFAULT_ON_ERROR, SKIP_INVALID_ITEMS]
-"""Optional array, may be null; bad elements leave it, a non-array counts as absent."""
+"""Optional array, may be null; malformed items are dropped, a non-array is read as missing."""
 
 DefaultedItems: TypeAlias = Annotated[Union[list[T], UnsetType], DEFAULT_ON_ERROR, SKIP_INVALID_ITEMS]
-"""Optional array; bad elements leave it, null and non-arrays count as absent."""
+"""Optional array; malformed items are dropped, null and non-arrays are read as missing."""
 
 Items: TypeAlias = Annotated[list[T], DEFAULT_ON_ERROR, SKIP_INVALID_ITEMS]
-"""Required array; bad elements leave it, a non-array counts as empty."""
+"""Required array; malformed items are dropped, a non-array is read as empty."""
 
 ValidItems: TypeAlias = Annotated[list[T], SKIP_INVALID_ITEMS]
-"""Required array; bad elements leave it, a non-array is an error."""
+"""Required array; malformed items are dropped, a non-array is an error."""
 
 NullIsEmpty: TypeAlias = Annotated[Union[T, UnsetType], DEFAULT_ON_NULL]
-"""Optional array or map; null counts as empty, anything else malformed is an error."""
+"""Optional array or map; null is read as empty, other malformed values are errors."""
 
 if TYPE_CHECKING:
     Open: TypeAlias = Union[T, Unknown]
     Closed: TypeAlias = Union[T, Unknown]
 else:
-    # msgspec cannot have Unknown in a union: the fast decoder refuses an unknown tag, `reading` then makes the Unknown.
+    # msgspec cannot have Unknown in a union: its decoder rejects an unknown tag, then `tolerant_reader` makes the Unknown.
     Open = Annotated[T, OPEN]
     Closed = Annotated[T, OPEN, CLOSED]
 
 
-def variants(enum: Any, others: type[msgspec.Struct] | None = None, also: tuple[str, ...] = ()) -> Any:
-    """The type of a member that has the values of an enum, and tells variants apart by them: see `Variants`.
+def variants(enum: Any, unknown: type[msgspec.Struct] | None = None, also: tuple[str, ...] = ()) -> Any:
+    """The type of a member whose enum value selects the variant: see `Variants`.
 
-    It is a literal, so that the fast decoder leaves other values to `reading`. `also` are understood outside strict mode.
+    It is a literal, so that msgspec leaves other values to `tolerant_reader`. `also` is accepted outside strict mode.
     """
     (known,) = enum.__metadata__
-    marker = Variants(*known.values, closed=known.closed, others=others, also=also)
+    marker = Variants(*known.values, closed=known.closed, unknown=unknown, also=also)
     return Annotated[Literal[marker.understood], marker]
 
 
 UInt16: TypeAlias = Annotated[int, Meta(ge=0, le=2**16 - 1)]
 UInt32: TypeAlias = Annotated[int, Meta(ge=0, le=2**32 - 1)]
-# msgspec's bounds are 64-bit signed: the upper one is for the walk, and for the struct that holds such a number.
-UInt64: TypeAlias = Annotated[int, Meta(ge=0), Most(2**64 - 1)]
+# msgspec's bounds are 64-bit signed: `tolerant_reader` and the struct with such a number check the upper one.
+UInt64: TypeAlias = Annotated[int, Meta(ge=0), Maximum(2**64 - 1)]
 Int64: TypeAlias = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 
 
 def check_uint64(*values: object) -> None:
-    """For the `__post_init__` of a struct: refuse what is beyond 64 bits."""
+    """For the `__post_init__` of a struct: reject numbers beyond 64 bits."""
     for value in values:
         if isinstance(value, int) and value >= 2**64:
             raise ValueError("number out of range")
 
 
 class Wire(msgspec.Struct, kw_only=True, rename="camel", gc=False):
-    """An object of the protocol. Members are spelled as the protocol spells them, in snake case."""
+    """An object of the protocol; members have the protocol's names, in snake case."""
 
     meta: Lenient[dict[str, Any]] = msgspec.field(default=UNSET, name="_meta")
 
 
-class Whole(Wire, dict=True, gc=True):
-    """An object whose variants are told apart by a member and not by a tag; see `Variants`."""
+class MergedVariants(Wire, dict=True, gc=True):
+    """An object that merges several variants, selected by a member and not by a tag; see `Variants`."""
 
     @property
     def raw(self) -> dict[str, Any] | None:
-        """All of it as it came, when it is of a variant that is not listed; `variant` is that variant."""
+        """The object as received, if its variant is unknown; `variant` is its name."""
         return self.__dict__.get("raw")
 
     @property
     def variant(self) -> str:
-        """The name of a variant that is not listed."""
+        """The name of the unknown variant."""
         return self.__dict__["variant"]
+
+
+class Untagged(Wire, tag_field="type", tag=""):
+    """A type that nothing decodes to and that cannot be created; see `OpenOne`."""
+
+    def __post_init__(self) -> None:
+        raise ValueError("`type` is empty")
+
+
+if TYPE_CHECKING:
+    OpenOne: TypeAlias = Union[T, Unknown]
+    """An open union that has one variant so far."""
+else:
+    # msgspec asks for the tag only where it has two types to choose from: a union of one would accept an object without
+    # a tag, or any object at all where no member is required. So there is a second type, which no message can be.
+    OpenOne = Annotated[Union[T, Untagged], OPEN]

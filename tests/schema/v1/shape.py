@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from accord.errors import Malformed
-from accord.schema.strict_reader import Reader
+from accord.schema.reader import Reader
 from accord.schema.wire_values import Known
 
 __all__ = ["assert_shape", "kept", "known", "marker", "read", "refuses", "write"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from accord.schema.method import Method
+from accord.schema.method import Method, has_no_required_members
 from accord.schema.v1 import METHODS
 
 SESSIONS = "agentCapabilities.sessionCapabilities"
@@ -70,7 +70,7 @@ def test_what_may_change_or_vanish_is_marked():
 
 @pytest.mark.requirement("AMB-01", "AMB-02", "AMB-03", "AMB-04", "AMB-05", "AMB-06", "FS-14", "TERM-32")
 def test_null_is_taken_for_a_result_in_which_nothing_is_required():
-    assert {method.name for method in METHODS.values() if method.takes_null_result} == {
+    assert {method.name for method in METHODS.values() if has_no_required_members(method.result)} == {
         "authenticate",
         "logout",
         "session/load",
@@ -96,8 +96,8 @@ def test_null_is_a_result_in_strict_mode_where_the_documents_show_it():
 
 def test_a_prompt_is_not_ended_by_a_null_result():
     """FN-53: `null` names no stop reason."""
-    assert not METHODS["session/prompt"].takes_null_result
+    assert not has_no_required_members(METHODS["session/prompt"].result)
 
 
 def test_a_method_with_no_result_takes_no_null():
-    assert not Method("_acme/ping", "notification", "either", dict).takes_null_result
+    assert not has_no_required_members(Method("_acme/ping", "notification", "either", dict).result)

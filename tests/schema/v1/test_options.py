@@ -6,7 +6,7 @@ import pytest
 
 from accord.errors import Malformed
 from accord.schema import v1, v2
-from accord.schema.strict_reader import Reader
+from accord.schema.reader import Reader
 from accord.schema.wire_values import UNSET
 from tests.schema.v1.shape import assert_shape, known, read, refuses, write
 
@@ -118,3 +118,12 @@ def test_an_option_left_undescribed_stays_so():
     option = read(v1.SessionConfigOption, SELECT)
     assert option.description is UNSET
     assert option.category is UNSET
+
+
+@pytest.mark.requirement("CMD-02", "CMD-03", "CMD-04", "CMD-05", "CMD-06", "UPDATE-09")
+def test_commands_are_listed_with_a_name_a_description_and_maybe_a_hint():
+    command = {"name": "web", "description": "Search the web"}
+    assert_shape(v1.AvailableCommand, command, {"input": {"hint": "what to look for"}})
+    assert_shape(v1.AvailableCommandInput, {"hint": "what to look for"})
+    update = {"sessionUpdate": "available_commands_update", "availableCommands": [command]}
+    assert_shape(v1.SessionUpdate, update)

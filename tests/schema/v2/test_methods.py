@@ -4,7 +4,9 @@ import msgspec
 import pytest
 
 from accord.schema import v2
+from accord.schema.method import has_no_required_members
 from accord.schema.v2 import METHODS
+from tests.schema.exports import exports
 
 BY_AGENT = {"session/update", "session/request_permission", "elicitation/create", "elicitation/complete"}
 GONE_SINCE_V1 = {
@@ -66,16 +68,16 @@ def test_a_method_names_what_allows_it(name: str, gate: str | None) -> None:
 
 @pytest.mark.parametrize("name", ["auth/login", "session/close", "session/delete", "session/list", "tool_call/cancel"])
 def test_an_empty_result_may_also_come_as_null(name: str) -> None:
-    assert METHODS[name].takes_null_result
+    assert has_no_required_members(METHODS[name].result)
     assert not METHODS[name].shows_null_result
 
 
 @pytest.mark.parametrize("name", ["session/new", "session/prompt", "session/request_permission", "elicitation/create"])
 def test_a_result_that_says_something_may_not_come_as_null(name: str) -> None:
-    assert not METHODS[name].takes_null_result
+    assert not has_no_required_members(METHODS[name].result)
 
 
 def test_every_exported_name_is_a_type_that_can_be_read() -> None:
-    for name in v2.__all__:
+    for name, kind in exports(v2).items():
         if name != "METHODS":
-            msgspec.json.Decoder(getattr(v2, name))
+            msgspec.json.Decoder(kind)

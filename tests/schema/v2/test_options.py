@@ -6,7 +6,7 @@ import pytest
 
 from accord.errors import Malformed
 from accord.schema import v2
-from accord.schema.strict_reader import Reader
+from accord.schema.reader import Reader
 from accord.schema.wire_values import UNSET
 from tests.schema.v1.shape import assert_shape, known, read, refuses, write
 
@@ -49,7 +49,7 @@ def test_a_select_of_anything_else_is_refused(options: list[dict[str, Any]]) -> 
     ("group", "reason"),
     [
         ({"groupId": "g", "name": "G"}, "required"),
-        ({"groupId": "g", "name": "G", "options": []}, "expected at least 1 of them"),
+        ({"groupId": "g", "name": "G", "options": []}, "expected a length >= 1"),
         ({"groupId": "g", "name": "G", "options": [5]}, "expected `object`, got `int`"),
     ],
     ids=["missing", "empty", "malformed"],
@@ -92,3 +92,16 @@ def test_all_options_are_told_at_once() -> None:
 
 def test_the_known_categories() -> None:
     assert set(known(v2.SessionConfigOptionCategory).values) == {"mode", "model", "model_config", "thought_level"}
+
+
+def test_a_command_has_a_type_a_name_and_a_description() -> None:
+    required = {"type": "command", "name": "dig", "description": "Dig a bed"}
+    assert_shape(v2.AvailableCommand, required, {"input": {"type": "text", "hint": "which bed"}})
+
+
+def test_input_as_text_has_a_hint() -> None:
+    assert_shape(v2.AvailableCommandInput, {"type": "text", "hint": "which bed"})
+
+
+def test_all_commands_are_told_at_once() -> None:
+    assert_shape(v2.SessionUpdate, {"sessionUpdate": "available_commands_update", "availableCommands": []})

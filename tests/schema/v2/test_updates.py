@@ -75,3 +75,18 @@ def test_a_compaction_is_told_by_status_and_chunks() -> None:
 @pytest.mark.parametrize("variant", ["tool_call", "plan", "current_mode_update"])
 def test_what_only_v1_has_is_unknown(variant: str) -> None:
     assert refuses(v2.SessionUpdate, {"sessionUpdate": variant, "toolCallId": "c", "title": "t", "entries": []})
+
+
+ENTRY = {"content": "Dig", "priority": "high", "status": "pending"}
+ITEMS = {"type": "items", "planId": "p", "entries": [ENTRY]}
+
+
+def test_a_plan_has_a_type_an_id_and_entries() -> None:
+    assert_shape(v2.SessionUpdate, {"sessionUpdate": "plan_update", "plan": ITEMS})
+    assert_shape(v2.PlanUpdateContent, ITEMS)
+    assert_shape(v2.PlanEntry, ENTRY)
+
+
+def test_the_known_priorities_and_statuses() -> None:
+    assert set(known(v2.PlanEntryPriority).values) == {"high", "medium", "low"}
+    assert set(known(v2.PlanEntryStatus).values) == {"pending", "in_progress", "completed", "cancelled"}

@@ -59,3 +59,13 @@ def test_a_chunk_may_have_no_id_and_hold_several_blocks() -> None:
     chunk = read(v2_draft.SessionUpdate, {"sessionUpdate": "agent_message_chunk", "content": [TEXT, TEXT]})
     assert chunk.message_id is UNSET
     assert len(chunk.content) == 2
+
+
+@pytest.mark.requirement("UPDATE-47", "PLAN-11", "AMB-20")
+@pytest.mark.parametrize(
+    "spelling", [{"id": "x"}, {"planId": "x"}, {"id": "x", "planId": "x"}, {"id": "y", "planId": "x"}]
+)
+def test_a_plan_is_found_by_either_key_and_written_with_both(spelling: dict[str, str]) -> None:
+    plan = read(v2_draft.PlanItems, {"entries": [], **spelling})
+    assert plan.plan_id == plan.id == "x"
+    assert write(plan) == {"type": "items", "entries": [], "planId": "x", "id": "x"}

@@ -10,7 +10,7 @@ from accord.dialects.copied_members import plain
 from accord.dialects.dialect import Dialect, Exchange, Telling
 from accord.dialects.unset_values import none_if_unset, unset_if_none
 from accord.errors import InvalidParams
-from accord.schema.strict_reader import Reader
+from accord.schema.reader import Reader
 from accord.schema.wire_values import UNSET
 from accord.schema.wire_values import Unknown as UnknownOnWire
 from accord.session.requests import ElicitationAnswer, ElicitationCompleted, ElicitationRequest

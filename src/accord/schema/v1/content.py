@@ -1,4 +1,4 @@
-"""Content blocks: what prompts, messages and tool calls are made of."""
+"""Content blocks of v1: the parts of prompts, messages and tool calls."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Role: TypeAlias = Annotated[str, Known("assistant", "user", closed=True)]
 
 
 class Annotations(Wire):
-    """Hints for whoever shows or uses the content; acting on them is never required."""
+    """Hints for displaying or using the content; a receiver may ignore them."""
 
     audience: LenientItems[Role] = UNSET
     last_modified: Lenient[str] = UNSET
@@ -30,14 +30,14 @@ class Annotations(Wire):
 
 
 class TextContent(Wire, tag_field="type", tag="text"):
-    """Text, Markdown unless the context says otherwise; every agent takes it in prompts."""
+    """Text, Markdown unless the context says otherwise; every agent accepts it in prompts."""
 
     text: str
     annotations: Lenient[Annotations] = UNSET
 
 
 class ImageContent(Wire, tag_field="type", tag="image"):
-    """A picture as base64; in prompts only for agents with `promptCapabilities.image`."""
+    """An image in base64; in prompts only for agents with `promptCapabilities.image`."""
 
     data: str
     mime_type: str
@@ -46,7 +46,7 @@ class ImageContent(Wire, tag_field="type", tag="image"):
 
 
 class AudioContent(Wire, tag_field="type", tag="audio"):
-    """Sound as base64; in prompts only for agents with `promptCapabilities.audio`."""
+    """Audio in base64; in prompts only for agents with `promptCapabilities.audio`."""
 
     data: str
     mime_type: str
@@ -54,7 +54,7 @@ class AudioContent(Wire, tag_field="type", tag="audio"):
 
 
 class ResourceLink(Wire, tag_field="type", tag="resource_link"):
-    """A pointer to something the agent can fetch itself; every agent takes it in prompts."""
+    """A link to a resource that the agent can fetch itself; every agent accepts it in prompts."""
 
     name: str
     uri: str
@@ -66,7 +66,7 @@ class ResourceLink(Wire, tag_field="type", tag="resource_link"):
 
 
 class EmbeddedResourceResource(Wire):
-    """The contents of a resource, `text` or base64 `blob`; where both are given, `text` counts."""
+    """The contents of a resource: `text`, or `blob` in base64; if both are present, `text` is used."""
 
     uri: str
     mime_type: Lenient[str] = UNSET

@@ -1,70 +1,64 @@
-"""Asking the user for input: a form made from a small schema, or a page to visit."""
+"""Elicitation of v1: asks the user for input with a form, or with a web page to visit."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, TypeAlias, Union
 
-from accord.schema.v1.identifiers import ElicitationId, RequestId, SessionId, ToolCallId
+from accord.schema.all_versions import (
+    BooleanPropertySchema,
+    ElicitationCancelAction,
+    ElicitationDeclineAction,
+    ElicitationId,
+    EnumOption,
+    IntegerPropertySchema,
+    MultiSelectItemsType,
+    NumberPropertySchema,
+    SessionId,
+    ToolCallId,
+)
+from accord.schema.v1.lifecycle import RequestId
 from accord.schema.wire_values import (
     DEFAULT_ON_ERROR,
     UNSET,
     Defaulted,
-    Int64,
     Known,
     Lenient,
     LenientItems,
+    MergedVariants,
     Nullable,
     Open,
-    Others,
     UInt32,
     UInt64,
+    UnknownVariant,
     UnsetType,
-    Whole,
     Wire,
     check_uint64,
     variants,
 )
 
 __all__ = [
-    "BooleanPropertySchema",
-    "CompleteElicitationNotification",
     "CreateElicitationRequest",
     "CreateElicitationResponse",
     "ElicitationAcceptAction",
-    "ElicitationCancelAction",
     "ElicitationContentValue",
-    "ElicitationDeclineAction",
     "ElicitationFormMode",
     "ElicitationPropertySchema",
     "ElicitationSchema",
     "ElicitationSchemaType",
     "ElicitationScope",
     "ElicitationUrlMode",
-    "EnumOption",
-    "IntegerPropertySchema",
     "MultiSelectItems",
-    "MultiSelectItemsType",
     "MultiSelectPropertySchema",
-    "NumberPropertySchema",
     "StringFormat",
     "StringPropertySchema",
 ]
 
 ElicitationSchemaType: TypeAlias = Annotated[str, Known("object", closed=True)]
 StringFormat: TypeAlias = Annotated[str, Known("email", "uri", "date", "date-time", closed=True)]
-MultiSelectItemsType: TypeAlias = Annotated[str, Known("string")]
-
-
-class EnumOption(Wire):
-    """A value to choose, with the words to show for it."""
-
-    const: str
-    title: str
-    description: Lenient[str] = UNSET
 
 
 class StringPropertySchema(Wire, tag_field="type", tag="string"):
-    """A line of text, or with `enum` or `one_of` a choice; bound the time that `pattern` may take."""
+    """A line of text, or with `enum` or `one_of` a choice; limit the time spent on matching `pattern`."""
 
     title: Lenient[str] = UNSET
     description: Lenient[str] = UNSET
@@ -77,42 +71,14 @@ class StringPropertySchema(Wire, tag_field="type", tag="string"):
     one_of: Nullable[list[EnumOption]] = UNSET
 
 
-class NumberPropertySchema(Wire, tag_field="type", tag="number"):
-    """A number; both bounds belong to the range."""
-
-    title: Lenient[str] = UNSET
-    description: Lenient[str] = UNSET
-    minimum: Nullable[float] = UNSET
-    maximum: Nullable[float] = UNSET
-    default: Lenient[float] = UNSET
-
-
-class IntegerPropertySchema(Wire, tag_field="type", tag="integer"):
-    """A whole number; both bounds belong to the range."""
-
-    title: Lenient[str] = UNSET
-    description: Lenient[str] = UNSET
-    minimum: Nullable[Int64] = UNSET
-    maximum: Nullable[Int64] = UNSET
-    default: Lenient[Int64] = UNSET
-
-
-class BooleanPropertySchema(Wire, tag_field="type", tag="boolean"):
-    """Yes or no."""
-
-    title: Lenient[str] = UNSET
-    description: Lenient[str] = UNSET
-    default: Lenient[bool] = UNSET
-
-
 if TYPE_CHECKING:
     _ItemsType: TypeAlias = MultiSelectItemsType
 else:
     _ItemsType = variants(MultiSelectItemsType)
 
 
-class MultiSelectItems(Whole):
-    """The values of a multiple choice: plain ones in `enum`, for the type "string", or titled ones in `any_of`."""
+class MultiSelectItems(MergedVariants):
+    """The values of a multiple choice: plain ones in `enum` with the type "string", or titled ones in `any_of`."""
 
     type: Defaulted[_ItemsType] = UNSET
     enum: Defaulted[list[str]] = UNSET
@@ -128,7 +94,7 @@ class MultiSelectItems(Whole):
 
 
 class MultiSelectPropertySchema(Wire, tag_field="type", tag="array"):
-    """Several values out of a list."""
+    """A choice of several values."""
 
     items: Open[MultiSelectItems]
     title: Lenient[str] = UNSET
@@ -150,11 +116,11 @@ ElicitationPropertySchema: TypeAlias = Open[
         MultiSelectPropertySchema,
     ]
 ]
-"""A property of another type is never shown as if it were one of these."""
+"""Never show a property of another type as if it were one of these."""
 
 
 class ElicitationSchema(Wire):
-    """The fields of a form: a JSON Schema of one flat object; senders write `type` and `properties`."""
+    """The fields of a form: a JSON Schema of one flat object; senders always write `type` and `properties`."""
 
     type: Defaulted[ElicitationSchemaType] = UNSET
     title: Lenient[str] = UNSET
@@ -164,7 +130,7 @@ class ElicitationSchema(Wire):
 
 
 class ElicitationScope(Wire, kw_only=True):
-    """What a question belongs to: a session, or a request of the client that is still open; of both, the session."""
+    """The session, or the open request of the client, that a question belongs to; if both are present, the session."""
 
     session_id: Defaulted[SessionId] = UNSET
     tool_call_id: Lenient[ToolCallId] = UNSET
@@ -183,7 +149,7 @@ class ElicitationFormMode(ElicitationScope, tag_field="mode", tag="form"):
 
 
 class ElicitationUrlMode(ElicitationScope, tag_field="mode", tag="url"):
-    """Params of `elicitation/create` for a page, which is opened only after the user has seen its address and agreed."""
+    """Params of `elicitation/create` for a web page; open it only after the user has seen its address and agreed."""
 
     message: str
     elicitation_id: ElicitationId
@@ -195,33 +161,19 @@ class _OtherMode(ElicitationScope):
 
 
 CreateElicitationRequest: TypeAlias = Annotated[
-    Open[Union[ElicitationFormMode, ElicitationUrlMode]], Others(_OtherMode)
+    Open[Union[ElicitationFormMode, ElicitationUrlMode]], UnknownVariant(_OtherMode)
 ]
 
 ElicitationContentValue: TypeAlias = Union[str, int, float, bool, list[str]]
 
 
 class ElicitationAcceptAction(Wire, tag_field="action", tag="accept"):
-    """The user filled in the form, or agreed to open the page, which says nothing about what happens there."""
+    """The user filled in the form, or agreed to open the page; what happens there is not known yet."""
 
     content: Nullable[dict[str, ElicitationContentValue]] = UNSET
-
-
-class ElicitationDeclineAction(Wire, tag_field="action", tag="decline"):
-    """The user said no."""
-
-
-class ElicitationCancelAction(Wire, tag_field="action", tag="cancel"):
-    """The user went away without an answer."""
 
 
 CreateElicitationResponse: TypeAlias = Open[
     Union[ElicitationAcceptAction, ElicitationDeclineAction, ElicitationCancelAction]
 ]
-"""Any other action is to be handled as "cancel"."""
-
-
-class CompleteElicitationNotification(Wire):
-    """Params of `elicitation/complete`: what the page was for is done; an unknown id is ignored."""
-
-    elicitation_id: ElicitationId
+"""Handle any other action as "cancel"."""

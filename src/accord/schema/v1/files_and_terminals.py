@@ -1,9 +1,8 @@
-"""Client files and client terminals of v1."""
+"""Requests of v1 to the client: reading and writing files, running commands in terminals."""
 
 from __future__ import annotations
 
-from accord.schema.v1.identifiers import SessionId, TerminalId
-from accord.schema.v1.sessions import EnvVariable
+from accord.schema.all_versions import EnvVariable, SessionId, TerminalId
 from accord.schema.wire_values import (
     UNSET,
     Lenient,
@@ -36,7 +35,7 @@ __all__ = [
 
 
 class ReadTextFileRequest(Wire):
-    """Params of `fs/read_text_file`: at most `limit` lines, from `line` on, which counts from 1."""
+    """Params of `fs/read_text_file`: at most `limit` lines, beginning with `line`; the first line is 1."""
 
     session_id: SessionId
     path: str
@@ -51,7 +50,7 @@ class ReadTextFileResponse(Wire):
 
 
 class WriteTextFileRequest(Wire):
-    """Params of `fs/write_text_file`: the whole new text of a file, which need not exist."""
+    """Params of `fs/write_text_file`: the complete new text of a file, which is created if it does not exist."""
 
     session_id: SessionId
     path: str
@@ -63,7 +62,7 @@ class WriteTextFileResponse(Wire):
 
 
 class CreateTerminalRequest(Wire):
-    """Params of `terminal/create`; past `output_byte_limit` the oldest output is let go, at a character boundary."""
+    """Params of `terminal/create`; beyond `output_byte_limit` the oldest output is dropped, at a character boundary."""
 
     session_id: SessionId
     command: str
@@ -77,7 +76,7 @@ class CreateTerminalRequest(Wire):
 
 
 class CreateTerminalResponse(Wire):
-    """Result of `terminal/create`, given as soon as the command runs; the terminal lives until it is released."""
+    """Result of `terminal/create`, sent as soon as the command runs; the terminal exists until it is released."""
 
     terminal_id: TerminalId
 
@@ -90,14 +89,14 @@ class TerminalOutputRequest(Wire):
 
 
 class TerminalExitStatus(Wire):
-    """How a command ended: with an exit code, or by a signal and then without one."""
+    """How a command ended: with an exit code, or by a signal and without one."""
 
     exit_code: Lenient[UInt32] = UNSET
     signal: LenientText = UNSET  # AMB-65
 
 
 class TerminalOutputResponse(Wire):
-    """Result of `terminal/output`: all that is kept of the output so far; `exit_status` only when the command ended."""
+    """Result of `terminal/output`: the output so far, within the limit; `exit_status` only after the command has ended."""
 
     output: str
     truncated: bool
@@ -112,14 +111,14 @@ class WaitForTerminalExitRequest(Wire):
 
 
 class WaitForTerminalExitResponse(Wire):
-    """Result of `terminal/wait_for_exit`: the exit status, its members not wrapped in an object."""
+    """Result of `terminal/wait_for_exit`: the members of the exit status, without an object around them."""
 
     exit_code: Lenient[UInt32] = UNSET
     signal: LenientText = UNSET  # AMB-65
 
 
 class KillTerminalRequest(Wire):
-    """Params of `terminal/kill`: end the command; its terminal and output stay."""
+    """Params of `terminal/kill`: end the command; the terminal and its output stay."""
 
     session_id: SessionId
     terminal_id: TerminalId
@@ -130,7 +129,7 @@ class KillTerminalResponse(Wire):
 
 
 class ReleaseTerminalRequest(Wire):
-    """Params of `terminal/release`: end the command if it still runs and forget the terminal."""
+    """Params of `terminal/release`: end the command if it still runs, and remove the terminal."""
 
     session_id: SessionId
     terminal_id: TerminalId

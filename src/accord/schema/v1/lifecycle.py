@@ -1,20 +1,28 @@
-"""The start of a connection: versions, capabilities, logging in; and giving up on a request."""
+"""Connection setup of v1: versions, capabilities and login; and cancelling a request."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, Union
 
-from accord.schema.v1.identifiers import AuthMethodId, RequestId
+from accord.schema.all_versions import (
+    AuthMethodId,
+    ElicitationCapabilities,
+    Implementation,
+    ProtocolVersion,
+    SessionAdditionalDirectoriesCapabilities,
+    SessionDeleteCapabilities,
+    SessionForkCapabilities,
+)
 from accord.schema.wire_values import (
     UNSET,
     Closed,
     Defaulted,
     DefaultedItems,
+    Int64,
     Known,
     Lenient,
+    MergedVariants,
     NullIsEmpty,
-    UInt16,
-    Whole,
     Wire,
     variants,
 )
@@ -32,11 +40,7 @@ __all__ = [
     "ClientCapabilities",
     "ClientSessionCapabilities",
     "CompactionCapabilities",
-    "ElicitationCapabilities",
-    "ElicitationFormCapabilities",
-    "ElicitationUrlCapabilities",
     "FileSystemCapabilities",
-    "Implementation",
     "InitializeRequest",
     "InitializeResponse",
     "LogoutCapabilities",
@@ -45,45 +49,35 @@ __all__ = [
     "McpCapabilities",
     "NoticeCapabilities",
     "PromptCapabilities",
-    "ProtocolVersion",
-    "SessionAdditionalDirectoriesCapabilities",
+    "RequestId",
     "SessionCapabilities",
     "SessionCloseCapabilities",
     "SessionConfigOptionsCapabilities",
-    "SessionDeleteCapabilities",
-    "SessionForkCapabilities",
     "SessionListCapabilities",
     "SessionResumeCapabilities",
 ]
 
-ProtocolVersion: TypeAlias = UInt16
-
-
-class Implementation(Wire):
-    """The program on one side; `name` is shown when there is no `title`."""
-
-    name: str
-    version: str
-    title: Lenient[str] = UNSET
+RequestId: TypeAlias = Union[Int64, str, None]
+"""The id of a JSON-RPC request, in params that refer to one; `null` is an id too."""
 
 
 class FileSystemCapabilities(Wire):
-    """Which of the client's file methods the agent may call; they are independent."""
+    """The file methods of the client that the agent may call; each is independent of the other."""
 
     read_text_file: Defaulted[bool] = UNSET
     write_text_file: Defaulted[bool] = UNSET
 
 
 class CompactionCapabilities(Wire):
-    """The client can show that the context was shortened."""
+    """The client can show compactions of the context."""
 
 
 class BooleanConfigOptionCapabilities(Wire):
-    """The client can show options that are switches."""
+    """The client can show boolean options."""
 
 
 class SessionConfigOptionsCapabilities(Wire):
-    """The types of options the client can show, beyond selects."""
+    """The types of options that the client can show, in addition to selects."""
 
     boolean: Lenient[BooleanConfigOptionCapabilities] = UNSET
 
@@ -93,7 +87,7 @@ class NoticeCapabilities(Wire):
 
 
 class ClientSessionCapabilities(Wire):
-    """The kinds of updates that the client has to be able to show before an agent sends them."""
+    """The kinds of updates that an agent may send only if the client supports them."""
 
     compaction: Lenient[CompactionCapabilities] = UNSET
     config_options: Lenient[SessionConfigOptionsCapabilities] = UNSET
@@ -101,28 +95,13 @@ class ClientSessionCapabilities(Wire):
 
 
 class AuthCapabilities(Wire):
-    """Whether the client can start the agent's program in a terminal for logging in."""
+    """Whether the client can run the agent's program in a terminal for a login."""
 
     terminal: Defaulted[bool] = UNSET
 
 
-class ElicitationFormCapabilities(Wire):
-    """The client can show forms."""
-
-
-class ElicitationUrlCapabilities(Wire):
-    """The client can send the user to a page."""
-
-
-class ElicitationCapabilities(Wire):
-    """The modes of elicitation the client has; with neither member it has none."""
-
-    form: Lenient[ElicitationFormCapabilities] = UNSET
-    url: Lenient[ElicitationUrlCapabilities] = UNSET
-
-
 class ClientCapabilities(Wire):
-    """What the agent may ask of the client; what is left out is not supported."""
+    """What the client supports; a missing member means not supported."""
 
     fs: Defaulted[FileSystemCapabilities] = UNSET
     terminal: Defaulted[bool] = UNSET
@@ -132,7 +111,7 @@ class ClientCapabilities(Wire):
 
 
 class PromptCapabilities(Wire):
-    """The content the agent takes in prompts, beyond text and resource links."""
+    """The content that the agent accepts in prompts, in addition to text and resource links."""
 
     image: Defaulted[bool] = UNSET
     audio: Defaulted[bool] = UNSET
@@ -140,7 +119,7 @@ class PromptCapabilities(Wire):
 
 
 class McpCapabilities(Wire):
-    """The MCP servers the agent can reach, beyond those it starts itself; `acp` is unstable."""
+    """The MCP transports that the agent supports, in addition to stdio; `acp` is unstable."""
 
     http: Defaulted[bool] = UNSET
     sse: Defaulted[bool] = UNSET
@@ -148,31 +127,19 @@ class McpCapabilities(Wire):
 
 
 class SessionListCapabilities(Wire):
-    """The agent has `session/list`."""
-
-
-class SessionDeleteCapabilities(Wire):
-    """The agent has `session/delete`."""
-
-
-class SessionAdditionalDirectoriesCapabilities(Wire):
-    """Sessions can have more directories than `cwd`."""
+    """The agent supports `session/list`."""
 
 
 class SessionResumeCapabilities(Wire):
-    """The agent has `session/resume`."""
+    """The agent supports `session/resume`."""
 
 
 class SessionCloseCapabilities(Wire):
-    """The agent has `session/close`."""
-
-
-class SessionForkCapabilities(Wire):
-    """The agent has `session/fork`. Unstable."""
+    """The agent supports `session/close`."""
 
 
 class SessionCapabilities(Wire):
-    """What the agent can do with sessions, beyond opening new ones; from `fork` on it is unstable."""
+    """What the agent supports in addition to opening new sessions; `fork` and all members after it are unstable."""
 
     list: Lenient[SessionListCapabilities] = UNSET
     delete: Lenient[SessionDeleteCapabilities] = UNSET
@@ -188,18 +155,18 @@ class SessionCapabilities(Wire):
 
 
 class LogoutCapabilities(Wire):
-    """The agent has `logout`."""
+    """The agent supports `logout`."""
 
 
 class AgentAuthCapabilities(Wire):
-    """What the agent can do about logins, beyond `authenticate`; `status` is unstable."""
+    """What the agent supports in addition to `authenticate`; `status` is unstable."""
 
     logout: Lenient[LogoutCapabilities] = UNSET
     status: Lenient[dict[str, Any]] = UNSET
 
 
 class AgentCapabilities(Wire):
-    """What the client may ask of the agent; what is left out is not supported. `providers` is unstable."""
+    """What the agent supports; a missing member means not supported. `providers` is unstable."""
 
     load_session: Defaulted[bool] = UNSET
     prompt_capabilities: Defaulted[PromptCapabilities] = UNSET
@@ -217,11 +184,11 @@ else:
     _Kind = variants(AuthMethodKind)
 
 
-class AuthMethod(Whole):
-    """A way to log in. Of any type but "terminal" the agent does it, when asked by `authenticate`.
+class AuthMethod(MergedVariants):
+    """A login method. For every type except "terminal" the agent performs the login, on `authenticate`.
 
-    For "terminal" the client starts the agent's program once more, with `args` and `env` added, and lets the user
-    deal with it; exit code 0 is success. `vars` and `link` belong to "env_var", which was never stable.
+    For "terminal" the client starts the agent's program once more, with `args` and `env` added, and the user completes
+    the login there; exit code 0 is success. `vars` and `link` belong to "env_var", which was never stable.
     """
 
     id: AuthMethodId
@@ -235,7 +202,7 @@ class AuthMethod(Whole):
 
 
 class InitializeRequest(Wire):
-    """Params of `initialize`, with the newest version the client has."""
+    """Params of `initialize`, with the newest version that the client supports."""
 
     protocol_version: ProtocolVersion
     client_capabilities: Defaulted[ClientCapabilities] = UNSET
@@ -243,7 +210,7 @@ class InitializeRequest(Wire):
 
 
 class InitializeResponse(Wire):
-    """Result of `initialize`, with the version that holds from now on."""
+    """Result of `initialize`, with the version to use from now on."""
 
     protocol_version: ProtocolVersion
     agent_capabilities: Defaulted[AgentCapabilities] = UNSET
@@ -266,10 +233,10 @@ class LogoutRequest(Wire):
 
 
 class LogoutResponse(Wire):
-    """Result of `logout`: the agent has forgotten the credentials, for open sessions too if it so decides."""
+    """Result of `logout`: the agent has removed the credentials; whether open sessions can go on is up to the agent."""
 
 
 class CancelRequestNotification(Wire):
-    """Params of `$/cancel_request`: the sender no longer needs the answer to a request of its own, but still gets one."""
+    """Params of `$/cancel_request`: the sender no longer needs the response to its request, but still gets one."""
 
     request_id: RequestId

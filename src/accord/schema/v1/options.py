@@ -1,16 +1,16 @@
-"""Session options of v1, the modes and models they supersede, and slash commands."""
+"""Session options of v1, the modes and models that they replace, and slash commands."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, TypeAlias, Union
 
-from accord.schema.v1.identifiers import (
-    ModelId,
+from accord.schema.all_versions import (
     SessionConfigGroupId,
     SessionConfigId,
+    SessionConfigOptionCategory,
+    SessionConfigSelectOption,
     SessionConfigValueId,
     SessionId,
-    SessionModeId,
 )
 from accord.schema.wire_values import (
     REQUIRED,
@@ -30,15 +30,15 @@ __all__ = [
     "AvailableCommandsUpdate",
     "ConfigOption",
     "ConfigOptionUpdate",
+    "ModelId",
     "SessionConfigBoolean",
     "SessionConfigOption",
-    "SessionConfigOptionCategory",
     "SessionConfigSelect",
     "SessionConfigSelectChoice",
-    "SessionConfigSelectOption",
     "SessionConfigSelectOptions",
     "SessionConfigValueKind",
     "SessionMode",
+    "SessionModeId",
     "SessionModeState",
     "SetSessionConfigOptionRequest",
     "SetSessionConfigOptionResponse",
@@ -49,9 +49,12 @@ __all__ = [
     "UnstructuredCommandInput",
 ]
 
+ModelId: TypeAlias = str
+SessionModeId: TypeAlias = str
+
 
 class UnstructuredCommandInput(Wire):
-    """Free text after the command's name; `hint` is shown while there is none."""
+    """Free text after the command's name; `hint` is shown while it is empty."""
 
     hint: str
 
@@ -60,7 +63,7 @@ AvailableCommandInput: TypeAlias = UnstructuredCommandInput
 
 
 class AvailableCommand(Wire):
-    """A command; its name is written without the slash."""
+    """A slash command; its name has no leading slash."""
 
     name: str
     description: str
@@ -68,19 +71,13 @@ class AvailableCommand(Wire):
 
 
 class AvailableCommandsUpdate(Wire, tag_field="sessionUpdate", tag="available_commands_update"):
-    """All commands there are from now on."""
+    """The complete list of commands, which replaces the last one."""
 
     available_commands: Items[AvailableCommand]
 
 
-SessionConfigOptionCategory: TypeAlias = Annotated[
-    str, Known("mode", "model", "model_config", "thought_level", free=True)
-]
-"""Where a client may show the option; nothing but the display depends on it."""
-
-
 class ConfigOption(Wire, kw_only=True):
-    """The members that options of all types have."""
+    """The members that all types of options have."""
 
     id: SessionConfigId
     name: str
@@ -88,18 +85,10 @@ class ConfigOption(Wire, kw_only=True):
     category: Lenient[SessionConfigOptionCategory] = UNSET
 
 
-class SessionConfigSelectOption(Wire):
-    """One of the values to choose from."""
-
-    value: SessionConfigValueId
-    name: str
-    description: Lenient[str] = UNSET
-
-
 class SessionConfigSelectChoice(Wire):
-    """An element of a select's list: a `value` to choose, or a `group` of several; one that has both is a value.
+    """An entry of a select: a `value`, or a `group` of values; an entry with both is a value.
 
-    A group whose `options` are missing or malformed is an empty one.
+    A group without valid `options` is read as an empty group.
     """
 
     name: str
@@ -117,21 +106,21 @@ class SessionConfigSelectChoice(Wire):
 
     @property
     def is_group(self) -> bool:
-        """Whether `options` holds the values; otherwise this is one itself."""
+        """Whether this is a group of values; otherwise it is a value."""
         return self.value is UNSET
 
     @staticmethod
     def missing(members: dict[str, Any]) -> str | None:
-        """What an object that is to be read strictly must have and has not."""
+        """The first member that is missing by the rules of strict mode."""
         return "options" if "value" not in members and "options" not in members else None
 
 
 SessionConfigSelectOptions: TypeAlias = list[SessionConfigSelectChoice]
-"""Values only or groups only, never both."""
+"""Either values or groups, never both."""
 
 
 class SessionConfigSelect(ConfigOption, tag_field="type", tag="select"):
-    """An option with one value out of a list."""
+    """An option with one of several values."""
 
     current_value: SessionConfigValueId
     options: SessionConfigSelectOptions
@@ -142,7 +131,7 @@ class SessionConfigSelect(ConfigOption, tag_field="type", tag="select"):
 
 
 class SessionConfigBoolean(ConfigOption, tag_field="type", tag="boolean"):
-    """A switch; only for clients with `session.configOptions.boolean`."""
+    """An option that is on or off; only for clients with `session.configOptions.boolean`."""
 
     current_value: bool
 
@@ -151,7 +140,7 @@ SessionConfigOption: TypeAlias = Closed[Union[SessionConfigSelect, SessionConfig
 
 
 class ConfigOptionUpdate(Wire, tag_field="sessionUpdate", tag="config_option_update"):
-    """All options as they now stand."""
+    """The complete list of options, which replaces the last one."""
 
     config_options: Items[SessionConfigOption]
 
@@ -173,16 +162,16 @@ class SetSessionConfigOptionRequest(Wire):
 
 
 class SetSessionConfigOptionResponse(Wire):
-    """Result of `session/set_config_option`: all options, since setting one may change others.
+    """Result of `session/set_config_option`: all options, because setting one may change others.
 
-    Agents leave them out; then what they told last, or the value that was asked for, holds.
+    Some agents leave them out; then the last reported options stay, with the requested value.
     """
 
     config_options: Annotated[DefaultedItems[SessionConfigOption], REQUIRED] = UNSET  # FN-103
 
 
 class SessionMode(Wire):
-    """A way for the agent to work, such as only answering questions."""
+    """A mode of the agent, such as only answering questions."""
 
     id: SessionModeId
     name: str
@@ -190,14 +179,14 @@ class SessionMode(Wire):
 
 
 class SessionModeState(Wire):
-    """The modes of a session and the one it is in."""
+    """The modes of a session, and the current one."""
 
     current_mode_id: SessionModeId
     available_modes: Items[SessionMode]
 
 
 class SetSessionModeRequest(Wire):
-    """Params of `session/set_mode`; the mode must be one of those the session listed."""
+    """Params of `session/set_mode`; the mode must be one of the session's `availableModes`."""
 
     session_id: SessionId
     mode_id: SessionModeId
@@ -208,7 +197,7 @@ class SetSessionModeResponse(Wire):
 
 
 class SetSessionModelRequest(Wire):
-    """Params of `session/set_model`. Unstable, and left out of later versions for an option of category "model"."""
+    """Params of `session/set_model`. Unstable, and replaced in later versions by an option of category "model"."""
 
     session_id: SessionId
     model_id: ModelId

@@ -1,21 +1,24 @@
-"""Asking the user before a tool call is carried out."""
+"""Permission requests of v1: ask the user before a tool call runs."""
 
 from __future__ import annotations
 
 from typing import Annotated, TypeAlias, Union
 
-from accord.schema.v1.identifiers import PermissionOptionId, SessionId
+from accord.schema.all_versions import (
+    CancelledPermissionOutcome,
+    PermissionOptionId,
+    SelectedPermissionOutcome,
+    SessionId,
+)
 from accord.schema.v1.tool_calls import ToolCallUpdate
 from accord.schema.wire_values import Closed, Known, Wire
 
 __all__ = [
-    "CancelledPermissionOutcome",
     "PermissionOption",
     "PermissionOptionKind",
     "RequestPermissionOutcome",
     "RequestPermissionRequest",
     "RequestPermissionResponse",
-    "SelectedPermissionOutcome",
 ]
 
 PermissionOptionKind: TypeAlias = Annotated[
@@ -24,7 +27,7 @@ PermissionOptionKind: TypeAlias = Annotated[
 
 
 class PermissionOption(Wire):
-    """A choice; `kind` tells the client what it means, the agent goes by `option_id` alone."""
+    """An option to select; `kind` tells the client what it means, the agent uses only `option_id`."""
 
     option_id: PermissionOptionId
     name: str
@@ -32,25 +35,15 @@ class PermissionOption(Wire):
 
 
 class RequestPermissionRequest(Wire):
-    """Params of `session/request_permission`; the tool call may be one that was not reported before."""
+    """Params of `session/request_permission`; the tool call may be new to the client."""
 
     session_id: SessionId
     tool_call: ToolCallUpdate
     options: list[PermissionOption]
 
 
-class SelectedPermissionOutcome(Wire, tag_field="outcome", tag="selected"):
-    """The user chose; whether that allows anything depends on the option."""
-
-    option_id: PermissionOptionId
-
-
-class CancelledPermissionOutcome(Wire, tag_field="outcome", tag="cancelled"):
-    """The turn was cancelled before the user chose."""
-
-
 RequestPermissionOutcome: TypeAlias = Closed[Union[SelectedPermissionOutcome, CancelledPermissionOutcome]]
-"""An outcome of another kind is never an approval."""
+"""An unknown outcome is never an approval."""
 
 
 class RequestPermissionResponse(Wire):

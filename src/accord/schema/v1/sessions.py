@@ -1,11 +1,11 @@
-"""Sessions of v1: opening, listing and ending them, their prompts, and the MCP servers they name."""
+"""Sessions of v1: opening, listing and closing them, their prompts and MCP servers."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
+from accord.schema.all_versions import EnvVariable, HttpHeader, SessionId, Usage
 from accord.schema.v1.content import ContentBlock
-from accord.schema.v1.identifiers import SessionId
 from accord.schema.v1.options import SessionConfigOption, SessionModeState
 from accord.schema.wire_values import (
     DEFAULT_ON_NULL,
@@ -18,24 +18,17 @@ from accord.schema.wire_values import (
     Known,
     Lenient,
     LenientItems,
+    MergedVariants,
     Nullable,
     NullIsEmpty,
-    UInt64,
-    Whole,
     Wire,
     variants,
 )
 
 __all__ = [
     "CancelNotification",
-    "CloseSessionRequest",
-    "CloseSessionResponse",
-    "DeleteSessionRequest",
-    "DeleteSessionResponse",
-    "EnvVariable",
     "ForkSessionRequest",
     "ForkSessionResponse",
-    "HttpHeader",
     "ListSessionsRequest",
     "ListSessionsResponse",
     "LoadSessionRequest",
@@ -50,22 +43,7 @@ __all__ = [
     "ResumeSessionResponse",
     "SessionInfo",
     "StopReason",
-    "Usage",
 ]
-
-
-class EnvVariable(Wire):
-    """A variable for the environment of a process to be started."""
-
-    name: str
-    value: str
-
-
-class HttpHeader(Wire):
-    """A header to send with every request to the server."""
-
-    name: str
-    value: str
 
 
 McpServerKind: TypeAlias = Annotated[str, Known("http", "sse", closed=True)]
@@ -76,11 +54,11 @@ else:
     _Kind = variants(McpServerKind, also=("stdio",))  # AMB-45
 
 
-class McpServer(Whole):
-    """How to reach one server: by `url` for the types "http" and "sse", by starting `command` when there is no `type`.
+class McpServer(MergedVariants):
+    """How to reach one server: by `url` for the types "http" and "sse", by starting `command` without a `type`.
 
-    Lists that its kind must have are filled in with empty ones. A server of another type is kept, so that whoever
-    opens the session can say that it was skipped.
+    Missing lists that its type requires become empty lists. A server of another type is kept, so that the agent can
+    report that it skipped the server.
     """
 
     name: str
@@ -107,7 +85,7 @@ class McpServer(Whole):
 
     @staticmethod
     def missing(members: dict[str, Any]) -> str | None:
-        """What an object that is to be read strictly must have and has not."""
+        """The first member that is missing by the rules of strict mode."""
         needed = ("url", "headers") if members.get("type") in ("http", "sse") else ("command", "args", "env")
         return next((key for key in needed if key not in members), None)
 
@@ -118,38 +96,27 @@ StopReason: TypeAlias = Annotated[
 
 
 class PromptRequest(Wire):
-    """Params of `session/prompt`: what the user says, in kinds of content that the agent advertised."""
+    """Params of `session/prompt`: the user's message, with the kinds of content that the agent supports."""
 
     session_id: SessionId
     prompt: list[ContentBlock]
 
 
-class Usage(Wire):
-    """The tokens that a prompt took. Unstable."""
-
-    total_tokens: UInt64
-    input_tokens: UInt64
-    output_tokens: UInt64
-    thought_tokens: Lenient[UInt64] = UNSET
-    cached_read_tokens: Lenient[UInt64] = UNSET
-    cached_write_tokens: Lenient[UInt64] = UNSET
-
-
 class PromptResponse(Wire):
-    """Result of `session/prompt`: the turn is over, and all its updates were sent before. `usage` is unstable."""
+    """Result of `session/prompt`: the turn has ended and all its updates were sent before. `usage` is unstable."""
 
     stop_reason: StopReason
     usage: Lenient[Usage] = UNSET
 
 
 class CancelNotification(Wire):
-    """Params of `session/cancel`: end the running turn, whose answer then says "cancelled"."""
+    """Params of `session/cancel`: end the running turn, whose `stopReason` is then "cancelled"."""
 
     session_id: SessionId
 
 
 class NewSessionRequest(Wire):
-    """Params of `session/new`; `mcp_servers` is always written, and may be missing when read."""
+    """Params of `session/new`; `mcp_servers` is always written, but accepted when missing."""
 
     cwd: str
     additional_directories: NullIsEmpty[list[str]] = UNSET
@@ -166,7 +133,7 @@ class NewSessionResponse(Wire):
 
 
 class LoadSessionRequest(Wire):
-    """Params of `session/load`: open a stored session and tell its whole history again before answering."""
+    """Params of `session/load`: open a stored session and replay its history before the response."""
 
     session_id: SessionId
     cwd: str
@@ -183,7 +150,7 @@ class LoadSessionResponse(Wire):
 
 
 class ResumeSessionRequest(Wire):
-    """Params of `session/resume`: open a stored session without telling its history."""
+    """Params of `session/resume`: open a stored session without a replay of its history."""
 
     session_id: SessionId
     cwd: str
@@ -200,7 +167,7 @@ class ResumeSessionResponse(Wire):
 
 
 class ForkSessionRequest(Wire):
-    """Params of `session/fork`: a new session that starts with what the given one knows. Unstable."""
+    """Params of `session/fork`: start a new session with the history of another. Unstable."""
 
     session_id: SessionId
     cwd: str
@@ -218,14 +185,14 @@ class ForkSessionResponse(Wire):
 
 
 class ListSessionsRequest(Wire):
-    """Params of `session/list`; a `cursor` comes from the page before and means nothing else."""
+    """Params of `session/list`; `cursor` is the opaque `next_cursor` of the previous page."""
 
     cwd: Nullable[str] = UNSET
     cursor: Nullable[str] = UNSET
 
 
 class SessionInfo(Wire):
-    """What is known of a session without opening it."""
+    """The description of a session that need not be open."""
 
     session_id: SessionId
     cwd: str
@@ -235,27 +202,7 @@ class SessionInfo(Wire):
 
 
 class ListSessionsResponse(Wire):
-    """Result of `session/list`: one page, the last one if it has no `next_cursor`; without `sessions` an empty one."""
+    """Result of `session/list`: one page; without `next_cursor` it is the last, without `sessions` it is empty."""
 
     sessions: Annotated[Items[SessionInfo], REQUIRED] = []  # FN-103
     next_cursor: Lenient[str] = UNSET
-
-
-class CloseSessionRequest(Wire):
-    """Params of `session/close`: end the running turn and free what the session holds; it stays stored."""
-
-    session_id: SessionId
-
-
-class CloseSessionResponse(Wire):
-    """Result of `session/close`."""
-
-
-class DeleteSessionRequest(Wire):
-    """Params of `session/delete`: the session is no longer listed."""
-
-    session_id: SessionId
-
-
-class DeleteSessionResponse(Wire):
-    """Result of `session/delete`."""

@@ -1,11 +1,11 @@
-"""Tool calls: what the agent does, as the client gets to see it."""
+"""Tool calls of v1: what the agent reports about the tools it runs."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, TypeAlias, Union
 
+from accord.schema.all_versions import Terminal, ToolCallId
 from accord.schema.v1.content import ContentBlock
-from accord.schema.v1.identifiers import TerminalId, ToolCallId
 from accord.schema.wire_values import (
     UNSET,
     Closed,
@@ -21,7 +21,6 @@ from accord.schema.wire_values import (
 __all__ = [
     "Content",
     "Diff",
-    "Terminal",
     "ToolCall",
     "ToolCallContent",
     "ToolCallLocation",
@@ -58,31 +57,25 @@ class Content(Wire, tag_field="type", tag="content"):
 
 
 class Diff(Wire, tag_field="type", tag="diff"):
-    """A change of one file; no `old_text` means that the file is new."""
+    """A change of one file; without `old_text` the file is new."""
 
     path: str
     new_text: str
     old_text: Lenient[str] = UNSET
 
 
-class Terminal(Wire, tag_field="type", tag="terminal"):
-    """A live view of a terminal, which stays readable after the terminal's release."""
-
-    terminal_id: TerminalId
-
-
 ToolCallContent: TypeAlias = Closed[Union[Content, Diff, Terminal]]
 
 
 class ToolCallLocation(Wire):
-    """A place the tool is at work on, for clients that follow along; lines count from 1."""
+    """A file, and a line counted from 1, that the tool works on."""
 
     path: str
     line: Lenient[UInt32] = UNSET
 
 
 class ToolCall(Wire, tag_field="sessionUpdate", tag="tool_call"):
-    """A tool call as it is first reported; without `kind` it is "other", without `status` "pending"."""
+    """The first report of a tool call; the default `kind` is "other", the default `status` "pending"."""
 
     tool_call_id: ToolCallId
     title: str
@@ -96,7 +89,7 @@ class ToolCall(Wire, tag_field="sessionUpdate", tag="tool_call"):
 
 
 class ToolCallUpdate(Wire):
-    """What changed in a tool call: members left out or null stay as they are, arrays are replaced whole."""
+    """Changes a tool call: members that are missing or null are unchanged, arrays replace the old ones."""
 
     tool_call_id: ToolCallId
     kind: Lenient[ToolKind] = UNSET

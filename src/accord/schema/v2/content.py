@@ -1,4 +1,4 @@
-"""What messages are made of: text, pictures, sound and resources."""
+"""Content blocks of v2: the parts of prompts, messages and tool calls."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from msgspec import Meta
 from accord.schema.wire_values import UNSET, Defaulted, Known, Lenient, LenientItems, Open, UInt64, Wire, check_uint64
 
 __all__ = [
+    "AbsolutePath",
     "Annotations",
     "AudioContent",
     "ContentBlock",
@@ -23,6 +24,9 @@ __all__ = [
     "TextContent",
 ]
 
+AbsolutePath: TypeAlias = str
+"""A path in the syntax of the agent's system; that it is absolute is checked where it is used."""
+
 MediaType: TypeAlias = str
 
 Role: TypeAlias = Annotated[str, Known("assistant", "user")]
@@ -30,7 +34,7 @@ IconTheme: TypeAlias = Annotated[str, Known("light", "dark")]
 
 
 class Annotations(Wire):
-    """For whom a block is meant and how much it matters; nothing depends on it."""
+    """Hints: the audience of a block and its priority; a receiver may ignore them."""
 
     audience: LenientItems[Role] = UNSET
     last_modified: Lenient[str] = UNSET
@@ -38,14 +42,14 @@ class Annotations(Wire):
 
 
 class TextContent(Wire, tag_field="type", tag="text"):
-    """Text, to be shown as Markdown."""
+    """Text, shown as Markdown."""
 
     text: str
     annotations: Lenient[Annotations] = UNSET
 
 
 class ImageContent(Wire, tag_field="type", tag="image"):
-    """A picture, in base64; `uri` says where it came from."""
+    """An image in base64; `uri` is its origin."""
 
     data: str
     mime_type: MediaType
@@ -54,7 +58,7 @@ class ImageContent(Wire, tag_field="type", tag="image"):
 
 
 class AudioContent(Wire, tag_field="type", tag="audio"):
-    """Sound, in base64."""
+    """Audio in base64."""
 
     data: str
     mime_type: MediaType
@@ -62,7 +66,7 @@ class AudioContent(Wire, tag_field="type", tag="audio"):
 
 
 class Icon(Wire):
-    """A picture to show beside a name; never fetched with credentials."""
+    """An image to show beside a name; never fetch it with credentials."""
 
     src: str
     mime_type: Lenient[MediaType] = UNSET
@@ -71,7 +75,7 @@ class Icon(Wire):
 
 
 class ResourceLink(Wire, tag_field="type", tag="resource_link"):
-    """A resource by address; whoever gets the link may be unable to read it."""
+    """A link to a resource; the receiver may not be able to read it."""
 
     name: str
     uri: str
@@ -87,7 +91,7 @@ class ResourceLink(Wire, tag_field="type", tag="resource_link"):
 
 
 class EmbeddedResourceResource(Wire):
-    """A resource with what is in it: `text`, or `blob` in base64."""
+    """The contents of a resource: `text`, or `blob` in base64."""
 
     uri: str
     text: Defaulted[str] = UNSET
@@ -100,7 +104,7 @@ class EmbeddedResourceResource(Wire):
 
 
 class EmbeddedResource(Wire, tag_field="type", tag="resource"):
-    """A resource that travels inside the message."""
+    """A resource with its contents."""
 
     resource: EmbeddedResourceResource
     annotations: Lenient[Annotations] = UNSET

@@ -1,4 +1,4 @@
-"""Asking the user for information, by a form or on a web page."""
+"""Elicitation of v2: asks the user for input with a form, or with a web page to visit."""
 
 from __future__ import annotations
 
@@ -6,66 +6,60 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, Union
 
 from msgspec import Meta
 
-from accord.schema.v2.identifiers import ElicitationId, RequestId, SessionId, ToolCallId
+from accord.schema.all_versions import (
+    BooleanPropertySchema,
+    ElicitationCancelAction,
+    ElicitationDeclineAction,
+    ElicitationId,
+    EnumOption,
+    IntegerPropertySchema,
+    MultiSelectItemsType,
+    NumberPropertySchema,
+    SessionId,
+    ToolCallId,
+)
+from accord.schema.v2.lifecycle import RequestId
 from accord.schema.wire_values import (
     UNSET,
     Defaulted,
-    Int64,
     Known,
     Lenient,
     LenientItems,
+    MergedVariants,
     Nullable,
     Open,
-    Others,
     UInt32,
     UInt64,
-    Whole,
+    UnknownVariant,
     Wire,
     check_uint64,
     variants,
 )
 
 __all__ = [
-    "BooleanPropertySchema",
-    "CompleteElicitationNotification",
     "CreateElicitationRequest",
     "CreateElicitationResponse",
     "ElicitationAcceptAction",
-    "ElicitationCancelAction",
     "ElicitationContentValue",
-    "ElicitationDeclineAction",
     "ElicitationFormMode",
     "ElicitationPropertySchema",
     "ElicitationSchema",
     "ElicitationSchemaType",
     "ElicitationScope",
     "ElicitationUrlMode",
-    "EnumOption",
-    "IntegerPropertySchema",
     "MultiSelectItems",
-    "MultiSelectItemsType",
     "MultiSelectPropertySchema",
-    "NumberPropertySchema",
     "StringFormat",
     "StringPropertySchema",
 ]
 
 ElicitationSchemaType: TypeAlias = Literal["object"]
 ElicitationContentValue: TypeAlias = Any
-MultiSelectItemsType: TypeAlias = Annotated[str, Known("string")]
 StringFormat: TypeAlias = Annotated[str, Known("email", "uri", "date", "date-time")]
 
 
-class EnumOption(Wire):
-    """A value and the words for it."""
-
-    const: str
-    title: str
-    description: Lenient[str] = UNSET
-
-
 class StringPropertySchema(Wire, tag_field="type", tag="string"):
-    """A text, or one of the values of `enum` or `oneOf`."""
+    """A line of text, or with `enum` or `oneOf` a choice."""
 
     title: Lenient[str] = UNSET
     description: Lenient[str] = UNSET
@@ -78,42 +72,14 @@ class StringPropertySchema(Wire, tag_field="type", tag="string"):
     one_of: Nullable[Annotated[list[EnumOption], Meta(min_length=1)]] = UNSET
 
 
-class NumberPropertySchema(Wire, tag_field="type", tag="number"):
-    """A number."""
-
-    title: Lenient[str] = UNSET
-    description: Lenient[str] = UNSET
-    minimum: Nullable[float] = UNSET
-    maximum: Nullable[float] = UNSET
-    default: Lenient[float] = UNSET
-
-
-class IntegerPropertySchema(Wire, tag_field="type", tag="integer"):
-    """A whole number."""
-
-    title: Lenient[str] = UNSET
-    description: Lenient[str] = UNSET
-    minimum: Nullable[Int64] = UNSET
-    maximum: Nullable[Int64] = UNSET
-    default: Lenient[Int64] = UNSET
-
-
-class BooleanPropertySchema(Wire, tag_field="type", tag="boolean"):
-    """Yes or no."""
-
-    title: Lenient[str] = UNSET
-    description: Lenient[str] = UNSET
-    default: Lenient[bool] = UNSET
-
-
 if TYPE_CHECKING:
     _ItemsType: TypeAlias = MultiSelectItemsType
 else:
     _ItemsType = variants(MultiSelectItemsType)
 
 
-class MultiSelectItems(Whole):
-    """The values to choose from: bare ones (`type` is `string`, and `enum`), or ones with titles (`anyOf`)."""
+class MultiSelectItems(MergedVariants):
+    """The values of a multiple choice: plain ones in `enum` with the type "string", or titled ones in `anyOf`."""
 
     type: Defaulted[_ItemsType] = UNSET
     enum: Defaulted[Annotated[list[str], Meta(min_length=1)]] = UNSET
@@ -125,7 +91,7 @@ class MultiSelectItems(Whole):
 
 
 class MultiSelectPropertySchema(Wire, tag_field="type", tag="array"):
-    """Any of several values."""
+    """A choice of several values."""
 
     items: Open[MultiSelectItems]
     title: Lenient[str] = UNSET
@@ -150,7 +116,7 @@ ElicitationPropertySchema: TypeAlias = Open[
 
 
 class ElicitationSchema(Wire):
-    """The fields of a form; flat."""
+    """The fields of a form: a JSON Schema of one flat object."""
 
     type: ElicitationSchemaType
     properties: dict[str, ElicitationPropertySchema]
@@ -160,7 +126,7 @@ class ElicitationSchema(Wire):
 
 
 class ElicitationScope(Wire, kw_only=True):
-    """What a question belongs to: a session, or a request of the client that is still open. Exactly one of them."""
+    """The session, or the open request of the client, that a question belongs to: exactly one of them."""
 
     session_id: Defaulted[SessionId] = UNSET
     tool_call_id: Lenient[ToolCallId] = UNSET
@@ -172,14 +138,14 @@ class ElicitationScope(Wire, kw_only=True):
 
 
 class ElicitationFormMode(ElicitationScope, tag_field="mode", tag="form"):
-    """Ask by a form, never for secrets."""
+    """Params of `elicitation/create` for a form, which must not ask for secrets."""
 
     message: str
     requested_schema: ElicitationSchema
 
 
 class ElicitationUrlMode(ElicitationScope, tag_field="mode", tag="url"):
-    """Ask the user to visit a page."""
+    """Params of `elicitation/create` for a web page."""
 
     message: str
     elicitation_id: ElicitationId
@@ -191,7 +157,7 @@ class _OtherMode(ElicitationScope):
 
 
 CreateElicitationRequest: TypeAlias = Annotated[
-    Open[Union[ElicitationFormMode, ElicitationUrlMode]], Others(_OtherMode)
+    Open[Union[ElicitationFormMode, ElicitationUrlMode]], UnknownVariant(_OtherMode)
 ]
 
 
@@ -201,21 +167,7 @@ class ElicitationAcceptAction(Wire, tag_field="action", tag="accept"):
     content: Nullable[dict[str, ElicitationContentValue]] = UNSET
 
 
-class ElicitationDeclineAction(Wire, tag_field="action", tag="decline"):
-    """The user said no."""
-
-
-class ElicitationCancelAction(Wire, tag_field="action", tag="cancel"):
-    """The user did not choose."""
-
-
 CreateElicitationResponse: TypeAlias = Open[
     Union[ElicitationAcceptAction, ElicitationDeclineAction, ElicitationCancelAction]
 ]
-"""An unknown action counts as `cancel`."""
-
-
-class CompleteElicitationNotification(Wire):
-    """What the user did on the page has reached the agent."""
-
-    elicitation_id: ElicitationId
+"""Handle an unknown action as "cancel"."""

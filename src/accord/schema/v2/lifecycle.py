@@ -1,4 +1,4 @@
-"""Opening a connection: versions, what each side can do, login, and what belongs to no session."""
+"""Connection setup of v2: versions, capabilities and login; cancelling a request, and error data."""
 
 from __future__ import annotations
 
@@ -7,19 +7,28 @@ from typing import Annotated, Any, TypeAlias, Union
 import msgspec
 from msgspec import Meta
 
-from accord.schema.v2.identifiers import AuthMethodId, RequestId, SessionId
-from accord.schema.v2.mcp_servers import EnvVariable
+from accord.schema.all_versions import (
+    AuthMethodId,
+    ElicitationCapabilities,
+    EnvVariable,
+    Implementation,
+    ProtocolVersion,
+    SessionAdditionalDirectoriesCapabilities,
+    SessionDeleteCapabilities,
+    SessionForkCapabilities,
+    SessionId,
+)
 from accord.schema.wire_values import (
     UNSET,
     Alias,
     Defaulted,
     DefaultedItems,
     DefaultTag,
+    Int64,
     Lenient,
     NullIsEmpty,
     Open,
-    Others,
-    UInt16,
+    UnknownVariant,
     Wire,
 )
 
@@ -32,12 +41,8 @@ __all__ = [
     "CancelRequestNotification",
     "ClientAuthCapabilities",
     "ClientCapabilities",
-    "ElicitationCapabilities",
-    "ElicitationFormCapabilities",
-    "ElicitationUrlCapabilities",
     "Error",
     "ErrorData",
-    "Implementation",
     "InitializeRequest",
     "InitializeResponse",
     "LoginAuthRequest",
@@ -51,73 +56,48 @@ __all__ = [
     "PromptCapabilities",
     "PromptEmbeddedContextCapabilities",
     "PromptImageCapabilities",
-    "ProtocolVersion",
-    "SessionAdditionalDirectoriesCapabilities",
+    "RequestId",
     "SessionCapabilities",
-    "SessionDeleteCapabilities",
-    "SessionForkCapabilities",
     "SessionNotFoundErrorData",
     "TerminalAuthCapabilities",
     "UnsupportedProtocolVersionErrorData",
 ]
 
-ProtocolVersion: TypeAlias = UInt16
-
-
-class Implementation(Wire):
-    """Which program speaks: `name` for programs, `title` for people."""
-
-    name: str
-    version: str
-    title: Lenient[str] = UNSET
+RequestId: TypeAlias = Union[Int64, str]
+"""The id of a JSON-RPC request, in params that refer to one."""
 
 
 class TerminalAuthCapabilities(Wire):
-    """The client can start the agent in a terminal for a login."""
+    """The client can run the agent's program in a terminal for a login."""
 
 
 class ClientAuthCapabilities(Wire):
-    """The ways of logging in that need the client's help."""
+    """The login methods that need the client's support."""
 
     terminal: Lenient[TerminalAuthCapabilities] = UNSET
 
 
-class ElicitationFormCapabilities(Wire):
-    """The client can show a form."""
-
-
-class ElicitationUrlCapabilities(Wire):
-    """The client can send the user to a web page."""
-
-
-class ElicitationCapabilities(Wire):
-    """How the client can ask the user; an empty object offers nothing."""
-
-    form: Lenient[ElicitationFormCapabilities] = UNSET
-    url: Lenient[ElicitationUrlCapabilities] = UNSET
-
-
 class ClientCapabilities(Wire):
-    """What an agent may ask of this client."""
+    """What the client supports; a missing member means not supported."""
 
     auth: Lenient[ClientAuthCapabilities] = UNSET
     elicitation: Lenient[ElicitationCapabilities] = UNSET
 
 
 class PromptImageCapabilities(Wire):
-    """Prompts may hold pictures."""
+    """Prompts may contain images."""
 
 
 class PromptAudioCapabilities(Wire):
-    """Prompts may hold sound."""
+    """Prompts may contain audio."""
 
 
 class PromptEmbeddedContextCapabilities(Wire):
-    """Prompts may hold whole resources."""
+    """Prompts may contain embedded resources."""
 
 
 class PromptCapabilities(Wire):
-    """What prompts may hold beside text and links, which they always may."""
+    """The content that the agent accepts in prompts, in addition to text and resource links."""
 
     image: Lenient[PromptImageCapabilities] = UNSET
     audio: Lenient[PromptAudioCapabilities] = UNSET
@@ -125,37 +105,25 @@ class PromptCapabilities(Wire):
 
 
 class McpStdioCapabilities(Wire):
-    """The agent starts MCP servers."""
+    """The agent can start MCP servers."""
 
 
 class McpHttpCapabilities(Wire):
-    """The agent talks to MCP servers over HTTP."""
+    """The agent can connect to MCP servers over HTTP."""
 
 
 class McpCapabilities(Wire):
-    """The kinds of MCP server the agent connects to; none is implied. `acp` is unstable."""
+    """The MCP transports that the agent supports; none is implied. `acp` is unstable."""
 
     stdio: Lenient[McpStdioCapabilities] = UNSET
     http: Lenient[McpHttpCapabilities] = UNSET
     acp: Lenient[dict[str, Any]] = UNSET
 
 
-class SessionDeleteCapabilities(Wire):
-    """`session/delete` is there."""
-
-
-class SessionForkCapabilities(Wire):
-    """`session/fork` is there; unstable."""
-
-
-class SessionAdditionalDirectoriesCapabilities(Wire):
-    """Sessions take `additionalDirectories`."""
-
-
 class SessionCapabilities(Wire):
-    """The agent has sessions: everything about them but what is named here goes without saying.
+    """The agent supports sessions; these members are what it supports in addition.
 
-    `fork`, and from `status` on, it is unstable.
+    `fork`, `status` and all members after `status` are unstable.
     """
 
     prompt: Lenient[PromptCapabilities] = UNSET
@@ -171,13 +139,13 @@ class SessionCapabilities(Wire):
 
 
 class AgentAuthCapabilities(Wire):
-    """Whether there is a login is said by `authMethods`; `status` is unstable."""
+    """The login methods are in `authMethods`; `status` is unstable."""
 
     status: Lenient[dict[str, Any]] = UNSET
 
 
 class AgentCapabilities(Wire):
-    """What a client may ask of this agent; `providers` is unstable."""
+    """What the agent supports; a missing member means not supported. `providers` is unstable."""
 
     session: Lenient[SessionCapabilities] = UNSET
     auth: Lenient[AgentAuthCapabilities] = UNSET
@@ -185,7 +153,7 @@ class AgentCapabilities(Wire):
 
 
 class AuthMethodAgent(Wire, tag_field="type", tag="agent"):
-    """A login that the agent carries out itself."""
+    """A login that the agent performs itself."""
 
     method_id: Annotated[AuthMethodId, Alias("id")]
     name: str
@@ -193,7 +161,7 @@ class AuthMethodAgent(Wire, tag_field="type", tag="agent"):
 
 
 class AuthMethodTerminal(Wire, tag_field="type", tag="terminal"):
-    """A login in a terminal: the agent's own command, with these arguments and variables added."""
+    """A login in a terminal: the client runs the agent's command with these arguments and variables added."""
 
     method_id: Annotated[AuthMethodId, Alias("id")]
     name: str
@@ -208,12 +176,12 @@ class _OtherAuthMethod(Wire):
 
 
 AuthMethod: TypeAlias = Annotated[
-    Open[Union[AuthMethodAgent, AuthMethodTerminal]], DefaultTag("agent"), Others(_OtherAuthMethod)
+    Open[Union[AuthMethodAgent, AuthMethodTerminal]], DefaultTag("agent"), UnknownVariant(_OtherAuthMethod)
 ]
 
 
 class InitializeRequest(Wire):
-    """The client's offer: the newest version it has, who it is and what it can do."""
+    """Params of `initialize`: the newest version that the client supports, its name and capabilities."""
 
     protocol_version: ProtocolVersion
     info: Implementation
@@ -221,7 +189,7 @@ class InitializeRequest(Wire):
 
 
 class InitializeResponse(Wire):
-    """The agent's choice of version; the connection then speaks it."""
+    """Result of `initialize`, with the version to use from now on."""
 
     protocol_version: ProtocolVersion
     info: Implementation
@@ -230,25 +198,25 @@ class InitializeResponse(Wire):
 
 
 class LoginAuthRequest(Wire):
-    """Log in by one of the agent's methods; never one of type `terminal`."""
+    """Params of `auth/login`, never with a method of type "terminal"."""
 
     method_id: AuthMethodId
 
 
 class LoginAuthResponse(Wire):
-    """The login worked."""
+    """Result of `auth/login`: the user is logged in."""
 
 
 class LogoutAuthRequest(Wire):
-    """Forget the credentials."""
+    """Params of `auth/logout`."""
 
 
 class LogoutAuthResponse(Wire):
-    """The credentials are gone."""
+    """Result of `auth/logout`: the agent has removed the credentials."""
 
 
 class CancelRequestNotification(Wire):
-    """The sender no longer needs the answer to its own request; an answer comes all the same."""
+    """Params of `$/cancel_request`: the sender no longer needs the response to its request, but still gets one."""
 
     request_id: RequestId
 
@@ -257,7 +225,7 @@ ErrorData: TypeAlias = Any
 
 
 class Error(msgspec.Struct, kw_only=True, gc=False):
-    """A JSON-RPC error told inside a message, as the reason why work stopped."""
+    """A JSON-RPC error as a member of a message: the reason why the work stopped."""
 
     code: Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
     message: str
@@ -265,13 +233,13 @@ class Error(msgspec.Struct, kw_only=True, gc=False):
 
 
 class UnsupportedProtocolVersionErrorData(Wire):
-    """Goes with -32022: what was asked for, and what there is."""
+    """`data` of error -32022: the requested version, and the supported ones."""
 
     requested: ProtocolVersion
     supported: list[ProtocolVersion]
 
 
 class SessionNotFoundErrorData(Wire):
-    """Goes with -32002: which session there is not."""
+    """`data` of error -32002: the session that was not found."""
 
     session_id: SessionId

@@ -1,8 +1,9 @@
-"""All methods of v2."""
+"""All methods of v2: the sender, the params and result types, and the capability that allows each."""
 
 from __future__ import annotations
 
-from accord.schema.method import Method
+from accord.schema import all_versions
+from accord.schema.method import Method, by_agent, by_client, method_table
 from accord.schema.v2 import elicitation, lifecycle, options, permissions, sessions, terminals, tool_calls, updates
 
 __all__ = ["METHODS"]
@@ -10,116 +11,48 @@ __all__ = ["METHODS"]
 _SESSION = "capabilities.session"
 _ELICITATION = "capabilities.elicitation"
 
-_TABLE = (
-    Method("initialize", "request", "client", lifecycle.InitializeRequest, lifecycle.InitializeResponse),
-    Method(
-        "auth/login",
-        "request",
-        "client",
-        lifecycle.LoginAuthRequest,
-        lifecycle.LoginAuthResponse,
-        gate="authMethods",
+METHODS: dict[str, Method] = method_table(
+    by_client("initialize", lifecycle.InitializeRequest, lifecycle.InitializeResponse),
+    by_client("auth/login", lifecycle.LoginAuthRequest, lifecycle.LoginAuthResponse, "authMethods"),
+    by_client("auth/logout", lifecycle.LogoutAuthRequest, lifecycle.LogoutAuthResponse, "authMethods"),
+    by_client("session/new", sessions.NewSessionRequest, sessions.NewSessionResponse, _SESSION),
+    by_client("session/resume", sessions.ResumeSessionRequest, sessions.ResumeSessionResponse, _SESSION),
+    by_client("session/list", sessions.ListSessionsRequest, sessions.ListSessionsResponse, _SESSION),
+    by_client("session/close", all_versions.CloseSessionRequest, all_versions.CloseSessionResponse, _SESSION),
+    by_client(
+        "session/delete", all_versions.DeleteSessionRequest, all_versions.DeleteSessionResponse, f"{_SESSION}.delete"
     ),
-    Method(
-        "auth/logout",
-        "request",
-        "client",
-        lifecycle.LogoutAuthRequest,
-        lifecycle.LogoutAuthResponse,
-        gate="authMethods",
+    by_client(
+        "session/fork", sessions.ForkSessionRequest, sessions.ForkSessionResponse, f"{_SESSION}.fork", unstable=True
     ),
-    Method("session/new", "request", "client", sessions.NewSessionRequest, sessions.NewSessionResponse, gate=_SESSION),
-    Method(
-        "session/resume",
-        "request",
-        "client",
-        sessions.ResumeSessionRequest,
-        sessions.ResumeSessionResponse,
-        gate=_SESSION,
-    ),
-    Method(
-        "session/list",
-        "request",
-        "client",
-        sessions.ListSessionsRequest,
-        sessions.ListSessionsResponse,
-        gate=_SESSION,
-    ),
-    Method(
-        "session/close",
-        "request",
-        "client",
-        sessions.CloseSessionRequest,
-        sessions.CloseSessionResponse,
-        gate=_SESSION,
-    ),
-    Method(
-        "session/delete",
-        "request",
-        "client",
-        sessions.DeleteSessionRequest,
-        sessions.DeleteSessionResponse,
-        gate=f"{_SESSION}.delete",
-    ),
-    Method(
-        "session/fork",
-        "request",
-        "client",
-        sessions.ForkSessionRequest,
-        sessions.ForkSessionResponse,
-        gate=f"{_SESSION}.fork",
-        unstable=True,
-    ),
-    Method("session/prompt", "request", "client", sessions.PromptRequest, sessions.PromptResponse, gate=_SESSION),
-    Method("session/cancel", "notification", "client", sessions.CancelSessionNotification, gate=_SESSION),
-    Method(
+    by_client("session/prompt", sessions.PromptRequest, sessions.PromptResponse, _SESSION),
+    by_client("session/cancel", sessions.CancelSessionNotification, gate=_SESSION),
+    by_client(
         "session/set_config_option",
-        "request",
-        "client",
         options.SetSessionConfigOptionRequest,
         options.SetSessionConfigOptionResponse,
-        gate="configOptions",
+        "configOptions",
     ),
-    Method(
+    by_client(
         "tool_call/cancel",
-        "request",
-        "client",
         tool_calls.CancelToolCallRequest,
         tool_calls.CancelToolCallResponse,
-        gate="toolCall.capabilities.cancel",
+        "toolCall.capabilities.cancel",
     ),
-    Method(
+    by_client(
         "terminal/cancel",
-        "request",
-        "client",
         terminals.CancelTerminalRequest,
         terminals.CancelTerminalResponse,
-        gate="terminal.capabilities.cancel",
+        "terminal.capabilities.cancel",
     ),
-    Method("session/update", "notification", "agent", updates.UpdateSessionNotification),
-    Method(
-        "session/request_permission",
-        "request",
-        "agent",
-        permissions.RequestPermissionRequest,
-        permissions.RequestPermissionResponse,
-    ),
-    Method(
+    by_agent("session/update", updates.UpdateSessionNotification),
+    by_agent("session/request_permission", permissions.RequestPermissionRequest, permissions.RequestPermissionResponse),
+    by_agent(
         "elicitation/create",
-        "request",
-        "agent",
         elicitation.CreateElicitationRequest,
         elicitation.CreateElicitationResponse,
-        gate=f"{_ELICITATION}.{{mode}}",
+        f"{_ELICITATION}.{{mode}}",
     ),
-    Method(
-        "elicitation/complete",
-        "notification",
-        "agent",
-        elicitation.CompleteElicitationNotification,
-        gate=f"{_ELICITATION}.url",
-    ),
+    by_agent("elicitation/complete", all_versions.CompleteElicitationNotification, gate=f"{_ELICITATION}.url"),
     Method("$/cancel_request", "notification", "either", lifecycle.CancelRequestNotification),
 )
-
-METHODS: dict[str, Method] = {method.name: method for method in _TABLE}

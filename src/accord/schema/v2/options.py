@@ -6,7 +6,14 @@ from typing import Annotated, Any, TypeAlias, Union
 
 from msgspec import Meta
 
-from accord.schema.v2.identifiers import OpenOne, SessionConfigGroupId, SessionConfigId, SessionConfigValueId, SessionId
+from accord.schema.all_versions import (
+    SessionConfigGroupId,
+    SessionConfigId,
+    SessionConfigOptionCategory,
+    SessionConfigSelectOption,
+    SessionConfigValueId,
+    SessionId,
+)
 from accord.schema.wire_values import (
     DEFAULT_ON_ERROR,
     REQUIRED,
@@ -19,7 +26,8 @@ from accord.schema.wire_values import (
     Known,
     Lenient,
     Open,
-    Others,
+    OpenOne,
+    UnknownVariant,
     UnsetType,
     ValidItems,
     Wire,
@@ -34,10 +42,8 @@ __all__ = [
     "ConfigOptionUpdate",
     "SessionConfigBoolean",
     "SessionConfigOption",
-    "SessionConfigOptionCategory",
     "SessionConfigSelect",
     "SessionConfigSelectChoice",
-    "SessionConfigSelectOption",
     "SessionConfigSelectOptions",
     "SessionConfigValueType",
     "SetSessionConfigOptionRequest",
@@ -47,7 +53,7 @@ __all__ = [
 
 
 class TextCommandInput(Wire, tag_field="type", tag="text"):
-    """Whatever is typed after the name."""
+    """Free text after the command's name; `hint` is shown while it is empty."""
 
     hint: str
 
@@ -56,7 +62,7 @@ AvailableCommandInput: TypeAlias = Annotated[OpenOne[TextCommandInput], DefaultT
 
 
 class Command(Wire, tag_field="type", tag="command"):
-    """A command by its name, without the slash."""
+    """A slash command; its name has no leading slash."""
 
     name: str
     description: str
@@ -68,33 +74,22 @@ class _OtherCommand(Wire):
     description: str
 
 
-AvailableCommand: TypeAlias = Annotated[OpenOne[Command], DefaultTag("command"), Others(_OtherCommand)]
+AvailableCommand: TypeAlias = Annotated[OpenOne[Command], DefaultTag("command"), UnknownVariant(_OtherCommand)]
 
 
 class AvailableCommandsUpdate(Wire, tag_field="sessionUpdate", tag="available_commands_update"):
-    """All commands as they are now."""
+    """The complete list of commands, which replaces the last one."""
 
     available_commands: ValidItems[AvailableCommand]
 
 
 SessionConfigValueType: TypeAlias = Annotated[str, Known("id", "boolean")]
-SessionConfigOptionCategory: TypeAlias = Annotated[
-    str, Known("mode", "model", "model_config", "thought_level", free=True)
-]
-
-
-class SessionConfigSelectOption(Wire):
-    """One value to choose."""
-
-    value: SessionConfigValueId
-    name: str
-    description: Lenient[str] = UNSET
 
 
 class SessionConfigSelectChoice(Wire):
     """An entry of a select: a value (`value`), or a named group of values (`groupId` and `options`).
 
-    A group whose `options` are missing, malformed or empty is an empty one; in strict mode it is an error.
+    A group without valid `options` is read as an empty group; in strict mode it is an error.
     """
 
     name: str
@@ -118,7 +113,7 @@ class SessionConfigSelectChoice(Wire):
 
     @staticmethod
     def missing(members: dict[str, Any]) -> str | None:
-        """What an object that is to be read strictly must have and has not."""
+        """The first member that is missing by the rules of strict mode."""
         return "options" if "value" not in members and "options" not in members else None
 
 
@@ -126,7 +121,7 @@ SessionConfigSelectOptions: TypeAlias = Annotated[list[SessionConfigSelectChoice
 
 
 class ConfigOption(Wire, kw_only=True):
-    """What every kind of option has."""
+    """The members that all types of options have."""
 
     config_id: Annotated[SessionConfigId, Alias("id")]
     name: str
@@ -135,7 +130,7 @@ class ConfigOption(Wire, kw_only=True):
 
 
 class SessionConfigSelect(ConfigOption, tag_field="type", tag="select"):
-    """One of several values, all of them in groups or none."""
+    """An option with one of several values; either all of them are in groups or none."""
 
     current_value: SessionConfigValueId
     options: SessionConfigSelectOptions
@@ -146,22 +141,24 @@ class SessionConfigSelect(ConfigOption, tag_field="type", tag="select"):
 
 
 class SessionConfigBoolean(ConfigOption, tag_field="type", tag="boolean"):
-    """On or off."""
+    """An option that is on or off."""
 
     current_value: bool
 
 
-SessionConfigOption: TypeAlias = Annotated[Open[Union[SessionConfigSelect, SessionConfigBoolean]], Others(ConfigOption)]
+SessionConfigOption: TypeAlias = Annotated[
+    Open[Union[SessionConfigSelect, SessionConfigBoolean]], UnknownVariant(ConfigOption)
+]
 
 
 class ConfigOptionUpdate(Wire, tag_field="sessionUpdate", tag="config_option_update"):
-    """All options as they are now."""
+    """The complete list of options, which replaces the last one."""
 
     config_options: ValidItems[SessionConfigOption]
 
 
 class SetSessionConfigOptionRequest(Wire):
-    """Choose a value: an `id` of a select, a `boolean`, or what the agent's own kind of option takes."""
+    """Params of `session/set_config_option`: an `id` of a select, a `boolean`, or a value of the agent's own type."""
 
     session_id: SessionId
     config_id: SessionConfigId
@@ -176,9 +173,9 @@ class SetSessionConfigOptionRequest(Wire):
 
 
 class SetSessionConfigOptionResponse(Wire):
-    """All options after the change, which may have changed others too.
+    """Result of `session/set_config_option`: all options, because setting one may change others.
 
-    Agents leave them out; then what they told last, or the value that was asked for, holds.
+    Some agents leave them out; then the last reported options stay, with the requested value.
     """
 
     config_options: Annotated[DefaultedItems[SessionConfigOption], REQUIRED] = UNSET  # FN-103

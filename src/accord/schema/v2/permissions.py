@@ -1,4 +1,4 @@
-"""Asking the user for permission."""
+"""Permission requests of v2."""
 
 from __future__ import annotations
 
@@ -6,12 +6,19 @@ from typing import Annotated, TypeAlias, Union
 
 from msgspec import Meta
 
-from accord.schema.v2.identifiers import AbsolutePath, PermissionOptionId, SessionId, TerminalId, ToolCallId
+from accord.schema.all_versions import (
+    CancelledPermissionOutcome,
+    PermissionOptionId,
+    SelectedPermissionOutcome,
+    SessionId,
+    TerminalId,
+    ToolCallId,
+)
+from accord.schema.v2.content import AbsolutePath
 from accord.schema.v2.tool_calls import ToolCallUpdate
 from accord.schema.wire_values import UNSET, Known, Lenient, Nullable, Open, Wire
 
 __all__ = [
-    "CancelledPermissionOutcome",
     "CommandPermissionSubject",
     "PermissionOption",
     "PermissionOptionKind",
@@ -19,7 +26,6 @@ __all__ = [
     "RequestPermissionRequest",
     "RequestPermissionResponse",
     "RequestPermissionSubject",
-    "SelectedPermissionOutcome",
     "ToolCallPermissionSubject",
 ]
 
@@ -27,13 +33,13 @@ PermissionOptionKind: TypeAlias = Annotated[str, Known("allow_once", "allow_alwa
 
 
 class ToolCallPermissionSubject(Wire, tag_field="type", tag="tool_call"):
-    """Permission for a tool call; what is told of it here changes it like an update would."""
+    """Permission for a tool call; its members change the tool call as an update does."""
 
     tool_call: ToolCallUpdate
 
 
 class CommandPermissionSubject(Wire, tag_field="type", tag="command"):
-    """Permission for a command that the agent would run."""
+    """Permission for a command that the agent wants to run."""
 
     command: str
     cwd: AbsolutePath
@@ -45,7 +51,7 @@ RequestPermissionSubject: TypeAlias = Open[Union[ToolCallPermissionSubject, Comm
 
 
 class PermissionOption(Wire):
-    """One possible answer; `kind` is only a hint how to show it."""
+    """An option to select; `kind` is only a hint for its display."""
 
     option_id: PermissionOptionId
     name: str
@@ -53,7 +59,7 @@ class PermissionOption(Wire):
 
 
 class RequestPermissionRequest(Wire):
-    """A question to the user; `title` is its text and not the title of any tool call."""
+    """Params of `session/request_permission`; `title` is the question, not the title of a tool call."""
 
     session_id: SessionId
     title: str
@@ -62,21 +68,11 @@ class RequestPermissionRequest(Wire):
     subject: Nullable[RequestPermissionSubject] = UNSET
 
 
-class SelectedPermissionOutcome(Wire, tag_field="outcome", tag="selected"):
-    """The user chose one of the options."""
-
-    option_id: PermissionOptionId
-
-
-class CancelledPermissionOutcome(Wire, tag_field="outcome", tag="cancelled"):
-    """Not approved, for whatever reason."""
-
-
 RequestPermissionOutcome: TypeAlias = Open[Union[SelectedPermissionOutcome, CancelledPermissionOutcome]]
 """An unknown outcome is never an approval."""
 
 
 class RequestPermissionResponse(Wire):
-    """What became of the question."""
+    """Result of `session/request_permission`."""
 
     outcome: RequestPermissionOutcome

@@ -1,4 +1,4 @@
-"""Sessions of v2, their prompts, and the state of the work that a prompt causes."""
+"""Sessions of v2: opening, listing and closing them, their prompts, state and MCP servers."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias, Union
 
 from msgspec import Meta
 
-from accord.schema.v2.content import ContentBlock
-from accord.schema.v2.identifiers import AbsolutePath, MessageId, OpenOne, SessionId, TerminalId, ToolCallId
+from accord.schema.all_versions import EnvVariable, HttpHeader, MessageId, SessionId, TerminalId, ToolCallId, Usage
+from accord.schema.v2.content import AbsolutePath, ContentBlock
 from accord.schema.v2.lifecycle import Error
-from accord.schema.v2.mcp_servers import McpServer
 from accord.schema.v2.options import AvailableCommand, SessionConfigOption
 from accord.schema.wire_values import (
     REQUIRED,
     UNSET,
     DefaultedItems,
+    DefaultTag,
     Items,
     Known,
     Lenient,
+    MergedVariants,
     Nullable,
     NullIsEmpty,
     Open,
-    UInt64,
-    Whole,
+    OpenOne,
     Wire,
     variants,
 )
@@ -32,14 +32,13 @@ __all__ = [
     "BackgroundToolCall",
     "BackgroundWork",
     "CancelSessionNotification",
-    "CloseSessionRequest",
-    "CloseSessionResponse",
-    "DeleteSessionRequest",
-    "DeleteSessionResponse",
     "ForkSessionRequest",
     "ForkSessionResponse",
     "ListSessionsRequest",
     "ListSessionsResponse",
+    "McpServer",
+    "McpServerHttp",
+    "McpServerStdio",
     "NewSessionRequest",
     "NewSessionResponse",
     "PromptRequest",
@@ -53,11 +52,10 @@ __all__ = [
     "SessionState",
     "StateUpdate",
     "StopReason",
-    "Usage",
 ]
 
 SessionState: TypeAlias = Annotated[str, Known("running", "idle", "requires_action")]
-"""An unknown state counts as busy."""
+"""Handle an unknown state as busy."""
 
 StopReason: TypeAlias = Annotated[
     str, Known("end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled", "error")
@@ -65,48 +63,37 @@ StopReason: TypeAlias = Annotated[
 
 
 class PromptRequest(Wire):
-    """What the user says."""
+    """Params of `session/prompt`: the user's message."""
 
     session_id: SessionId
     prompt: Annotated[list[ContentBlock], Meta(min_length=1)]
 
 
 class PromptResponse(Wire):
-    """The message has its place in the conversation; the work is only beginning."""
+    """Result of `session/prompt`: the message was accepted; the work begins after it."""
 
     message_id: MessageId
 
 
 class CancelSessionNotification(Wire):
-    """Stop the work in the foreground and drop the prompts that wait."""
+    """Params of `session/cancel`: stop the foreground work and drop the queued prompts."""
 
     session_id: SessionId
 
 
 class BackgroundTerminal(Wire, tag_field="type", tag="terminal"):
-    """A process that runs on beside the conversation."""
+    """A process that runs in the background."""
 
     terminal_id: TerminalId
 
 
 class BackgroundToolCall(Wire, tag_field="type", tag="tool_call"):
-    """A tool call that runs on beside the conversation."""
+    """A tool call that runs in the background."""
 
     tool_call_id: ToolCallId
 
 
 BackgroundWork: TypeAlias = Open[Union[BackgroundTerminal, BackgroundToolCall]]
-
-
-class Usage(Wire):
-    """The tokens that a prompt took. Unstable."""
-
-    total_tokens: UInt64
-    input_tokens: UInt64
-    output_tokens: UInt64
-    thought_tokens: Lenient[UInt64] = UNSET
-    cached_read_tokens: Lenient[UInt64] = UNSET
-    cached_write_tokens: Lenient[UInt64] = UNSET
 
 
 class _Idle(Wire):
@@ -118,14 +105,14 @@ if TYPE_CHECKING:
     _StopReason: TypeAlias = StopReason
 else:
     _State = variants(SessionState)
-    _StopReason = variants(StopReason, others=_Idle)
+    _StopReason = variants(StopReason, unknown=_Idle)
 
 
-class StateUpdate(Whole, tag_field="sessionUpdate", tag="state_update"):
+class StateUpdate(MergedVariants, tag_field="sessionUpdate", tag="state_update"):
     """The state of the whole session, not of one prompt.
 
-    `stop_reason` belongs to `idle`, `error` to the stop reason `error`. `background` is the complete list, or left out
-    by agents that keep none. `usage` is unstable, and belongs to `idle`.
+    `stop_reason` belongs to `idle`, `error` to the stop reason `error`. `background` is the complete list; agents without
+    background work leave it out. `usage` is unstable, and belongs to `idle`.
     """
 
     state: _State
@@ -136,11 +123,31 @@ class StateUpdate(Whole, tag_field="sessionUpdate", tag="state_update"):
 
 
 SessionListCursor: TypeAlias = str
-"""Opaque; the empty string is a cursor like any other."""
+"""Opaque; the empty string is a valid cursor."""
+
+
+class McpServerHttp(Wire, tag_field="type", tag="http"):
+    """An MCP server reached over HTTP; only for agents with `session.mcp.http`."""
+
+    name: str
+    url: str
+    headers: NullIsEmpty[list[HttpHeader]] = UNSET
+
+
+class McpServerStdio(Wire, tag_field="type", tag="stdio"):
+    """An MCP server that the agent starts; only for agents with `session.mcp.stdio`."""
+
+    name: str
+    command: AbsolutePath
+    args: NullIsEmpty[list[str]] = UNSET
+    env: NullIsEmpty[list[EnvVariable]] = UNSET
+
+
+McpServer: TypeAlias = Annotated[Open[Union[McpServerHttp, McpServerStdio]], DefaultTag("stdio")]
 
 
 class NewSessionRequest(Wire):
-    """Start a session in `cwd`."""
+    """Params of `session/new`: start a session in `cwd`."""
 
     cwd: AbsolutePath
     additional_directories: NullIsEmpty[list[AbsolutePath]] = UNSET
@@ -148,7 +155,7 @@ class NewSessionRequest(Wire):
 
 
 class NewSessionResponse(Wire):
-    """The session is there, with its options and commands as they are at the start."""
+    """Result of `session/new`."""
 
     session_id: SessionId
     config_options: DefaultedItems[SessionConfigOption] = UNSET
@@ -156,15 +163,15 @@ class NewSessionResponse(Wire):
 
 
 class ReplayFromStart(Wire, tag_field="type", tag="start"):
-    """Everything that is kept."""
+    """Replay the whole stored history."""
 
 
 ReplayFrom: TypeAlias = OpenOne[ReplayFromStart]
-"""Where to begin telling what happened; a beginning the agent does not know is an error, never a resume without."""
+"""Where the replay begins; an unknown variant is an error, never a resume without replay."""
 
 
 class ResumeSessionRequest(Wire):
-    """Go on with a session; it is told again only from `replayFrom`."""
+    """Params of `session/resume`: open a stored session; without `replayFrom` its history is not replayed."""
 
     session_id: SessionId
     cwd: AbsolutePath
@@ -174,14 +181,14 @@ class ResumeSessionRequest(Wire):
 
 
 class ResumeSessionResponse(Wire):
-    """The session is active; whether it works or rests was said by a state update before this."""
+    """Result of `session/resume`; a state update before it says whether the session is busy."""
 
     config_options: DefaultedItems[SessionConfigOption] = UNSET
     available_commands: DefaultedItems[AvailableCommand] = UNSET
 
 
 class ForkSessionRequest(Wire):
-    """Start a second session with the history of the first; unstable."""
+    """Params of `session/fork`: start a new session with the history of another. Unstable."""
 
     session_id: SessionId
     cwd: AbsolutePath
@@ -190,7 +197,7 @@ class ForkSessionRequest(Wire):
 
 
 class ForkSessionResponse(Wire):
-    """The new session, active at once; unstable."""
+    """Result of `session/fork`: the new session, which is open. Unstable."""
 
     session_id: SessionId
     config_options: DefaultedItems[SessionConfigOption] = UNSET
@@ -198,14 +205,14 @@ class ForkSessionResponse(Wire):
 
 
 class ListSessionsRequest(Wire):
-    """The sessions of exactly this directory, or all; one page, from `cursor`."""
+    """Params of `session/list`: the sessions of exactly this directory, or all; one page, from `cursor`."""
 
     cwd: Nullable[AbsolutePath] = UNSET
     cursor: Nullable[SessionListCursor] = UNSET
 
 
 class SessionInfo(Wire):
-    """A session as lists show it."""
+    """The description of a session that need not be open."""
 
     session_id: SessionId
     cwd: AbsolutePath
@@ -215,27 +222,7 @@ class SessionInfo(Wire):
 
 
 class ListSessionsResponse(Wire):
-    """A page of sessions; without `nextCursor` it is the last, without `sessions` an empty one."""
+    """Result of `session/list`: one page; without `nextCursor` it is the last, without `sessions` it is empty."""
 
     sessions: Annotated[Items[SessionInfo], REQUIRED] = []  # FN-103
     next_cursor: Nullable[SessionListCursor] = UNSET
-
-
-class CloseSessionRequest(Wire):
-    """Stop all work of a session and free what it holds."""
-
-    session_id: SessionId
-
-
-class CloseSessionResponse(Wire):
-    """Nothing more comes from the session on this connection."""
-
-
-class DeleteSessionRequest(Wire):
-    """Take a session off the list."""
-
-    session_id: SessionId
-
-
-class DeleteSessionResponse(Wire):
-    """The session is not listed any more, or never was."""

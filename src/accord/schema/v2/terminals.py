@@ -1,4 +1,4 @@
-"""Terminals of the agent, which a client only shows."""
+"""Terminals of v2: they belong to the agent, the client only shows them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import Annotated, TypeAlias
 
 from msgspec import Meta
 
-from accord.schema.v2.identifiers import AbsolutePath, SessionId, TerminalId
+from accord.schema.all_versions import SessionId, TerminalId
+from accord.schema.v2.content import AbsolutePath
 from accord.schema.wire_values import UNSET, Int64, Lenient, LenientText, Wire
 
 __all__ = [
@@ -26,13 +27,13 @@ _Extent: TypeAlias = Annotated[int, Meta(ge=1, le=2**16 - 1)]
 
 
 class TerminalOutput(Wire):
-    """All that was printed so far, in base64."""
+    """The complete output so far, in base64."""
 
     data: str
 
 
 class TerminalExitStatus(Wire):
-    """The process has ended; that the object is there says so, even when it is empty."""
+    """The process has ended, even if this object is empty."""
 
     exit_code: Lenient[Int64] = UNSET
     signal: LenientText = UNSET  # AMB-65
@@ -46,17 +47,17 @@ class TerminalSize(Wire):
 
 
 class TerminalCancelCapabilities(Wire):
-    """`terminal/cancel` works for this terminal, as long as this is there."""
+    """`terminal/cancel` is supported for this terminal while this is present."""
 
 
 class TerminalCapabilities(Wire):
-    """What a client can do to a terminal."""
+    """The requests that a terminal supports."""
 
     cancel: Lenient[TerminalCancelCapabilities] = UNSET
 
 
 class TerminalUpdate(Wire, tag_field="sessionUpdate", tag="terminal_update"):
-    """A terminal is new or has changed: a member left out stays, null clears, a value replaces."""
+    """Creates or changes a terminal: a missing member is unchanged, null clears it, a value replaces it."""
 
     terminal_id: TerminalId
     command: Lenient[str] = UNSET
@@ -68,18 +69,18 @@ class TerminalUpdate(Wire, tag_field="sessionUpdate", tag="terminal_update"):
 
 
 class TerminalOutputChunk(Wire, tag_field="sessionUpdate", tag="terminal_output_chunk"):
-    """More output: base64 that is decoded by itself and may end inside a character."""
+    """More output: base64 of its own, whose bytes may end inside a character."""
 
     terminal_id: TerminalId
     data: str
 
 
 class CancelTerminalRequest(Wire):
-    """Stop the process of a terminal."""
+    """Params of `terminal/cancel`: stop the process of a terminal."""
 
     session_id: SessionId
     terminal_id: TerminalId
 
 
 class CancelTerminalResponse(Wire):
-    """The agent will stop it; an exit status proves that it did."""
+    """Result of `terminal/cancel`: the agent will stop it; the exit status reports that it has ended."""

@@ -1,4 +1,4 @@
-"""Tool calls and what they produce."""
+"""Tool calls of v2 and their content."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Annotated, Any, TypeAlias, Union
 
 from msgspec import Meta
 
-from accord.schema.v2.content import ContentBlock, MediaType
-from accord.schema.v2.identifiers import AbsolutePath, SessionId, TerminalId, ToolCallId
-from accord.schema.wire_values import UNSET, Known, Lenient, LenientItems, Open, Others, ValidItems, Wire
+from accord.schema.all_versions import SessionId, Terminal, ToolCallId
+from accord.schema.v2.content import AbsolutePath, ContentBlock, MediaType
+from accord.schema.wire_values import UNSET, Known, Lenient, LenientItems, Open, UnknownVariant, ValidItems, Wire
 
 __all__ = [
     "CancelToolCallRequest",
@@ -26,7 +26,6 @@ __all__ = [
     "DiffPatchFormat",
     "DiffPathChange",
     "DiffPathPairChange",
-    "Terminal",
     "ToolCallCancelCapabilities",
     "ToolCallCapabilities",
     "ToolCallContent",
@@ -50,7 +49,7 @@ DiffPatchFormat: TypeAlias = Annotated[str, Known("git_patch")]
 
 
 class DiffPathChange(Wire):
-    """A change to the file at one path; type and media type are those of the file after it, or of the deleted one."""
+    """A change of the file at one path; the types are those of the file after the change, or of the deleted file."""
 
     path: AbsolutePath
     file_type: Lenient[DiffFileType] = UNSET
@@ -58,7 +57,7 @@ class DiffPathChange(Wire):
 
 
 class DiffPathPairChange(DiffPathChange, kw_only=True):
-    """A change that leads from one path to another."""
+    """A change with an old and a new path."""
 
     old_path: AbsolutePath
 
@@ -68,19 +67,19 @@ class DiffAdd(DiffPathChange, tag_field="operation", tag="add"):
 
 
 class DiffDelete(DiffPathChange, tag_field="operation", tag="delete"):
-    """A file is gone."""
+    """A deleted file."""
 
 
 class DiffModify(DiffPathChange, tag_field="operation", tag="modify"):
-    """A file has other contents."""
+    """A file with new contents."""
 
 
 class DiffMove(DiffPathPairChange, tag_field="operation", tag="move"):
-    """A file has another path."""
+    """A file with a new path."""
 
 
 class DiffCopy(DiffPathPairChange, tag_field="operation", tag="copy"):
-    """A file is there twice."""
+    """A copy of a file."""
 
 
 class _OtherChange(Wire):
@@ -89,12 +88,12 @@ class _OtherChange(Wire):
 
 
 DiffChange: TypeAlias = Annotated[
-    Open[Union[DiffAdd, DiffDelete, DiffModify, DiffMove, DiffCopy]], Others(_OtherChange)
+    Open[Union[DiffAdd, DiffDelete, DiffModify, DiffMove, DiffCopy]], UnknownVariant(_OtherChange)
 ]
 
 
 class DiffPatch(Wire):
-    """The change line by line."""
+    """The change, line by line."""
 
     format: DiffPatchFormat
     text: str
@@ -107,16 +106,10 @@ class Content(Wire, tag_field="type", tag="content"):
 
 
 class Diff(Wire, tag_field="type", tag="diff"):
-    """Changed files: `changes` is what counts, the patch only shows it."""
+    """Changed files; `changes` is authoritative, the patch is only for display."""
 
     changes: ValidItems[DiffChange]
     patch: Lenient[DiffPatch] = UNSET
-
-
-class Terminal(Wire, tag_field="type", tag="terminal"):
-    """A terminal to show here; its state may come before or after."""
-
-    terminal_id: TerminalId
 
 
 ToolCallContent: TypeAlias = Open[Union[Content, Diff, Terminal]]
@@ -130,17 +123,17 @@ class ToolCallLocation(Wire):
 
 
 class ToolCallCancelCapabilities(Wire):
-    """`tool_call/cancel` works for this call, as long as this is there."""
+    """`tool_call/cancel` is supported for this tool call while this is present."""
 
 
 class ToolCallCapabilities(Wire):
-    """What a client can do to a tool call."""
+    """The requests that a tool call supports."""
 
     cancel: Lenient[ToolCallCancelCapabilities] = UNSET
 
 
 class ToolCallUpdate(Wire):
-    """A tool call is new or has changed: a member left out stays, null clears, a value replaces."""
+    """Creates or changes a tool call: a missing member is unchanged, null clears it, a value replaces it."""
 
     tool_call_id: ToolCallId
     name: Lenient[str] = UNSET
@@ -159,18 +152,18 @@ class ToolCallUpdateVariant(ToolCallUpdate, tag_field="sessionUpdate", tag="tool
 
 
 class ToolCallContentChunk(Wire, tag_field="sessionUpdate", tag="tool_call_content_chunk"):
-    """One more item of content, after those the call has."""
+    """Appends one item to the content of a tool call."""
 
     tool_call_id: ToolCallId
     content: ToolCallContent
 
 
 class CancelToolCallRequest(Wire):
-    """Stop one tool call and leave the rest running."""
+    """Params of `tool_call/cancel`: stop one tool call and nothing else."""
 
     session_id: SessionId
     tool_call_id: ToolCallId
 
 
 class CancelToolCallResponse(Wire):
-    """The agent will stop it; a final status proves that it did."""
+    """Result of `tool_call/cancel`: the agent will stop it; the final status reports that it has ended."""

@@ -1,46 +1,60 @@
-"""`session/update`: everything an agent reports, in the order in which it counts."""
+"""Session updates of v2: everything that the agent reports by `session/update`."""
 
 from __future__ import annotations
 
 from typing import Annotated, TypeAlias, Union
 
-from msgspec import Meta
-
+from accord.schema.all_versions import (
+    CompactionId,
+    CompactionStatus,
+    MessageId,
+    Notice,
+    SessionId,
+    SessionInfoUpdate,
+    UsageUpdate,
+)
 from accord.schema.v2.content import ContentBlock
-from accord.schema.v2.identifiers import CompactionId, MessageId, SessionId
 from accord.schema.v2.options import AvailableCommandsUpdate, ConfigOptionUpdate
-from accord.schema.v2.plans import PlanUpdate
 from accord.schema.v2.sessions import StateUpdate
 from accord.schema.v2.terminals import TerminalOutputChunk, TerminalUpdate
 from accord.schema.v2.tool_calls import ToolCallContentChunk, ToolCallUpdateVariant
-from accord.schema.wire_values import UNSET, Known, Lenient, LenientItems, Open, UInt64, Wire, check_uint64
+from accord.schema.wire_values import (
+    UNSET,
+    Alias,
+    Known,
+    Lenient,
+    LenientItems,
+    Open,
+    OpenOne,
+    UnknownVariant,
+    ValidItems,
+    Wire,
+)
 
 __all__ = [
     "AgentMessage",
     "AgentMessageChunk",
     "AgentThought",
     "AgentThoughtChunk",
-    "CompactionStatus",
     "CompactionSummaryChunk",
     "CompactionUpdate",
     "ContentChunk",
-    "Cost",
-    "Notice",
-    "NoticeSeverity",
-    "SessionInfoUpdate",
+    "PlanEntry",
+    "PlanEntryPriority",
+    "PlanEntryStatus",
+    "PlanId",
+    "PlanItems",
+    "PlanUpdate",
+    "PlanUpdateContent",
     "SessionUpdate",
     "UpdateSessionNotification",
-    "UsageUpdate",
     "UserMessage",
     "UserMessageChunk",
 ]
 
-CompactionStatus: TypeAlias = Annotated[str, Known("in_progress", "completed", "failed", "cancelled")]
-NoticeSeverity: TypeAlias = Annotated[str, Known("info", "warning", "error")]
-
 
 class UserMessage(Wire, tag_field="sessionUpdate", tag="user_message"):
-    """A message of the user: `content` left out stays, null clears, an array replaces all, chunks included."""
+    """A message of the user: missing `content` is unchanged, null clears it, an array replaces it and all chunks."""
 
     message_id: MessageId
     content: LenientItems[ContentBlock] = UNSET
@@ -61,7 +75,7 @@ class AgentThought(Wire, tag_field="sessionUpdate", tag="agent_thought"):
 
 
 class ContentChunk(Wire):
-    """One block more for a message, which is new if its id is."""
+    """Appends a block to a message; an unknown id begins a new message."""
 
     message_id: MessageId
     content: ContentBlock
@@ -79,41 +93,8 @@ class AgentThoughtChunk(ContentChunk, tag_field="sessionUpdate", tag="agent_thou
     """A `ContentChunk` of a thought of the agent."""
 
 
-class SessionInfoUpdate(Wire, tag_field="sessionUpdate", tag="session_info_update"):
-    """Other words about the session: a member left out stays, null clears."""
-
-    title: Lenient[str] = UNSET
-    updated_at: Lenient[str] = UNSET
-
-
-class Cost(Wire):
-    """What the session has cost so far, in a currency or any other unit."""
-
-    amount: float
-    currency: str
-
-
-class UsageUpdate(Wire, tag_field="sessionUpdate", tag="usage_update"):
-    """Tokens in the context and room for them; `cost` left out stays, null clears."""
-
-    used: UInt64
-    size: UInt64
-    cost: Lenient[Cost] = UNSET
-
-    def __post_init__(self) -> None:
-        check_uint64(self.used, self.size)
-
-
-class Notice(Wire, tag_field="sessionUpdate", tag="notice"):
-    """Something to show now; not part of the conversation and never replayed."""
-
-    severity: NoticeSeverity
-    title: Annotated[str, Meta(min_length=1)]
-    description: Lenient[str] = UNSET
-
-
 class CompactionUpdate(Wire, tag_field="sessionUpdate", tag="compaction_update"):
-    """The context is being shortened: a member left out stays, null clears, a value replaces."""
+    """The state of a compaction of the context: a missing member is unchanged, null clears it, a value replaces it."""
 
     compaction_id: CompactionId
     status: CompactionStatus
@@ -122,10 +103,44 @@ class CompactionUpdate(Wire, tag_field="sessionUpdate", tag="compaction_update")
 
 
 class CompactionSummaryChunk(Wire, tag_field="sessionUpdate", tag="compaction_summary_chunk"):
-    """One block more for the summary of a compaction."""
+    """Appends a block to the summary of a compaction."""
 
     compaction_id: CompactionId
     content: ContentBlock
+
+
+PlanId: TypeAlias = str
+PlanEntryPriority: TypeAlias = Annotated[str, Known("high", "medium", "low")]
+PlanEntryStatus: TypeAlias = Annotated[str, Known("pending", "in_progress", "completed", "cancelled")]
+
+
+class PlanEntry(Wire):
+    """One step."""
+
+    content: str
+    priority: PlanEntryPriority
+    status: PlanEntryStatus
+
+
+class PlanItems(Wire, tag_field="type", tag="items"):
+    """A plan as a list of steps."""
+
+    plan_id: Annotated[PlanId, Alias("id")]
+    entries: ValidItems[PlanEntry]
+
+
+class _OtherPlan(Wire):
+    plan_id: PlanId
+
+
+PlanUpdateContent: TypeAlias = Annotated[OpenOne[PlanItems], UnknownVariant(_OtherPlan)]
+"""An unknown kind of plan has a `planId` too, and replaces the plan with that id."""
+
+
+class PlanUpdate(Wire, tag_field="sessionUpdate", tag="plan_update"):
+    """One complete plan, which replaces the one with the same id."""
+
+    plan: PlanUpdateContent
 
 
 SessionUpdate: TypeAlias = Open[
@@ -154,7 +169,7 @@ SessionUpdate: TypeAlias = Open[
 
 
 class UpdateSessionNotification(Wire):
-    """Something happened in a session."""
+    """Params of `session/update`."""
 
     session_id: SessionId
     update: SessionUpdate

@@ -1,4 +1,4 @@
-"""Opening a connection with a peer that says 2 and may mean v1: both shapes at once, only the version required."""
+"""Connection setup with a peer that negotiates 2 and may mean v1: the members of both, only the version required."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from accord.schema.wire_values import (
     DefaultedItems,
     Known,
     Lenient,
+    MergedVariants,
     NullIsEmpty,
     Open,
     UnsetType,
-    Whole,
     Wire,
     variants,
 )
@@ -41,42 +41,42 @@ __all__ = [
 ]
 
 Support: TypeAlias = Union[bool, dict[str, Any]]
-"""v1 says true or false, v2 an object or nothing."""
+"""v1 has true or false, v2 an object or nothing."""
 
 
-def is_supported(said: Union[Support, None, UnsetType]) -> bool:
-    """An object offers something even when it is empty."""
-    return said is True or isinstance(said, dict)
+def is_supported(value: Union[Support, None, UnsetType]) -> bool:
+    """True for `true` and for an object, even an empty one."""
+    return value is True or isinstance(value, dict)
 
 
 class FileSystemCapabilities(Wire):
-    """The client's file methods."""
+    """The file methods of the client that the agent may call."""
 
     read_text_file: Lenient[Support] = UNSET
     write_text_file: Lenient[Support] = UNSET
 
 
 class ClientAuthCapabilities(Wire):
-    """The ways of logging in that need the client's help."""
+    """The login methods that need the client's support."""
 
     terminal: Lenient[Support] = UNSET
 
 
 class ElicitationCapabilities(Wire):
-    """How the client can ask the user."""
+    """The modes of elicitation that the client supports."""
 
     form: Lenient[Support] = UNSET
     url: Lenient[Support] = UNSET
 
 
 class SessionConfigOptionsCapabilities(Wire):
-    """The options the client can show, beyond selects."""
+    """The types of options that the client can show, in addition to selects."""
 
     boolean: Lenient[Support] = UNSET
 
 
 class ClientSessionCapabilities(Wire):
-    """The updates the client can show, where the agent has to ask."""
+    """The kinds of updates that an agent may send only if the client supports them."""
 
     config_options: Lenient[SessionConfigOptionsCapabilities] = UNSET
     notices: Lenient[Support] = UNSET
@@ -84,7 +84,7 @@ class ClientSessionCapabilities(Wire):
 
 
 class ClientCapabilities(Wire):
-    """`capabilities` of a client, whatever it took over from v1."""
+    """`capabilities` of a client, with the members of v1 and v2."""
 
     auth: Lenient[ClientAuthCapabilities] = UNSET
     elicitation: Lenient[ElicitationCapabilities] = UNSET
@@ -94,7 +94,7 @@ class ClientCapabilities(Wire):
 
 
 class PromptCapabilities(Wire):
-    """What prompts may hold beside text and links."""
+    """The content that the agent accepts in prompts, in addition to text and resource links."""
 
     image: Lenient[Support] = UNSET
     audio: Lenient[Support] = UNSET
@@ -102,7 +102,7 @@ class PromptCapabilities(Wire):
 
 
 class McpCapabilities(Wire):
-    """The kinds of MCP server the agent connects to."""
+    """The MCP transports that the agent supports."""
 
     stdio: Lenient[Support] = UNSET
     http: Lenient[Support] = UNSET
@@ -111,7 +111,7 @@ class McpCapabilities(Wire):
 
 
 class SessionCapabilities(Wire):
-    """What the agent can do with sessions; `load`, `list`, `resume` and `close` have to be named here."""
+    """What the agent supports for sessions; `load`, `list`, `resume` and `close` are not implied."""
 
     prompt: Lenient[PromptCapabilities] = UNSET
     mcp: Lenient[McpCapabilities] = UNSET
@@ -130,14 +130,14 @@ class SessionCapabilities(Wire):
 
 
 class AgentAuthCapabilities(Wire):
-    """What the agent can do about logins."""
+    """What the agent supports in addition to a login."""
 
     logout: Lenient[Support] = UNSET
     status: Lenient[Support] = UNSET
 
 
 class AgentCapabilities(Wire):
-    """`capabilities` of an agent, whatever it took over from v1."""
+    """`capabilities` of an agent, with the members of v1 and v2."""
 
     session: Lenient[SessionCapabilities] = UNSET
     auth: Lenient[AgentAuthCapabilities] = UNSET
@@ -156,8 +156,8 @@ else:
     _Kind = variants(AuthMethodKind)
 
 
-class AuthMethod(Whole):
-    """A way to log in; without a type it is the agent's. `env` is an object in v1 and a list in v2."""
+class AuthMethod(MergedVariants):
+    """A login method; without a type the agent performs it. `env` is an object in v1 and a list in v2."""
 
     name: str
     method_id: Spelled[v2.AuthMethodId] = EITHER
@@ -174,7 +174,7 @@ class AuthMethod(Whole):
 
 
 class InitializeRequest(Wire):
-    """The client's offer, in v1's words, in v2's, or in both, which suits an agent of which nothing is known."""
+    """Params of `initialize` with the members of v1, v2 or both; both suit an agent whose version is unknown."""
 
     protocol_version: v2.ProtocolVersion
     info: Lenient[v2.Implementation] = UNSET
@@ -184,7 +184,7 @@ class InitializeRequest(Wire):
 
 
 class InitializeResponse(Wire):
-    """The agent's choice, in v1's words, in v2's, or in both; `info` shows that v2 is meant as published."""
+    """Result of `initialize` with the members of v1, v2 or both; `info` means the published v2."""
 
     protocol_version: v2.ProtocolVersion
     info: Lenient[v2.Implementation] = UNSET

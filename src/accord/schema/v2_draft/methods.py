@@ -1,4 +1,4 @@
-"""All methods of the v2 draft: v1's, with the types that differ, and v2's where the name is new."""
+"""All methods of the v2 draft: those of v1 with the types that differ, and those of v2 whose name is new."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ from accord.schema.wire_values import (
     Items,
     Known,
     Lenient,
+    MergedVariants,
     Open,
-    Whole,
     Wire,
     variants,
 )
@@ -51,18 +51,18 @@ if TYPE_CHECKING:
     _Kind: TypeAlias = CommandKind
 else:
     _InputKind = variants(CommandInputKind)
-    _Kind = variants(CommandKind, others=_OtherCommand)
+    _Kind = variants(CommandKind, unknown=_OtherCommand)
 
 
-class AvailableCommandInput(Whole):
-    """Whatever is typed after the name."""
+class AvailableCommandInput(MergedVariants):
+    """Free text after the command's name; `hint` is shown while it is empty."""
 
     hint: str
     type: Defaulted[_InputKind] = UNSET
 
 
-class AvailableCommand(Whole):
-    """A command by its name, without the slash."""
+class AvailableCommand(MergedVariants):
+    """A slash command; its name has no leading slash."""
 
     name: str
     description: str
@@ -71,13 +71,13 @@ class AvailableCommand(Whole):
 
 
 class AvailableCommandsUpdate(Wire, tag_field="sessionUpdate", tag="available_commands_update"):
-    """All commands as they are now."""
+    """The complete list of commands, which replaces the last one."""
 
     available_commands: Items[Open[AvailableCommand]]
 
 
 class SessionConfigSelectChoice(Wire):
-    """An entry of a select: a value, or a named group of values with both of its keys."""
+    """An entry of a select: a value, or a named group of values, whose id has the keys of both versions."""
 
     name: str
     value: Defaulted[v2.SessionConfigValueId] = UNSET
@@ -102,7 +102,7 @@ SessionConfigSelectOptions: TypeAlias = list[SessionConfigSelectChoice]
 
 
 class ConfigOption(Wire, kw_only=True):
-    """What every kind of option has."""
+    """The members that all types of options have."""
 
     name: str
     config_id: Spelled[v2.SessionConfigId] = EITHER
@@ -115,7 +115,7 @@ class ConfigOption(Wire, kw_only=True):
 
 
 class SessionConfigSelect(ConfigOption, tag_field="type", tag="select"):
-    """One of several values, all of them in groups or none."""
+    """An option with one of several values; either all of them are in groups or none."""
 
     current_value: v2.SessionConfigValueId
     options: SessionConfigSelectOptions
@@ -127,7 +127,7 @@ class SessionConfigSelect(ConfigOption, tag_field="type", tag="select"):
 
 
 class SessionConfigBoolean(ConfigOption, tag_field="type", tag="boolean"):
-    """On or off."""
+    """An option that is on or off."""
 
     current_value: bool
 
@@ -136,13 +136,13 @@ SessionConfigOption: TypeAlias = Open[Union[SessionConfigSelect, SessionConfigBo
 
 
 class ConfigOptionUpdate(Wire, tag_field="sessionUpdate", tag="config_option_update"):
-    """All options as they are now."""
+    """The complete list of options, which replaces the last one."""
 
     config_options: Items[SessionConfigOption]
 
 
 class SetSessionConfigOptionRequest(Wire):
-    """Choose a value; without a type it is a string, as in v1."""
+    """Params of `session/set_config_option`; without a type the value is a string, as in v1."""
 
     session_id: v2.SessionId
     config_id: v2.SessionConfigId
@@ -157,6 +157,6 @@ class SetSessionConfigOptionRequest(Wire):
 
 
 class SetSessionConfigOptionResponse(Wire):
-    """All options after the change; where they are left out, as they were told last."""
+    """Result of `session/set_config_option`: all options; if they are missing, the last reported ones stay."""
 
     config_options: Annotated[DefaultedItems[SessionConfigOption], REQUIRED] = UNSET

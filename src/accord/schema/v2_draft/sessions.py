@@ -1,4 +1,4 @@
-"""Sessions and prompts of the v2 draft, which takes the shapes of v1 and v2."""
+"""Sessions and prompts of the v2 draft, with the members of v1 and v2."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ __all__ = [
 
 
 class PromptRequest(Wire):
-    """What the user says."""
+    """Params of `session/prompt`: the user's message."""
 
     session_id: v2.SessionId
     prompt: list[v2.ContentBlock]
 
 
 class PromptResponse(Wire):
-    """The turn is over, for the reason given. Without a reason the peer speaks v2 after all, and has only accepted."""
+    """Result of `session/prompt`: the turn has ended. Without a `stopReason` the peer means v2: it has only accepted."""
 
     stop_reason: Nullable[v2.StopReason] = UNSET
     message_id: Lenient[v2.MessageId] = UNSET
@@ -40,7 +40,7 @@ class PromptResponse(Wire):
 
 
 class SessionSetup(Wire, kw_only=True):
-    """How a session is set up when it opens. `models` is unstable and taken as it comes."""
+    """The initial modes, options and commands of a session. `models` is unstable and not validated."""
 
     modes: Lenient[v1.SessionModeState] = UNSET
     config_options: LenientItems[SessionConfigOption] = UNSET
@@ -49,26 +49,26 @@ class SessionSetup(Wire, kw_only=True):
 
 
 class NewSessionResponse(SessionSetup):
-    """The session is there."""
+    """Result of `session/new`."""
 
     session_id: v2.SessionId
 
 
 class LoadSessionResponse(SessionSetup):
-    """The session is active and was told again."""
+    """Result of `session/load`, sent after the replay."""
 
 
 class ResumeSessionRequest(v1.ResumeSessionRequest):
-    """Go on with a session, told again only if the peer asks for it as in v2."""
+    """Params of `session/resume`; the history is replayed only if the peer asks for it as in v2."""
 
     replay_from: Nullable[v2.ReplayFrom] = UNSET
 
 
 class ResumeSessionResponse(SessionSetup):
-    """The session is active."""
+    """Result of `session/resume`."""
 
 
 class ForkSessionResponse(SessionSetup):
-    """The new session, active at once; unstable."""
+    """Result of `session/fork`: the new session, which is open. Unstable."""
 
     session_id: v2.SessionId

@@ -1,7 +1,7 @@
-"""One value under two keys: v1's and v2's.
+"""One value under two keys: that of v1 and that of v2.
 
-Whichever key was read, both members hold the value afterwards and both keys are written, so a peer of either age finds
-the one it knows.
+Whichever key was received, both members have the value afterwards and both keys are written, so that a peer of either
+version finds the one it knows.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ EITHER: Any = UNSET
 
 
 def spelled(key: str, value: Union[str, UnsetType], older: Union[str, UnsetType]) -> str:
-    """The value to give to both; where they differ the newer spelling counts."""
+    """The value for both members; if they differ, that of v2's key."""
     found = older if value is UNSET else value
     if found is UNSET:
         raise ValueError(f"`{key}` is required")

@@ -1,4 +1,4 @@
-"""Tool calls and permission requests of the v2 draft: v1's reports and v2's patches in one shape."""
+"""Tool calls and permission requests of the v2 draft, with the members of v1 and v2."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
 
 
 class Diff(Wire, tag_field="type", tag="diff"):
-    """A file before and after (`path`, `oldText`, `newText`), or v2's list of `changes`; of both, the changes count."""
+    """A file before and after (`path`, `oldText`, `newText`), or v2's list of `changes`; if both are present, the changes are used."""
 
     path: Union[v2.AbsolutePath, UnsetType] = UNSET
     old_text: Lenient[str] = UNSET
@@ -47,7 +47,7 @@ ToolCallContent: TypeAlias = Open[Union[v2.Content, Diff, v2.Terminal]]
 
 
 class ToolCallUpdate(Wire):
-    """A tool call is new or has changed. What null says depends on the peer: unchanged as in v1, or cleared."""
+    """Creates or changes a tool call. The meaning of null depends on the peer: unchanged as in v1, or cleared."""
 
     tool_call_id: v2.ToolCallId
     name: Lenient[str] = UNSET
@@ -66,18 +66,18 @@ class ToolCallUpdateVariant(ToolCallUpdate, tag_field="sessionUpdate", tag="tool
 
 
 class ToolCall(ToolCallUpdate, tag_field="sessionUpdate", tag="tool_call"):
-    """v1's first report; here it says the same as an update (AMB-19)."""
+    """The first report of a tool call in v1; here it means the same as an update (AMB-19)."""
 
 
 class ToolCallContentChunk(Wire, tag_field="sessionUpdate", tag="tool_call_content_chunk"):
-    """One more item of content, after those the call has."""
+    """Appends one item to the content of a tool call."""
 
     tool_call_id: v2.ToolCallId
     content: ToolCallContent
 
 
 class ToolCallPermissionSubject(Wire, tag_field="type", tag="tool_call"):
-    """Permission for a tool call; what is told of it here changes it like an update would."""
+    """Permission for a tool call; its members change the tool call as an update does."""
 
     tool_call: ToolCallUpdate
 
@@ -86,7 +86,7 @@ RequestPermissionSubject: TypeAlias = Open[Union[ToolCallPermissionSubject, v2.C
 
 
 class RequestPermissionRequest(Wire):
-    """A question to the user about `toolCall`, or with a `title` of its own."""
+    """Params of `session/request_permission`, about `toolCall` or with a `title` of its own."""
 
     session_id: v2.SessionId
     options: list[v2.PermissionOption]

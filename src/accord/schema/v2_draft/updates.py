@@ -1,4 +1,4 @@
-"""`session/update`: v1's variants, the draft's, and those of v2 that a peer might send ahead of its time."""
+"""Session updates of the v2 draft: the variants of v1, of the draft, and of v2 in case a peer sends them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,20 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar, Union
 
 from accord.schema import v1, v2
 from accord.schema.v2_draft.options import AvailableCommandsUpdate, ConfigOptionUpdate
-from accord.schema.v2_draft.plans import PlanUpdate
+from accord.schema.v2_draft.spellings import EITHER, Spelled, spelled
 from accord.schema.v2_draft.tool_calls import ToolCall, ToolCallContentChunk, ToolCallUpdateVariant
-from accord.schema.wire_values import DEFAULT_ON_ERROR, SKIP_INVALID_ITEMS, UNSET, Lenient, Open, UnsetType, Wire
+from accord.schema.wire_values import (
+    DEFAULT_ON_ERROR,
+    SKIP_INVALID_ITEMS,
+    UNSET,
+    DefaultTag,
+    Lenient,
+    Open,
+    OpenOne,
+    UnsetType,
+    ValidItems,
+    Wire,
+)
 
 __all__ = [
     "AgentMessage",
@@ -17,6 +28,9 @@ __all__ = [
     "AgentThoughtChunk",
     "ContentChunk",
     "Message",
+    "PlanItems",
+    "PlanUpdate",
+    "PlanUpdateContent",
     "SessionNotification",
     "SessionUpdate",
     "UserMessage",
@@ -32,7 +46,7 @@ else:
 
 
 class Message(Wire):
-    """`content` left out stays, null clears, an array replaces all; one block alone is read as an array (AMB-69)."""
+    """Missing `content` is unchanged, null clears it, an array replaces it; a single block is read as an array (AMB-69)."""
 
     message_id: v2.MessageId
     content: OneOrMore[v2.ContentBlock] = UNSET
@@ -56,7 +70,7 @@ class AgentThought(Message, tag_field="sessionUpdate", tag="agent_thought"):
 
 
 class ContentChunk(Wire):
-    """More for a message: without an id for the newest of its kind (AMB-51); an array is several chunks (AMB-69)."""
+    """Appends to a message: without an id to the newest of its kind (AMB-51); an array is several chunks (AMB-69)."""
 
     content: Union[v2.ContentBlock, list[v2.ContentBlock]]
     message_id: Lenient[v2.MessageId] = UNSET
@@ -72,6 +86,26 @@ class AgentMessageChunk(ContentChunk, tag_field="sessionUpdate", tag="agent_mess
 
 class AgentThoughtChunk(ContentChunk, tag_field="sessionUpdate", tag="agent_thought_chunk"):
     """A `ContentChunk` of a thought of the agent."""
+
+
+class PlanItems(Wire, tag_field="type", tag="items"):
+    """A plan as a list of steps."""
+
+    entries: ValidItems[v2.PlanEntry]
+    plan_id: Spelled[v2.PlanId] = EITHER
+    id: Spelled[v2.PlanId] = EITHER
+
+    def __post_init__(self) -> None:
+        self.plan_id = self.id = spelled("planId", self.plan_id, self.id)
+
+
+PlanUpdateContent: TypeAlias = Annotated[OpenOne[PlanItems], DefaultTag("items")]
+
+
+class PlanUpdate(Wire, tag_field="sessionUpdate", tag="plan_update"):
+    """One complete plan, which replaces the one with the same id."""
+
+    plan: PlanUpdateContent
 
 
 SessionUpdate: TypeAlias = Open[
@@ -103,7 +137,7 @@ SessionUpdate: TypeAlias = Open[
 
 
 class SessionNotification(Wire):
-    """Something happened in a session."""
+    """Params of `session/update`."""
 
     session_id: v2.SessionId
     update: SessionUpdate

@@ -1,4 +1,4 @@
-"""From JSON to wire types: at full speed when it is well-formed, with the markers' tolerance when it is not."""
+"""Reads JSON as wire types: with msgspec alone if it is well-formed, else again with the tolerance of the markers."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any, Generic, TypeVar, cast, overload
 import msgspec
 
 from accord.errors import Malformed
-from accord.schema.refusals import Path, spelled
+from accord.schema.malformed_values import Path, path_text
 from accord.schema.tolerant_reader import Walk, walk_for
 
 __all__ = ["Reader"]
 
 T = TypeVar("T")
 
-_BEYOND: Any = object()
+_TOO_LARGE: Any = object()
 _OUT_OF_RANGE = "number out of range"
 
 # Every escape is matched, so that the second backslash of `\\ud83d` is not taken for the start of one.
@@ -28,10 +28,10 @@ _ESCAPES = re.compile(
 
 
 class Reader(Generic[T]):
-    """Reads one wire type, again and again: whatever it is given, a value of the type comes out, or `Malformed`.
+    """Reads one wire type: `decode` and `convert` return a value of the type or raise `Malformed`.
 
-    What is forgiven on the way is told in `notes`. With `strict` nothing is: unknown members, variants and enum values,
-    loose forms and every malformed value are errors.
+    Tolerated errors are added to `notes`. With `strict` there are none: unknown members, variants and enum values, loose
+    forms and all malformed values are errors.
     """
 
     __slots__ = ("_decode", "_expected", "_strict", "_walk")
@@ -44,14 +44,15 @@ class Reader(Generic[T]):
     def __init__(self, expected: Any, strict: bool = False) -> None:
         self._expected = expected
         self._strict = strict
-        # Both are made when first needed: to make them for every type takes longer than to start an agent.
+        # Both are built on first use: building them for every type takes longer than starting an agent.
         self._decode: Callable[[bytes | msgspec.Raw], T] | None = None
         self._walk: Walk | None = None
 
     def decode(self, raw: bytes | msgspec.Raw, notes: list[str] | None = None) -> T:
-        """What a JSON text says.
+        """Read a JSON text.
 
-        Half a surrogate pair, as left by an emoji cut in two, is read as U+FFFD; a number that no float can hold, as null.
+        Half of a surrogate pair, as in an emoji that was cut in two, is read as U+FFFD; a number too large for a float
+        is read as null.
         """
         if not self._strict:
             if self._decode is None:
@@ -59,22 +60,22 @@ class Reader(Generic[T]):
             try:
                 return self._decode(raw)
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                pass  # whatever it was: the second reading forgives it or names it
-        value, beyond = _parsed(raw)
-        if beyond and self._strict:
-            raise Malformed(beyond[0], _OUT_OF_RANGE)
+                pass  # the second pass tolerates it or reports it
+        value, out_of_range = _parse(raw)
+        if out_of_range and self._strict:
+            raise Malformed(out_of_range[0], _OUT_OF_RANGE)
         try:
             read = self._read(value, notes)
         except Malformed as error:
-            if error.path in beyond:
+            if error.path in out_of_range:
                 raise Malformed(error.path, _OUT_OF_RANGE) from error
             raise
         if notes is not None:
-            notes.extend(f"{place}: {_OUT_OF_RANGE}, read as null" for place in beyond)
+            notes.extend(f"{place}: {_OUT_OF_RANGE}, read as null" for place in out_of_range)
         return read
 
     def convert(self, value: Any, notes: list[str] | None = None) -> T:
-        """What an already parsed JSON value says."""
+        """Read a parsed JSON value."""
         if not self._strict:
             try:
                 return msgspec.convert(value, self._expected)
@@ -88,19 +89,19 @@ class Reader(Generic[T]):
         return self._walk(value, None, notes)
 
 
-def _parsed(raw: bytes | msgspec.Raw) -> tuple[Any, list[str]]:
-    """The value, and the places of numbers that are out of range, where it has null."""
+def _parse(raw: bytes | msgspec.Raw) -> tuple[Any, list[str]]:
+    """The value, with null for numbers that are out of range, and the paths of those."""
     try:
         try:
             return msgspec.json.decode(raw), []
-        except msgspec.ValidationError:  # without a type to validate against, it can only be a number
-            return _within_range(raw)
+        except msgspec.ValidationError:  # without a type to validate against, this can only be a number
+            return _parse_out_of_range(raw)
         except msgspec.DecodeError:
-            mended = _ESCAPES.sub(_mended, bytes(raw))
+            repaired = _ESCAPES.sub(_replace_half, bytes(raw))
             try:
-                return msgspec.json.decode(mended), []
+                return msgspec.json.decode(repaired), []
             except msgspec.ValidationError:
-                return _within_range(mended)
+                return _parse_out_of_range(repaired)
     except UnicodeDecodeError:
         reason = "not valid UTF-8"
     except RecursionError:
@@ -110,26 +111,26 @@ def _parsed(raw: bytes | msgspec.Raw) -> tuple[Any, list[str]]:
     raise Malformed("$", reason)
 
 
-def _mended(escape: re.Match[bytes]) -> bytes:
+def _replace_half(escape: re.Match[bytes]) -> bytes:
     return b"\\ufffd" if escape[1] else escape[0]
 
 
-def _within_range(raw: bytes | msgspec.Raw) -> tuple[Any, list[str]]:
-    text = _ESCAPES.sub(_mended, bytes(raw))
-    parsed: Any = json.loads(text, parse_float=_float, parse_int=_int, parse_constant=_refuse_constant)
-    beyond: list[str] = []
+def _parse_out_of_range(raw: bytes | msgspec.Raw) -> tuple[Any, list[str]]:
+    text = _ESCAPES.sub(_replace_half, bytes(raw))
+    parsed: Any = json.loads(text, parse_float=_float, parse_int=_int, parse_constant=_reject_constant)
+    out_of_range: list[str] = []
     top: list[Any] = [parsed]
-    waiting: list[tuple[Any, Path]] = [(top, None)]
-    while waiting:
-        holder, path = waiting.pop()
+    stack: list[tuple[Any, Path]] = [(top, None)]
+    while stack:
+        holder, path = stack.pop()
         for key, value in _members(holder):
             place = None if holder is top else (path, key)
-            if value is _BEYOND:
-                beyond.append(spelled(place))
+            if value is _TOO_LARGE:
+                out_of_range.append(path_text(place))
                 holder[key] = None
             elif type(value) in (dict, list):
-                waiting.append((value, place))
-    return top[0], beyond
+                stack.append((value, place))
+    return top[0], out_of_range
 
 
 def _members(holder: Any) -> Iterable[tuple[Any, Any]]:
@@ -138,15 +139,15 @@ def _members(holder: Any) -> Iterable[tuple[Any, Any]]:
 
 def _float(digits: str) -> Any:
     number = float(digits)
-    return number if isfinite(number) else _BEYOND
+    return number if isfinite(number) else _TOO_LARGE
 
 
 def _int(digits: str) -> Any:
     try:
         return int(digits)
-    except ValueError:  # Python reads no more than some thousand digits
-        return _BEYOND
+    except ValueError:  # Python limits the number of digits
+        return _TOO_LARGE
 
 
-def _refuse_constant(name: str) -> None:
+def _reject_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")

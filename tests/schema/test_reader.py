@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from accord.errors import Malformed
 from accord.schema import v1, v2
-from accord.schema.strict_reader import Reader
+from accord.schema.reader import Reader
 from accord.schema.wire_values import (
     DEFAULT_ON_NULL,
     UNSET,
@@ -25,9 +25,9 @@ from accord.schema.wire_values import (
     Nullable,
     NullIsEmpty,
     Open,
-    Others,
     UInt16,
     Unknown,
+    UnknownVariant,
     UnsetType,
     ValidItems,
     Wire,
@@ -150,7 +150,7 @@ class TestUnknownVariants:
     def test_a_missing_tag_is_the_default_one_where_there_is_one(self):
         notes: list[str] = []
         assert PAGE.decode(page(assumed={"radius": 1}), notes).assumed == Circle(radius=1)
-        assert notes == ["$.assumed.type: missing, taken to be circle"]
+        assert notes == ["$.assumed.type: missing, read as circle"]
 
     def test_the_default_tag_is_for_missing_tags_only(self):
         assert refusal(PAGE, page(assumed={"type": None, "radius": 1}))[0] == "$.assumed.type"
@@ -209,7 +209,7 @@ class TestMalformedPayloads:
         notes: list[str] = []
         read = PAGE.decode(page(nullIsEmpty=None, nullIsEmptyMap=None), notes)
         assert (read.null_is_empty, read.null_is_empty_map) == ([], {})
-        assert notes == ["$.nullIsEmpty: null, taken as empty", "$.nullIsEmptyMap: null, taken as empty"]
+        assert notes == ["$.nullIsEmpty: null, read as empty", "$.nullIsEmptyMap: null, read as empty"]
 
     def test_anything_else_malformed_in_a_null_is_empty_field_is_an_error(self):
         assert refusal(PAGE, page(nullIsEmpty=["a", 1])) == ("$.nullIsEmpty[1]", "expected `str`, got `int`")
@@ -388,7 +388,7 @@ class TestStrictMode:
         assert Reader(Closed[Union[Circle, Square]]).decode(b'{"type": "_star"}') == Unknown("_star", {"type": "_star"})
 
     def test_an_unknown_variant_has_what_its_union_wants_of_all(self):
-        reader = Reader(Annotated[Open[Union[Circle, Square]], Others(Renamed)], strict=True)
+        reader = Reader(Annotated[Open[Union[Circle, Square]], UnknownVariant(Renamed)], strict=True)
         assert refusal(reader, b'{"type": "_star"}') == ("$.configId", "required")
         assert refusal(reader, b'{"type": "_star", "configId": 5}') == ("$.configId", "expected `str`, got `int`")
         star = {"type": "_star", "configId": "c", "points": 5}
