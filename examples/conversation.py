@@ -8,11 +8,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from accord import Client, MessageChunk, ToolCallChanged, permissions
-from accord.dialects.negotiation import Offered
+from accord import Client, MessageChunk, ProtocolVersion, ToolCallChanged, permissions
 
 AGENT = [sys.executable, str(Path(__file__).with_name("permission_and_diff.py"))]
-VERSIONS: dict[str, Offered] = {"1": 1, "2": 2, "2-draft": "2-draft"}
+VERSIONS: dict[str, ProtocolVersion] = {"1": 1, "2": 2, "2-draft": "2-draft"}
 
 
 def show_frame(direction: str, frame: bytes) -> None:
@@ -22,7 +21,7 @@ def show_frame(direction: str, frame: bytes) -> None:
     print(f"    client {arrow} agent  {message.get('method', 'answer')} {shown}"[:120])
 
 
-async def main(folder: str, version: Offered) -> None:
+async def main(folder: str, version: ProtocolVersion) -> None:
     async with Client(AGENT, version=version, on_permission=permissions.allow_all, on_frame=show_frame) as client:
         session = await client.new_session(folder)
         for prompt in ("Buy milk", "Call the plumber"):

@@ -6,8 +6,7 @@ import asyncio
 import sys
 from typing import Any
 
-from accord import Agent, Client, Turn
-from accord.agent import AgentConnection
+from accord import Agent, AgentConnection, Client, Turn
 
 agent = Agent("painter", version="1.0", meta={"acme.dev": {"mixes": True}})
 

@@ -8,9 +8,7 @@ import sys
 
 from mcp.server.mcpserver import MCPServer
 
-from accord import Agent, Client, Turn
-from accord.session.content import text_of
-from accord.session.mcp_servers import StdioServer
+from accord import Agent, Client, StdioServer, Turn, text_of
 
 agent, server = Agent("calculator", version="1.0"), MCPServer("sums")
 

@@ -5,8 +5,7 @@ Tell it what to do, step by step: "tidy up, run the tests". In one mode it makes
 
 from __future__ import annotations
 
-from accord import Agent, Turn
-from accord.session import PlanEntry
+from accord import Agent, PlanEntry, Turn
 
 agent = Agent("planner", version="1.0")
 agent.option("mode", choices=[("plan", "Only plan"), ("work", "Plan and do")])

@@ -5,8 +5,7 @@ Whatever it is told it writes into notes.md: with the client's files where it of
 
 from __future__ import annotations
 
-from accord import Agent, Turn
-from accord.session import Diff, FileChange
+from accord import Agent, Diff, FileChange, Turn
 
 agent = Agent("notebook", version="1.0")
 

@@ -9,16 +9,13 @@ import asyncio
 import sys
 
 from accord import Client, MessageChunk, PlanChanged, TerminalOutput, ToolCallChanged, Workspace, permissions
-from accord.session.requests import PermissionRequest
 
-
-async def ask(asked: PermissionRequest) -> bool:
-    return await asyncio.to_thread(input, f"{asked.title}? (y/n) ") == "y"
+ask = permissions.ask(lambda request: input(f"{request.title}? (y/n) ") == "y")
 
 
 async def main(prompt: str, *command: str) -> None:
     workspace = Workspace(on_terminal=lambda event: print(event.data.decode(errors="replace"), end=""))
-    async with Client(command, on_permission=permissions.ask(ask), workspace=workspace) as client:
+    async with Client(command, on_permission=ask, workspace=workspace) as client:
         session = await client.new_session(cwd=".")
         reply = session.prompt(prompt)
         try:

@@ -5,8 +5,7 @@ Tell it a pattern such as *.py, and it counts the lines of the files there are.
 
 from __future__ import annotations
 
-from accord import Agent
-from accord.agent import SyncTurn
+from accord import Agent, SyncTurn
 
 agent = Agent("counter", version="1.0")
 

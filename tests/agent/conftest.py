@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from accord.dialects.negotiation import Offered
+from accord.dialects.negotiation import ProtocolVersion
 from accord.store import MemoryStore, SqliteStore, Store
 
 
 @pytest.fixture(params=[1, 2, "2-draft"], ids=["v1", "v2", "v2-draft"])
-def version(request: pytest.FixtureRequest) -> Offered:
+def version(request: pytest.FixtureRequest) -> ProtocolVersion:
     return request.param
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from accord.agent import Agent, AgentConnection, Turn
 from accord.agent.blocked_loop import loading
-from accord.dialects.negotiation import Offered, offer
+from accord.dialects.negotiation import ProtocolVersion, offer
 from accord.errors import AuthRequired, Denied, InvalidParams, InvalidRequest, MethodNotFound
 from accord.jsonrpc.events import NotificationReceived, RequestReceived
 from accord.peer import Peer
@@ -85,7 +85,7 @@ async def test_requests_before_the_handshake_are_refused(version):
 
 
 async def test_a_second_initialize_is_allowed_in_v2_before_anything_else():
-    offers: list[tuple[Offered, bool]] = [(1, False), (2, True)]
+    offers: list[tuple[ProtocolVersion, bool]] = [(1, False), (2, True)]
     for version, allowed in offers:
         peer = await connected(echo())
         params = offer(version, Implementation(name="t", version="1"))

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from accord.client.target import Command
-from accord.dialects.negotiation import Offered
+from accord.dialects.negotiation import ProtocolVersion
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "permission_and_diff.py"
 
 
 @pytest.fixture(params=[1, 2, "2-draft"], ids=["v1", "v2", "v2-draft"])
-def version(request: pytest.FixtureRequest) -> Offered:
+def version(request: pytest.FixtureRequest) -> ProtocolVersion:
     return request.param
 
 

@@ -74,7 +74,7 @@ async def stage(version: Any, way: str, *, strict: bool | None = None, **opened:
     agent = ScriptedAgent(version)
     agent.on("session/new", {"sessionId": "session-1", **opened})
     is_strict = way == "in a turn" if strict is None else strict
-    hear = lambda update: changes.append(update.change)  # noqa: E731
+    hear = lambda update: changes.append(update.update)  # noqa: E731
     async with Client(agent, version=version, strict=is_strict, on_update=hear) as client:
         session = await client.new_session(CWD)
         here = Stage(agent, client, session)

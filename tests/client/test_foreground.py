@@ -310,7 +310,7 @@ async def test_work_that_nobody_here_asked_for_closes_its_calls_when_it_rests():
         assert session.transcript.tool_calls["theirs"].ended_without_result
         agent.finish(asked)
         await reply
-        marks = [each.change for each in heard if isinstance(each.change, ToolCallChanged)]
+        marks = [each.update for each in heard if isinstance(each.update, ToolCallChanged)]
         assert [mark.call.ended_without_result for mark in marks] == [False, True]
 
 
@@ -381,13 +381,13 @@ async def test_an_agent_that_dies_leaves_nothing_open_and_the_reply_tells_it(ver
         assert [call.ended_without_result for call in calls.values()] == [True, True]
         assert all(each.ended_without_result for each in session.transcript.plans.values())
         marks = [change.call.id for change in told if isinstance(change, ToolCallChanged) and change.call.finished]
-        marks += [each.change.call.id for each in heard if _is_mark(each)]
+        marks += [each.update.call.id for each in heard if _is_mark(each)]
         assert sorted(marks) == ["before", "own"]
         assert "own" in [change.call.id for change in told if isinstance(change, ToolCallChanged)]
 
 
 def _is_mark(update: SessionUpdate) -> bool:
-    return isinstance(update.change, ToolCallChanged) and update.change.call.ended_without_result
+    return isinstance(update.update, ToolCallChanged) and update.update.call.ended_without_result
 
 
 async def test_an_agent_that_dies_between_turns_leaves_nothing_open(version):
@@ -399,7 +399,7 @@ async def test_an_agent_that_dies_between_turns_leaves_nothing_open(version):
         await client.wait_closed()
         await client.aclose()
         assert session.transcript.tool_calls["c"].ended_without_result
-        assert [_is_mark(each) for each in heard if isinstance(each.change, ToolCallChanged)] == [False, True]
+        assert [_is_mark(each) for each in heard if isinstance(each.update, ToolCallChanged)] == [False, True]
 
 
 @pytest.mark.parametrize("version", [1, "2-draft"])
@@ -416,7 +416,7 @@ async def test_a_history_that_ends_with_an_open_call_is_closed_once_it_is_told(v
         session = await client.load_session("old", CWD)
         assert session.transcript.tool_calls["c"].ended_without_result
         await client.aclose()
-        assert all(each.replayed for each in heard if isinstance(each.change, ToolCallChanged))
+        assert all(each.replayed for each in heard if isinstance(each.update, ToolCallChanged))
 
 
 async def test_a_session_that_still_works_when_it_is_taken_up_keeps_its_calls_until_it_rests():
@@ -536,7 +536,7 @@ async def test_an_agent_that_dies_between_turns_leaves_no_plan_running(version):
         await client.aclose()
         (kept,) = session.transcript.plans.values()
         assert kept.ended_without_result
-        assert [each.change.plan.ended_without_result for each in heard if isinstance(each.change, PlanChanged)] == [
+        assert [each.update.plan.ended_without_result for each in heard if isinstance(each.update, PlanChanged)] == [
             True
         ]
 
@@ -552,7 +552,7 @@ async def test_a_plan_between_two_turns_is_not_broken_off_by_a_client_that_leave
     (kept,) = session.transcript.plans.values()
     assert not kept.ended_without_result
     assert not [
-        each for each in heard if isinstance(each.change, PlanChanged) and each.change.plan.ended_without_result
+        each for each in heard if isinstance(each.update, PlanChanged) and each.update.plan.ended_without_result
     ]
 
 

@@ -9,7 +9,6 @@ import pytest
 from accord import (
     Client,
     ConnectionClosed,
-    Limits,
     MessageChanged,
     MessageChunk,
     RequestFailed,
@@ -20,6 +19,7 @@ from accord import (
 )
 from accord.client.callbacks import SessionUpdate
 from accord.errors import InternalError, InvalidParams, Malformed
+from accord.peer import Limits
 from accord.session import Image
 from accord.session.updates import MessageAppend, MessagePatch, ToolCallPatch, Update
 from accord.testing import ScriptedAgent, program
@@ -145,7 +145,7 @@ async def test_what_comes_after_the_answer_is_told_while_idle(version):
         agent.update("session_info_update", title="Milk")
         assert (await reply).stop_reason == "end_turn"
         update = await told.get()
-        assert (update.session, update.change.info.title, update.replayed) == (session, "Milk", False)
+        assert (update.session, update.update.info.title, update.replayed) == (session, "Milk", False)
         assert session.transcript.info.title == "Milk"
 
 

@@ -160,7 +160,7 @@ async def test_what_follows_the_answer_to_a_load_is_not_history():
     async with Client(agent, version=1, on_update=told.append) as client:
         session = await client.load_session("s", CWD)
         assert session.is_replaying is False
-    assert [(update.change.text, update.replayed) for update in told] == [("old", True), ("new", False)]
+    assert [(update.update.text, update.replayed) for update in told] == [("old", True), ("new", False)]
 
 
 @pytest.mark.requirement("SESS-09", "SESS-10", "AMB-70")
@@ -265,9 +265,9 @@ async def test_what_an_agent_tells_with_a_resume_is_history(version):
         assert not session.is_replaying
         assert [message.text for message in session.transcript.messages.values()][:2] == ["old question", "old answer"]
         await arrived(agent, client)
-    said = {update.change.text: update.replayed for update in told if isinstance(update.change, MessageChunk)}
+    said = {update.update.text: update.replayed for update in told if isinstance(update.update, MessageChunk)}
     assert said == {"old question": True, "old answer": True, "new": False}
-    assert not any(update.replayed for update in told if isinstance(update.change, NoticeShown))
+    assert not any(update.replayed for update in told if isinstance(update.update, NoticeShown))
 
 
 async def test_all_pages_of_the_list_are_read(version):
@@ -418,7 +418,7 @@ async def test_a_session_can_have_its_own_listener(version):
         session = await client.new_session(CWD)
         session.on_update = own.put
         agent.update("session_info_update", title="Milk")
-        assert (await own.get()).change.info.title == "Milk"
+        assert (await own.get()).update.info.title == "Milk"
         assert others.empty()
 
 
@@ -427,7 +427,7 @@ async def test_a_listener_that_fails_hears_the_next_update_all_the_same(version,
     heard = asyncio.Queue()
 
     def hear(update):
-        heard.put_nowait(update.change.info.title)
+        heard.put_nowait(update.update.info.title)
         raise RuntimeError("deaf")
 
     async with Client(agent, version=version, on_update=hear) as client:

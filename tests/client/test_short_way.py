@@ -7,7 +7,8 @@ from typing import TypeGuard
 
 import pytest
 
-from accord import Client, Limits, MessageChunk, ToolCallChanged
+from accord import Client, MessageChunk, ToolCallChanged
+from accord.peer import Limits
 from accord.session.updates import UnknownUpdate
 from accord.testing import ScriptedAgent
 from tests.client.words import CWD

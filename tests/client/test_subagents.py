@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from accord import Client, Text, permissions
-from accord.dialects.negotiation import Offered
+from accord.dialects.negotiation import ProtocolVersion
 from accord.session.entities import ContentItem
 from accord.session.requests import PermissionAnswer, PermissionRequest
 from accord.session.updates import UnknownUpdate
@@ -20,7 +20,7 @@ CHILD, GRANDCHILD = "child", "grandchild"
 
 
 @pytest.fixture(params=[2, "2-draft"], ids=["v2", "v2-draft"])
-def version(request: pytest.FixtureRequest) -> Offered:
+def version(request: pytest.FixtureRequest) -> ProtocolVersion:
     return request.param
 
 

@@ -8,7 +8,7 @@ from collections.abc import Coroutine
 from typing import Any, Self, TypeVar
 
 from accord.dialects.dialect import Dialect
-from accord.dialects.negotiation import Offered, accepted, offer
+from accord.dialects.negotiation import ProtocolVersion, accepted, offer
 from accord.errors import InvalidParams, MethodNotFound, NotFound
 from accord.jsonrpc.events import NotificationReceived, RequestReceived
 from accord.peer import Peer
@@ -71,12 +71,12 @@ class ClientSide:
         self,
         transport: Transport,
         *,
-        version: Offered = "auto",
+        version: ProtocolVersion = "auto",
         chooses: str | None = "yes",
         capabilities: ClientCapabilities = EVERYTHING,
     ) -> None:
         self.peer = Peer(transport, self.receive, on_frame=self.observe)
-        self.version: Offered = version
+        self.version: ProtocolVersion = version
         self.chooses = chooses
         self.capabilities = capabilities
         self.dialect: Dialect | None = None

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from accord.dialects.negotiation import Offered
+from accord.dialects.negotiation import ProtocolVersion
 from accord.transports.memory import joined
 from accord.transports.process_transport import Process
 from tests.conversations.agent_program import PROGRAM
@@ -21,12 +21,12 @@ Connect = Callable[..., AbstractAsyncContextManager[ClientSide]]
 
 
 @pytest.fixture(params=[1, 2, "2-draft"], ids=["v1", "v2", "v2-draft"])
-def version(request: pytest.FixtureRequest) -> Offered:
+def version(request: pytest.FixtureRequest) -> ProtocolVersion:
     return request.param
 
 
 @pytest.fixture(params=["memory", "process"])
-def connect(request: pytest.FixtureRequest, version: Offered) -> Connect:
+def connect(request: pytest.FixtureRequest, version: ProtocolVersion) -> Connect:
     """A client that is connected with our agent; the options are its own."""
 
     @asynccontextmanager

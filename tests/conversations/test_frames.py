@@ -13,7 +13,7 @@ from accord import Agent, Client, Turn
 from accord.errors import Denied, RateLimited, RequestFailed
 from accord.jsonrpc.messages import Notification
 from accord.jsonrpc.pending_calls import Ask
-from accord.testing import Heard, ScriptedAgent, ScriptedClient
+from accord.testing import ReceivedFrame, ScriptedAgent, ScriptedClient
 
 CWD = "/work/project"
 
@@ -288,7 +288,7 @@ async def test_each_bad_entry_of_a_batch_gets_its_own_error_and_the_others_are_s
 async def test_answers_may_come_as_an_array_in_any_order_beside_calls(side, version):
     async with stage(side, version) as here:
         questions = [here.ask("_acme/question", {"n": number}) for number in range(3)]
-        asked: list[Heard] = [await here.end.next("_acme/question") for _ in questions]
+        asked: list[ReceivedFrame] = [await here.end.next("_acme/question") for _ in questions]
         array = [result(each.id, n=each.params["n"]) for each in reversed(asked)]
         assert await here.said([*array[:2], request("mixed", a=1)], [array[2]]) == [[result("mixed", a=1)]]
         assert await asyncio.gather(*questions) == [{"n": 0}, {"n": 1}, {"n": 2}]

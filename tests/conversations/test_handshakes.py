@@ -10,12 +10,12 @@ import msgspec
 import pytest
 
 from accord import Agent, Client, Image, Turn
-from accord.dialects.negotiation import Offered, offer
+from accord.dialects.negotiation import ProtocolVersion, offer
 from accord.errors import AuthRequired, InvalidParams, InvalidRequest, MethodNotFound, VersionRefused
 from accord.jsonrpc.events import NotificationReceived, RequestReceived
 from accord.peer import Peer
 from accord.store import MemoryStore
-from accord.testing import Heard, ScriptedAgent, ScriptedClient
+from accord.testing import ReceivedFrame, ScriptedAgent, ScriptedClient
 from accord.transports.memory import joined
 from tests.conversations.agent_side import AgentSide
 from tests.conversations.client_side import EVERYTHING, ClientSide
@@ -36,7 +36,7 @@ from tests.conversations.storyteller import tell_story
 )
 @pytest.mark.requirement("INIT-03", "INIT-06", "INIT-13", "INIT-14", "INIT-15", "RPC-30", "AMB-15")
 async def test_two_sides_agree_on_the_newest_version_that_both_have(
-    offered: Offered, versions: tuple[int, ...], agreed: str
+    offered: ProtocolVersion, versions: tuple[int, ...], agreed: str
 ):
     ours, theirs = joined()
     async with AgentSide(theirs, tell_story, versions) as agent, ClientSide(ours, version=offered) as client:
@@ -59,7 +59,7 @@ def told_nothing(event: RequestReceived | NotificationReceived) -> None:
 
 
 @pytest.mark.parametrize("version", [1, 2, "2-draft"])
-async def test_requests_sent_together_with_the_handshake_are_answered(version: Offered):
+async def test_requests_sent_together_with_the_handshake_are_answered(version: ProtocolVersion):
     """FN-07: a client need not wait for the answer to the handshake before it sends its next request."""
     ours, theirs = joined()
     async with AgentSide(theirs, tell_story), Peer(ours, told_nothing) as client:
@@ -86,7 +86,7 @@ async def test_a_request_before_the_handshake_is_refused_and_the_connection_live
 VERSIONS = pytest.mark.parametrize("version", [1, 2, "2-draft"], ids=["v1", "v2", "v2-draft"])
 
 
-def nothing_offered(version: Offered) -> dict[str, Any]:
+def nothing_offered(version: ProtocolVersion) -> dict[str, Any]:
     if version == 2:
         return {"info": {"name": "scripted", "version": "1"}, "capabilities": {"session": {}}}
     return {"agentCapabilities": {}}
@@ -94,12 +94,12 @@ def nothing_offered(version: Offered) -> dict[str, Any]:
 
 @pytest.mark.requirement("INIT-01", "INIT-02", "SESS-02", "PROMPT-02", "AUTH-11", "RPC-32")
 @VERSIONS
-async def test_a_client_waits_for_each_answer_before_it_begins_the_next_phase(version: Offered):
+async def test_a_client_waits_for_each_answer_before_it_begins_the_next_phase(version: ProtocolVersion):
     login = "auth/login" if version == 2 else "authenticate"
     agent = ScriptedAgent(version)
 
     def late(answer: Any) -> Any:
-        async def give(asked: Heard) -> Any:
+        async def give(asked: ReceivedFrame) -> Any:
             for _ in range(50):
                 await asyncio.sleep(0)
             assert agent.received[-1] is asked, "the client did not wait for the answer"
@@ -128,7 +128,7 @@ async def test_a_client_waits_for_each_answer_before_it_begins_the_next_phase(ve
 
 @pytest.mark.requirement("INIT-01", "INIT-02", "PROMPT-02", "AMB-35")
 @VERSIONS
-async def test_an_agent_refuses_every_phase_that_comes_too_early(version: Offered):
+async def test_an_agent_refuses_every_phase_that_comes_too_early(version: ProtocolVersion):
     agent = Agent("late", strict=True)
     agent.login("key", name="Key")(lambda client: None)
     agent.prompt(lambda turn: None)
@@ -190,7 +190,7 @@ async def test_an_agent_refuses_an_offer_that_is_no_version(offered: Any):
 
 @pytest.mark.requirement("INIT-03", "INIT-04", "AMB-14", "CHECK-16")
 async def test_a_client_offers_the_newest_version_that_it_has():
-    offers: list[tuple[Offered, int]] = [("auto", 2), (2, 2), ("2-draft", 2), (1, 1)]
+    offers: list[tuple[ProtocolVersion, int]] = [("auto", 2), (2, 2), ("2-draft", 2), (1, 1)]
     for version, number in offers:
         agent = ScriptedAgent("auto")
         async with Client(agent, version=version):
@@ -202,7 +202,9 @@ async def test_a_client_offers_the_newest_version_that_it_has():
 @pytest.mark.requirement("INIT-16", "INIT-13")
 @pytest.mark.parametrize(("wanted", "answered"), [(1, 2), (2, 1), (1, 7), ("auto", 0)])
 @pytest.mark.bad_frames
-async def test_a_client_hangs_up_on_a_version_that_it_does_not_have_and_says_why(wanted: Offered, answered: int):
+async def test_a_client_hangs_up_on_a_version_that_it_does_not_have_and_says_why(
+    wanted: ProtocolVersion, answered: int
+):
     agent = ScriptedAgent(1)
     agent.on("initialize", {"protocolVersion": answered, "info": {"name": "s", "version": "1"}, "capabilities": {}})
     with pytest.raises(VersionRefused, match=str(answered)):
@@ -212,7 +214,7 @@ async def test_a_client_hangs_up_on_a_version_that_it_does_not_have_and_says_why
     assert [heard.method for heard in agent.received] == ["initialize"]
 
 
-def offered_by(version: Offered, result: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def offered_by(version: ProtocolVersion, result: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """What an agent says about prompts and about MCP servers: names of what it takes, each with True."""
     if version == 2:
         can = result["capabilities"]["session"]
@@ -224,7 +226,7 @@ def offered_by(version: Offered, result: dict[str, Any]) -> tuple[dict[str, Any]
 @pytest.mark.requirement("INIT-24", "INIT-26", "INIT-27", "INIT-28", "INIT-29", "CHECK-34", "CHECK-35", "CHECK-36")
 @VERSIONS
 @pytest.mark.parametrize("taken", ["image", "audio", "embedded_context", None])
-async def test_an_agent_says_which_content_it_takes(version: Offered, taken: str | None):
+async def test_an_agent_says_which_content_it_takes(version: ProtocolVersion, taken: str | None):
     options: dict[str, Any] = {} if taken is None else {taken: True}
     async with ScriptedClient(Agent("taker", **options), version) as client:
         prompts, _ = offered_by(version, (await client.initialize()).result)
@@ -236,7 +238,7 @@ async def test_an_agent_says_which_content_it_takes(version: Offered, taken: str
 @VERSIONS
 @pytest.mark.parametrize("installed", [True, False])
 async def test_an_agent_says_which_mcp_servers_it_connects_to(
-    version: Offered, installed: bool, monkeypatch: pytest.MonkeyPatch
+    version: ProtocolVersion, installed: bool, monkeypatch: pytest.MonkeyPatch
 ):
     """With the package for MCP at hand it takes those on the network; v2 knows no SSE."""
     monkeypatch.setattr("accord.agent.mcp.is_installed", lambda: installed)
@@ -248,7 +250,7 @@ async def test_an_agent_says_which_mcp_servers_it_connects_to(
 
 @pytest.mark.requirement("AUTH-02", "AUTH-03", "AUTH-04", "INIT-09", "AUTH-10", "AMB-12")
 @VERSIONS
-async def test_an_agent_names_its_logins_and_always_says_whether_there_are_any(version: Offered):
+async def test_an_agent_names_its_logins_and_always_says_whether_there_are_any(version: ProtocolVersion):
     agent = Agent("locked")
     key = "methodId" if version == 2 else "id"
     async with ScriptedClient(agent, version) as client:
@@ -279,7 +281,9 @@ async def test_a_client_hangs_up_on_an_answer_that_is_no_version(answered: Any):
 @pytest.mark.requirement("AMB-12", "AMB-70", "AUTH-11", "AMB-10")
 @VERSIONS
 @pytest.mark.parametrize("said", [{}, {"authMethods": None}], ids=["absent", "null"])
-async def test_what_an_agent_leaves_out_of_its_handshake_is_none_and_off(version: Offered, said: dict[str, Any]):
+async def test_what_an_agent_leaves_out_of_its_handshake_is_none_and_off(
+    version: ProtocolVersion, said: dict[str, Any]
+):
     bare = {"info": {"name": "s", "version": "1"}, "capabilities": {"session": None}} if version == 2 else {}
     agent = ScriptedAgent(version)
     agent.on("initialize", {"protocolVersion": 1 if version == 1 else 2, **bare, **said})
@@ -306,7 +310,9 @@ ODD_FLAGS = ["yes", 1, None, {}, [True]]
 @pytest.mark.requirement("AMB-13", "INIT-19")
 @pytest.mark.parametrize("version", [1, "2-draft"], ids=["v1", "v2-draft"])
 @pytest.mark.parametrize("odd", ODD_FLAGS, ids=str)
-async def test_a_flag_that_is_anything_but_true_is_off_for_both_sides(version: Offered, odd: Any, tmp_path: Path):
+async def test_a_flag_that_is_anything_but_true_is_off_for_both_sides(
+    version: ProtocolVersion, odd: Any, tmp_path: Path
+):
     prompts = dict.fromkeys(("image", "audio", "embeddedContext"), odd)
     agent = ScriptedAgent(version, agentCapabilities={"loadSession": odd, "promptCapabilities": prompts})
     async with Client(agent, version=version, strict=False) as client:
@@ -344,7 +350,7 @@ def flags_of(value: Any) -> list[Any]:
 
 @pytest.mark.requirement("AMB-13")
 @pytest.mark.parametrize("version", [1, "2-draft"], ids=["v1", "v2-draft"])
-async def test_both_sides_tell_what_they_can_by_booleans(version: Offered, tmp_path: Path):
+async def test_both_sides_tell_what_they_can_by_booleans(version: ProtocolVersion, tmp_path: Path):
     agent = ScriptedAgent(version)
     async with Client(agent, version=version, workspace=tmp_path):
         told = agent.calls("initialize")[0].params["clientCapabilities"]
@@ -358,7 +364,7 @@ async def test_both_sides_tell_what_they_can_by_booleans(version: Offered, tmp_p
 @pytest.mark.requirement("AMB-16", "AMB-17", "AMB-21")
 @VERSIONS
 async def test_the_draft_keeps_the_shapes_of_v1_for_what_it_does_not_say_and_v2_has_its_own(
-    version: Offered, tmp_path: Path
+    version: ProtocolVersion, tmp_path: Path
 ):
     (tmp_path / "a.txt").write_text("on the disk")
     agent = Agent("worker", strict=True, store=MemoryStore())
@@ -390,7 +396,9 @@ async def test_the_draft_keeps_the_shapes_of_v1_for_what_it_does_not_say_and_v2_
 @pytest.mark.requirement("AMB-61", "COMPAT-14", "EXT-02")
 @VERSIONS
 @pytest.mark.parametrize("strict", [True, False])
-async def test_a_member_that_no_version_has_is_refused_in_strict_mode_and_ignored_else(version: Offered, strict: bool):
+async def test_a_member_that_no_version_has_is_refused_in_strict_mode_and_ignored_else(
+    version: ProtocolVersion, strict: bool
+):
     worker = Agent("worker", strict=strict, merge_seconds=0.0)
 
     @worker.prompt
@@ -421,7 +429,7 @@ async def test_a_member_that_no_version_has_is_refused_in_strict_mode_and_ignore
 
 @pytest.mark.requirement("INIT-18", "INIT-08", "INIT-17")
 @VERSIONS
-async def test_a_client_works_with_an_agent_that_offers_nothing(version: Offered):
+async def test_a_client_works_with_an_agent_that_offers_nothing(version: ProtocolVersion):
     agent = ScriptedAgent(version, **nothing_offered(version))
     agent.on("session/prompt", agent.reply("Hi"))
     agent.on("session/close", {})
@@ -433,7 +441,7 @@ async def test_a_client_works_with_an_agent_that_offers_nothing(version: Offered
 
 @pytest.mark.requirement("INIT-18", "INIT-05", "INIT-19")
 @VERSIONS
-async def test_an_agent_works_with_a_client_that_says_nothing_of_itself(version: Offered):
+async def test_an_agent_works_with_a_client_that_says_nothing_of_itself(version: ProtocolVersion):
     agent = Agent("worker", store=MemoryStore())
 
     @agent.prompt

@@ -13,7 +13,7 @@ import pytest
 from accord import Agent, Client, Turn, permissions
 from accord.client.workspace.workspace import Workspace
 from accord.store import MemoryStore
-from accord.testing import Heard, ScriptedAgent, ScriptedClient
+from accord.testing import ReceivedFrame, ScriptedAgent, ScriptedClient
 from tests.conversations.client_side import EVERYTHING
 
 CWD = "/work/project"
@@ -38,7 +38,7 @@ def echo(**options: Any) -> Agent:
     return agent
 
 
-def code(answer: Heard) -> int | None:
+def code(answer: ReceivedFrame) -> int | None:
     return None if answer.error is None else answer.error["code"]
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from accord import Client, Command
-from accord.dialects.negotiation import Offered
+from accord.dialects.negotiation import ProtocolVersion
 
 __all__ = ["EXAMPLES", "agent_line", "output_of", "started", "talking"]
 
@@ -20,13 +20,13 @@ OLDER = Path(__file__).with_name("older.py")
 PYTHON = [sys.executable, "-W", "error"]
 
 
-def agent_line(program: str, version: Offered = 2) -> list[str]:
+def agent_line(program: str, version: ProtocolVersion = 2) -> list[str]:
     """The command line of an example agent that knows v2, or nothing but v1."""
     return [*PYTHON, *([str(OLDER)] if version == 1 else []), str(EXAMPLES / program)]
 
 
 @asynccontextmanager
-async def talking(program: str, version: Offered, **options: Any) -> AsyncIterator[Client]:
+async def talking(program: str, version: ProtocolVersion, **options: Any) -> AsyncIterator[Client]:
     """A client of an example agent, which has to end well by itself when the client hangs up."""
     command = Command(agent_line(program), close_grace=20.0)
     async with Client(command, version=version, **options) as client:

@@ -10,7 +10,7 @@ import pytest
 
 from accord import PlanChanged, ResourceLink, Text, permissions
 from accord.client.session import Session
-from accord.dialects.negotiation import Offered
+from accord.dialects.negotiation import ProtocolVersion
 from accord.session import ContentItem, Diff, ToolCall
 from accord.session.diffs import git_patch
 from tests.examples.programs import talking
@@ -38,7 +38,7 @@ def patch_of(call: ToolCall) -> str:
 
 
 @pytest.mark.requirement("CHECK-01", "CHECK-04", "CHECK-16", "CHECK-17", "CHECK-18")
-async def test_the_echo_agent_says_what_it_is_told(version: Offered, tmp_path: Path):
+async def test_the_echo_agent_says_what_it_is_told(version: ProtocolVersion, tmp_path: Path):
     async with talking("echo_agent.py", version) as client:
         assert client.agent.version == (1 if version == 1 else 2)
         session = await client.new_session(tmp_path)
@@ -51,7 +51,7 @@ async def test_the_echo_agent_says_what_it_is_told(version: Offered, tmp_path: P
 @pytest.mark.requirement("CHECK-02", "CHECK-20", "CHECK-24", "CHECK-25", "CHECK-28")
 @pytest.mark.parametrize("offers_files", [True, False])
 async def test_the_notebook_shows_its_change_and_writes_when_it_may(
-    version: Offered, tmp_path: Path, offers_files: bool
+    version: ProtocolVersion, tmp_path: Path, offers_files: bool
 ):
     asked = []
 
@@ -77,7 +77,7 @@ async def test_the_notebook_shows_its_change_and_writes_when_it_may(
 
 
 @pytest.mark.requirement("CHECK-03", "CHECK-24")
-async def test_the_notebook_writes_nothing_when_it_may_not(version: Offered, tmp_path: Path):
+async def test_the_notebook_writes_nothing_when_it_may_not(version: ProtocolVersion, tmp_path: Path):
     async with talking("permission_and_diff.py", version, on_permission=permissions.reject_all) as client:
         session = await client.new_session(tmp_path)
         assert await said(session, "Buy milk") == "As you like."
@@ -86,7 +86,7 @@ async def test_the_notebook_writes_nothing_when_it_may_not(version: Offered, tmp
 
 
 @pytest.mark.requirement("CHECK-06", "CHECK-14", "CHECK-23")
-async def test_the_notebook_can_be_cancelled_while_it_asks(version: Offered, tmp_path: Path):
+async def test_the_notebook_can_be_cancelled_while_it_asks(version: ProtocolVersion, tmp_path: Path):
     is_asked = asyncio.Event()
 
     async def wait(question):
@@ -104,7 +104,7 @@ async def test_the_notebook_can_be_cancelled_while_it_asks(version: Offered, tmp
 
 
 @pytest.mark.requirement("CHECK-08", "CHECK-29", "CHECK-30", "CHECK-39")
-async def test_the_planner_has_modes_a_command_and_plans(version: Offered, tmp_path: Path):
+async def test_the_planner_has_modes_a_command_and_plans(version: ProtocolVersion, tmp_path: Path):
     async with talking("modes_and_commands.py", version) as client:
         session = await client.new_session(tmp_path)
         plans = [
@@ -131,7 +131,7 @@ def mode_of(session: Session) -> str | bool | None:
 
 
 @pytest.mark.requirement("CHECK-21", "CHECK-32")
-async def test_the_counter_counts_in_a_thread(version: Offered, tmp_path: Path):
+async def test_the_counter_counts_in_a_thread(version: ProtocolVersion, tmp_path: Path):
     (tmp_path / "a.txt").write_text("1\n2\n")
     (tmp_path / "b.txt").write_text("1\n")
     async with talking("sync_agent.py", version) as client:
@@ -170,7 +170,7 @@ EXPECTED = [
 
 
 @pytest.mark.requirement("CHECK-31")
-async def test_the_adapter_maps_every_kind_and_how_a_tool_ended(version: Offered, tmp_path: Path):
+async def test_the_adapter_maps_every_kind_and_how_a_tool_ended(version: ProtocolVersion, tmp_path: Path):
     (tmp_path / "notes.md").write_text("Buy milk")
     far = tmp_path / "elsewhere"
     far.mkdir()
@@ -192,7 +192,7 @@ async def test_the_adapter_maps_every_kind_and_how_a_tool_ended(version: Offered
 
 
 @pytest.mark.requirement("CHECK-22")
-async def test_the_adapter_maps_why_the_robot_stops(version: Offered, tmp_path: Path):
+async def test_the_adapter_maps_why_the_robot_stops(version: ProtocolVersion, tmp_path: Path):
     reasons = {
         "think": "end_turn",
         "\n".join(["think"] * 21): "max_turn_requests",
@@ -204,7 +204,7 @@ async def test_the_adapter_maps_why_the_robot_stops(version: Offered, tmp_path: 
         assert {task: (await session.prompt(task)).stop_reason for task in reasons} == reasons
 
 
-async def test_the_adapter_hands_a_no_to_the_robot(version: Offered, tmp_path: Path):
+async def test_the_adapter_hands_a_no_to_the_robot(version: ProtocolVersion, tmp_path: Path):
     async with talking("adapter.py", version, on_permission=permissions.reject_all) as client:
         session = await client.new_session(tmp_path)
         assert (await session.prompt("put notes.md x\nthink on")).stop_reason == "end_turn"
@@ -216,7 +216,7 @@ async def test_the_adapter_hands_a_no_to_the_robot(version: Offered, tmp_path: P
 
 @pytest.mark.requirement("CHECK-06", "CHECK-23")
 async def test_the_adapter_ends_the_robot_and_all_it_started_when_the_turn_is_cancelled(
-    version: Offered, tmp_path: Path
+    version: ProtocolVersion, tmp_path: Path
 ):
     fifo = tmp_path / "life"
     os.mkfifo(fifo)

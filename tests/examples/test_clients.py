@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from accord import Client, permissions
-from accord.dialects.negotiation import Offered
+from accord.dialects.negotiation import ProtocolVersion
 from tests.conversations.story import PATH
 from tests.examples.programs import EXAMPLES, OLDER, PYTHON, agent_line, output_of, started
 
@@ -24,7 +24,7 @@ old_and_new = pytest.mark.parametrize("version", [1, 2], ids=["v1", "v2"])
 
 @pytest.mark.requirement("CHECK-09", "CHECK-11", "CHECK-14")
 @old_and_new
-async def test_it_prints_updates_and_asks_on_the_terminal(version: Offered, tmp_path: Path):
+async def test_it_prints_updates_and_asks_on_the_terminal(version: ProtocolVersion, tmp_path: Path):
     agent = agent_line("permission_and_diff.py", version)
     allowed = await output_of("print_updates.py", "Buy milk", *agent, cwd=tmp_path, answers="y\n")
     assert allowed.splitlines() == [
@@ -51,7 +51,7 @@ async def test_nobody_there_to_answer_is_a_no(tmp_path: Path):
 
 
 @old_and_new
-async def test_it_prints_plans(version: Offered, tmp_path: Path):
+async def test_it_prints_plans(version: ProtocolVersion, tmp_path: Path):
     agent = agent_line("modes_and_commands.py", version)
     assert await output_of("print_updates.py", "tidy up, rest", *agent, cwd=tmp_path) == (
         "Plan: tidy up (pending), rest (pending)\n\n(end_turn)\n"
@@ -66,7 +66,7 @@ async def test_it_talks_with_an_agent_of_the_official_sdk(tmp_path: Path):
 
 @pytest.mark.requirement("CHECK-13", "CHECK-14")
 @old_and_new
-async def test_an_interrupt_cancels_the_turn(version: Offered, tmp_path: Path):
+async def test_an_interrupt_cancels_the_turn(version: ProtocolVersion, tmp_path: Path):
     older = [str(OLDER)] if version == 1 else []
     line = [*PYTHON, str(EXAMPLES / "print_updates.py"), "wait", *PYTHON, *older, LOCKED, "open"]
     async with started(*line, cwd=tmp_path) as process:
@@ -152,7 +152,7 @@ async def test_a_tool_of_an_mcp_server_is_called(tmp_path: Path):
 
 @pytest.mark.requirement("CHECK-19")
 @old_and_new
-async def test_an_agent_without_mcp_servers_refuses(version: Offered, tmp_path: Path):
+async def test_an_agent_without_mcp_servers_refuses(version: ProtocolVersion, tmp_path: Path):
     async with Client([*agent_line("mcp_tools.py"), "agent"], version=version) as client:
         reply = (await client.new_session(tmp_path)).prompt("add {}")
         assert (await reply).stop_reason == "refusal"

@@ -18,7 +18,7 @@ import pytest
 
 from accord import Command, __version__
 from accord.apps.console.known_agents import PRESETS
-from accord.dialects.negotiation import Offered
+from accord.dialects.negotiation import ProtocolVersion
 
 # Strictness goes, too: agents say more than any schema has, and nobody's client is strict with them.
 OF_THE_MACHINE = (
@@ -32,7 +32,7 @@ class CodingAgent(ABC):
 
     preset: ClassVar[str]
     """The name that `accord --agent` takes."""
-    version_offered: Offered = "auto"
+    version_offered: ProtocolVersion = "auto"
     """Of the protocol, by a client."""
     shows_diffs: ClassVar[bool] = True
     """Whether it shows what it would change. FN-105"""
@@ -163,7 +163,7 @@ class Codex(CodingAgent):
     preset = "codex"
     ends_when_rejected = True
 
-    def __init__(self, version: Offered = "auto") -> None:
+    def __init__(self, version: ProtocolVersion = "auto") -> None:
         self.version_offered = version
 
     def environment(self, home: Path, url: str) -> dict[str, str]:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from accord import Client, Command, Text
 from accord.client.session import Session
-from accord.dialects.negotiation import Offered
+from accord.dialects.negotiation import ProtocolVersion
 from accord.session.content import Content
 from tests.conversations.seen import described
 from tests.conversations.story import PATH
@@ -40,7 +40,7 @@ class OfficialAgent(NamedTuple):
     """A program, and the version it speaks."""
 
     args: list[str]
-    version: Offered
+    version: ProtocolVersion
 
     @property
     def is_python(self) -> bool:

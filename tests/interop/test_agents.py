@@ -371,7 +371,7 @@ async def test_what_is_told_between_turns_is_told_to_the_user(official: Official
         session = await client.new_session(place)
         update = {"sessionUpdate": "session_info_update", "title": "größe"}
         await client.notify("_accord/tell", {"sessionId": session.id, "updates": [update]})
-        assert (await told.get()).change.info.title == "größe"
+        assert (await told.get()).update.info.title == "größe"
         assert session.transcript.info.title == "größe"
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from accord import permissions
 from accord.client.workspace.terminals import TerminalEvent
-from accord.client.workspace.workspace import Workspace, Written
+from accord.client.workspace.workspace import FileWrite, Workspace
 from accord.session.requests import ElicitationAnswer, ElicitationRequest
 from tests.interop.coding_agents import KIMI
 from tests.interop.coding_scene import FOODS, Scene, playing
@@ -59,7 +59,7 @@ class Editor:
 
 
 async def test_it_reads_and_writes_through_its_client(scene: Scene) -> None:
-    written: list[Written] = []
+    written: list[FileWrite] = []
     scene.decide = permissions.allow_all
     workspace = Workspace(buffers=Editor(scene.note), asks_first=True, on_write=written.append)
     async with scene.client(workspace) as client:

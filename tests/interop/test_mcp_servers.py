@@ -20,7 +20,7 @@ import pytest
 
 from accord import Agent, Client, Turn
 from accord.client.session import Session
-from accord.dialects.negotiation import Offered
+from accord.dialects.negotiation import ProtocolVersion
 from accord.session.content import Annotations, Content, Image, Resource, ResourceLink, Text
 from accord.session.entities import ContentItem, ToolCall
 from accord.session.mcp_servers import HttpServer, McpServer, SseServer, StdioServer
@@ -36,7 +36,7 @@ FILES = str(PROGRAMS / "server-filesystem" / "dist" / "index.js")
 
 
 @pytest.fixture(params=[1, 2], ids=["v1", "v2"])
-def version(request: pytest.FixtureRequest) -> Offered:
+def version(request: pytest.FixtureRequest) -> ProtocolVersion:
     return request.param
 
 
@@ -76,7 +76,7 @@ class Caller:
         self.heard.append(progress)
 
     @asynccontextmanager
-    async def session(self, version: Offered, place: Path, *servers: McpServer) -> AsyncIterator[Session]:
+    async def session(self, version: ProtocolVersion, place: Path, *servers: McpServer) -> AsyncIterator[Session]:
         async with Client(self.agent, version=version) as client:
             yield await client.new_session(place, servers)
 
@@ -138,7 +138,7 @@ async def exercise(caller: Caller, session: Session) -> None:
 
 @pytest.mark.interop
 @pytest.mark.requirement("CHECK-19", "SESS-23")
-async def test_the_everything_server_over_stdio(version: Offered, node: str, tmp_path: Path):
+async def test_the_everything_server_over_stdio(version: ProtocolVersion, node: str, tmp_path: Path):
     caller = Caller()
     server = StdioServer(name="everything", command=node, args=[EVERYTHING, "stdio"])
     async with caller.session(version, tmp_path, server) as session:
@@ -147,7 +147,7 @@ async def test_the_everything_server_over_stdio(version: Offered, node: str, tmp
 
 @pytest.mark.interop
 @pytest.mark.requirement("CHECK-26")
-async def test_the_everything_server_over_http(version: Offered, node: str, tmp_path: Path):
+async def test_the_everything_server_over_http(version: ProtocolVersion, node: str, tmp_path: Path):
     caller = Caller()
     with everything_on_loopback(node, "streamableHttp") as port:
         server = HttpServer(name="everything", url=f"http://127.0.0.1:{port}/mcp")
@@ -166,7 +166,7 @@ async def test_the_everything_server_over_sse_which_v2_does_not_have(node: str, 
 
 
 @pytest.mark.interop
-async def test_the_filesystem_server_beside_another(version: Offered, node: str, tmp_path: Path):
+async def test_the_filesystem_server_beside_another(version: ProtocolVersion, node: str, tmp_path: Path):
     caller = Caller()
     note = tmp_path / "note.txt"
     files = StdioServer(name="files", command=node, args=[FILES, str(tmp_path)])
@@ -180,7 +180,9 @@ async def test_the_filesystem_server_beside_another(version: Offered, node: str,
 
 
 @pytest.mark.interop
-async def test_a_server_ends_with_its_session_and_with_the_connection(version: Offered, node: str, tmp_path: Path):
+async def test_a_server_ends_with_its_session_and_with_the_connection(
+    version: ProtocolVersion, node: str, tmp_path: Path
+):
     caller = Caller()
     pids = [tmp_path / "first.pid", tmp_path / "second.pid"]
     servers = [started_by_shell(f"exec {node} {EVERYTHING} stdio", pid) for pid in pids]

@@ -202,7 +202,7 @@ async def test_work_in_the_background_is_told_while_the_session_is_idle(official
             ("terminal", "t"),
             ("tool_call", "c"),
         ]
-    assert isinstance(told[0].change, StateChanged)
+    assert isinstance(told[0].update, StateChanged)
 
 
 async def test_an_update_beyond_the_protocol_is_handed_on_unless_strictness_forbids_it(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from accord.agent import Agent, Turn
-from accord.dialects.negotiation import Offered
+from accord.dialects.negotiation import ProtocolVersion
 from accord.session.capabilities import ClientCapabilities
 from accord.session.entities import Exit, Plan, PlanEntry, TerminalItem
 from accord.session.updates import PlanPatch, TerminalAppend, TerminalPatch, ToolCallPatch
@@ -87,7 +87,7 @@ async def load(client: ScriptedClient, session_id: str) -> list[Any]:
 @example(history=COMMAND, capabilities=ClientCapabilities())
 @settings(max_examples=60, deadline=None)
 def test_a_session_that_is_open_is_told_as_after_a_restart(
-    version: Offered, history: list[Any], capabilities: ClientCapabilities
+    version: ProtocolVersion, history: list[Any], capabilities: ClientCapabilities
 ):
     async def main() -> None:
         store = MemoryStore()
@@ -106,7 +106,7 @@ def test_a_session_that_is_open_is_told_as_after_a_restart(
     run(main())
 
 
-def assert_begun_before_refreshed(told: list[Any], version: Offered) -> None:
+def assert_begun_before_refreshed(told: list[Any], version: ProtocolVersion) -> None:
     begun: set[str] = set()
     for params in told:
         update = params.get("update", {})
@@ -121,7 +121,7 @@ def assert_begun_before_refreshed(told: list[Any], version: Offered) -> None:
 @example(history=COMMAND)
 @settings(max_examples=40, deadline=None)
 def test_a_session_is_told_alike_in_the_middle_of_a_turn_where_it_is_open_and_where_it_is_not(
-    version: Offered, history: list[Any]
+    version: ProtocolVersion, history: list[Any]
 ):
     async def main() -> None:
         agent = teller(MemoryStore(), history)

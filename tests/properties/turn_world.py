@@ -527,7 +527,7 @@ class World:
             assert not session.is_busy
             assert all(call.finished for call in session.transcript.tool_calls.values())
         if not self.direct:
-            assert not [update for update in self.idle_updates if is_spoken(update.change) and not update.replayed]
+            assert not [update for update in self.idle_updates if is_spoken(update.update) and not update.replayed]
         elif self.version == 2:
             turns = self.inserted.total() - sum(asked.is_steered for asked in self.prompts)
             assert self.idles.total() == turns or (self.was_cut and self.idles.total() < turns)

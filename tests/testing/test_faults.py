@@ -122,7 +122,7 @@ async def test_updates_after_the_answer_are_told_while_idle(acp_connect):
     client = await acp_connect(faulty(agent, AnswersFirst()), version=1, on_update=told.put)
     session = await client.new_session("/")
     assert (await session.prompt("go")).text == ""
-    assert (await told.get()).change.text == "late"
+    assert (await told.get()).update.text == "late"
 
 
 async def test_swapped_answers_find_their_questions(acp_version, acp_connect):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from accord.testing import Recording
@@ -169,3 +172,15 @@ async def test_two(acp_connect):
     ]
     recording = Recording.load(pytester.path / "kept" / f"{name}-test_echo[v1].jsonl")
     assert b'"session/prompt"' in b"".join(entry.frame for entry in recording.entries)
+
+
+def test_the_plugin_costs_nothing_until_it_is_used():
+    program = """
+import sys, pytest
+before = set(sys.modules)
+import accord.testing.plugin
+print(sorted(name for name in set(sys.modules) - before if not name.startswith("accord")))
+print(sorted(name for name in sys.modules if name.startswith("accord")))
+"""
+    finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert finished.stdout.splitlines() == ["[]", "['accord', 'accord.testing', 'accord.testing.plugin']"]

@@ -27,7 +27,7 @@ class SessionUpdate(msgspec.Struct, frozen=True):
     """A change of a session that no prompt of ours is running in. `replayed`: it is history, told as it is taken up."""
 
     session: Session
-    change: Update
+    update: Update
     replayed: bool = False
 
 
@@ -43,18 +43,18 @@ def _key(delivery: _Delivery, of: Callable[[Update], Hashable | None]) -> Hashab
     update = delivery.item
     if type(update) is not SessionUpdate:
         return None
-    key = of(update.change)
+    key = of(update.update)
     return None if key is None else (id(update.session), update.replayed, delivery.callback, key)
 
 
 def _joined(deliveries: Sequence[_Delivery]) -> _Delivery:
     first = deliveries[0]
-    change = backlog_merge.joined([delivery.item.change for delivery in deliveries])
+    change = backlog_merge.joined([delivery.item.update for delivery in deliveries])
     return _Delivery(first.callback, SessionUpdate(first.item.session, change, first.item.replayed))
 
 
 def _newest(earlier: _Delivery, later: _Delivery) -> _Delivery:
-    backlog_merge.newest(earlier.item.change, later.item.change)
+    backlog_merge.newest(earlier.item.update, later.item.update)
     return later
 
 

@@ -30,7 +30,7 @@ from accord.client.permissions.policies import Policy
 from accord.client.session import Session
 from accord.client.target import AnyTarget, Command, target_of
 from accord.client.workspace.workspace import Workspace
-from accord.dialects.negotiation import Offered
+from accord.dialects.negotiation import ProtocolVersion
 from accord.errors import AuthRequired, ConnectionClosed, InternalError, MethodNotFound, NotFound, RequestFailed
 from accord.local.threads import in_thread
 from accord.peer import FrameObserver, Limits, Peer
@@ -78,7 +78,7 @@ class Client:
         self,
         target: AnyTarget,
         *,
-        version: Offered = "auto",
+        version: ProtocolVersion = "auto",
         on_permission: Policy | None = None,
         on_elicitation: OnElicitation | None = None,
         on_elicitation_complete: OnElicitationComplete | None = None,
@@ -95,7 +95,7 @@ class Client:
         on_frame: FrameObserver | None = None,
     ) -> None:
         self._target = target_of(target)
-        self._version: Offered = version
+        self._version: ProtocolVersion = version
         self._on_login = on_login
         # Only a command can be started once more, and only where somebody can talk to it.
         self._run_login = run_login if isinstance(self._target, Command) else None

@@ -16,7 +16,7 @@ from accord.client.session import Session
 from accord.client.workspace.workspace import Workspace
 from accord.dialects.all_versions.lifecycle import logins_named
 from accord.dialects.dialect import Dialect
-from accord.dialects.negotiation import Offered, accepted, offer
+from accord.dialects.negotiation import ProtocolVersion, accepted, offer
 from accord.errors import AuthRequired, ConnectionClosed
 from accord.peer import FrameObserver, Limits, Peer
 from accord.session.capabilities import AuthMethod, ClientCapabilities, Implementation
@@ -70,7 +70,7 @@ class ClientConnection:
         self._reason: ConnectionClosed | None = None
 
     async def open(
-        self, version: Offered, info: Implementation, capabilities: ClientCapabilities, *, strict: bool
+        self, version: ProtocolVersion, info: Implementation, capabilities: ClientCapabilities, *, strict: bool
     ) -> None:
         """Connect and shake hands. Whatever goes wrong, nothing is left behind."""
         try:
@@ -81,7 +81,7 @@ class ClientConnection:
             raise
 
     async def _initialize(
-        self, version: Offered, info: Implementation, capabilities: ClientCapabilities, *, strict: bool
+        self, version: ProtocolVersion, info: Implementation, capabilities: ClientCapabilities, *, strict: bool
     ) -> None:
         def agree(result: Raw) -> None:
             self.dialect, self.agent = accepted(result, version, capabilities, strict)

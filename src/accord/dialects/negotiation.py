@@ -26,7 +26,7 @@ __all__ = [
     "VERSIONS",
     "DialectName",
     "Members",
-    "Offered",
+    "ProtocolVersion",
     "accepted",
     "as_v1",
     "load_dialect",
@@ -41,7 +41,7 @@ __all__ = [
 VERSIONS = (1, 2)
 """The versions that accord has."""
 
-Offered: TypeAlias = Literal["auto", 1, 2, "2-draft"]
+ProtocolVersion: TypeAlias = Literal["auto", 1, 2, "2-draft"]
 """What a client offers: all it has, or only one."""
 
 DialectName: TypeAlias = Literal["v1", "v2", "v2 draft"]
@@ -98,7 +98,7 @@ def negotiate(
 
 
 def offer(
-    version: Offered = "auto",
+    version: ProtocolVersion = "auto",
     info: Implementation | None = None,
     capabilities: ClientCapabilities | None = None,
 ) -> Members:
@@ -120,7 +120,7 @@ def offer(
 
 def accepted(
     result: Raw,
-    offered: Offered = "auto",
+    offered: ProtocolVersion = "auto",
     capabilities: ClientCapabilities | None = None,
     strict: bool = False,
 ) -> tuple[Dialect, InitializeResult]:
@@ -186,7 +186,7 @@ def _in_v1_shape(params: Raw) -> Raw:
     return Raw(msgspec.json.encode(members))
 
 
-def _answered(said: _Peek, offered: Offered) -> DialectName | None:
+def _answered(said: _Peek, offered: ProtocolVersion) -> DialectName | None:
     """The dialect that an answer calls for, if it was offered."""
     assert said.protocol_version is not UNSET
     version = _value(said.protocol_version)
@@ -203,7 +203,7 @@ def _answered(said: _Peek, offered: Offered) -> DialectName | None:
     return "v2 draft" if version == 2 and offered == "auto" else None
 
 
-def _refused(said: _Peek, offered: Offered) -> VersionRefused:
+def _refused(said: _Peek, offered: ProtocolVersion) -> VersionRefused:
     assert said.protocol_version is not UNSET
     wanted = sorted(VERSIONS) if offered == "auto" else [2 if offered == "2-draft" else offered]
     answered = _value(said.protocol_version)

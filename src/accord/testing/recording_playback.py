@@ -11,7 +11,7 @@ from accord.testing.comparison import Account, differences, renamed, told_apart
 from accord.testing.frames import Peek, frame_of, peek
 from accord.testing.recording import Recording
 from accord.testing.scripted_client import ScriptedClient
-from accord.testing.scripted_end import PATIENCE, AgentEnd, Heard
+from accord.testing.scripted_end import PATIENCE, AgentEnd, ReceivedFrame
 
 __all__ = ["ReplayedAgent", "replay"]
 
@@ -142,7 +142,7 @@ class ReplayedAgent(AgentEnd):
                 self.send(said)
 
     async def _hear(self, expected: Peek) -> None:
-        def fits(heard: Heard) -> bool:
+        def fits(heard: ReceivedFrame) -> bool:
             if expected.is_answer:
                 return heard.is_answer and heard.id == expected.id
             return heard.method == expected.method and (expected.is_json or heard.raw == expected.raw)
@@ -154,7 +154,7 @@ class ReplayedAgent(AgentEnd):
         self._recorded.add("client", expected.raw)
         self._now.add("client", heard.raw)
 
-    def _heard(self, heard: Heard) -> None:
+    def _heard(self, heard: ReceivedFrame) -> None:
         waiting = sum(1 for each in self.received if each.method == heard.method and not each.is_taken)
         known = sum(1 for each in self._expected if each.method == heard.method)
         if heard.is_request and waiting > known:

@@ -9,10 +9,10 @@ from typing import Any, cast
 import msgspec
 
 from accord.dialects.dialect import Dialect
-from accord.dialects.negotiation import Offered, accepted
+from accord.dialects.negotiation import ProtocolVersion, accepted
 from accord.session.transcript import Transcript
 from accord.session.updates import Patch
-from accord.testing.scripted_end import PATIENCE, AgentEnd, Heard
+from accord.testing.scripted_end import PATIENCE, AgentEnd, ReceivedFrame
 
 __all__ = ["ScriptedAgent"]
 
@@ -35,9 +35,9 @@ class ScriptedAgent(AgentEnd):
     else waits until the test answers it, unless `on()` says how. `handshake` is laid over the answer to `initialize`.
     """
 
-    def __init__(self, version: Offered = "auto", *, patience: float = PATIENCE, **handshake: Any) -> None:
+    def __init__(self, version: ProtocolVersion = "auto", *, patience: float = PATIENCE, **handshake: Any) -> None:
         super().__init__(patience)
-        self.version: Offered = version
+        self.version: ProtocolVersion = version
         self.session_id = ""
         """The session that was opened or spoken of last: the one that `say` and `update` mean."""
         self._handshake = handshake
@@ -69,7 +69,7 @@ class ScriptedAgent(AgentEnd):
         for params in self._dialect.update_to_wire(session, change):
             self.notify("session/update", params)
 
-    def begin(self, asked: Heard) -> None:
+    def begin(self, asked: ReceivedFrame) -> None:
         """Take up a prompt as its version does: in v2 answer it and say that work has begun, else do nothing."""
         if self.version == 2 and not asked.is_answered:
             self._turns += 1
@@ -78,7 +78,7 @@ class ScriptedAgent(AgentEnd):
             self.update("user_message", session_id=asked.session_id, messageId=message, content=asked.params["prompt"])
             self.update("state_update", session_id=asked.session_id, state="running")
 
-    def finish(self, asked: Heard, stop_reason: str = "end_turn") -> None:
+    def finish(self, asked: ReceivedFrame, stop_reason: str = "end_turn") -> None:
         """End the turn of a prompt as its version does."""
         if self.version == 2:
             self.begin(asked)
@@ -86,10 +86,10 @@ class ScriptedAgent(AgentEnd):
         else:
             asked.answer({"stopReason": stop_reason})
 
-    def reply(self, *texts: str, stop_reason: str = "end_turn") -> Callable[[Heard], None]:
+    def reply(self, *texts: str, stop_reason: str = "end_turn") -> Callable[[ReceivedFrame], None]:
         """An answer for `on("session/prompt", ...)`: say this and end the turn."""
 
-        def replying(asked: Heard) -> None:
+        def replying(asked: ReceivedFrame) -> None:
             self.begin(asked)
             for text in texts:
                 self.say(text, session_id=asked.session_id)
@@ -97,7 +97,7 @@ class ScriptedAgent(AgentEnd):
 
         return replying
 
-    def _heard(self, heard: Heard) -> None:
+    def _heard(self, heard: ReceivedFrame) -> None:
         self.session_id = heard.session_id or self.session_id
         super()._heard(heard)
 
@@ -106,7 +106,7 @@ class ScriptedAgent(AgentEnd):
         if isinstance(result, dict) and isinstance(opened := cast("dict[str, Any]", result).get("sessionId"), str):
             self.session_id = opened
 
-    def _initialize(self, asked: Heard) -> Any:
+    def _initialize(self, asked: ReceivedFrame) -> Any:
         offered = 2 if asked.params.get("protocolVersion") != 1 else 1
         if self.version == "auto":
             self.version = "2-draft" if offered == 2 and "info" not in asked.params else offered
@@ -115,6 +115,6 @@ class ScriptedAgent(AgentEnd):
             self._dialect, _ = accepted(msgspec.Raw(msgspec.json.encode(answer)))
         return answer
 
-    def _new_session(self, asked: Heard) -> Any:
+    def _new_session(self, asked: ReceivedFrame) -> Any:
         self._opened += 1
         return {"sessionId": f"session-{self._opened}"}

@@ -9,10 +9,10 @@ import msgspec
 
 from accord.client.target import AnyTarget, target_of
 from accord.dialects.dialect import Dialect
-from accord.dialects.negotiation import Offered, accepted, offer
+from accord.dialects.negotiation import ProtocolVersion, accepted, offer
 from accord.errors import AccordError, ConnectionClosed
 from accord.session.capabilities import ClientCapabilities, Implementation
-from accord.testing.scripted_end import PATIENCE, Heard, Question, ScriptedEnd
+from accord.testing.scripted_end import PATIENCE, ReceivedFrame, ScriptedEnd, SentRequest
 
 __all__ = ["ScriptedClient"]
 
@@ -31,18 +31,18 @@ class ScriptedClient(ScriptedEnd):
     def __init__(
         self,
         target: AnyTarget,
-        version: Offered = "auto",
+        version: ProtocolVersion = "auto",
         *,
         capabilities: ClientCapabilities | None = None,
         patience: float = PATIENCE,
     ) -> None:
         super().__init__(patience)
-        self.version: Offered = version
+        self.version: ProtocolVersion = version
         self.session_id = ""
         """The session that was opened last: the one that `prompt` and `cancel` mean."""
         self._capabilities = capabilities
         self._target = target_of(target)
-        self._greeted: Question | None = None
+        self._greeted: SentRequest | None = None
         self._dialect: Dialect | None = None
 
     async def __aenter__(self) -> Self:
@@ -64,7 +64,7 @@ class ScriptedClient(ScriptedEnd):
         if self._transport is not None:
             await self._transport.aclose()
 
-    async def initialize(self, **members: Any) -> Heard:
+    async def initialize(self, **members: Any) -> ReceivedFrame:
         """Shake hands, in the version given; members are laid over the params."""
         params = {**offer(self.version, _INFO, self._capabilities), **members}
         self._greeted = self.ask("initialize", params)
@@ -83,12 +83,12 @@ class ScriptedClient(ScriptedEnd):
         self.session_id = answer.result["sessionId"]
         return self.session_id
 
-    def prompt(self, text: str, *, session_id: str | None = None) -> Question:
+    def prompt(self, text: str, *, session_id: str | None = None) -> SentRequest:
         """Send a prompt; await what this returns for its answer, or give it to `stop_reason`."""
         content = [{"type": "text", "text": text}]
         return self.ask("session/prompt", {"sessionId": session_id or self.session_id, "prompt": content})
 
-    async def stop_reason(self, prompt: Question) -> str:
+    async def stop_reason(self, prompt: SentRequest) -> str:
         """Wait for the end of a turn, wherever its version tells it: in the answer, or in the idle that follows."""
         answer = await prompt
         if answer.error is not None:
@@ -115,6 +115,6 @@ class ScriptedClient(ScriptedEnd):
         return "".join(each["content"].get("text", "") for each in self.updates("agent_message_chunk", session_id))
 
 
-def _is_idle(heard: Heard) -> bool:
+def _is_idle(heard: ReceivedFrame) -> bool:
     update = heard.params.get("update", {})
     return update.get("sessionUpdate") == "state_update" and update.get("state") == "idle" and "stopReason" in update

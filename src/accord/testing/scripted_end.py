@@ -23,16 +23,16 @@ from accord.testing.frames import Peek, Side, frame_of, other
 from accord.testing.recording import Recording
 from accord.transports.transport import Transport
 
-__all__ = ["AgentEnd", "Heard", "Question", "ScriptedEnd"]
+__all__ = ["AgentEnd", "ReceivedFrame", "ScriptedEnd", "SentRequest"]
 
 PATIENCE = 10.0
 
-Handler = Callable[["Heard"], Any]
+Handler = Callable[["ReceivedFrame"], Any]
 F = TypeVar("F", bound=Handler)
 T = TypeVar("T")
 
 
-class Heard(Peek):
+class ReceivedFrame(Peek):
     """A frame that a scripted end has received. A request can be answered with anything."""
 
     __slots__ = ("_end", "is_answered", "is_taken")
@@ -60,7 +60,7 @@ class Heard(Peek):
         self._end.send({"jsonrpc": "2.0", "id": self.id, "error": {"code": code, "message": message, **details}})
 
 
-class Question:
+class SentRequest:
     """A request that a scripted end has sent. Await it for the answer, whether that is a result or an error."""
 
     def __init__(self, end: ScriptedEnd, id: Any, method: str) -> None:
@@ -68,7 +68,7 @@ class Question:
         self.method = method
         self._end = end
 
-    def __await__(self) -> Generator[Any, None, Heard]:
+    def __await__(self) -> Generator[Any, None, ReceivedFrame]:
         return self._end.answer_to(self.id).__await__()
 
 
@@ -89,7 +89,7 @@ class ScriptedEnd:
 
     def __init__(self, patience: float) -> None:
         self.patience = patience
-        self.received: list[Heard] = []
+        self.received: list[ReceivedFrame] = []
         self.recording = Recording()
         self.failures: list[BaseException] = []
         """What handlers raised that was no answer."""
@@ -128,17 +128,19 @@ class ScriptedEnd:
         """Send a notification."""
         self.send({"jsonrpc": "2.0", "method": method, "params": params})
 
-    def ask(self, method: str, params: Any, *, id: Any = None) -> Question:
+    def ask(self, method: str, params: Any, *, id: Any = None) -> SentRequest:
         """Send a request now; await what this returns for the answer."""
         self._asked += 1
         number = f"{self.side}-{self._asked}" if id is None else id
         self.send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
-        return Question(self, number, method)
+        return SentRequest(self, number, method)
 
-    async def next(self, method: str | None = None, *, where: Callable[[Heard], bool] | None = None) -> Heard:
+    async def next(
+        self, method: str | None = None, *, where: Callable[[ReceivedFrame], bool] | None = None
+    ) -> ReceivedFrame:
         """The first frame of this method, or of any, that nobody has had: no `next` before, and nothing set with `on`."""
 
-        def found() -> Heard | None:
+        def found() -> ReceivedFrame | None:
             for heard in self.received:
                 fits = (method is None or heard.method == method) and (where is None or where(heard))
                 if fits and not heard.is_taken:
@@ -149,19 +151,19 @@ class ScriptedEnd:
         heard.is_taken = True
         return heard
 
-    async def seen(self, method: str, count: int = 1) -> Heard:
+    async def seen(self, method: str, count: int = 1) -> ReceivedFrame:
         """The so-manieth call of a method, whoever has had it."""
 
-        def found() -> Heard | None:
+        def found() -> ReceivedFrame | None:
             calls = self.calls(method)
             return calls[count - 1] if len(calls) >= count else None
 
         return await self.wait_until(found, method if count == 1 else f"{method}, number {count}")
 
-    async def answer_to(self, id: Any) -> Heard:
+    async def answer_to(self, id: Any) -> ReceivedFrame:
         """The answer to the request with this id."""
 
-        def found() -> Heard | None:
+        def found() -> ReceivedFrame | None:
             return next((heard for heard in self.received if heard.is_answer and heard.id == id), None)
 
         heard = await self.wait_until(found, f"the answer to #{id}")
@@ -187,11 +189,11 @@ class ScriptedEnd:
                     self._news.remove(news)
         return it
 
-    def calls(self, method: str) -> list[Heard]:
+    def calls(self, method: str) -> list[ReceivedFrame]:
         """All requests and notifications of a method so far."""
         return [heard for heard in self.received if heard.method == method]
 
-    async def until_closed(self) -> list[Heard]:
+    async def until_closed(self) -> list[ReceivedFrame]:
         """Wait until the other side hangs up: the frames that came before and were not had."""
         await self.wait_until(lambda: self.closed, "the end of the connection")
         return [heard for heard in self.received if not heard.is_taken]
@@ -199,7 +201,7 @@ class ScriptedEnd:
     def frames_received(self, frames: list[bytes]) -> None:
         """Called by the transport."""
         for frame in frames:
-            heard = Heard(frame, self)
+            heard = ReceivedFrame(frame, self)
             self.recording.add(other(self.side), frame)
             self.received.append(heard)
             self._heard(heard)
@@ -234,14 +236,14 @@ class ScriptedEnd:
         if self.failures:
             raise AssertionError(f"the script failed.\n{self._story()}") from self.failures[0]
 
-    def _heard(self, heard: Heard) -> None:
+    def _heard(self, heard: ReceivedFrame) -> None:
         answers = None if heard.method is None else self._answers.get(heard.method)
         if answers is not None:
             answer = answers.next()
             heard.is_taken = answer is not None
             self._give(heard, answer)
 
-    def _give(self, heard: Heard, answer: Any) -> None:
+    def _give(self, heard: ReceivedFrame, answer: Any) -> None:
         try:
             if callable(answer):
                 answer = answer(heard)
@@ -256,7 +258,7 @@ class ScriptedEnd:
         except Exception as error:  # noqa: BLE001  # a failed assertion, most of the time
             self._failed(heard, error)
 
-    async def _give_later(self, heard: Heard, answer: Awaitable[Any]) -> None:
+    async def _give_later(self, heard: ReceivedFrame, answer: Awaitable[Any]) -> None:
         try:
             self._give(heard, await answer)
         except RequestFailed as error:
@@ -264,7 +266,7 @@ class ScriptedEnd:
         except Exception as error:  # noqa: BLE001  # as above
             self._failed(heard, error)
 
-    def _failed(self, heard: Heard, error: Exception) -> None:
+    def _failed(self, heard: ReceivedFrame, error: Exception) -> None:
         self.failures.append(error)
         if heard.is_request and not heard.is_answered and self.closed is None:
             heard.fail(-32603, f"the script failed at {heard.method}: {type(error).__name__}: {error}")

@@ -15,7 +15,7 @@ from accord.errors import RequestFailed
 from accord.session.capabilities import ClientCapabilities
 from accord.store import MemoryStore
 from accord.testing import ScriptedClient
-from accord.testing.scripted_end import Heard
+from accord.testing.scripted_end import ReceivedFrame
 
 pytestmark = pytest.mark.timeout(30)
 
@@ -39,7 +39,7 @@ def editor(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ed
     return opened
 
 
-def allowed(asked: Heard) -> Any:
+def allowed(asked: ReceivedFrame) -> Any:
     option = next(each for each in asked.params["options"] if each["kind"] == "allow_once")
     return {"outcome": {"outcome": "selected", "optionId": option["optionId"]}}
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
 import msgspec
 
-from accord.dialects.negotiation import Offered
+from accord.dialects.negotiation import ProtocolVersion
 from accord.schema import v1, v2, v2_draft
 from accord.schema.wire_values import Known
 from accord.testing import ScriptedAgent
@@ -58,7 +58,7 @@ def used_in(value: Any, member: str = "") -> Iterator[tuple[str, str]]:
         yield member, value
 
 
-def every_teller(version: Offered) -> ScriptedAgent:
+def every_teller(version: ProtocolVersion) -> ScriptedAgent:
     """An agent whose sessions have what it will speak of."""
     agent = ScriptedAgent(version)
     if version != 2:
@@ -67,7 +67,7 @@ def every_teller(version: Offered) -> ScriptedAgent:
     return agent
 
 
-def said_by(version: Offered) -> list[Told]:
+def said_by(version: ProtocolVersion) -> list[Told]:
     """In an order in which an agent could say it; a turn is begun and ended by whoever says it."""
     return [
         *_messages(version),
@@ -80,7 +80,7 @@ def said_by(version: Offered) -> list[Told]:
     ]
 
 
-def unknown_to(version: Offered) -> list[Told]:
+def unknown_to(version: ProtocolVersion) -> list[Told]:
     """What no version has a word for yet, wherever it may stand."""
     message = {} if version == 1 else {"messageId": "from the future"}
     call = {"sessionUpdate": "tool_call" if version == 1 else "tool_call_update", "toolCallId": "later"}
@@ -116,7 +116,7 @@ def _text(text: str, **members: Any) -> dict[str, Any]:
     return {"type": "text", "text": text, **members}
 
 
-def _blocks(version: Offered) -> list[tuple[dict[str, Any], str, str]]:
+def _blocks(version: ProtocolVersion) -> list[tuple[dict[str, Any], str, str]]:
     """Each kind of content, with what the screen and `accord run` make of it."""
     icons = [{"src": "https://x.org/i.png", "theme": "dark"}, {"src": "https://x.org/j.png", "theme": "light"}]
     link = {"type": "resource_link", "name": "plan.txt", "uri": "file:///plan.txt", "title": "The plan"}
@@ -130,7 +130,7 @@ def _blocks(version: Offered) -> list[tuple[dict[str, Any], str, str]]:
     ]
 
 
-def _messages(version: Offered) -> Iterator[Told]:
+def _messages(version: ProtocolVersion) -> Iterator[Told]:
     for number, (block, seen, printed) in enumerate(_blocks(version)):
         named = {} if version == 1 else {"messageId": f"said-{number}"}
         event = "text" if block["type"] == "text" else "content"
@@ -153,7 +153,7 @@ def _messages(version: Offered) -> Iterator[Told]:
     yield Told(whole, ["Thought of"], "thought", "Thought of")
 
 
-def _tool_calls(version: Offered) -> Iterator[Told]:
+def _tool_calls(version: ProtocolVersion) -> Iterator[Told]:
     create = "tool_call" if version == 1 else "tool_call_update"
     for kind in ("read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"):
         title = f"Tool of kind {kind}"
@@ -174,7 +174,7 @@ def _tool_calls(version: Offered) -> Iterator[Told]:
         yield Told({"sessionUpdate": "tool_call", "toolCallId": "v1", "title": "As in v1"}, ["As in v1"], "tool_call")
 
 
-def _items(version: Offered) -> Iterator[Told]:
+def _items(version: ProtocolVersion) -> Iterator[Told]:
     items: list[tuple[dict[str, Any], list[str]]] = [
         ({"type": "content", "content": _text("What came out")}, ["What came out"]),
         (
@@ -222,7 +222,7 @@ def _terminals() -> Iterator[Told]:
     yield Told(alone, ["sleep 1", "by itself"], "terminal")
 
 
-def _plans(version: Offered) -> Iterator[Told]:
+def _plans(version: ProtocolVersion) -> Iterator[Told]:
     statuses = ["completed", "in_progress", "pending", *(["cancelled"] if version != 1 else [])]
     ranks = ["high", "medium", "low", "low"]
     entries = [
@@ -239,7 +239,7 @@ def _plans(version: Offered) -> Iterator[Told]:
         yield Told({"sessionUpdate": "plan_update", "plan": plan}, seen, "plan", "plan: 1 of 4 done, now: Step 1")
 
 
-def _whereabouts(version: Offered) -> Iterator[Told]:
+def _whereabouts(version: ProtocolVersion) -> Iterator[Told]:
     usage = {"sessionUpdate": "usage_update", "used": 500, "size": 1000, "cost": {"amount": 0.5, "currency": "EUR"}}
     yield Told(usage, ["context 50%", "€0.500"], "usage", "500 of 1,000 tokens, 0.5 EUR")
     yield Told({"sessionUpdate": "session_info_update", "title": "A fine talk"}, ["A fine talk"], "info")

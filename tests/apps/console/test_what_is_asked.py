@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from accord.apps.console.errors import Exit
-from accord.dialects.negotiation import Offered
+from accord.dialects.negotiation import ProtocolVersion
 from accord.testing import ScriptedAgent, program
 
 if sys.platform == "win32":
@@ -186,7 +186,7 @@ async def test_a_title_of_the_question_hides_nothing(project, monkeypatch, about
     assert await asked_about(project, {"title": "Look around", **about}, 2, "run") == shown
 
 
-async def asked_about(project: Any, about: dict[str, Any], version: Offered, way: str) -> list[str]:
+async def asked_about(project: Any, about: dict[str, Any], version: ProtocolVersion, way: str) -> list[str]:
     """What it says between "May the agent" and the answers."""
     agent = ScriptedAgent(version)
 

@@ -133,7 +133,7 @@ async def look(agent: KnownAgent, cwd: Path, start_timeout: float) -> Looked:
     told = asyncio.Event()
 
     def update(heard: SessionUpdate) -> None:
-        if isinstance(heard.change, CommandsChanged):
+        if isinstance(heard.update, CommandsChanged):
             told.set()
 
     waiting: dict[str, Any] = {"start_timeout": start_timeout, "on_waiting": told_on_stderr}

@@ -122,16 +122,16 @@ class _Plain:
 
     def _heard_opening(self, update: SessionUpdate) -> None:
         """What is told until the session is there: the history of one that is taken up is told as a whole."""
-        if not update.session.is_taken_up or type(update.change) is NoticeShown:
-            self._printer.changed(update.change)
+        if not update.session.is_taken_up or type(update.update) is NoticeShown:
+            self._printer.changed(update.update)
 
     def _heard_early(self, update: SessionUpdate) -> None:
         """What a session that was taken up tells before the first prompt: some agents go on with its history."""
-        self._printer.retold(update.change)
+        self._printer.retold(update.update)
 
     def _heard(self, update: SessionUpdate) -> None:
-        self._tally.changed(update.change)
-        self._printer.changed(update.change)
+        self._tally.changed(update.update)
+        self._printer.changed(update.update)
 
     def _elicited(self) -> None:
         self._tally.elicited()

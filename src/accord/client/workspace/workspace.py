@@ -30,16 +30,16 @@ from accord.session.requests import (
 )
 from accord.session.value import Value
 
-__all__ = ["OnWrite", "Workspace", "Written"]
+__all__ = ["FileWrite", "OnWrite", "Workspace"]
 
 
-class Written(WriteFile):
+class FileWrite(WriteFile):
     """A write that was done, with the text that it replaced: None if there was none, or none that can be shown."""
 
     old_text: str | None = None
 
 
-OnWrite: TypeAlias = Callable[[Written], None]
+OnWrite: TypeAlias = Callable[[FileWrite], None]
 
 _CAPABILITY: dict[type[AcpRequest], str] = {
     ReadFile: "read_files",
@@ -188,7 +188,7 @@ class Workspace:
         roots, on_write = self._open_to(asked.session_id), self._on_write
         before = await self._files.write(roots, asked, tells_before=on_write is not None)
         if on_write is not None:
-            on_write(Written(**structs.asdict(asked), old_text=before))
+            on_write(FileWrite(**structs.asdict(asked), old_text=before))
         return EmptyResult()
 
     def _open_to(self, session_id: str) -> Roots:

@@ -12,7 +12,7 @@ from textual.events import Paste
 from accord import Agent, Turn
 from accord.apps.console.prompt_history import Prompts
 from accord.session.content import Image, Resource, ResourceLink, Text
-from accord.testing import Heard, ScriptedAgent
+from accord.testing import ReceivedFrame, ScriptedAgent
 from tests.apps.console.screen.stage import Stage, opened
 
 
@@ -220,7 +220,7 @@ async def test_ctrl_c_puts_a_draft_aside_and_up_brings_it_back(tmp_path):
         assert stage.prompt == "long thought"
 
 
-async def busy(stage: Stage, agent: ScriptedAgent) -> Heard:
+async def busy(stage: Stage, agent: ScriptedAgent) -> ReceivedFrame:
     await stage.send("Go")
     asked = await agent.next("session/prompt")
     agent.begin(asked)

@@ -299,7 +299,7 @@ class _Running:
 
     async def _heard_before(self, update: SessionUpdate) -> None:
         """What is told before the prompt is sent: in a session that is taken up, it is history (FN-60, FN-62)."""
-        if update.replayed or (update.session.is_taken_up and type(update.change) is not NoticeShown):
+        if update.replayed or (update.session.is_taken_up and type(update.update) is not NoticeShown):
             self._unprompted += 1
         else:
             await self._heard(update)
@@ -308,8 +308,8 @@ class _Running:
         """What is told after the prompt's answer."""
         self._unprompted += 1
         async with self._in_order:
-            self._tally.changed(update.change)
-            self._reporter.changed(update.change)
+            self._tally.changed(update.update)
+            self._reporter.changed(update.update)
             await self._outputs.room()
 
     def _elicited(self) -> None:

@@ -29,8 +29,8 @@ from accord.client.permissions.writes_and_commands import allows
 from accord.client.session import Session
 from accord.client.target import AnyTarget, Command
 from accord.client.workspace.terminals import TerminalEvent
-from accord.client.workspace.workspace import Workspace, Written
-from accord.dialects.negotiation import Offered
+from accord.client.workspace.workspace import FileWrite, Workspace
+from accord.dialects.negotiation import ProtocolVersion
 from accord.errors import AccordError, ConnectionClosed
 from accord.session.capabilities import AuthMethod, Implementation
 from accord.session.mcp_servers import McpServer
@@ -76,7 +76,7 @@ class AgentSide:
         records: Records | None = None,
         permissions: Permissions | None = None,
         servers: Iterable[McpServer] = (),
-        version: Offered = "auto",
+        version: ProtocolVersion = "auto",
         deadlines: Deadlines | None = None,
     ) -> None:
         self.state: Literal["starting", "ready", "gone"] = "gone"
@@ -89,7 +89,7 @@ class AgentSide:
         self._heard = Heard()
         self._doing_last = ""
         self._servers = list(servers)
-        self._version: Offered = version
+        self._version: ProtocolVersion = version
         self._deadlines = deadlines or Deadlines()
         self._client: Client | None = None
         self._watching: asyncio.Task[None] | None = None
@@ -384,7 +384,7 @@ class AgentSide:
         if talk is None:
             early = self._early.setdefault(update.session.id, [])
             if len(early) < _MOST_EARLY:
-                early.append(update.change)
+                early.append(update.update)
             return
         talk.heard(update)
 
@@ -393,7 +393,7 @@ class AgentSide:
         if talk is not None and talk.session is not None and report is not None:
             talk.session.take(report, 0)
 
-    def _wrote(self, written: Written) -> None:
+    def _wrote(self, written: FileWrite) -> None:
         talk = self._talk(written.session_id)
         if talk is not None:
             talk.story.wrote(written.path, written.old_text, written.content)

@@ -159,7 +159,7 @@ class Talk:
             if self._retold is not None or self._is_resumed:
                 self.story.clear()  # FN-96, FN-60: told from the beginning once more, or with a resume
             self._retold, self._is_resumed = update.session, False
-        self.story.tell(update.change)
+        self.story.tell(update.update)
 
     def send(self, text: str) -> None:
         """Send it, or put it behind what waits."""
@@ -326,7 +326,7 @@ class Talk:
 
 def _is_asked(update: SessionUpdate) -> bool:
     """Whether it is something that the user said, which a history begins with."""
-    change = update.change
+    change = update.update
     return isinstance(change, MessageChunk | MessageChanged) and change.message.role == USER
 
 

@@ -11,7 +11,7 @@ from accord.apps.console.permission_flags import Permissions
 from accord.apps.console.session_records import Records
 from accord.client.deadlines import Deadlines
 from accord.client.target import AnyTarget
-from accord.dialects.negotiation import Offered
+from accord.dialects.negotiation import ProtocolVersion
 from accord.session.mcp_servers import McpServer
 
 __all__ = ["Opening"]
@@ -33,7 +33,7 @@ class Opening(msgspec.Struct, frozen=True, kw_only=True):
     continues: bool = False
     state: Path | None = None
     records: Records | None = None
-    version: Offered = "auto"
+    version: ProtocolVersion = "auto"
     theme: str | None = None
     mode: str | None = None
     model: str | None = None
