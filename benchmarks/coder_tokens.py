@@ -12,8 +12,8 @@ from typing import Any
 
 from accord import Agent, Client, Turn
 from accord.apps.coder.coder import Coder
-from accord.apps.coder.models.model import Asked, Event, Said, Stopped, Takes
-from accord.apps.coder.settings.precedence import settings_in
+from accord.apps.coder.models.model import Event, InputKinds, ModelRequest, Stop, TextDelta
+from accord.apps.coder.settings.precedence import load_settings
 from accord.store import MemoryStore
 from benchmarks.program import report
 
@@ -24,17 +24,17 @@ class CountingModel:
     """Streams as many tokens as it was made for."""
 
     name = "counting"
-    takes = Takes()
+    input_kinds = InputKinds()
     context_size = None
     is_language_model = True
 
     def __init__(self, count: int) -> None:
         self.count = count
 
-    async def stream(self, asked: Asked) -> AsyncGenerator[Event, None]:
+    async def stream(self, asked: ModelRequest) -> AsyncGenerator[Event, None]:
         for _ in range(self.count):
-            yield Said(TOKEN)
-        yield Stopped("end")
+            yield TextDelta(TOKEN)
+        yield Stop("end")
 
     async def aclose(self) -> None: ...
 
@@ -67,7 +67,7 @@ async def measure(count: int) -> dict[str, float]:
         async def open_model(_: str, __: Any) -> Any:
             return CountingModel(count)
 
-        coder = Coder(settings_in(directory), store=MemoryStore(), open_model=open_model)
+        coder = Coder(load_settings(directory), store=MemoryStore(), open_model=open_model)
         own = await cpu_of(coder.agent, directory, count)
         plain = await cpu_of(plain_agent(count), directory, count)
         return {"seconds": max(own - plain, 0.0) / count}

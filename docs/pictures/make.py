@@ -19,7 +19,7 @@ from accord.apps.console.screen.app import Console
 from accord.apps.console.screen.startup_options import Opening
 from accord.apps.console.screen.widgets.permission import PermissionBar
 from accord.session.entities import Exit, PlanEntry
-from accord.session.updates import TerminalPatch, TerminalAppend
+from accord.session.updates import TerminalAppend, TerminalPatch
 
 Work = Callable[[Console, Any], Coroutine[Any, Any, None]]
 

@@ -6,7 +6,7 @@ import pytest
 
 from accord.apps.coder.settings.descriptions import settings
 from accord.apps.coder.settings.files import SettingsFile
-from accord.apps.coder.settings.precedence import load
+from accord.apps.coder.settings.precedence import merge_sources
 from accord.apps.coder.settings.settings import Settings
 from tests.cli.pages import DOCS, PAGES, with_made_part
 
@@ -26,6 +26,6 @@ def test_the_example_of_the_page_can_be_loaded():
     (example,) = re.findall(
         r"^```toml\n(.*?)^```$", (DOCS / "settings.md").read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
     )
-    _, origins = load({}, {}, SettingsFile(DOCS / "example.toml", example.encode()))
+    _, origins = merge_sources({}, {}, SettingsFile(DOCS / "example.toml", example.encode()))
     shown = {name.partition(".")[0] for name, origin in origins.items() if origin != "default"}
     assert shown == set(Settings.__struct_fields__)

@@ -19,7 +19,7 @@ from accord import Agent, Client
 from accord.apps.coder.coder import build
 from accord.apps.coder.errors import ModelFailed
 from accord.apps.coder.settings.files import SettingsFile
-from accord.apps.coder.settings.precedence import settings_in
+from accord.apps.coder.settings.precedence import load_settings
 from accord.apps.coder.settings.trust import Trust
 from accord.apps.console.attachments import read_attachment, text_of_file
 from accord.apps.console.errors import UsageWrong
@@ -137,7 +137,7 @@ def test_project_settings_that_are_no_file_are_refused_with_the_reason(
 
 @pytest.mark.parametrize("version", [1, 2, "2-draft"])
 async def test_a_session_under_project_settings_that_are_no_file_says_so(home: Path, version: Any) -> None:
-    coder = build(settings_in(home.parent))
+    coder = build(load_settings(home.parent))
     _fifo(home.parent / "project" / ".accord.toml")
     async with Client(coder.agent, version=version) as client:
         session = await client.new_session(cwd=home.parent / "project")

@@ -15,7 +15,7 @@ import pytest
 
 from accord import Client, permissions
 from accord.apps.coder.coder import build
-from accord.apps.coder.settings.precedence import settings_in
+from accord.apps.coder.settings.precedence import load_settings
 from accord.client.workspace.workspace import Workspace
 from accord.errors import InvalidParams, RequestFailed, StoreFailed
 from accord.local.atomic_files import read_regular
@@ -68,7 +68,7 @@ async def test_an_agent_refuses_a_session_there_or_goes_on(tmp_path: Path, monke
     """A second directory that is missing may be the client's alone; one that no directory can be is refused."""
     monkeypatch.setenv("ACCORD_HOME", str(tmp_path / "home"))
     path = f"{tmp_path}/{name}"
-    coder = build(settings_in(tmp_path))
+    coder = build(load_settings(tmp_path))
     async with Client(coder.agent, version=version) as client:
         wanted: tuple[dict[str, Any], ...] = ({"cwd": path}, {"cwd": tmp_path, "additional_directories": [path]})
         for directories in wanted:

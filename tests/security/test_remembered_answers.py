@@ -10,7 +10,7 @@ import pytest
 
 from accord import Agent, Client, Turn
 from accord.apps.coder.coder import Coder
-from accord.apps.coder.settings.precedence import settings_in
+from accord.apps.coder.settings.precedence import load_settings
 from accord.apps.console.always_choices import reach_of_always, take_back
 from accord.apps.console.errors import Exit
 from accord.apps.console.known_agents import KnownAgent
@@ -45,7 +45,7 @@ def choices(tmp_path: Path) -> Choices:
 
 @pytest.fixture
 def coder(project: Path, choices: Choices) -> Coder:
-    return Coder(settings_in(project, {"mode": "ask", "model": "offline"}), choices_file=choices.path)
+    return Coder(load_settings(project, {"mode": "ask", "model": "offline"}), choices_file=choices.path)
 
 
 async def answer(stage: Stage, prompt: str, key: str | None) -> None:

@@ -15,12 +15,12 @@ from pydantic_ai.exceptions import ModelAPIError, ModelConnectionError, ModelNot
 
 from accord import Agent, Client
 from accord.agent.mcp.failure_reasons import reason_of, traceback_of
-from accord.apps.coder.errors import ModelFailed, SettingsWrong, ToolFailed
-from accord.apps.coder.models.catalog import Place
-from accord.apps.coder.models.errors import explained
-from accord.apps.coder.models.provider_models import find
+from accord.apps.coder.errors import InvalidSettings, ModelFailed, ToolFailed
+from accord.apps.coder.models.catalog import ModelEndpoint
+from accord.apps.coder.models.errors import model_failure
+from accord.apps.coder.models.provider_models import load_model
 from accord.apps.coder.settings.display import without_secrets
-from accord.apps.coder.settings.precedence import settings_in
+from accord.apps.coder.settings.precedence import load_settings
 from accord.apps.coder.settings.settings import ModelSettings
 from accord.apps.coder.tools.fetch import FetchArguments, FetchPage
 from accord.local.redaction import HIDDEN, fault_of_address, redacted
@@ -92,18 +92,18 @@ def test_no_setting_takes_such_an_address(tmp_path: Path, setting: str) -> None:
     path = tmp_path / "config.toml"
     for url in ODD:
         path.write_text(setting.format(json.dumps(url)))
-        with pytest.raises(SettingsWrong, match="expects an address, such as https://host/v1: it") as wrong:
-            settings_in(None, environment={}, config=path)
+        with pytest.raises(InvalidSettings, match="expects an address, such as https://host/v1: it") as wrong:
+            load_settings(None, environment={}, config=path)
         assert "ses" not in str(wrong.value).replace(str(path), "").replace("expects", "")
     for url in GOOD:
         path.write_text(setting.format(json.dumps(url)))
-        assert settings_in(None, environment={}, config=path).settings
+        assert load_settings(None, environment={}, config=path).settings
 
 
 @pytest.mark.parametrize("url", [url for url in ODD if url])
 def test_a_variable_with_such_an_address_is_refused_and_not_quoted(url: str) -> None:
     with pytest.raises(ModelFailed, match="its base URL is no address: it") as failed:
-        find(Place("openai:x", ModelSettings(), {"OPENAI_BASE_URL": url}))
+        load_model(ModelEndpoint("openai:x", ModelSettings(), {"OPENAI_BASE_URL": url}))
     assert "ses" not in str(failed.value)
 
 
@@ -121,8 +121,8 @@ async def test_no_server_is_asked_at_such_an_address_and_none_of_it_is_told(kind
 
 def test_a_server_that_repeats_the_password_alone_is_not_repeated() -> None:
     url = "http://me:op%65n%2Fsesame@127.0.0.1:1/v1?key=abra%20cadabra"
-    place = Place("openai:x", ModelSettings(base_urls={"openai": url}), {})
-    failed = explained(
+    place = ModelEndpoint("openai:x", ModelSettings(base_urls={"openai": url}), {})
+    failed = model_failure(
         RuntimeError("wrong: open/sesame or op%65n%2Fsesame, abra cadabra or abra%20cadabra"), place, began=False
     )
     assert str(failed).count(HIDDEN) >= 4
@@ -144,8 +144,8 @@ def test_a_server_that_repeats_the_password_alone_is_not_repeated() -> None:
 )
 @pytest.mark.parametrize("began", [False, True])
 def test_no_failure_of_a_model_tells_the_password_of_its_address(error: Any, began: bool) -> None:
-    place = Place("openai:x", ModelSettings(base_urls={"openai": URL}), {})
-    failed = explained(error, place, began=began)
+    place = ModelEndpoint("openai:x", ModelSettings(base_urls={"openai": URL}), {})
+    failed = model_failure(error, place, began=began)
     assert "sesame" not in f"{failed} {failed.reason} {failed.advice} {failed!r}"
 
 
@@ -154,7 +154,7 @@ def test_no_failure_of_a_model_tells_the_password_of_its_address(error: Any, beg
 )
 def test_an_address_that_is_none_is_not_told_in_parts(url: str) -> None:
     with pytest.raises(ModelFailed) as failed:
-        find(Place("openai:x", ModelSettings(base_urls={"openai": url}), {}))
+        load_model(ModelEndpoint("openai:x", ModelSettings(base_urls={"openai": url}), {}))
     assert "ses" not in str(failed.value)
 
 

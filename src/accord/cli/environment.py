@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from accord.apps.coder.settings.directories import state_directory
-from accord.apps.coder.settings.precedence import settings_in
+from accord.apps.coder.settings.precedence import load_settings
 from accord.apps.console.environment import AgentCommand, Surroundings
 from accord.cli.commands import COMMANDS
 from accord.local.paths import path_of
@@ -16,7 +16,7 @@ __all__ = ["surroundings_in"]
 
 def surroundings_in(cwd: Path) -> Surroundings:
     """Those of a directory."""
-    loaded = settings_in(cwd)
+    loaded = load_settings(cwd)
     settings = loaded.settings
     return Surroundings(
         builtin=[sys.executable, "-P", "-m", "accord", "agent"],  # -P: a project's own modules are not ours

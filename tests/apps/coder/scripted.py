@@ -16,17 +16,16 @@ import msgspec
 from accord import Client
 from accord.apps.coder.coder import Coder
 from accord.apps.coder.models.model import (
-    Asked,
     Event,
-    Requested,
-    Said,
-    Stopped,
-    Takes,
+    InputKinds,
+    ModelRequest,
+    Stop,
+    TextDelta,
     ToolMessage,
     ToolOutcome,
     ToolRequest,
 )
-from accord.apps.coder.settings.precedence import settings_in
+from accord.apps.coder.settings.precedence import load_settings
 from accord.client.session import Session
 from accord.session.entities import ToolCall
 from accord.store import MemoryStore
@@ -34,13 +33,13 @@ from accord.store import MemoryStore
 _ids = itertools.count(1)
 
 
-def tool(name: str, **arguments: Any) -> Requested:
+def tool(name: str, **arguments: Any) -> ToolRequest:
     """A request for a tool."""
     return raw_tool(name, msgspec.json.encode(arguments).decode())
 
 
-def raw_tool(name: str, arguments: str) -> Requested:
-    return Requested(ToolRequest(id=f"request-{next(_ids)}", name=name, arguments=arguments))
+def raw_tool(name: str, arguments: str) -> ToolRequest:
+    return ToolRequest(id=f"request-{next(_ids)}", name=name, arguments=arguments)
 
 
 class ScriptedModel:
@@ -50,25 +49,25 @@ class ScriptedModel:
     context_size: int | None = 1000
     is_language_model = True
 
-    def __init__(self, *steps: Iterable[Event], takes: Takes | None = None) -> None:
-        self.takes = takes or Takes()
+    def __init__(self, *steps: Iterable[Event], input_kinds: InputKinds | None = None) -> None:
+        self.input_kinds = input_kinds or InputKinds()
         self.steps = [list(step) for step in steps]
-        self.asked: list[Asked] = []
+        self.asked: list[ModelRequest] = []
         self.held = asyncio.Event()
         self.streaming = asyncio.Event()
         self.closed = 0
 
-    async def stream(self, asked: Asked) -> AsyncGenerator[Event, None]:
+    async def stream(self, asked: ModelRequest) -> AsyncGenerator[Event, None]:
         self.asked.append(asked)
-        step = self.steps.pop(0) if self.steps else [Said("Done.")]
+        step = self.steps.pop(0) if self.steps else [TextDelta("Done.")]
         try:
             for event in step:
                 yield event
-                if isinstance(event, Said) and event.text == "…":
+                if isinstance(event, TextDelta) and event.text == "…":
                     self.streaming.set()
                     await self.held.wait()
-            if not any(isinstance(event, Stopped) for event in step):
-                yield Stopped("tools" if any(isinstance(event, Requested) for event in step) else "end")
+            if not any(isinstance(event, Stop) for event in step):
+                yield Stop("tools" if any(isinstance(event, ToolRequest) for event in step) else "end")
         finally:
             self.closed += 1
 
@@ -96,7 +95,7 @@ class Desk:
         """What the agent says to it."""
         return (await self.session.prompt(prompt)).text
 
-    async def use(self, *requests: Requested) -> list[ToolOutcome]:
+    async def use(self, *requests: ToolRequest) -> list[ToolOutcome]:
         """Let the model ask for tools, and see what it is told."""
         known = len(self.model.outcomes) if self.model.asked else 0
         step: list[Event] = [*requests]
@@ -145,7 +144,7 @@ async def desk(
 
     os.environ["ACCORD_HOME"] = str(home)
     coder = Coder(
-        settings_in(root, flags or {}),
+        load_settings(root, flags or {}),
         store=store or MemoryStore(),
         choices_file=home / "choices.json",
         open_model=None if model is None and flags == {} else open_model or open_scripted,

@@ -12,14 +12,22 @@ from typing import Any
 import pytest
 
 from accord import permissions
-from accord.apps.coder.models.model import Event, ModelMessage, Past, Said, ToolMessage, Used, UserMessage
+from accord.apps.coder.models.model import (
+    ChatMessage,
+    Event,
+    ModelMessage,
+    TextDelta,
+    TokenUsage,
+    ToolMessage,
+    UserMessage,
+)
 from accord.session.entities import Compaction
 from tests.apps.coder.scripted import ScriptedModel, tool, until
 
 ALLOW = {"on_permission": permissions.allow_all}
 
 
-def is_valid(history: list[Past]) -> bool:
+def is_valid(history: list[ChatMessage]) -> bool:
     """As providers want it: each request for a tool is answered in the next message, and nothing else is."""
     for number, past in enumerate(history):
         asked = [request.id for request in past.requests] if isinstance(past, ModelMessage) else []
@@ -104,7 +112,7 @@ async def test_what_was_done_before_the_cancel_is_known_as_done(sit: Any) -> Non
 
 
 async def test_a_cancel_in_the_middle_of_a_compaction_ends_it_and_keeps_the_history(sit: Any, version: Any) -> None:
-    model = ScriptedModel([Said("One."), Used(850, 50)], [Said("…")])
+    model = ScriptedModel([TextDelta("One."), TokenUsage(850, 50)], [TextDelta("…")])
     async with sit(model=model) as desk:
         await desk.ask("First")
         reply = desk.session.prompt("Second")
@@ -113,7 +121,7 @@ async def test_a_cancel_in_the_middle_of_a_compaction_ends_it_and_keeps_the_hist
         assert (await reply).stop_reason == "cancelled"
         compactions = [place for place in desk.agent_side.transcript.timeline if isinstance(place, Compaction)]
         assert [compaction.status for compaction in compactions] == ["cancelled"]
-        model.steps.extend(([Said("Short.")], [Said("Fine.")]))
+        model.steps.extend(([TextDelta("Short.")], [TextDelta("Fine.")]))
         assert await desk.ask("Third") == "Fine."
         assert is_valid(model.asked[-1].history)
 

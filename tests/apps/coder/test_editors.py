@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from accord.apps.coder.coder import Coder
-from accord.apps.coder.settings.precedence import settings_in
+from accord.apps.coder.settings.precedence import load_settings
 from accord.errors import RequestFailed
 from accord.session.capabilities import ClientCapabilities
 from accord.store import MemoryStore
@@ -29,7 +29,7 @@ def editor(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ed
 
     @asynccontextmanager
     async def opened(capabilities: ClientCapabilities | None = None) -> AsyncIterator[ScriptedClient]:
-        coder = Coder(settings_in(project, {}), store=MemoryStore(), choices_file=tmp_path / "choices.json")
+        coder = Coder(load_settings(project, {}), store=MemoryStore(), choices_file=tmp_path / "choices.json")
         async with ScriptedClient(coder.agent, 1, capabilities=capabilities or ClientCapabilities()) as client:
             client.on("session/request_permission", allowed)
             await client.new_session(str(project))

@@ -8,11 +8,11 @@ import pytest
 from accord.apps.coder import errors
 from accord.apps.coder.errors import (
     CoderFailed,
+    InvalidSettings,
     ModelFailed,
     ModelNeedsKey,
     ModelOverloaded,
     ModelUnreachable,
-    SettingsWrong,
     ToolFailed,
 )
 
@@ -23,7 +23,7 @@ EACH = [
     ModelOverloaded("Busy", "Wait.", 2.5),
     ModelUnreachable("Nobody there", "Start it."),
     ToolFailed("no such file"),
-    SettingsWrong("config.toml: mode", "there is no such mode"),
+    InvalidSettings("config.toml: mode", "there is no such mode"),
 ]
 
 

@@ -12,7 +12,7 @@ import pytest
 from accord import permissions
 from accord.agent.mcp.content import McpResult
 from accord.apps.coder.errors import ModelFailed
-from accord.apps.coder.models.model import Asked, Event, Said, Stopped
+from accord.apps.coder.models.model import Event, ModelRequest, Stop, TextDelta
 from accord.errors import RequestFailed
 from accord.session.content import Text
 from tests.apps.coder.scripted import ScriptedModel, raw_tool, tool
@@ -192,7 +192,7 @@ async def test_a_plan_under_way_stays_so_when_the_model_asks_something(sit: Any)
 @pytest.mark.parametrize("how", ["cancelled", "failed", "refused"])
 async def test_nothing_of_a_plan_is_in_progress_after_a_turn_that_broke_off(sit: Any, how: str) -> None:
     class Model(ScriptedModel):
-        async def stream(self, asked: Asked) -> AsyncGenerator[Event, None]:
+        async def stream(self, asked: ModelRequest) -> AsyncGenerator[Event, None]:
             if self.asked and how == "failed":
                 raise ModelFailed("it is gone")
             async for event in super().stream(asked):
@@ -200,7 +200,7 @@ async def test_nothing_of_a_plan_is_in_progress_after_a_turn_that_broke_off(sit:
 
     wire = Wire()
     model = Model([tool("plan", steps=[{"content": "Look", "status": "in_progress"}])])
-    model.steps.append([Stopped("refusal")] if how == "refused" else [Said("…")])
+    model.steps.append([Stop("refusal")] if how == "refused" else [TextDelta("…")])
     async with sit(model=model, on_frame=wire) as desk:
         reply = desk.session.prompt("Go")
         if how == "cancelled":

@@ -14,9 +14,9 @@ from msgspec.structs import replace
 
 from accord import Client
 from accord.apps.coder.errors import ModelFailed, ModelNeedsKey
-from accord.apps.coder.models.model import Event, ModelMessage, Said, Stopped, ToolMessage, Used, UserMessage
+from accord.apps.coder.models.model import Event, ModelMessage, Stop, TextDelta, TokenUsage, ToolMessage, UserMessage
 from accord.apps.coder.settings.files import SettingsFile
-from accord.apps.coder.settings.precedence import trust_in
+from accord.apps.coder.settings.precedence import user_trust
 from accord.client.agent_requests import offered_capabilities
 from accord.errors import AuthRequired, InvalidParams, MethodNotFound, NotFound, RequestFailed
 from accord.session.content import Image, ResourceLink, Text
@@ -44,7 +44,7 @@ def texts(model: ScriptedModel) -> list[str]:
 @pytest.mark.parametrize("how", ["load", "resume", "fork"])
 async def test_the_model_knows_what_was_said_before(sit: Any, how: str) -> None:
     store = MemoryStore()
-    async with sit(model=ScriptedModel([Said("Hello.")], [Said("Fine.")]), store=store) as desk:
+    async with sit(model=ScriptedModel([TextDelta("Hello.")], [TextDelta("Fine.")]), store=store) as desk:
         await desk.ask("Hi")
         await desk.ask("How are you?")
         session_id = desk.session.id
@@ -96,7 +96,7 @@ async def test_a_session_in_a_directory_that_is_not_there_is_refused(sit: Any, n
 async def test_a_session_whose_directory_has_gone_can_still_be_read(sit: Any, tmp_path: Path) -> None:
     store, gone = MemoryStore(), tmp_path / "gone"
     gone.mkdir()
-    async with sit(root=gone, model=ScriptedModel([Said("Hello.")]), store=store) as desk:
+    async with sit(root=gone, model=ScriptedModel([TextDelta("Hello.")]), store=store) as desk:
         await desk.ask("Hi")
         session_id = desk.session.id
     gone.rmdir()
@@ -134,7 +134,7 @@ async def test_a_no_and_an_outcome_are_told_again_as_they_were(sit: Any) -> None
 async def test_a_tool_call_that_is_not_the_models_is_not_told_to_it_as_its_own(sit: Any) -> None:
     """Such as the one that tells of an MCP server that failed."""
     store = MemoryStore()
-    async with sit(model=ScriptedModel([tool("list")], [Said("Hello.")]), store=store) as desk:
+    async with sit(model=ScriptedModel([tool("list")], [TextDelta("Hello.")]), store=store) as desk:
         desk.agent_side.send_nowait(
             ToolCallPatch(id="mcp", title="MCP server 'a': failed", status="failed", creates=True)
         )
@@ -151,7 +151,7 @@ async def test_a_tool_call_that_is_not_the_models_is_not_told_to_it_as_its_own(s
 async def test_what_a_model_refused_is_not_told_to_it_again(sit: Any) -> None:
     """v1: with `refusal`, the prompt and everything after it leave the context."""
     store = MemoryStore()
-    model = ScriptedModel([Said("Hello.")], [Said("I w"), tool("list")], [Said("on't"), Stopped("refusal")])
+    model = ScriptedModel([TextDelta("Hello.")], [TextDelta("I w"), tool("list")], [TextDelta("on't"), Stop("refusal")])
     async with sit(model=model, store=store) as desk:
         await desk.ask("Hi")
         reply = await desk.session.prompt("Do evil")
@@ -179,7 +179,9 @@ def plain_client(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("plain_client")
 async def test_a_summary_takes_the_place_of_the_history_also_after_a_restart(sit: Any, version: Any) -> None:
     store = MemoryStore()
-    model = ScriptedModel([Said("One."), Used(850, 50)], [Said("In short.")], [Said("Two."), Used(100, 10)])
+    model = ScriptedModel(
+        [TextDelta("One."), TokenUsage(850, 50)], [TextDelta("In short.")], [TextDelta("Two."), TokenUsage(100, 10)]
+    )
     async with sit(model=model, store=store) as desk:
         await desk.ask("First")
         assert await desk.ask("Second") == "Two."
@@ -201,7 +203,7 @@ async def test_a_summary_takes_the_place_of_the_history_also_after_a_restart(sit
 
 async def test_a_compaction_in_the_middle_of_a_turn_keeps_the_request_in_the_users_words(sit: Any) -> None:
     store = MemoryStore()
-    model = ScriptedModel([tool("list"), Used(850, 50)], [Said("In short.")], [Said("Done.")])
+    model = ScriptedModel([tool("list"), TokenUsage(850, 50)], [TextDelta("In short.")], [TextDelta("Done.")])
     async with sit(model=model, store=store) as desk:
         await desk.ask("Mend the parser, but leave the lexer alone")
         (summary,) = texts(model)
@@ -212,7 +214,7 @@ async def test_a_compaction_in_the_middle_of_a_turn_keeps_the_request_in_the_use
 
 
 async def test_after_a_compaction_by_hand_there_is_room_again(sit: Any) -> None:
-    model = ScriptedModel([Said("One."), Used(850, 50)], [Said("In short.")], [Said("Two.")])
+    model = ScriptedModel([TextDelta("One."), TokenUsage(850, 50)], [TextDelta("In short.")], [TextDelta("Two.")])
     async with sit(model=model) as desk:
         await desk.ask("First")
         await desk.ask("/compact")
@@ -232,7 +234,7 @@ async def test_a_model_that_cant_summarise_says_so_and_loses_nothing(sit: Any) -
             async for event in super().stream(asked):
                 yield event
 
-    model = Failing([Said("One."), Used(850, 50)])
+    model = Failing([TextDelta("One."), TokenUsage(850, 50)])
     async with sit(model=model) as desk:
         await desk.ask("First")
         model.fails = True
@@ -243,7 +245,7 @@ async def test_a_model_that_cant_summarise_says_so_and_loses_nothing(sit: Any) -
 
 
 async def test_without_a_known_context_nothing_is_compacted_by_itself(sit: Any) -> None:
-    model = ScriptedModel([Said("One."), Used(10**9, 5)], [Said("Two.")], [Said("In short.")])
+    model = ScriptedModel([TextDelta("One."), TokenUsage(10**9, 5)], [TextDelta("Two.")], [TextDelta("In short.")])
     model.context_size = None
     async with sit(model=model) as desk:
         await desk.ask("First")
@@ -257,7 +259,7 @@ async def test_a_session_has_the_settings_of_its_own_directory(sit: Any, tmp_pat
     other.mkdir()
     (other / ".accord.toml").write_text('model = "acme:small"\nmode = "architect"\nmax_requests = 2\n')
     if trusted:
-        trust_in().give(SettingsFile.read(other / ".accord.toml"))
+        user_trust().give(SettingsFile.read(other / ".accord.toml"))
     store, opened = MemoryStore(), []
     model = ScriptedModel(*([tool("list")] for _ in range(5)))
 
@@ -302,7 +304,7 @@ async def test_a_model_belongs_to_its_address_and_key(sit: Any, tmp_path: Path) 
     other = tmp_path / "other"
     other.mkdir()
     (other / ".accord.toml").write_text('model = "acme:one"\n[base_urls]\nacme = "http://other.test"\n')
-    trust_in().give(SettingsFile.read(other / ".accord.toml"))
+    user_trust().give(SettingsFile.read(other / ".accord.toml"))
     addresses: list[dict[str, str]] = []
 
     async def open_model(name: str, settings: Any) -> Any:
@@ -358,7 +360,7 @@ async def meanwhile(desk: Any, version: Any) -> AsyncIterator[Any]:
 async def test_what_the_user_says_meanwhile_joins_the_turn_as_a_prompt_would(
     sit: Any, project: Path, version: Any
 ) -> None:
-    model = ScriptedModel([Said("…"), tool("list")], [Said("Both.")])
+    model = ScriptedModel([TextDelta("…"), tool("list")], [TextDelta("Both.")])
     (project.parent / "home").mkdir()
     (project.parent / "home" / "config.toml").write_text('[takes]\n"acme:seeing" = ["image"]\n')
     async with sit(model=model, flags={"models": "acme:seeing"}) as desk:
@@ -378,7 +380,7 @@ async def test_what_the_user_says_meanwhile_joins_the_turn_as_a_prompt_would(
 
 
 async def test_a_slash_command_waits_for_a_turn_of_its_own(sit: Any, version: Any) -> None:
-    model = ScriptedModel([Said("…"), tool("list")], [Said("Done with that.")])
+    model = ScriptedModel([TextDelta("…"), tool("list")], [TextDelta("Done with that.")])
     async with sit(model=model) as desk:
         first = desk.session.prompt("First")
         await model.streaming.wait()
@@ -394,7 +396,7 @@ async def test_a_slash_command_waits_for_a_turn_of_its_own(sit: Any, version: An
 async def test_few_whole_chunks_are_sent(sit: Any) -> None:
     """FN-80: adjacent pieces of text go out together."""
     sent: list[Any] = []
-    model = ScriptedModel([Said(f"word {number} ") for number in range(500)])
+    model = ScriptedModel([TextDelta(f"word {number} ") for number in range(500)])
     async with sit(model=model, on_frame=lambda *frame: sent.append(frame)) as desk:
         text = await desk.ask()
         assert text == "".join(f"word {number} " for number in range(500))

@@ -13,8 +13,8 @@ import pytest
 
 from accord import Client
 from accord.apps.coder.coder import build
-from accord.apps.coder.settings.precedence import settings_in
-from accord.apps.coder.storage import KeptChoices, KeptSessions
+from accord.apps.coder.settings.precedence import load_settings
+from accord.apps.coder.storage import FallbackStore, SessionChoices
 from accord.client.permissions.option_choice import chosen
 from accord.errors import RequestFailed, SessionInUse, StoreFailed
 from accord.session.content import Text
@@ -37,7 +37,7 @@ def said(text: str) -> list[Any]:
     return [MessagePatch(role=AGENT, id=text, content=[Text(text)])]
 
 
-async def read(sessions: KeptSessions, session_id: str) -> list[str]:
+async def read(sessions: FallbackStore, session_id: str) -> list[str]:
     return [report.id async for reports in sessions.read(session_id) for report in reports]  # type: ignore[union-attr]
 
 
@@ -49,7 +49,7 @@ def nowhere(tmp_path: Path) -> Path:
 
 
 async def test_a_file_that_can_not_be_made_leaves_sessions_in_memory(nowhere: Path):
-    sessions = KeptSessions(nowhere)
+    sessions = FallbackStore(nowhere)
     assert (await sessions.list()).sessions == []
     await sessions.create(kept("a"))
     claim = await sessions.claim("a", OWNER)
@@ -71,7 +71,7 @@ async def test_a_file_that_can_not_be_made_leaves_sessions_in_memory(nowhere: Pa
 
 
 async def test_it_is_told_once_in_one_line(nowhere: Path):
-    sessions = KeptSessions(nowhere)
+    sessions = FallbackStore(nowhere)
     await sessions.create(kept("a"))
     await sessions.create(kept("b"))
     told = sessions.take_untold()
@@ -84,7 +84,7 @@ async def test_it_is_told_once_in_one_line(nowhere: Path):
 
 
 async def test_a_disk_that_fills_up_costs_no_turn_and_what_is_kept_can_be_taken_up(tmp_path: Path, monkeypatch):
-    sessions = KeptSessions(tmp_path / "sessions.db")
+    sessions = FallbackStore(tmp_path / "sessions.db")
     await sessions.create(kept("a"))
     await sessions.create(kept("d"))
     claim = await sessions.claim("a", OWNER)
@@ -130,14 +130,14 @@ async def locked(tmp_path: Path) -> AsyncIterator[Path]:
 
 
 async def test_a_session_of_another_process_is_refused_although_the_file_can_not_be_written(locked: Path):
-    sessions = KeptSessions(locked, patience=0)
+    sessions = FallbackStore(locked, patience=0)
     with pytest.raises(SessionInUse, match=f"pid {os.getpid()}"):
         await sessions.claim("theirs", OWNER)
     await sessions.aclose()
 
 
 async def test_nothing_is_taken_over_in_a_file_that_can_not_be_written(locked: Path):
-    sessions = KeptSessions(locked, patience=0)
+    sessions = FallbackStore(locked, patience=0)
     for name in ("theirs", "free"):
         with pytest.raises(RequestFailed, match="another process keeps it locked"):
             await sessions.claim(name, OWNER, take_over=True)
@@ -146,7 +146,7 @@ async def test_nothing_is_taken_over_in_a_file_that_can_not_be_written(locked: P
 
 async def test_a_session_that_is_closed_while_the_file_is_locked_loses_nothing(tmp_path: Path):
     path = tmp_path / "sessions.db"
-    sessions = KeptSessions(path, patience=0)
+    sessions = FallbackStore(path, patience=0)
     await sessions.create(kept("a"))
     claim = await sessions.claim("a", OWNER)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
@@ -165,7 +165,7 @@ async def test_what_is_lost_at_the_end_is_logged_although_it_was_told_before_tha
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ):
     path = tmp_path / "sessions.db"
-    sessions = KeptSessions(path, patience=0)
+    sessions = FallbackStore(path, patience=0)
     await sessions.create(kept("a"))
     claim = await sessions.claim("a", OWNER)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
@@ -178,7 +178,7 @@ async def test_what_is_lost_at_the_end_is_logged_although_it_was_told_before_tha
 
 
 async def test_a_session_that_goes_on_in_memory_is_listed_once_and_deleted_everywhere(tmp_path: Path, monkeypatch):
-    sessions = KeptSessions(tmp_path / "sessions.db")
+    sessions = FallbackStore(tmp_path / "sessions.db")
     await sessions.create(kept("a"))
 
     def full(*_: object) -> None:
@@ -200,7 +200,7 @@ async def test_a_session_that_goes_on_in_memory_is_listed_once_and_deleted_every
 
 async def test_a_file_that_can_not_be_read_does_not_pass_for_an_empty_one(tmp_path: Path):
     (tmp_path / "sessions.db").write_text("this is no database, whatever its name is" * 100)
-    sessions = KeptSessions(tmp_path / "sessions.db")
+    sessions = FallbackStore(tmp_path / "sessions.db")
     for asked in (sessions.list(), sessions.find("a"), sessions.delete("a")):
         with pytest.raises(RequestFailed, match=r"sessions\.db can't be used: file is not a database") as refused:
             await asked
@@ -213,7 +213,7 @@ async def test_the_agent_works_on_and_says_it_in_the_first_turn(tmp_path: Path, 
     home.mkdir()
     (home / "state").write_text("no directory")
     monkeypatch.setenv("ACCORD_HOME", str(home))
-    coder = build(settings_in(tmp_path))
+    coder = build(load_settings(tmp_path))
     async with Client(coder.agent, version=version) as client:
         session = await client.new_session(cwd=tmp_path)
         for times in (1, 0):
@@ -239,7 +239,7 @@ async def test_a_choice_for_always_that_can_not_be_kept_holds_for_the_session(
         assert answer is not None
         return answer
 
-    async with Client(build(settings_in(tmp_path)).agent, version=version, on_permission=always) as client:
+    async with Client(build(load_settings(tmp_path)).agent, version=version, on_permission=always) as client:
         session = await client.new_session(cwd=tmp_path)
         for _ in range(2):
             assert (await session.prompt("/run echo hello")).stop_reason == "end_turn"
@@ -256,7 +256,7 @@ def test_a_choice_that_is_taken_back_holds_neither_for_the_session_nor_for_the_p
             super().__setitem__(scope, allowed)
 
     kept = SessionRecord()
-    choices = KeptChoices(kept)
+    choices = SessionChoices(kept)
     choices["edit"] = choices["run"] = True
     kept.is_full = False
     kept["edit"] = True  # by another process, or another session

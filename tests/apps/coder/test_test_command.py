@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from accord.apps.coder.test_command import Failure, failures_in, how_to_test, without_pytest
+from accord.apps.coder.test_command import FailedTest, failed_tests, how_to_test, without_pytest
 
 PYTHON = "python3 -m pytest -q"
 
@@ -176,51 +176,51 @@ JEST = """\
         (
             PYTEST,
             [
-                Failure("Case::test_m", "test_a.py", 14, "AssertionError: 1 != 2"),
-                Failure("test_param[a b]", "test_a.py", None, "AssertionError: assert 'a b' == 'c'"),
-                Failure("test_fixture", "test_a.py", 20, "RuntimeError: fixture"),
+                FailedTest("Case::test_m", "test_a.py", 14, "AssertionError: 1 != 2"),
+                FailedTest("test_param[a b]", "test_a.py", None, "AssertionError: assert 'a b' == 'c'"),
+                FailedTest("test_fixture", "test_a.py", 20, "RuntimeError: fixture"),
             ],
         ),
         (
             COLLECTING,
-            [Failure("test_b.py", "test_b.py", 1, "ModuleNotFoundError: No module named 'nothing_there'")],
+            [FailedTest("test_b.py", "test_b.py", 1, "ModuleNotFoundError: No module named 'nothing_there'")],
         ),
         (
             UNITTEST,
             [
-                Failure("test_b", "/x/test_b.py", 1, "ModuleNotFoundError: No module named 'nothing_there'"),
-                Failure("test_sub", "/x/test_a.py", 17, "AssertionError: Lists differ: [1] != [2]"),
+                FailedTest("test_b", "/x/test_b.py", 1, "ModuleNotFoundError: No module named 'nothing_there'"),
+                FailedTest("test_sub", "/x/test_a.py", 17, "AssertionError: Lists differ: [1] != [2]"),
             ],
         ),
         (
             GO,
             [
-                Failure("TestAdd", "add_test.go", 6, "got 3"),
-                Failure("TestTable/one", "add_test.go", 15, "want 1"),
+                FailedTest("TestAdd", "add_test.go", 6, "got 3"),
+                FailedTest("TestTable/one", "add_test.go", 15, "want 1"),
             ],
         ),
-        (GO_BUILD, [Failure("build", "./add.go", 3, "undefined: y")]),
+        (GO_BUILD, [FailedTest("build", "./add.go", 3, "undefined: y")]),
         (
             CARGO,
             [
-                Failure("tests::adds", "src/lib.rs", 5, "assertion `left == right` failed"),
-                Failure("tests::breaks", "src/lib.rs", 6, ""),
+                FailedTest("tests::adds", "src/lib.rs", 5, "assertion `left == right` failed"),
+                FailedTest("tests::breaks", "src/lib.rs", 6, ""),
             ],
         ),
-        (CARGO_BUILD, [Failure("build", "src/lib.rs", 1, "error[E0425]: cannot find value `c` in this scope")]),
-        (JEST, [Failure("sums adds up", "sums.test.js", 4)]),
+        (CARGO_BUILD, [FailedTest("build", "src/lib.rs", 1, "error[E0425]: cannot find value `c` in this scope")]),
+        (JEST, [FailedTest("sums adds up", "sums.test.js", 4)]),
         ("3 passed in 0.1s", []),
         ("", []),
     ],
 )
-def test_failures_are_read_with_their_places(output: str, failures: list[Failure]) -> None:
-    assert failures_in(output) == failures
+def test_failures_are_read_with_their_places(output: str, failures: list[FailedTest]) -> None:
+    assert failed_tests(output) == failures
 
 
 def test_a_failure_is_told_in_a_line() -> None:
-    assert str(Failure("adds", "a.py", 3, "boom")) == "adds (a.py:3): boom"
-    assert str(Failure("adds", "a.py")) == "adds (a.py)"
-    assert str(Failure("adds")) == "adds"
+    assert str(FailedTest("adds", "a.py", 3, "boom")) == "adds (a.py:3): boom"
+    assert str(FailedTest("adds", "a.py")) == "adds (a.py)"
+    assert str(FailedTest("adds")) == "adds"
 
 
 CASE = "import unittest\n\n\nclass Case(unittest.TestCase):\n    def test_it(self):\n        self.assertEqual(1, 2)\n"
@@ -236,7 +236,7 @@ def test_what_the_runners_of_python_really_write_is_read(tmp_path: Path, runner:
     run = subprocess.run(
         [sys.executable, "-m", runner, "-q"], cwd=tmp_path, capture_output=True, check=False, env=environment
     )
-    (failure,) = failures_in((run.stdout + run.stderr).decode())
+    (failure,) = failed_tests((run.stdout + run.stderr).decode())
     assert (Path(failure.path or "").name, failure.line) == ("test_case.py", 6)
     assert failure.message == "AssertionError: 1 != 2"
 
@@ -249,5 +249,5 @@ def test_what_node_really_writes_is_read(tmp_path: Path, reporter: str) -> None:
     run = subprocess.run(
         ["node", "--test", f"--test-reporter={reporter}"], cwd=tmp_path, capture_output=True, check=False
     )
-    (failure,) = failures_in(run.stdout.decode())
+    (failure,) = failed_tests(run.stdout.decode())
     assert (failure.name, Path(failure.path or "").name, failure.line) == ("adds up", "sums.test.js", 1)

@@ -12,15 +12,15 @@ import pytest
 from accord import permissions
 from accord.apps.coder.errors import ModelFailed, ModelNeedsKey, ModelOverloaded
 from accord.apps.coder.models.model import (
-    Asked,
     Event,
+    InputKinds,
     ModelMessage,
-    Said,
-    Stopped,
-    Takes,
-    Thought,
+    ModelRequest,
+    Stop,
+    TextDelta,
+    ThoughtDelta,
+    TokenUsage,
     ToolMessage,
-    Used,
     UserMessage,
 )
 from accord.errors import AuthRequired, InvalidParams, RateLimited, RequestFailed
@@ -44,7 +44,7 @@ def choosing(kind: str, seen: list[PermissionRequest] | None = None) -> Any:
 
 
 async def test_text_thoughts_and_usage_are_told_as_they_stream(sit: Any) -> None:
-    model = ScriptedModel([Thought("Hm."), Said("Hel"), Said("lo"), Used(10, 5)])
+    model = ScriptedModel([ThoughtDelta("Hm."), TextDelta("Hel"), TextDelta("lo"), TokenUsage(10, 5)])
     async with sit(model=model) as desk:
         assert await desk.ask("Hi") == "Hello"
         assert [message.text for message in desk.session.transcript.messages.values()][-2:] == ["Hm.", "Hello"]
@@ -59,16 +59,16 @@ async def test_text_thoughts_and_usage_are_told_as_they_stream(sit: Any) -> None
 @pytest.mark.parametrize(
     ("steps", "said", "called", "results"),
     [
-        ([[Said("Hello")]], "Hello", [], []),
+        ([[TextDelta("Hello")]], "Hello", [], []),
         ([[tool("read", path="main.py")], []], "", ["read"], [1]),
         (
-            [[Said("Let me see."), tool("list"), tool("read", path="main.py")], [Said("Seen.")]],
+            [[TextDelta("Let me see."), tool("list"), tool("read", path="main.py")], [TextDelta("Seen.")]],
             "Let me see.Seen.",
             ["list", "read"],
             [2],
         ),
         (
-            [[tool("list")], [Said("More. "), tool("list")], [Said("Enough.")]],
+            [[tool("list")], [TextDelta("More. "), tool("list")], [TextDelta("Enough.")]],
             "More. Enough.",
             ["list", "list"],
             [1, 2],
@@ -164,7 +164,7 @@ async def test_an_always_choice_is_kept_for_the_project_and_says_what_it_covers(
 @pytest.mark.requirement("PROMPT-28")
 @pytest.mark.parametrize("reason", ["max_tokens", "refusal"])
 async def test_the_models_own_reasons_end_the_turn(sit: Any, reason: Any) -> None:
-    async with sit(model=ScriptedModel([Said("So"), Stopped(reason)])) as desk:
+    async with sit(model=ScriptedModel([TextDelta("So"), Stop(reason)])) as desk:
         reply = await desk.session.prompt("Go")
         assert reply.text == "So"
         assert reply.stop_reason == reason
@@ -181,7 +181,7 @@ async def test_a_turn_asks_the_model_only_so_often(sit: Any) -> None:
 
 @pytest.mark.requirement("PROMPT-28", "PROMPT-18", "CANCEL-05")
 async def test_a_cancel_stops_the_stream_and_leaves_a_history_that_goes_on(sit: Any) -> None:
-    model = ScriptedModel([Said("One"), Said("…"), Said("never")])
+    model = ScriptedModel([TextDelta("One"), TextDelta("…"), TextDelta("never")])
     async with sit(model=model) as desk:
         reply = desk.session.prompt("Go")
         await model.streaming.wait()
@@ -213,7 +213,7 @@ async def test_a_cancel_while_the_user_is_asked_withdraws_the_question(sit: Any)
 
 async def test_a_session_is_taken_up_after_a_restart(sit: Any, tmp_path: Path) -> None:
     path = tmp_path / "sessions.db"
-    model = ScriptedModel([Said("Let me see."), tool("read", path="main.py")], [Said("It doubles.")])
+    model = ScriptedModel([TextDelta("Let me see."), tool("read", path="main.py")], [TextDelta("It doubles.")])
     async with sit(model=model, store=SqliteStore(path)) as desk:
         await desk.ask("What is it?")
         await desk.session.set_option("mode", "code")
@@ -238,7 +238,7 @@ async def test_a_session_is_taken_up_after_a_restart(sit: Any, tmp_path: Path) -
 
 
 async def test_a_history_that_fills_the_context_is_compacted(sit: Any) -> None:
-    model = ScriptedModel([tool("list"), Used(850, 50)], [Said("In short: nothing.")], [Said("On.")])
+    model = ScriptedModel([tool("list"), TokenUsage(850, 50)], [TextDelta("In short: nothing.")], [TextDelta("On.")])
     async with sit(model=model) as desk:
         assert "On." in await desk.ask("Go")
         assert len(model.asked) == 3
@@ -262,10 +262,10 @@ async def test_a_failing_model_is_an_error_that_says_so_and_the_session_lives(
     """FN-94: a failed model call is shown as what it is, and the session lives."""
 
     class Failing(ScriptedModel):
-        async def stream(self, asked: Asked) -> AsyncGenerator[Event, None]:
+        async def stream(self, asked: ModelRequest) -> AsyncGenerator[Event, None]:
             if not self.asked:
                 self.asked.append(asked)
-                yield Said("Beginning")
+                yield TextDelta("Beginning")
                 raise failure
             async for event in super().stream(asked):
                 yield event
@@ -280,9 +280,9 @@ async def test_a_failing_model_is_an_error_that_says_so_and_the_session_lives(
 @pytest.mark.requirement("RPC-31")
 async def test_a_model_without_a_key_names_the_login_as_the_handshake_did(version: Any, sit: Any) -> None:
     class Locked(ScriptedModel):
-        async def stream(self, asked: Asked) -> AsyncGenerator[Event, None]:
+        async def stream(self, asked: ModelRequest) -> AsyncGenerator[Event, None]:
             raise ModelNeedsKey("ACME_KEY", "acme")
-            yield Said("")
+            yield TextDelta("")
 
     async with sit(model=Locked()) as desk:
         async with ScriptedClient(desk.coder.agent, version) as client:
@@ -296,7 +296,7 @@ async def test_a_model_without_a_key_names_the_login_as_the_handshake_did(versio
 
 async def test_a_block_that_the_model_can_not_take_is_refused_with_the_reason(sit: Any, project: Path) -> None:
     image = Image(data="aGk=", mime_type="image/png")
-    blind, seeing = ScriptedModel(), ScriptedModel(takes=Takes(image=True))
+    blind, seeing = ScriptedModel(), ScriptedModel(input_kinds=InputKinds(image=True))
     flags = {"models": "acme:seeing"}
     (project.parent / "home").mkdir(exist_ok=True)
     (project.parent / "home" / "config.toml").write_text('[takes]\n"acme:seeing" = ["image"]\n')
@@ -348,7 +348,7 @@ async def test_the_projects_instructions_are_read(sit: Any, project: Path) -> No
 
 
 async def test_two_sessions_work_at_once(sit: Any) -> None:
-    model = ScriptedModel([Said("…")], [Said("Second.")])
+    model = ScriptedModel([TextDelta("…")], [TextDelta("Second.")])
     async with sit(model=model) as desk:
         first = desk.session.prompt("First")
         await model.streaming.wait()
@@ -359,7 +359,7 @@ async def test_two_sessions_work_at_once(sit: Any) -> None:
 
 
 async def test_a_client_that_goes_away_ends_the_turn(sit: Any) -> None:
-    model = ScriptedModel([Said("…")])
+    model = ScriptedModel([TextDelta("…")])
     async with sit(model=model, on_permission=permissions.allow_all) as desk:
         desk.session.prompt("Go")
         await model.streaming.wait()

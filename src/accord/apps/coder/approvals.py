@@ -8,12 +8,12 @@ from typing import Any
 from accord.agent.tool_calls import OpenToolCall
 from accord.apps.coder.errors import ToolFailed
 from accord.apps.coder.settings.display import printable
-from accord.apps.coder.tools.file_state import Work
-from accord.apps.coder.tools.tool import Need, Result, Tool
+from accord.apps.coder.tools.file_state import ToolContext
+from accord.apps.coder.tools.tool import Need, Tool, ToolResult
 from accord.local.threads import in_thread
 from accord.session.requests import PermissionOption
 
-__all__ = ["MODES", "is_risk_taken", "refusal", "rejected"]
+__all__ = ["MODES", "confirm_danger", "refusal", "rejection"]
 
 _FREE: dict[str, frozenset[Need]] = {
     "ask": frozenset({"nothing"}),
@@ -26,54 +26,56 @@ _ALLOW = PermissionOption(id="allow", name="Allow", kind="allow_once")
 _REJECT = PermissionOption(id="reject", name="Reject", kind="reject_once")
 
 
-def rejected() -> Result:
+def rejection() -> ToolResult:
     """What comes of a call when the user said no."""
-    return Result(
+    return ToolResult(
         "The user said no. Don't try the same again; ask what they would rather have, or go on without it.",
-        shown="Not allowed.",
+        display="Not allowed.",
         is_error=True,
         is_rejected=True,
     )
 
 
-async def refusal(work: Work, tool: Tool[Any], arguments: Any, call: OpenToolCall) -> Result | None:
+async def refusal(context: ToolContext, tool: Tool[Any], arguments: Any, call: OpenToolCall) -> ToolResult | None:
     """None when it may go on; otherwise what comes of the call."""
-    danger = await in_thread(partial(tool.danger, work, arguments))
-    if danger is None and tool.needs in _FREE.get(work.mode, _FREE["ask"]):
+    danger = await in_thread(partial(tool.danger, context, arguments))
+    if danger is None and tool.needs in _FREE.get(context.mode, _FREE["ask"]):
         return None
-    if work.mode == "architect" and tool.needs in _CLOSED_TO_ARCHITECTS:
+    if context.mode == "architect" and tool.needs in _CLOSED_TO_ARCHITECTS:
         reason = f"{tool.name} is not possible now: an architect changes nothing"
         shown, leave = reason, ""
-        if not work.is_read_only:
+        if not context.is_read_only:
             shown, leave = f"{reason}. /mode leaves the mode", ". The tool switch_mode asks to leave the mode"
         await call.fail(f"{shown}.")
-        return Result(f"{reason}{leave}.", shown=f"{shown}.", is_error=True)
+        return ToolResult(f"{reason}{leave}.", display=f"{shown}.", is_error=True)
     if danger is not None:
         if tool.needs == "edit":  # a client that allows edits by their kind is asked as well
             await call.update(kind="other")
         await call.say(danger)
-    if await _is_allowed(work, tool, arguments, call, is_dangerous=danger is not None):
+    if await _is_allowed(context, tool, arguments, call, is_dangerous=danger is not None):
         return None
-    return rejected()
+    return rejection()
 
 
-async def is_risk_taken(work: Work, call: OpenToolCall, danger: str) -> bool:
+async def confirm_danger(context: ToolContext, call: OpenToolCall, danger: str) -> bool:
     """Ask the user about this call alone, whatever the mode and earlier choices say; `danger` is shown with it."""
     await call.say(danger)
-    return await work.turn.allowed(call, options=[_ALLOW, _REJECT], scope=f"call {call.id}")
+    return await context.turn.allowed(call, options=[_ALLOW, _REJECT], scope=f"call {call.id}")
 
 
-async def _is_allowed(work: Work, tool: Tool[Any], arguments: Any, call: OpenToolCall, *, is_dangerous: bool) -> bool:
+async def _is_allowed(
+    context: ToolContext, tool: Tool[Any], arguments: Any, call: OpenToolCall, *, is_dangerous: bool
+) -> bool:
     # A mode is the user's own safeguard: never given away for always.
-    scope = None if is_dangerous or tool.needs == "mode" else await in_thread(partial(tool.scope, work, arguments))
-    work.asked[call.id] = scope
+    scope = None if is_dangerous or tool.needs == "mode" else await in_thread(partial(tool.scope, context, arguments))
+    context.asked[call.id] = scope
     try:
         if scope is None:
-            return await work.turn.allowed(call, options=[_ALLOW, _REJECT], scope=f"call {call.id}")
-        decided = work.session.remembered.get(scope)
+            return await context.turn.allowed(call, options=[_ALLOW, _REJECT], scope=f"call {call.id}")
+        decided = context.session.remembered.get(scope)
         if decided is False:
             await call.say(f"You never allow this here: {printable(scope)}. `accord permissions` takes that back.")
-        return await work.turn.allowed(call, options=_options(scope), scope=scope)
+        return await context.turn.allowed(call, options=_options(scope), scope=scope)
     except ValueError as wrong:
         raise ToolFailed(f"nothing can be allowed: {wrong}") from None
 

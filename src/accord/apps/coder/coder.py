@@ -15,11 +15,11 @@ from accord.agent.agent import Agent
 from accord.agent.session import AgentSession
 from accord.agent.turn import Turn
 from accord.apps.coder.approvals import MODES
-from accord.apps.coder.errors import ModelFailed, ModelNeedsKey, ModelOverloaded, SettingsWrong
-from accord.apps.coder.models.catalog import needs_key, takes_of
-from accord.apps.coder.models.model import Past
-from accord.apps.coder.models.open_models import OpenedModels, OpenModel
-from accord.apps.coder.prompt_content import warning
+from accord.apps.coder.errors import InvalidSettings, ModelFailed, ModelNeedsKey, ModelOverloaded
+from accord.apps.coder.models.catalog import input_kinds_of, missing_key
+from accord.apps.coder.models.model import ChatMessage
+from accord.apps.coder.models.open_models import ModelOpener, OpenModels
+from accord.apps.coder.prompt_content import show_warning
 from accord.apps.coder.settings.directories import state_directory
 from accord.apps.coder.slash_commands import register
 from accord.errors import AuthRequired, InvalidParams, RateLimited, RequestFailed
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from accord.apps.coder.models.model import Model
-    from accord.apps.coder.settings.precedence import Loaded
+    from accord.apps.coder.settings.precedence import LoadedSettings
     from accord.apps.coder.settings.settings import Settings
-    from accord.apps.coder.tools.file_state import Work
+    from accord.apps.coder.tools.file_state import ToolContext
     from accord.store.store import Store
     from accord.transports.framing import Framing
 
@@ -56,11 +56,11 @@ class Coder:
 
     def __init__(
         self,
-        loaded: Loaded,
+        loaded: LoadedSettings,
         *,
         store: Store | None = None,
         choices_file: Path | None = None,
-        open_model: OpenModel | None = None,
+        open_model: ModelOpener | None = None,
         untold: Callable[[], str | None] = lambda: None,
     ) -> None:
         self._loaded = loaded
@@ -68,10 +68,10 @@ class Coder:
         settings = loaded.settings
         self._choices_file = choices_file
         self._has_own_models = open_model is not None
-        self._models = OpenedModels(open_model)
+        self._models = OpenModels(open_model)
         self._sessions: WeakSet[AgentSession] = WeakSet()
         names = self.model_names(settings)
-        takes = [takes_of(name, settings.model_settings) for name in names]
+        takes = [input_kinds_of(name, settings.model_settings) for name in names]
         self.agent = agent = Agent(
             "accord",
             version=__version__,
@@ -89,7 +89,7 @@ class Coder:
         modes = [OptionChoice(value=id, name=name, description=about) for id, (name, about) in MODES.items()]
         agent.option("mode", choices=modes, default=settings.mode)
         agent.option("model", choices=_choices(names), default=settings.model)(self._check_model)
-        variable = needs_key(settings.model, settings.model_settings)
+        variable = missing_key(settings.model, settings.model_settings)
         agent.login(
             _LOGIN,
             name=f"Use the key in {variable}" if variable else "Use a key from the environment",
@@ -113,44 +113,44 @@ class Coder:
         self, turn: Turn, question: str | None = None, *, is_read_only: bool = False
     ) -> StopReason | None:
         """Let the session's model work on the prompt; `question` takes the place of what was written in it."""
-        from accord.apps.coder.prompt_content import prompt_for  # noqa: PLC0415  # the first prompt pays for it
+        from accord.apps.coder.prompt_content import prompt_content  # noqa: PLC0415  # the first prompt pays for it
 
-        model, work = await self.model_of(turn), self.work(turn, is_read_only=is_read_only)
-        prompt = await prompt_for(work, model)
+        model, context = await self.model_of(turn), self.tool_context(turn, is_read_only=is_read_only)
+        prompt = await prompt_content(context, model)
         if question is not None:
             prompt[turn.new_content.index(_command_block(turn))] = Text(question)
         if not model.is_language_model:  # it takes the user's own words, not what came with them
             prompt[:] = [block for block in turn.new_content if isinstance(block, Text)]
-        return await self._loop(work, model, prompt)
+        return await self._loop(context, model, prompt)
 
     async def do_literally(self, turn: Turn) -> StopReason | None:
         """Do what a slash command says, whatever the session's model; it will know of it."""
-        return await self._loop(self.work(turn), _offline(turn), [_command_block(turn)])
+        return await self._loop(self.tool_context(turn), _offline(turn), [_command_block(turn)])
 
-    async def _loop(self, work: Work, model: Model, prompt: list[Content]) -> StopReason | None:
+    async def _loop(self, context: ToolContext, model: Model, prompt: list[Content]) -> StopReason | None:
         from accord.apps.coder.instructions import project_instructions  # noqa: PLC0415  # the first prompt pays for it
         from accord.apps.coder.model_loop import Loop  # noqa: PLC0415
-        from accord.apps.coder.tools.mcp_tools import server_tools  # noqa: PLC0415
+        from accord.apps.coder.tools.mcp_tools import connected_tools  # noqa: PLC0415
         from accord.apps.coder.tools.toolbox import Toolbox  # noqa: PLC0415
 
         project = ""
-        if work.settings.instructions and model.is_language_model:
-            project = await asyncio.to_thread(project_instructions, work.turn.cwd)
-        tools = await server_tools(work) if model.is_language_model else []  # no rule asks for a server's tool
-        loop = Loop(work, Toolbox(tools), model, self.history(work.session), project)
+        if context.settings.instructions and model.is_language_model:
+            project = await asyncio.to_thread(project_instructions, context.turn.cwd)
+        tools = await connected_tools(context) if model.is_language_model else []  # no rule asks for a server's tool
+        loop = Loop(context, Toolbox(tools), model, self.history(context.session), project)
         try:
             return await loop.run(prompt)
         except ModelFailed as failed:
             raise self.told(failed) from failed
 
-    def work(self, turn: Turn, *, is_read_only: bool = False) -> Work:
+    def tool_context(self, turn: Turn, *, is_read_only: bool = False) -> ToolContext:
         """The surroundings of the tools in this turn."""
-        from accord.apps.coder.tools.file_state import Work  # noqa: PLC0415
+        from accord.apps.coder.tools.file_state import ToolContext  # noqa: PLC0415
 
         hidden = [self._loaded.user_file, state_directory()]
-        return Work(turn, turn.session.state["settings"], hidden=hidden, is_read_only=is_read_only)
+        return ToolContext(turn, turn.session.state["settings"], hidden=hidden, is_read_only=is_read_only)
 
-    def history(self, session: AgentSession) -> list[Past]:
+    def history(self, session: AgentSession) -> list[ChatMessage]:
         """What the model knows of the session."""
         return session.state["history"]
 
@@ -183,7 +183,7 @@ class Coder:
     async def _prepare(self, session: AgentSession) -> None:
         """A session is opened, new or again: under the settings of its own directory."""
         from accord.apps.coder.history import history_of  # noqa: PLC0415  # not before a session needs it
-        from accord.apps.coder.storage import KeptChoices  # noqa: PLC0415
+        from accord.apps.coder.storage import SessionChoices  # noqa: PLC0415
         from accord.local.saved_choices import Choices  # noqa: PLC0415
 
         if session.is_new:  # an old one can still be read
@@ -192,7 +192,7 @@ class Coder:
                 raise InvalidParams(fault, field="cwd")
         try:
             loaded = await asyncio.to_thread(self._loaded.in_directory, session.cwd)
-        except SettingsWrong as wrong:
+        except InvalidSettings as wrong:
             raise InvalidParams(str(wrong), field="cwd") from wrong
         self._sessions.add(session)
         session.state["settings"] = loaded.settings
@@ -208,7 +208,7 @@ class Coder:
             session.send_nowait(OptionsPatch(options=options), silent=True)
         session.state["history"] = history_of(session.transcript)
         if self._choices_file is not None:
-            session.remembered = KeptChoices(Choices(self._choices_file).for_project(session.cwd))
+            session.remembered = SessionChoices(Choices(self._choices_file).for_project(session.cwd))
 
     def _options(self, settings: Settings, chosen: dict[str, str | bool | None]) -> list[Option]:
         """What can be chosen under these settings; what was chosen before stays, if it is still there."""
@@ -232,14 +232,14 @@ class Coder:
 
     async def _check_model(self, session: AgentSession, name: str) -> None:
         settings: Settings = session.state["settings"]
-        variable = needs_key(name, settings.model_settings)
+        variable = missing_key(name, settings.model_settings)
         if variable is not None:
             reason = f"{name} needs a key: set {variable} in the environment or under [environment] in config.toml"
             raise InvalidParams(f"{reason}, then log in again", field="value")
 
     def _has_key(self) -> bool:
         settings = self._loaded.settings
-        return needs_key(settings.model, settings.model_settings) is None
+        return missing_key(settings.model, settings.model_settings) is None
 
     async def _log_in(self, client: Any) -> None:
         """Look again for the key: in the environment, and in the files, which may have changed. So do open sessions."""
@@ -248,10 +248,10 @@ class Coder:
             for session in list(self._sessions):
                 loaded = await asyncio.to_thread(self._loaded.in_directory, session.cwd)
                 session.state["settings"] = loaded.settings
-        except SettingsWrong as wrong:
+        except InvalidSettings as wrong:
             raise RequestFailed(-32603, str(wrong), {"reason": "settings"}) from wrong
         settings = self._loaded.settings
-        variable = needs_key(settings.model, settings.model_settings)
+        variable = missing_key(settings.model, settings.model_settings)
         if variable is not None:
             raise RequestFailed(
                 -32000,
@@ -287,9 +287,9 @@ class Coder:
     async def begin(self, turn: Turn) -> None:
         """What comes first in a turn: what the user should know of the settings, and the session's name."""
         for notice in turn.session.state.pop("notices", ()):
-            await warning(turn, "Settings", notice)
+            await show_warning(turn, "Settings", notice)
         if (trouble := self._untold()) is not None:
-            await warning(turn, "Not kept", trouble)
+            await show_warning(turn, "Not kept", trouble)
         if turn.session.transcript.info.title is None and turn.text.strip() and turn.command not in _NO_TITLE:
             line = next(
                 block.text for block in turn.new_content if isinstance(block, Text) and block.text.strip()
@@ -310,12 +310,12 @@ class Coder:
         return RequestFailed(-32603, str(failed), {"reason": "model_failed", "advice": failed.advice})
 
 
-def build(loaded: Loaded) -> Coder:
+def build(loaded: LoadedSettings) -> Coder:
     """The agent as a program serves it: sessions and choices are kept in the user's state directory."""
-    from accord.apps.coder.storage import KeptSessions  # noqa: PLC0415  # a test may have a store of its own
+    from accord.apps.coder.storage import FallbackStore  # noqa: PLC0415  # a test may have a store of its own
 
     state = state_directory()
-    sessions = KeptSessions(state / "sessions.db")
+    sessions = FallbackStore(state / "sessions.db")
     return Coder(loaded, store=sessions, choices_file=state / "choices.json", untold=sessions.take_untold)
 
 

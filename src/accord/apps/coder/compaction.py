@@ -11,9 +11,17 @@ from contextlib import aclosing
 
 from accord.agent.turn import Turn
 from accord.apps.coder.errors import ModelFailed
-from accord.apps.coder.history import close_requests, summarised
-from accord.apps.coder.models.model import Asked, Model, ModelMessage, Past, Said, ToolMessage, UserMessage
-from accord.apps.coder.models.retry import patiently
+from accord.apps.coder.history import close_requests, summary_history
+from accord.apps.coder.models.model import (
+    ChatMessage,
+    Model,
+    ModelMessage,
+    ModelRequest,
+    TextDelta,
+    ToolMessage,
+    UserMessage,
+)
+from accord.apps.coder.models.retry import stream_with_retries
 from accord.session.content import Text, text_of
 from accord.session.updates import CompactionPatch
 
@@ -28,7 +36,7 @@ _PIECE = 4000
 _LETTERS_PER_TOKEN = 4
 
 
-async def compact(turn: Turn, model: Model, history: list[Past], retries: int = 0) -> bool:
+async def compact(turn: Turn, model: Model, history: list[ChatMessage], retries: int = 0) -> bool:
     """Replace the history by a summary of it; False when there is nothing to gain. ModelFailed leaves it as it was."""
     close_requests(history)
     if len(history) < 2:
@@ -45,54 +53,55 @@ async def compact(turn: Turn, model: Model, history: list[Past], retries: int = 
         raise
     summary += _in_their_words(history)
     await turn.tell(CompactionPatch(id=id, status="completed", summary=[Text(summary)]))
-    history[:] = summarised(summary)
+    history[:] = summary_history(summary)
     if model.context_size:
         await turn.usage(size_of(history), model.context_size)
     return True
 
 
-def size_of(history: list[Past]) -> int:
+def size_of(history: list[ChatMessage]) -> int:
     """How many tokens that is, roughly; for as long as no model has counted them."""
     return len(_told(history, _PIECE)) // _LETTERS_PER_TOKEN
 
 
-async def _asked(model: Model, history: list[Past], retries: int) -> str:
+async def _asked(model: Model, history: list[ChatMessage], retries: int) -> str:
     # As one text: some providers refuse calls of tools in a request that offers no tools.
     told = Text(f"{_QUESTION}\n\n<work>\n{_told(history, _PIECE)}\n</work>")
-    asked = Asked(instructions=_QUESTION, history=[UserMessage(content=[told])], tools=[])
+    asked = ModelRequest(instructions=_QUESTION, history=[UserMessage(content=[told])], tools=[])
     pieces: list[str] = []
-    async with aclosing(patiently(model, asked, retries=retries)) as events:
+    async with aclosing(stream_with_retries(model, asked, retries=retries)) as events:
         async for event in events:
-            pieces += [event.text] if isinstance(event, Said) else []
+            pieces += [event.text] if isinstance(event, TextDelta) else []
     summary = "".join(pieces).strip()
     if not summary:
         raise ModelFailed("the model gave no summary")
     return summary
 
 
-def _in_their_words(history: list[Past]) -> str:
+def _in_their_words(history: list[ChatMessage]) -> str:
     """The request that is being worked on, if it is: a summary may have lost what matters in it."""
     if not isinstance(history[-1], ToolMessage):
         return ""
-    last = next((past for past in reversed(history) if isinstance(past, UserMessage)), None)
+    last = next((message for message in reversed(history) if isinstance(message, UserMessage)), None)
     if last is None:
         return ""
     return f"\n\nThe user's last request, which is not finished:\n\n{_short(text_of(last.content), _PIECE)}"
 
 
-def _told(history: list[Past], longest: int) -> str:
+def _told(history: list[ChatMessage], longest: int) -> str:
     """A line for everything that happened."""
     lines: list[str] = []
-    for past in history:
-        match past:
+    for message in history:
+        match message:
             case UserMessage():
-                lines.append(f"- The user: {_short(text_of(past.content), longest)}")
+                lines.append(f"- The user: {_short(text_of(message.content), longest)}")
             case ModelMessage():
-                lines += [f"- {_short(past.text, longest)}"] if past.text.strip() else []
-                lines += [f"- Tool {each.name} {_short(each.arguments, longest)}" for each in past.requests]
+                lines += [f"- {_short(message.text, longest)}"] if message.text.strip() else []
+                lines += [f"- Tool {each.name} {_short(each.arguments, longest)}" for each in message.requests]
             case ToolMessage():
                 lines += [
-                    f"  - {'failed: ' if each.is_error else ''}{_short(each.text, longest)}" for each in past.outcomes
+                    f"  - {'failed: ' if each.is_error else ''}{_short(each.text, longest)}"
+                    for each in message.outcomes
                 ]
     return "\n".join(lines)
 

@@ -6,7 +6,7 @@ CoderFailed
 │  ├─ ModelOverloaded       too many requests, or the provider is down for a moment; worth another try
 │  └─ ModelUnreachable      nobody answers at its address
 ├─ ToolFailed               told to the model as the tool's result, and to the user as a failed call; `advice` to the model alone
-└─ SettingsWrong            a setting can't be used; says which, and where it stands
+└─ InvalidSettings            a setting can't be used; says which, and where it stands
 
 The text of each is meant for the user.
 """
@@ -18,11 +18,11 @@ from accord.errors import AccordError
 
 __all__ = [
     "CoderFailed",
+    "InvalidSettings",
     "ModelFailed",
     "ModelNeedsKey",
     "ModelOverloaded",
     "ModelUnreachable",
-    "SettingsWrong",
     "ToolFailed",
 ]
 
@@ -84,7 +84,7 @@ class ToolFailed(CoderFailed):
         return self.reason
 
 
-class SettingsWrong(CoderFailed):
+class InvalidSettings(CoderFailed):
     """A setting can't be used; `where` is its file and key, its variable or its flag."""
 
     def __init__(self, where: str, reason: str) -> None:

@@ -11,17 +11,17 @@ from typing import Any
 
 import msgspec
 
-from accord.apps.coder.models.model import ModelMessage, Past, ToolMessage, ToolOutcome, ToolRequest, UserMessage
+from accord.apps.coder.models.model import ChatMessage, ModelMessage, ToolMessage, ToolOutcome, ToolRequest, UserMessage
 from accord.session.content import Text, text_of
 from accord.session.entities import AGENT, USER, Compaction, Message, ToolCall
 from accord.session.transcript import Place, Transcript
 
-__all__ = ["OUTPUT", "REFUSED", "TOLD", "close_requests", "history_of", "summarised"]
+__all__ = ["MODEL_TEXT", "OUTPUT", "REFUSED", "close_requests", "history_of", "summary_history"]
 
 OUTPUT = "output"
 """The member of a tool call's raw output that holds what the model was told, but for advice to it."""
 
-TOLD = "accord/told"
+MODEL_TEXT = "accord/told"
 """The member of a tool call's `_meta` that holds what the model was told where people are told something else."""
 
 REFUSED = "accord/refused"
@@ -31,9 +31,9 @@ _CANCELLED = "Cancelled by the user before it was done."
 _GONE = "(not kept: too long ago)"
 
 
-def history_of(transcript: Transcript) -> list[Past]:
+def history_of(transcript: Transcript) -> list[ChatMessage]:
     """The conversation as a model can take it up again."""
-    history: list[Past] = []
+    history: list[ChatMessage] = []
     is_refused = False
     for place in transcript.timeline:
         if isinstance(place, Message) and place.role == USER:
@@ -43,7 +43,7 @@ def history_of(transcript: Transcript) -> list[Past]:
     return history
 
 
-def _tell(history: list[Past], place: Place) -> None:
+def _tell(history: list[ChatMessage], place: Place) -> None:
     match place:
         case Message(role=role) if role == USER:
             history.append(UserMessage(content=place.content or [Text(_GONE)]))
@@ -52,18 +52,20 @@ def _tell(history: list[Past], place: Place) -> None:
         case ToolCall(name=str(name)):  # one without a name is not the model's: it tells the user of something
             _tell_call(history, place, name)
         case Compaction(status="completed"):
-            history[:] = [*summarised(text_of(place.summary)), *_unanswered(history)]
+            history[:] = [*summary_history(text_of(place.summary)), *_unanswered(history)]
         case _:
             pass
 
 
-def _unanswered(history: list[Past]) -> list[Past]:
+def _unanswered(history: list[ChatMessage]) -> list[ChatMessage]:
     """The prompt that needed the room: it came before the compaction, which leaves it alone."""
-    asked = [*takewhile(lambda past: isinstance(past, UserMessage), reversed(history))]
-    return [past for past in reversed(asked) if not text_of(getattr(past, "content", [])).startswith("/compact")]
+    asked = [*takewhile(lambda message: isinstance(message, UserMessage), reversed(history))]
+    return [
+        message for message in reversed(asked) if not text_of(getattr(message, "content", [])).startswith("/compact")
+    ]
 
 
-def _tell_call(history: list[Past], call: ToolCall, name: str) -> None:
+def _tell_call(history: list[ChatMessage], call: ToolCall, name: str) -> None:
     request = ToolRequest(id=call.id, name=name, arguments=msgspec.json.encode(call.raw_input or {}).decode())
     outcome = ToolOutcome(id=call.id, name=request.name, text=_output(call), is_error=call.status != "completed")
     if history and isinstance(last := history[-1], ToolMessage) and isinstance(before := history[-2], ModelMessage):
@@ -79,7 +81,7 @@ def _tell_call(history: list[Past], call: ToolCall, name: str) -> None:
 
 
 def _output(call: ToolCall) -> str:
-    if isinstance(told := (call.meta or {}).get(TOLD), str):
+    if isinstance(told := (call.meta or {}).get(MODEL_TEXT), str):
         return told
     raw: Any = call.raw_output
     if isinstance(raw, dict) and isinstance(told := raw.get(OUTPUT), str):  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
@@ -87,12 +89,12 @@ def _output(call: ToolCall) -> str:
     return _CANCELLED if call.status == "cancelled" else f"({call.status}; what it gave is not kept)"
 
 
-def summarised(summary: str) -> list[Past]:
+def summary_history(summary: str) -> list[ChatMessage]:
     """A history that begins with what came before, in short."""
     return [UserMessage(content=[Text(f"What happened in this session so far, in short:\n\n{summary}")])]
 
 
-def close_requests(history: list[Past], outcomes: Iterable[ToolOutcome] = ()) -> None:
+def close_requests(history: list[ChatMessage], outcomes: Iterable[ToolOutcome] = ()) -> None:
     """Give every request at the end its outcome: one of these, or that it was cancelled."""
     if history and isinstance(last := history[-1], ModelMessage) and last.requests:
         known = {outcome.id: outcome for outcome in outcomes}

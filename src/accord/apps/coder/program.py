@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from accord.apps.coder.settings.precedence import Loaded, settings_in
+from accord.apps.coder.settings.precedence import LoadedSettings, load_settings
 from accord.local.paths import path_of
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def describe(parser: ArgumentParser) -> None:
 def main(given: Mapping[str, Any]) -> int:
     flags = {name: value for name, value in given.items() if name not in _NOT_SETTINGS}
     config = path_of(given["config"]) if "config" in given else None
-    loaded = settings_in(Path.cwd(), flags, config=config)
+    loaded = load_settings(Path.cwd(), flags, config=config)
     if sys.stdin is not None and sys.stdin.isatty():
         sys.stderr.write(_explanation(loaded))
         return 0
@@ -60,7 +60,7 @@ def main(given: Mapping[str, Any]) -> int:
     return 0
 
 
-def _explanation(loaded: Loaded) -> str:
+def _explanation(loaded: LoadedSettings) -> str:
     import shlex  # noqa: PLC0415  # only here
 
     from accord.apps.coder.settings.display import printable  # noqa: PLC0415  # as above

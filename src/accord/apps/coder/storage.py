@@ -18,12 +18,12 @@ from accord.store.memory import MemoryStore
 from accord.store.sqlite import SqliteStore
 from accord.store.store import PAGE, Patches, SessionRecord
 
-__all__ = ["KeptChoices", "KeptSessions"]
+__all__ = ["FallbackStore", "SessionChoices"]
 
 log = logging.getLogger("accord.coder")
 
 
-class KeptSessions:
+class FallbackStore:
     """A `Store` for whoever wants to work on, whatever becomes of the disk."""
 
     def __init__(self, path: Path, *, patience: float = 5.0) -> None:
@@ -204,7 +204,7 @@ class KeptSessions:
         log.warning("%s", self._untold)
 
 
-class KeptChoices(MutableMapping[str, bool]):
+class SessionChoices(MutableMapping[str, bool]):
     """A session's choices: those that are kept, and those that hold for the session because they could not be."""
 
     def __init__(self, kept: MutableMapping[str, bool]) -> None:

@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["TELLING", "Failure", "failures_in", "how_to_test", "without_pytest"]
+__all__ = ["FILES_TO_READ", "FailedTest", "failed_tests", "how_to_test", "without_pytest"]
 
-TELLING = ("Makefile", "package.json")
+FILES_TO_READ = ("Makefile", "package.json")
 """Files whose names alone don't tell whether they say how to test."""
 
 _MOST = 20
@@ -25,7 +25,7 @@ _COMMANDS: list[tuple[set[str], str]] = [
 _PYTHON = {"pyproject.toml", "setup.py", "setup.cfg", "tox.ini", "noxfile.py", "pytest.ini", "conftest.py"}
 
 
-class Failure(msgspec.Struct, frozen=True):
+class FailedTest(msgspec.Struct, frozen=True):
     """A test that failed; where, as far as the output tells."""
 
     name: str
@@ -41,7 +41,7 @@ class Failure(msgspec.Struct, frozen=True):
 def how_to_test(names: Iterable[str], contents: Mapping[str, str], arguments: str = "") -> str | None:
     """What runs the tests of a project with these files in its directory, None when nothing tells.
 
-    `contents` has those of `TELLING` that are there. What the project itself calls its tests comes first, but make takes
+    `contents` has those of `FILES_TO_READ` that are there. What the project itself calls its tests comes first, but make takes
     no arguments for them.
     """
     there = set(names)
@@ -86,7 +86,7 @@ def _pytest(there: set[str]) -> str:
     return f"{'python' if sys.platform == 'win32' else 'python3'} -m pytest -q"
 
 
-def failures_in(output: str) -> list[Failure]:
+def failed_tests(output: str) -> list[FailedTest]:
     """The tests that failed, by what is written; empty when none did, or nobody here understands it."""
     for read in (_of_pytest, _of_unittest, _of_go, _of_cargo, _of_tap, _of_node):
         found = list(read(output))[:_MOST]
@@ -103,7 +103,7 @@ def _blocks(output: str, heading: str) -> Iterator[tuple[re.Match[str], str]]:
         yield found, output[found.end() : end]
 
 
-def _of_pytest(output: str) -> Iterator[Failure]:
+def _of_pytest(output: str) -> Iterator[FailedTest]:
     sections = {found[1]: text for found, text in _blocks(output, r"^_{3,} (.+?) _{3,}$|^=+ .* =+$")}
     for path, name, message in re.findall(
         r"^(?:FAILED|ERROR) (.+?\.py)(?:::(.+?))?(?: - (.*))?$", output, re.MULTILINE
@@ -113,10 +113,10 @@ def _of_pytest(output: str) -> Iterator[Failure]:
         text = next((sections[each] for each in titles if each in sections), "")
         lines = re.findall(rf"^{re.escape(path)}:(\d+): ", text, re.MULTILINE)
         said = re.findall(r"^E   (\S.*)$", text, re.MULTILINE)
-        yield Failure(name or path, path, int(lines[-1]) if lines else None, message or "".join(said[-1:]))
+        yield FailedTest(name or path, path, int(lines[-1]) if lines else None, message or "".join(said[-1:]))
 
 
-def _of_unittest(output: str) -> Iterator[Failure]:
+def _of_unittest(output: str) -> Iterator[FailedTest]:
     for named, block in _blocks(output, r"^={20,}\n(?:FAIL|ERROR): (\S+) \((\S+?)\).*$|^-{20,}\nRan "):
         if named[1] is None:
             continue
@@ -124,46 +124,46 @@ def _of_unittest(output: str) -> Iterator[Failure]:
         own = [place for place in places if place[2] == named[1]] or places
         said = re.findall(r"^[\w.]*(?:Error|Exception|Failure)\b.*$", block, re.MULTILINE)
         path, line = (own[-1][0], int(own[-1][1])) if own else (None, None)
-        yield Failure(named[1], path, line, said[-1] if said else "")
+        yield FailedTest(named[1], path, line, said[-1] if said else "")
 
 
-def _of_go(output: str) -> Iterator[Failure]:
+def _of_go(output: str) -> Iterator[FailedTest]:
     blocks = list(_blocks(output, r"^\s*--- FAIL: (\S+)|^(?:FAIL|ok)\b.*$|^=== .*$"))
     names = [found[1] for found, _ in blocks if found[1]]
     for found, text in blocks:
         if found[1] is None or any(name.startswith(f"{found[1]}/") for name in names):
             continue  # a test that failed because a part of it did
         place = re.search(r"^\s+(\S+_test\.go):(\d+): (.*)$", text, re.MULTILINE)
-        yield Failure(found[1]) if place is None else Failure(found[1], place[1], int(place[2]), place[3])
+        yield FailedTest(found[1]) if place is None else FailedTest(found[1], place[1], int(place[2]), place[3])
     if "[build failed]" in output:
         for path, line, message in re.findall(r"^(\S+\.go):(\d+):\d+: (.*)$", output, re.MULTILINE):
-            yield Failure("build", path, int(line), message)
+            yield FailedTest("build", path, int(line), message)
 
 
-def _of_cargo(output: str) -> Iterator[Failure]:
+def _of_cargo(output: str) -> Iterator[FailedTest]:
     panicked = re.compile(r"panicked at (?:'.*', )?([^:\s]+\.rs):(\d+):\d+:?\n?(.*)")
     for found, text in _blocks(output, r"^---- (\S+) stdout ----$|^failures:$"):
         if found[1] is not None:
             place = panicked.search(text)
-            yield Failure(found[1]) if place is None else Failure(found[1], place[1], int(place[2]), place[3])
+            yield FailedTest(found[1]) if place is None else FailedTest(found[1], place[1], int(place[2]), place[3])
     for message, path, line in re.findall(r"^(error(?:\[\w+\])?: .*)\n\s*--> (\S+?):(\d+):", output, re.MULTILINE):
-        yield Failure("build", path, int(line), message)
+        yield FailedTest("build", path, int(line), message)
 
 
-def _of_tap(output: str) -> Iterator[Failure]:
+def _of_tap(output: str) -> Iterator[FailedTest]:
     for found, text in _blocks(output, r"^\s*not ok \d+ - (.+)$|^\s*ok \d+ .*$|^\s*# Subtest: .*$"):
         if found[1] is None or "failureType: 'subtestsFailed'" in text:
             continue
         place = re.search(r"^\s*location: '(.+?):(\d+):\d+'$", text, re.MULTILINE)
         error = re.search(r"^\s*error: (?:'(.*)'|\|-\n\s*(.*))$", text, re.MULTILINE)
         message = "" if error is None else error[1] or error[2]
-        yield Failure(found[1].strip(), place and place[1], place and int(place[2]), message)
+        yield FailedTest(found[1].strip(), place and place[1], place and int(place[2]), message)
 
 
-def _of_node(output: str) -> Iterator[Failure]:
+def _of_node(output: str) -> Iterator[FailedTest]:
     """Of node's own runner, jest and vitest, as they write for people."""
     for path, line, name in re.findall(r"^test at (\S+?):(\d+):\d+\n✖ (.+?)(?: \(\d.*\))?$", output, re.MULTILINE):
-        yield Failure(name, path, int(line))
+        yield FailedTest(name, path, int(line))
     for found, text in _blocks(output, r"^\s*(?:● | FAIL +\S+ > )(.+)$"):
         place = re.search(r"(?:\(| \u276f )([^\s()]+?\.[cm]?[jt]sx?):(\d+):\d+", text)
-        yield Failure(found[1].strip(), place and place[1], place and int(place[2]))
+        yield FailedTest(found[1].strip(), place and place[1], place and int(place[2]))

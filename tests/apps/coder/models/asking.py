@@ -9,15 +9,14 @@ from typing import Any
 from accord.apps.coder.errors import ModelFailed
 from accord.apps.coder.models.catalog import open_model
 from accord.apps.coder.models.model import (
-    Asked,
+    ChatMessage,
     Event,
     Model,
     ModelMessage,
-    Past,
-    Requested,
-    Said,
-    Stopped,
-    Thought,
+    ModelRequest,
+    Stop,
+    TextDelta,
+    ThoughtDelta,
     ToolDescription,
     ToolRequest,
     UserMessage,
@@ -45,16 +44,16 @@ def user(text: str) -> UserMessage:
     return UserMessage([Text(text=text)])
 
 
-def ask(*history: Past | str, tools: list[ToolDescription] | None = None) -> Asked:
+def ask(*history: ChatMessage | str, tools: list[ToolDescription] | None = None) -> ModelRequest:
     past = [user(each) if isinstance(each, str) else each for each in history]
-    return Asked("Be brief.", past, [READ] if tools is None else tools)
+    return ModelRequest("Be brief.", past, [READ] if tools is None else tools)
 
 
-async def answer(model: Model, *history: Past | str) -> list[Event]:
+async def answer(model: Model, *history: ChatMessage | str) -> list[Event]:
     return [event async for event in model.stream(ask(*history))]
 
 
-async def answer_until_it_fails(model: Model, *history: Past | str) -> tuple[list[Event], ModelFailed]:
+async def answer_until_it_fails(model: Model, *history: ChatMessage | str) -> tuple[list[Event], ModelFailed]:
     events: list[Event] = []
     try:
         async for event in model.stream(ask(*history)):
@@ -65,22 +64,22 @@ async def answer_until_it_fails(model: Model, *history: Past | str) -> tuple[lis
 
 
 def said(events: list[Event]) -> str:
-    return "".join(event.text for event in events if isinstance(event, Said))
+    return "".join(event.text for event in events if isinstance(event, TextDelta))
 
 
 def thought(events: list[Event]) -> str:
-    return "".join(event.text for event in events if isinstance(event, Thought))
+    return "".join(event.text for event in events if isinstance(event, ThoughtDelta))
 
 
 def requested(events: list[Event]) -> list[ToolRequest]:
-    return [event.request for event in events if isinstance(event, Requested)]
+    return [event for event in events if isinstance(event, ToolRequest)]
 
 
 def spoken(events: list[Event]) -> ModelMessage:
     """The answer as the loop keeps it."""
     stopped = events[-1]
-    assert isinstance(stopped, Stopped)
-    return ModelMessage(text=said(events), requests=requested(events), kept=stopped.kept)
+    assert isinstance(stopped, Stop)
+    return ModelMessage(text=said(events), requests=requested(events), provider_data=stopped.provider_data)
 
 
 @asynccontextmanager

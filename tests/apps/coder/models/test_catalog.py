@@ -6,8 +6,8 @@ import sys
 import pytest
 
 from accord.apps.coder.errors import ModelFailed, ModelNeedsKey
-from accord.apps.coder.models.catalog import needs_key, open_model, place_of, takes_of
-from accord.apps.coder.models.model import Takes
+from accord.apps.coder.models.catalog import endpoint_of, input_kinds_of, missing_key, open_model
+from accord.apps.coder.models.model import InputKinds
 from accord.apps.coder.settings.settings import ModelSettings
 
 NOTHING = ModelSettings()
@@ -28,38 +28,38 @@ NOTHING = ModelSettings()
     ],
 )
 def test_the_variable_of_a_missing_key_is_named(name: str, variable: str | None):
-    assert needs_key(name, NOTHING, {}) == variable
+    assert missing_key(name, NOTHING, {}) == variable
 
 
 @pytest.mark.parametrize("variable", ["GOOGLE_API_KEY", "GEMINI_API_KEY"])
 def test_a_key_may_be_in_any_of_the_variables_of_its_provider(variable: str):
-    assert needs_key("google:gemini-x", NOTHING, {variable: "k"}) is None
+    assert missing_key("google:gemini-x", NOTHING, {variable: "k"}) is None
 
 
 def test_the_settings_lie_over_the_environment():
     settings = ModelSettings(environment={"OPENAI_API_KEY": "ours"})
-    assert needs_key("openai:gpt-5", settings, {}) is None
-    assert place_of("openai:gpt-5", settings, {"OPENAI_API_KEY": "theirs"}).key == "ours"
+    assert missing_key("openai:gpt-5", settings, {}) is None
+    assert endpoint_of("openai:gpt-5", settings, {"OPENAI_API_KEY": "theirs"}).key == "ours"
 
 
 def test_a_key_that_is_empty_is_missing():
-    assert needs_key("openai:gpt-5", NOTHING, {"OPENAI_API_KEY": ""}) == "OPENAI_API_KEY"
+    assert missing_key("openai:gpt-5", NOTHING, {"OPENAI_API_KEY": ""}) == "OPENAI_API_KEY"
 
 
 def test_a_server_at_an_address_of_its_own_may_want_no_key():
-    assert needs_key("openai:qwen", ModelSettings(base_urls={"openai": "http://127.0.0.1:1/v1"}), {}) is None
-    assert needs_key("openai:qwen", NOTHING, {"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}) is None
+    assert missing_key("openai:qwen", ModelSettings(base_urls={"openai": "http://127.0.0.1:1/v1"}), {}) is None
+    assert missing_key("openai:qwen", NOTHING, {"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}) is None
 
 
 def test_an_address_holds_for_every_api_of_its_provider_unless_that_has_its_own():
     settings = ModelSettings(base_urls={"openai": "http://a/v1", "openai-chat": "http://b/v1"})
-    assert place_of("openai-responses:x", settings, {}).url == "http://a/v1"
-    assert place_of("openai-chat:x", settings, {}).url == "http://b/v1"
+    assert endpoint_of("openai-responses:x", settings, {}).url == "http://a/v1"
+    assert endpoint_of("openai-chat:x", settings, {}).url == "http://b/v1"
 
 
 @pytest.mark.parametrize("provider", ["ollama", "vllm", "lmstudio", "llamacpp"])
 def test_servers_on_this_machine_are_found_where_they_usually_are(provider: str):
-    url = place_of(f"{provider}:qwen3", NOTHING, {}).url
+    url = endpoint_of(f"{provider}:qwen3", NOTHING, {}).url
     assert url is not None
     assert url.startswith("http://127.0.0.1:")
 
@@ -67,35 +67,35 @@ def test_servers_on_this_machine_are_found_where_they_usually_are(provider: str)
 @pytest.mark.parametrize(
     ("name", "takes"),
     [
-        ("openai:gpt-5", Takes(image=True)),
-        ("openai:gpt-oss-20b", Takes()),
-        ("openai:o3-mini", Takes()),
-        ("anthropic:claude-x", Takes(image=True)),
-        ("openrouter:anthropic/claude-x", Takes(image=True)),
-        ("google:gemini-x", Takes(image=True, audio=True)),
-        ("ollama:qwen2.5-vl", Takes(image=True)),
-        ("ollama:llava", Takes(image=True)),
-        ("ollama:qwen3", Takes()),
-        ("local:llava.gguf", Takes()),
-        ("offline", Takes()),
+        ("openai:gpt-5", InputKinds(image=True)),
+        ("openai:gpt-oss-20b", InputKinds()),
+        ("openai:o3-mini", InputKinds()),
+        ("anthropic:claude-x", InputKinds(image=True)),
+        ("openrouter:anthropic/claude-x", InputKinds(image=True)),
+        ("google:gemini-x", InputKinds(image=True, audio=True)),
+        ("ollama:qwen2.5-vl", InputKinds(image=True)),
+        ("ollama:llava", InputKinds(image=True)),
+        ("ollama:qwen3", InputKinds()),
+        ("local:llava.gguf", InputKinds()),
+        ("offline", InputKinds()),
     ],
 )
-def test_what_a_model_takes_is_known_by_its_family(name: str, takes: Takes):
-    assert takes_of(name, NOTHING) == takes
+def test_what_a_model_takes_is_known_by_its_family(name: str, takes: InputKinds):
+    assert input_kinds_of(name, NOTHING) == takes
 
 
 def test_what_the_settings_say_a_model_takes_is_believed():
     settings = ModelSettings(takes={"ollama:qwen3": ["image", "audio"], "openai:gpt-5": []})
-    assert takes_of("ollama:qwen3", settings) == Takes(image=True, audio=True)
-    assert takes_of("openai:gpt-5", settings) == Takes()
+    assert input_kinds_of("ollama:qwen3", settings) == InputKinds(image=True, audio=True)
+    assert input_kinds_of("openai:gpt-5", settings) == InputKinds()
 
 
 def test_all_of_that_is_known_without_loading_a_model_library():
     program = (
         "import sys\n"
-        "from accord.apps.coder.models.catalog import needs_key, takes_of\n"
+        "from accord.apps.coder.models.catalog import missing_key, input_kinds_of\n"
         "from accord.apps.coder.settings.settings import ModelSettings\n"
-        "needs_key('openai:gpt-5', ModelSettings(), {}), takes_of('openai:gpt-5', ModelSettings())\n"
+        "missing_key('openai:gpt-5', ModelSettings(), {}), input_kinds_of('openai:gpt-5', ModelSettings())\n"
         "print([name for name in ('pydantic', 'pydantic_ai', 'httpx2', 'xllamacpp', 'openai') if name in sys.modules])"
     )
     finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -12,11 +12,11 @@ from pydantic_ai.models.test import TestModel
 
 from accord.apps.coder.errors import ModelFailed
 from accord.apps.coder.models.model import (
+    ChatMessage,
+    InputKinds,
     ModelMessage,
-    Past,
-    Said,
-    Stopped,
-    Takes,
+    Stop,
+    TextDelta,
     ToolMessage,
     ToolOutcome,
     ToolRequest,
@@ -35,11 +35,11 @@ async def test_the_test_model_calls_its_tools_and_then_speaks():
     events = await answer(model, "go")
     (request,) = requested(events)
     assert request.name == "read"
-    assert events[-1] == Stopped("tools")
+    assert events[-1] == Stop("tools")
     outcome = ToolOutcome(id=request.id, name="read", text="content")
     events = await answer(model, "go", ModelMessage(requests=[request]), ToolMessage([outcome]))
     assert said(events) == "All done"
-    assert events[-1] == Stopped("end")
+    assert events[-1] == Stop("end")
 
 
 async def test_a_function_model_streams_what_its_function_yields():
@@ -52,12 +52,12 @@ async def test_a_function_model_streams_what_its_function_yields():
         yield {1: DeltaToolCall(json_args=': "a"}')}
 
     events = await answer(ProviderModel(FunctionModel(stream_function=speak)), "go")
-    assert events[:2] == [Said("One"), Said(" two")]
+    assert events[:2] == [TextDelta("One"), TextDelta(" two")]
     assert requested(events) == [ToolRequest(id="c1", name="read", arguments='{"path": "a"}')]
-    assert events[-1] == Stopped("tools")
+    assert events[-1] == Stop("tools")
 
 
-async def seen_by_the_library(*history: Past, takes: Sequence[str] = ()) -> list[Message]:
+async def seen_by_the_library(*history: ChatMessage, takes: Sequence[str] = ()) -> list[Message]:
     seen: list[Message] = []
 
     async def listen(messages: list[Message], info: AgentInfo) -> AsyncIterator[str]:
@@ -109,7 +109,7 @@ async def test_an_answer_with_nothing_in_it_is_not_sent_back():
 )
 async def test_what_was_kept_by_another_version_or_provider_gives_way_to_the_plain_words(kept: str):
     request = ToolRequest(id="c1", name="read", arguments="{oops")
-    told = ModelMessage(text="Reading", requests=[request], kept=kept)
+    told = ModelMessage(text="Reading", requests=[request], provider_data=kept)
     seen = await seen_by_the_library(
         UserMessage([Text(text="a")]), told, ToolMessage([ToolOutcome("c1", "read", "no")])
     )
@@ -134,7 +134,7 @@ async def test_a_function_that_fails_is_a_model_that_failed():
 async def test_the_settings_say_what_it_takes_and_how_much():
     settings = ModelSettings(takes={"test:test": ["image"]}, context_sizes={"test:test": 1000})
     model = ProviderModel(TestModel(), name="test:test", settings=settings)
-    assert model.takes == Takes(image=True)
+    assert model.input_kinds == InputKinds(image=True)
     assert model.context_size == 1000
     assert model.is_language_model
 

@@ -18,12 +18,12 @@ from accord.apps.coder.models import local_model
 from accord.apps.coder.models.catalog import open_model
 from accord.apps.coder.models.local_model import LocalModel
 from accord.apps.coder.models.local_server import trained_context
-from accord.apps.coder.models.model import Asked, Said, Stopped, Takes, Used
+from accord.apps.coder.models.model import InputKinds, ModelRequest, Stop, TextDelta, TokenUsage
 from accord.apps.coder.settings.settings import ModelSettings
 from tests.apps.coder.models.asking import said, user
 
-STORY = Asked("", [user("Tell me a very long story about a dog.")], max_tokens=3000)
-LONG_PROMPT = Asked("", [user("word " * 6000)])
+STORY = ModelRequest("", [user("Tell me a very long story about a dog.")], max_tokens=3000)
+LONG_PROMPT = ModelRequest("", [user("word " * 6000)])
 really = [pytest.mark.local_model, pytest.mark.timeout(120)]
 
 
@@ -46,24 +46,24 @@ class TestTheModel:
     pytestmark = really
 
     async def test_true_tokens_are_streamed(self, model: LocalModel):
-        asked = Asked("You are a helpful assistant.", [user("What is the capital of France?")], max_tokens=30)
+        asked = ModelRequest("You are a helpful assistant.", [user("What is the capital of France?")], max_tokens=30)
         events = [event async for event in model.stream(asked)]
-        assert sum(isinstance(event, Said) for event in events) > 3
+        assert sum(isinstance(event, TextDelta) for event in events) > 3
         assert "Paris" in said(events)
-        assert isinstance(events[-2], Used)
+        assert isinstance(events[-2], TokenUsage)
         assert events[-2].input_tokens > 10
-        assert events[-1] == Stopped("end")
+        assert events[-1] == Stop("end")
 
     async def test_the_context_is_what_the_model_was_made_for_and_the_limit_of_an_answer_holds(self, model: LocalModel):
         assert model.context_size == 8192
-        assert model.takes == Takes()
-        limited = Asked("", STORY.history, max_tokens=4)
-        assert [event async for event in model.stream(limited)][-1] == Stopped("max_tokens")
+        assert model.input_kinds == InputKinds()
+        limited = ModelRequest("", STORY.history, max_tokens=4)
+        assert [event async for event in model.stream(limited)][-1] == Stop("max_tokens")
 
     async def test_leaving_in_the_middle_stops_the_generation(self, model: LocalModel):
         stream = model.stream(STORY)
         for _ in range(3):
-            assert isinstance(await anext(stream), Said)
+            assert isinstance(await anext(stream), TextDelta)
         assert await is_generating(model)
         process = model._process
         assert process is not None
@@ -84,12 +84,12 @@ class TestTheModel:
             await reading
         await model._settled()
         assert process.has_ended
-        short = Asked("", [user("Hello")], max_tokens=2)
+        short = ModelRequest("", [user("Hello")], max_tokens=2)
         assert said([event async for event in model.stream(short)])
 
     async def test_sessions_take_turns(self, model: LocalModel):
         async def ask(text: str) -> str:
-            return said([event async for event in model.stream(Asked("", [user(text)], max_tokens=3))])
+            return said([event async for event in model.stream(ModelRequest("", [user(text)], max_tokens=3))])
 
         assert all(await asyncio.gather(ask("Hello"), ask("Good day")))
 
@@ -99,7 +99,7 @@ class TestTheModel:
         os.kill(process_of(model), signal.SIGKILL)
         with pytest.raises(ModelFailed, match=r"ended \(SIGKILL\)"):
             _ = [event async for event in stream]
-        short = Asked("", [user("Hello")], max_tokens=2)
+        short = ModelRequest("", [user("Hello")], max_tokens=2)
         assert said([event async for event in model.stream(short)])
 
     async def test_closing_ends_the_process(self, model: LocalModel):
@@ -120,7 +120,7 @@ class TestTheModel:
 
     async def test_a_conversation_that_is_too_long_says_how_to_shorten_it(self, model: LocalModel):
         with pytest.raises(ModelFailed, match="/compact"):
-            await anext(model.stream(Asked("", [user("word " * 9000)])))
+            await anext(model.stream(ModelRequest("", [user("word " * 9000)])))
 
     async def test_a_file_that_only_begins_like_a_model_says_why_it_cannot_be_loaded(self, tmp_path: Path):
         path = tmp_path / "broken.gguf"

@@ -19,7 +19,7 @@ from accord.apps.coder.models.offline_requests import (
     Run,
     Search,
     Tests,
-    understood,
+    parse_request,
 )
 
 
@@ -42,7 +42,7 @@ from accord.apps.coder.models.offline_requests import (
     ],
 )
 def test_slash_commands_are_taken_as_they_stand(text: str, intent: Any) -> None:
-    assert understood(text) == intent
+    assert parse_request(text) == intent
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_slash_commands_are_taken_as_they_stand(text: str, intent: Any) -> None:
     ],
 )
 def test_plain_sentences_that_mean_the_same(text: str, intent: Any) -> None:
-    assert understood(text) == intent
+    assert parse_request(text) == intent
 
 
 @pytest.mark.parametrize(
@@ -166,4 +166,4 @@ def test_plain_sentences_that_mean_the_same(text: str, intent: Any) -> None:
     ],
 )
 def test_what_might_mean_something_else_is_not_understood(text: str) -> None:
-    assert understood(text) is None
+    assert parse_request(text) is None

@@ -12,17 +12,17 @@ import pytest
 from accord.apps.coder.errors import ModelFailed, ModelNeedsKey, ModelOverloaded, ModelUnreachable
 from accord.apps.coder.models.catalog import open_model
 from accord.apps.coder.models.model import (
-    Asked,
     ModelMessage,
-    Said,
-    Stopped,
+    ModelRequest,
+    Stop,
+    TextDelta,
+    TokenUsage,
     ToolMessage,
     ToolOutcome,
     ToolRequest,
-    Used,
     UserMessage,
 )
-from accord.apps.coder.models.retry import patiently
+from accord.apps.coder.models.retry import stream_with_retries
 from accord.apps.coder.settings.settings import ModelSettings
 from accord.session.content import Audio, Content, Image, Text
 from tests.apps.coder.models.asking import (
@@ -53,10 +53,10 @@ async def test_text_thoughts_and_usage_are_streamed(provider: str):
     }
     async with scripted(provider, [reply]) as (model, _):
         events = await answer(model, "hello")
-    assert [event.text for event in events if isinstance(event, Said)] == ["Good", " day"]
+    assert [event.text for event in events if isinstance(event, TextDelta)] == ["Good", " day"]
     assert thought(events) == "Let me see"
-    assert [event for event in events if isinstance(event, Used)] == [Used(7, 9, None)]
-    assert isinstance(events[-1], Stopped)
+    assert [event for event in events if isinstance(event, TokenUsage)] == [TokenUsage(7, 9, None)]
+    assert isinstance(events[-1], Stop)
     assert events[-1].reason == "end"
 
 
@@ -71,7 +71,7 @@ async def test_parallel_tool_calls_are_told_when_their_arguments_are_complete(pr
         ("read", '{"path":"b"}'),
     ]
     assert len({each.id for each in requested(events)}) == 2
-    assert isinstance(events[-1], Stopped)
+    assert isinstance(events[-1], Stop)
     assert events[-1].reason == "tools"
 
 
@@ -110,8 +110,8 @@ async def test_the_temperature_of_the_settings_is_sent(provider: str):
 @every_api
 async def test_what_one_request_asks_for_goes_before_the_settings(provider: str):
     async with scripted(provider, [{"parts": [{"text": "Yes"}]}], max_tokens=77) as (model, server):
-        asked = Asked("", [user("hello")], max_tokens=33)
-        assert isinstance([event async for event in model.stream(asked)][-1], Stopped)
+        asked = ModelRequest("", [user("hello")], max_tokens=33)
+        assert isinstance([event async for event in model.stream(asked)][-1], Stop)
     assert "33" in _json(server.requests[0]["body"])
     assert "77" not in _json(server.requests[0]["body"])
 
@@ -157,7 +157,7 @@ async def test_a_picture_in_an_outcome_goes_to_models_that_take_it(provider: str
 async def test_why_it_stopped_is_told(provider: str, finish: str, reason: str):
     async with scripted(provider, [{"parts": [{"text": "Well"}], "finish": finish}]) as (model, _):
         events = await answer(model, "hello")
-    assert isinstance(events[-1], Stopped)
+    assert isinstance(events[-1], Stop)
     assert events[-1].reason == reason
 
 
@@ -167,7 +167,7 @@ async def test_a_call_that_was_cut_short_by_the_limit_is_no_call(provider: str):
     async with scripted(provider, [reply]) as (model, _):
         events = await answer(model, "hello")
     assert requested(events) == []
-    assert events[-1] == Stopped("max_tokens")
+    assert events[-1] == Stop("max_tokens")
 
 
 @pytest.mark.parametrize("provider", ["openai", "openai-responses", "anthropic"])
@@ -268,7 +268,9 @@ async def test_it_is_asked_again_until_it_can(provider: str):
     busy = {"fault": "status", "status": 429, "retry_after": 0}
     waits: list[tuple[float, str]] = []
     async with scripted(provider, [busy, busy, {"parts": [{"text": "Hello"}]}]) as (model, server):
-        asking = patiently(model, ask("hello"), on_wait=lambda seconds, reason: waits.append((seconds, reason)))
+        asking = stream_with_retries(
+            model, ask("hello"), on_wait=lambda seconds, reason: waits.append((seconds, reason))
+        )
         assert said([event async for event in asking]) == "Hello"
     assert len(server.requests) == 3
     assert [seconds for seconds, _ in waits] == [0, 0]
@@ -278,7 +280,7 @@ async def test_it_is_asked_again_until_it_can(provider: str):
 async def test_leaving_a_stream_closes_the_connection_at_once(provider: str):
     async with scripted(provider, [{"fault": "hang", "parts": [{"text": ["One", " two"]}]}]) as (model, server):
         stream = model.stream(ask("hello"))
-        assert await anext(stream) == Said("One")
+        assert await anext(stream) == TextDelta("One")
         await stream.aclose()
         assert await server.ended(1) == "gone"
 

@@ -8,8 +8,8 @@ from collections.abc import AsyncGenerator, Sequence
 import pytest
 
 from accord.apps.coder.errors import ModelFailed, ModelNeedsKey, ModelOverloaded, ModelUnreachable
-from accord.apps.coder.models.model import Asked, Event, Said, Stopped, Takes
-from accord.apps.coder.models.retry import OnWait, patiently
+from accord.apps.coder.models.model import Event, InputKinds, ModelRequest, Stop, TextDelta
+from accord.apps.coder.models.retry import OnWait, stream_with_retries
 from tests.virtual_clock import run
 
 BUSY = ModelOverloaded("busy")
@@ -18,14 +18,14 @@ BUSY = ModelOverloaded("busy")
 class Scripted:
     """Each request gets the next of these: events, and then maybe a failure."""
 
-    name, takes, context_size, is_language_model = "scripted", Takes(), None, True
+    name, input_kinds, context_size, is_language_model = "scripted", InputKinds(), None, True
 
     def __init__(self, *answers: Sequence[Event | ModelFailed]) -> None:
         self.answers = list(answers)
         self.requests: list[float] = []
         self.closed = 0
 
-    async def stream(self, asked: Asked) -> AsyncGenerator[Event, None]:
+    async def stream(self, asked: ModelRequest) -> AsyncGenerator[Event, None]:
         self.requests.append(asyncio.get_running_loop().time())
         try:
             for each in self.answers.pop(0):
@@ -38,13 +38,13 @@ class Scripted:
     async def aclose(self) -> None: ...
 
 
-DONE: list[Event | ModelFailed] = [Said("Hello"), Stopped("end")]
+DONE: list[Event | ModelFailed] = [TextDelta("Hello"), Stop("end")]
 
 
 def events(model: Scripted, retries: int = 4, on_wait: OnWait | None = None) -> list[Event]:
     async def main() -> list[Event]:
-        asked = Asked("", [])
-        return [event async for event in patiently(model, asked, retries=retries, on_wait=on_wait)]
+        asked = ModelRequest("", [])
+        return [event async for event in stream_with_retries(model, asked, retries=retries, on_wait=on_wait)]
 
     return run(main())
 
@@ -87,7 +87,7 @@ def test_a_wait_that_is_too_long_is_the_users_decision():
 
 @pytest.mark.parametrize("failure", [BUSY, ModelUnreachable("gone")], ids=["busy", "unreachable"])
 def test_once_a_token_was_streamed_nothing_is_asked_again(failure: ModelFailed):
-    model = Scripted([Said("He"), failure], DONE)
+    model = Scripted([TextDelta("He"), failure], DONE)
     with pytest.raises(type(failure)):
         events(model)
     assert len(model.requests) == 1
@@ -113,7 +113,7 @@ def test_who_is_told_of_a_wait_may_take_time_for_it():
 
 def test_a_cancel_ends_the_wait():
     async def main() -> None:
-        reading = asyncio.create_task(anext(patiently(model, Asked("", []))))
+        reading = asyncio.create_task(anext(stream_with_retries(model, ModelRequest("", []))))
         await asyncio.sleep(0.5)
         reading.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -126,7 +126,7 @@ def test_a_cancel_ends_the_wait():
 
 def test_leaving_closes_the_answer():
     async def main() -> None:
-        reading = patiently(model, Asked("", []))
+        reading = stream_with_retries(model, ModelRequest("", []))
         await anext(reading)
         await reading.aclose()
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from accord.apps.coder.errors import SettingsWrong
+from accord.apps.coder.errors import InvalidSettings
 from accord.apps.coder.settings.directories import config_directory, shown_path, state_directory
 
 
@@ -33,7 +33,7 @@ def test_without_a_home_it_says_what_to_set(monkeypatch):
         return "~"
 
     monkeypatch.setattr("os.path.expanduser", homeless)
-    with pytest.raises(SettingsWrong, match="set HOME, or ACCORD_HOME"):
+    with pytest.raises(InvalidSettings, match="set HOME, or ACCORD_HOME"):
         config_directory({})
 
 

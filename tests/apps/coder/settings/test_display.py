@@ -3,7 +3,7 @@ from __future__ import annotations
 import msgspec
 
 from accord.apps.coder.settings.display import as_json, as_text, printable
-from accord.apps.coder.settings.precedence import settings_in
+from accord.apps.coder.settings.precedence import load_settings
 
 SECRETS = """
 mode = "code"
@@ -26,7 +26,7 @@ env = {KEY = "hush-11"}
 
 def test_no_secret_is_shown(user_file, project):
     user_file.write_text(SECRETS)
-    loaded = settings_in(project)
+    loaded = load_settings(project)
     assert loaded.settings.environment["OPENAI_API_KEY"] == "hush-1"
     for shown in (as_text(loaded), as_json(loaded)):
         assert "hush" not in shown
@@ -37,7 +37,7 @@ def test_no_secret_is_shown(user_file, project):
 def test_each_value_is_shown_with_its_origin(user_file, project, monkeypatch):
     user_file.write_text('mode = "code"')
     monkeypatch.setenv("ACCORD_MODEL", "a:b")
-    lines = [line.split() for line in as_text(settings_in(project)).splitlines()]
+    lines = [line.split() for line in as_text(load_settings(project)).splitlines()]
     assert ["model", "a:b", "ACCORD_MODEL"] in lines
     assert ["mode", "code", "~/.config/accord/config.toml"] in lines
     assert ["max_requests", "50", "default"] in lines
@@ -46,7 +46,7 @@ def test_each_value_is_shown_with_its_origin(user_file, project, monkeypatch):
 def test_programs_get_the_same(user_file, project):
     user_file.write_text("retries = 2")
     (project / ".accord.toml").touch()
-    shown = msgspec.json.decode(as_json(settings_in(project)))
+    shown = msgspec.json.decode(as_json(load_settings(project)))
     assert shown["settings"]["retries"] == {"value": 2, "origin": "~/.config/accord/config.toml"}
     assert shown["files"]["user"] == {"path": str(user_file), "exists": True}
     assert shown["files"]["project"] == {"path": str(project / ".accord.toml"), "state": "untrusted"}

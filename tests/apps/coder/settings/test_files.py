@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from accord.apps.coder.errors import SettingsWrong
+from accord.apps.coder.errors import InvalidSettings
 from accord.apps.coder.settings.files import SettingsFile, project_file
 
 TEXT = '''# first
@@ -56,19 +56,19 @@ def test_the_line_of_a_key_is_known_under_windows_line_ends_and_a_mark_at_the_st
 
 
 def test_what_is_not_text_is_refused_with_its_line():
-    with pytest.raises(SettingsWrong, match=r"c\.toml:2: is not written in UTF-8"):
+    with pytest.raises(InvalidSettings, match=r"c\.toml:2: is not written in UTF-8"):
         SettingsFile(Path("c.toml"), b'model = "x"\nmode = "\xff"').table()
 
 
 def test_a_file_without_end_is_refused(tmp_path):
     file = tmp_path / "config.toml"
     file.write_bytes(b"#" * (1024 * 1024 + 1))
-    with pytest.raises(SettingsWrong, match="larger than 1 MiB"):
+    with pytest.raises(InvalidSettings, match="larger than 1 MiB"):
         SettingsFile.read(file)
 
 
 def test_a_directory_is_no_file(tmp_path):
-    with pytest.raises(SettingsWrong, match="can't be read"):
+    with pytest.raises(InvalidSettings, match="can't be read"):
         SettingsFile.read(tmp_path)
 
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from accord.apps.coder.errors import SettingsWrong
+from accord.apps.coder.errors import InvalidSettings
 from accord.apps.coder.settings.files import SettingsFile
-from accord.apps.coder.settings.precedence import load, settings_in, trust_in
+from accord.apps.coder.settings.precedence import load_settings, merge_sources, user_trust
 from accord.apps.coder.settings.settings import Settings
 from accord.session.mcp_servers import HttpServer, SseServer, StdioServer
 
@@ -16,7 +16,7 @@ def file(text: str, name: str = "config.toml") -> SettingsFile:
 
 
 def test_without_anything_the_defaults_are_in_force(project):
-    loaded = settings_in(project)
+    loaded = load_settings(project)
     assert loaded.settings == Settings()
     assert set(loaded.origins.values()) == {"default"}
     assert loaded.notices == []
@@ -25,7 +25,7 @@ def test_without_anything_the_defaults_are_in_force(project):
 def test_flags_win_over_variables_over_the_project_over_the_user():
     user = file('model = "user:m"\nmode = "code"\nretries = 1\nmax_requests = 5\ncompact_at = 0.5')
     project = file('model = "project:m"\nmode = "architect"\nretries = 2\nmax_requests = 6', ".accord.toml")
-    settings, origins = load(
+    settings, origins = merge_sources(
         {"model": "flag:m"},
         {"ACCORD_MODEL": "variable:m", "ACCORD_MODE": "ask"},
         user,
@@ -43,7 +43,7 @@ def test_flags_win_over_variables_over_the_project_over_the_user():
 def test_tables_are_laid_over_each_other_entry_by_entry():
     user = file('[environment]\nA = "1"\nB = "2"\n[servers.one]\ncommand = "one"')
     project = file('[environment]\nB = "3"\n[servers.two]\ncommand = "two"', ".accord.toml")
-    settings, origins = load({}, {"ACCORD_ENVIRONMENT": '{"C": "4"}'}, user, project)
+    settings, origins = merge_sources({}, {"ACCORD_ENVIRONMENT": '{"C": "4"}'}, user, project)
     assert settings.environment == {"A": "1", "B": "3", "C": "4"}
     assert set(settings.servers) == {"one", "two"}
     assert origins["environment.A"] == "/somewhere/config.toml"
@@ -71,29 +71,29 @@ def test_tables_are_laid_over_each_other_entry_by_entry():
     ],
 )
 def test_a_variable_is_read_as_the_setting_wants_it(variable, text, name, value):
-    settings, _ = load({}, {variable: text})
+    settings, _ = merge_sources({}, {variable: text})
     assert getattr(settings, name) == value
 
 
 def test_a_number_without_a_point_will_do_where_one_with_a_point_is_meant():
-    settings, _ = load({}, {}, file("command_deadline = 30"))
+    settings, _ = merge_sources({}, {}, file("command_deadline = 30"))
     assert settings.command_deadline == 30
 
 
 def test_a_projects_file_is_ignored_until_it_is_trusted_and_again_when_it_changes(project):
     own = project / ".accord.toml"
     own.write_text('mode = "code"')
-    loaded = settings_in(project)
+    loaded = load_settings(project)
     assert (loaded.settings.mode, loaded.project_state) == ("ask", "untrusted")
     (notice,) = loaded.notices
     assert notice.startswith("~/project/.accord.toml is ignored: you have not trusted it.")
     assert notice.endswith("read it, then `accord trust ~/project`")
-    trust_in().give(SettingsFile.read(own))
-    loaded = settings_in(project)
+    user_trust().give(SettingsFile.read(own))
+    loaded = load_settings(project)
     assert (loaded.settings.mode, loaded.project_state, loaded.notices) == ("code", "trusted", [])
     assert loaded.origins["mode"] == "~/project/.accord.toml"
     own.write_text('mode = "code"\nmodel = "evil:m"')
-    loaded = settings_in(project)
+    loaded = load_settings(project)
     assert (loaded.settings.mode, loaded.project_state) == ("ask", "changed")
     assert "has changed since you trusted it" in loaded.notices[0]
 
@@ -101,34 +101,34 @@ def test_a_projects_file_is_ignored_until_it_is_trusted_and_again_when_it_change
 def test_the_notice_can_be_copied_whatever_the_directory_is_called(home):
     (home / "a $(b)").mkdir()
     (home / "a $(b)" / ".accord.toml").touch()
-    (notice,) = settings_in(home / "a $(b)").notices
+    (notice,) = load_settings(home / "a $(b)").notices
     assert notice.endswith(f"`accord trust '{home}/a $(b)'`")
 
 
 def test_a_broken_file_of_a_project_that_is_not_trusted_harms_nobody(project):
     (project / ".accord.toml").write_bytes(b"\xff = [[[")
-    assert settings_in(project).settings == Settings()
+    assert load_settings(project).settings == Settings()
 
 
 def test_a_file_of_a_project_that_nobody_can_read_harms_nobody(project):
     (project / ".accord.toml").write_bytes(b"#" * (1024 * 1024 + 1))
-    loaded = settings_in(project)
+    loaded = load_settings(project)
     assert (loaded.settings, loaded.project_state) == (Settings(), "untrusted")
     assert loaded.notices == ["~/project/.accord.toml: can't be read: it is larger than 1 MiB; it is ignored"]
 
 
 def test_a_file_of_the_user_that_cannot_be_read_is_an_error(user_file, project):
     user_file.mkdir()
-    with pytest.raises(SettingsWrong, match="can't be read: Is a directory"):
-        settings_in(project)
+    with pytest.raises(InvalidSettings, match="can't be read: Is a directory"):
+        load_settings(project)
 
 
 def test_settings_of_another_directory_are_loaded_under_the_same_flags(home, user_file, project):
     user_file.write_text('test_command = "make"')
     own = project / ".accord.toml"
     own.write_text('mode = "code"\nretries = 9')
-    trust_in().give(SettingsFile.read(own))
-    started = settings_in(home, {"retries": "7"})
+    user_trust().give(SettingsFile.read(own))
+    started = load_settings(home, {"retries": "7"})
     assert started.settings.mode == "ask"
     session = started.in_directory(project)
     assert (session.settings.mode, session.settings.retries, session.settings.test_command) == ("code", 7, "make")
@@ -138,21 +138,21 @@ def test_another_file_can_stand_in_for_the_users(user_file, project, tmp_path):
     user_file.write_text("retries = 1")
     other = tmp_path / "other.toml"
     other.write_text("max_requests = 3")
-    loaded = settings_in(project, config=other)
+    loaded = load_settings(project, config=other)
     assert (loaded.settings.retries, loaded.settings.max_requests) == (4, 3)
     assert loaded.in_directory(project).settings.max_requests == 3
 
 
 def test_a_file_that_was_named_must_be_there(project):
-    with pytest.raises(SettingsWrong, match=r"nowhere\.toml: can't be read: No such file"):
-        settings_in(project, config=Path("nowhere.toml"))
+    with pytest.raises(InvalidSettings, match=r"nowhere\.toml: can't be read: No such file"):
+        load_settings(project, config=Path("nowhere.toml"))
 
 
 def test_a_variable_that_is_nearly_a_setting_is_noticed(project, monkeypatch):
     monkeypatch.setenv("ACCORD_MAX_TOKEN", "3")
     monkeypatch.setenv("ACCORD_STRICT", "1")
     monkeypatch.setenv("ACCORD_SOMETHING_ELSE_ALTOGETHER", "1")
-    assert settings_in(project).notices == ["ACCORD_MAX_TOKEN is no setting; did you mean 'ACCORD_MAX_TOKENS'?"]
+    assert load_settings(project).notices == ["ACCORD_MAX_TOKEN is no setting; did you mean 'ACCORD_MAX_TOKENS'?"]
 
 
 def test_servers_become_what_sessions_know():
@@ -168,7 +168,7 @@ def test_servers_become_what_sessions_know():
         url = "https://example.org/sse"
         type = "sse"
     """
-    settings, _ = load({}, {}, file(text))
+    settings, _ = merge_sources({}, {}, file(text))
     assert settings.mcp_servers == [
         StdioServer(name="files", command="npx", args=["-y", "files"], env={"A": "b"}),
         HttpServer(name="web", url="https://example.org/mcp", headers={"Authorization": "Bearer x"}),
@@ -178,7 +178,7 @@ def test_servers_become_what_sessions_know():
 
 def test_what_a_model_needs_is_handed_on():
     text = 'temperature = 0\nmax_tokens = 9\nretries = 0\n[takes]\n"a:b" = ["image"]\n[context_sizes]\n"a:b" = 100'
-    settings, _ = load({}, {}, file(text))
+    settings, _ = merge_sources({}, {}, file(text))
     handed = settings.model_settings
     assert (handed.temperature, handed.max_tokens, handed.retries) == (0, 9, 0)
     assert (handed.takes, handed.context_sizes) == ({"a:b": ["image"]}, {"a:b": 100})

@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.apps.coder.errors import SettingsWrong
+from accord.apps.coder.errors import InvalidSettings
 from accord.apps.coder.settings.files import SettingsFile
-from accord.apps.coder.settings.precedence import load
+from accord.apps.coder.settings.precedence import merge_sources
 from accord.apps.coder.settings.settings import RESERVED, Settings
 
 
 def refusal(text: str) -> str:
-    with pytest.raises(SettingsWrong) as refused:
-        load({}, {}, SettingsFile(Path("/c.toml"), text.encode()))
+    with pytest.raises(InvalidSettings) as refused:
+        merge_sources({}, {}, SettingsFile(Path("/c.toml"), text.encode()))
     return str(refused.value)
 
 
@@ -82,14 +82,14 @@ def test_a_refusal_does_not_quote_a_secret(text):
 
 
 def test_a_wrong_variable_and_a_wrong_flag_are_named():
-    with pytest.raises(SettingsWrong, match=r"^ACCORD_MODE: expects one of ask"):
-        load({}, {"ACCORD_MODE": "cod"})
-    with pytest.raises(SettingsWrong, match=r"^--max-requests: expects a whole number, not text$"):
-        load({"max_requests": "many"}, {})
-    with pytest.raises(SettingsWrong, match=r"^ACCORD_BASE_URLS: expects a table as JSON"):
-        load({}, {"ACCORD_BASE_URLS": "ollama=http://x"})
-    with pytest.raises(SettingsWrong, match=r"^ACCORD_BASE_URLS: ollama: expects an address"):
-        load({}, {"ACCORD_BASE_URLS": '{"ollama": "x"}'})
+    with pytest.raises(InvalidSettings, match=r"^ACCORD_MODE: expects one of ask"):
+        merge_sources({}, {"ACCORD_MODE": "cod"})
+    with pytest.raises(InvalidSettings, match=r"^--max-requests: expects a whole number, not text$"):
+        merge_sources({"max_requests": "many"}, {})
+    with pytest.raises(InvalidSettings, match=r"^ACCORD_BASE_URLS: expects a table as JSON"):
+        merge_sources({}, {"ACCORD_BASE_URLS": "ollama=http://x"})
+    with pytest.raises(InvalidSettings, match=r"^ACCORD_BASE_URLS: ollama: expects an address"):
+        merge_sources({}, {"ACCORD_BASE_URLS": '{"ollama": "x"}'})
 
 
 values = st.recursive(
@@ -101,11 +101,11 @@ values = st.recursive(
 
 @given(st.dictionaries(st.sampled_from(Settings.__struct_fields__) | st.text(max_size=5), values, max_size=3))
 def test_anything_at_all_is_either_taken_or_refused_in_words(table):
-    from accord.apps.coder.settings.validation import checked
+    from accord.apps.coder.settings.validation import validate
 
     class Place:
         def where(self, path: tuple[str, ...]) -> str:
             return ".".join(path)
 
-    with suppress(SettingsWrong):
-        Settings(**checked(table, Place()))
+    with suppress(InvalidSettings):
+        Settings(**validate(table, Place()))

@@ -8,7 +8,7 @@ from textual.filter import Monochrome, NoColor
 from textual.theme import BUILTIN_THEMES
 
 from accord import Agent, Turn
-from accord.apps.coder.models.offline_requests import Create, understood
+from accord.apps.coder.models.offline_requests import Create, parse_request
 from accord.apps.console.screen.blocks.welcome import EXAMPLES
 from accord.apps.console.screen.completion_choice import OWN_COMMANDS
 from accord.apps.console.screen.drawing.palette import READABLE, contrast, palette_of, readable_on
@@ -169,8 +169,8 @@ async def test_tab_takes_an_example_before_anything_was_said_and_then_the_next(t
 
 
 def test_the_built_in_agent_understands_every_example_without_a_language_model():
-    assert None not in [understood(example) for example in EXAMPLES]
-    assert isinstance(understood(EXAMPLES[0]), Create)
+    assert None not in [parse_request(example) for example in EXAMPLES]
+    assert isinstance(parse_request(EXAMPLES[0]), Create)
 
 
 async def test_the_welcome_tells_what_the_agent_says_of_its_mode_and_model(tmp_path):

@@ -9,13 +9,13 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, TypeAlias
 
 from accord.apps.coder.errors import ModelFailed, ModelNeedsKey
-from accord.apps.coder.models.model import Model, Takes
+from accord.apps.coder.models.model import InputKinds, Model
 from accord.local.threads import in_thread
 
 if TYPE_CHECKING:
     from accord.apps.coder.settings.settings import ModelSettings
 
-__all__ = ["PROVIDERS", "Place", "needs_key", "open_model", "place_of", "takes_of"]
+__all__ = ["PROVIDERS", "ModelEndpoint", "endpoint_of", "input_kinds_of", "missing_key", "open_model"]
 
 _KEYS: dict[str, tuple[str, ...]] = {
     "alibaba": ("ALIBABA_API_KEY", "DASHSCOPE_API_KEY"),
@@ -66,7 +66,7 @@ _HEAR = ("gemini-*", "*audio*")
 _BLIND = ("o1-mini*", "o3-mini*", "gpt-oss*", "*embedding*")
 
 
-class Place:
+class ModelEndpoint:
     """Where a model is asked: its provider, the name there, and the address and key that apply."""
 
     def __init__(self, name: str, settings: ModelSettings, environment: Mapping[str, str] | None = None) -> None:
@@ -94,34 +94,34 @@ class Place:
         return self.variables[0] if self.variables and self.key is None and not self.url else None
 
 
-def place_of(name: str, settings: ModelSettings, environment: Mapping[str, str] | None = None) -> Place:
+def endpoint_of(name: str, settings: ModelSettings, environment: Mapping[str, str] | None = None) -> ModelEndpoint:
     """Read a name such as `openai:gpt-5`; ModelFailed says how names are written."""
-    place = Place(name, settings, environment)
-    if not place.provider or not place.model:
+    endpoint = ModelEndpoint(name, settings, environment)
+    if not endpoint.provider or not endpoint.model:
         raise ModelFailed(
             f"{name!r} is not the name of a model",
             "Write the provider, a colon and the name there, as in openai:gpt-5 or ollama:qwen3; "
             "local:FILE.gguf for a file; or offline",
         )
-    return place
+    return endpoint
 
 
-def needs_key(name: str, settings: ModelSettings, environment: Mapping[str, str] | None = None) -> str | None:
+def missing_key(name: str, settings: ModelSettings, environment: Mapping[str, str] | None = None) -> str | None:
     """The variable that must be set before this model can be asked; None too where accord does not know."""
-    return None if name.startswith("local:") else Place(name, settings, environment).missing
+    return None if name.startswith("local:") else ModelEndpoint(name, settings, environment).missing
 
 
-def takes_of(name: str, settings: ModelSettings) -> Takes:
+def input_kinds_of(name: str, settings: ModelSettings) -> InputKinds:
     """What the settings say about the model by its full name, else what is known of its family."""
     if (told := settings.takes.get(name)) is not None:
-        return Takes(image="image" in told, audio="audio" in told)
+        return InputKinds(image="image" in told, audio="audio" in told)
     provider, _, model = name.partition(":")
     if provider in ("local", "offline"):
-        return Takes()
+        return InputKinds()
     model = model.rpartition("/")[2].lower()
     if _any(model, _BLIND):
-        return Takes()
-    return Takes(image=_any(model, _SEE), audio=_any(model, _HEAR))
+        return InputKinds()
+    return InputKinds(image=_any(model, _SEE), audio=_any(model, _HEAR))
 
 
 def _any(model: str, patterns: tuple[str, ...]) -> bool:
@@ -134,14 +134,14 @@ async def open_model(name: str, settings: ModelSettings, environment: Mapping[st
         from accord.apps.coder.models.offline import OfflineModel  # noqa: PLC0415
 
         return OfflineModel()
-    place = place_of(name, settings, environment)
-    if place.missing is not None:
-        raise ModelNeedsKey(place.missing, place.provider)
-    opener = await in_thread(_local if place.provider == "local" else _providers)
-    return await opener(place, settings)
+    endpoint = endpoint_of(name, settings, environment)
+    if endpoint.missing is not None:
+        raise ModelNeedsKey(endpoint.missing, endpoint.provider)
+    opener = await in_thread(_local if endpoint.provider == "local" else _providers)
+    return await opener(endpoint, settings)
 
 
-_Opener: TypeAlias = "Callable[[Place, ModelSettings], Awaitable[Model]]"
+_Opener: TypeAlias = "Callable[[ModelEndpoint, ModelSettings], Awaitable[Model]]"
 
 
 def _providers() -> _Opener:

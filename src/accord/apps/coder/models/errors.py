@@ -27,45 +27,47 @@ from pydantic_ai.exceptions import (
 )
 
 from accord.apps.coder.errors import ModelFailed, ModelNeedsKey, ModelOverloaded, ModelUnreachable
-from accord.apps.coder.models.catalog import Place
+from accord.apps.coder.models.catalog import ModelEndpoint
 from accord.local.redaction import redacted
 
-__all__ = ["Answers", "explained", "watched_client"]
+__all__ = ["OpenResponses", "model_failure", "tracked_client"]
 
 _LONGEST = 400
 _TOO_LONG = ("context length", "context size", "context window", "prompt is too long", "too many tokens")
 
 
-def explained(error: Exception, place: Place, *, began: bool) -> ModelFailed:
+def model_failure(error: Exception, endpoint: ModelEndpoint, *, began: bool) -> ModelFailed:
     """The failure to raise for what the library raised; `began` when a part of the answer was streamed already."""
     if began:
         return ModelFailed(
-            f"The answer of {place.name} was cut off in the middle: {_said(error, place)}",
+            f"The answer of {endpoint.name} was cut off in the middle: {_said(error, endpoint)}",
             "What was said so far is kept; send another prompt to go on.",
         )
     match error:
         case ModelAuthenticationError():
-            variable = place.key_names[0]
+            variable = endpoint.key_names[0]
             refused = (
-                f"{place.provider} refused the key in {variable}" if place.key else f"{place.provider} wants a key"
+                f"{endpoint.provider} refused the key in {variable}"
+                if endpoint.key
+                else f"{endpoint.provider} wants a key"
             )
-            return ModelNeedsKey(variable, place.provider, f"{refused}: {_said(error, place)}")
+            return ModelNeedsKey(variable, endpoint.provider, f"{refused}: {_said(error, endpoint)}")
         case ModelRateLimitError():
             return ModelOverloaded(
-                f"{place.provider} allows no more requests now: {_said(error, place)}",
+                f"{endpoint.provider} allows no more requests now: {_said(error, endpoint)}",
                 _later(error.retry_after),
                 error.retry_after,
             )
         case ModelUnavailableError() | ModelServerError():
             return ModelOverloaded(
-                f"{place.provider} can't answer now: {_said(error, place)}",
+                f"{endpoint.provider} can't answer now: {_said(error, endpoint)}",
                 _later(error.retry_after),
                 error.retry_after,
             )
         case ModelConnectionError() | httpx2.TransportError():
-            return _unreachable(error, place)
+            return _unreachable(error, endpoint)
         case _:
-            return _refused(error, place)
+            return _refused(error, endpoint)
 
 
 def _later(seconds: float | None) -> str:
@@ -73,45 +75,47 @@ def _later(seconds: float | None) -> str:
     return f"Try again {when}, or choose another model with /model."
 
 
-def _refused(error: Exception, place: Place) -> ModelFailed:
-    said = _said(error, place)
+def _refused(error: Exception, endpoint: ModelEndpoint) -> ModelFailed:
+    said = _said(error, endpoint)
     if isinstance(error, ModelContextWindowExceededError) or (
         isinstance(error, ModelRequestRejectedError) and any(words in said.lower() for words in _TOO_LONG)
     ):
         return ModelFailed(
-            f"The conversation is longer than {place.name} can take: {said}",
+            f"The conversation is longer than {endpoint.name} can take: {said}",
             "Shorten it with /compact, or choose a model with a larger context with /model.",
         )
     match error:
         case ModelQuotaExceededError():
-            return ModelFailed(f"The account at {place.provider} has no credit left: {said}", "Add credit there.")
+            return ModelFailed(f"The account at {endpoint.provider} has no credit left: {said}", "Add credit there.")
         case ModelNotFoundError():
             meant = getattr(error, "suggested_model_id", None)
             hint = f"Did you mean {meant}?" if meant else "Check the name of the model"
-            where = f", and the base URL {redacted(place.url)}" if place.url and not meant else ""
-            return ModelFailed(f"{place.provider} has no model {place.model!r}: {said}", f"{hint}{where}.")
+            where = f", and the base URL {redacted(endpoint.url)}" if endpoint.url and not meant else ""
+            return ModelFailed(f"{endpoint.provider} has no model {endpoint.model!r}: {said}", f"{hint}{where}.")
         case ModelAPIError():
-            return ModelFailed(f"{place.provider} refused the request: {said}")
+            return ModelFailed(f"{endpoint.provider} refused the request: {said}")
         case UserError():
-            return ModelFailed(f"{place.name} can't be asked this: {said}")
+            return ModelFailed(f"{endpoint.name} can't be asked this: {said}")
         case _:
-            return ModelFailed(f"The answer of {place.name} can't be read: {said}")
+            return ModelFailed(f"The answer of {endpoint.name} can't be read: {said}")
 
 
-def _unreachable(error: Exception, place: Place) -> ModelUnreachable:
-    if place.url:
-        advice = f"Is a server running there? The address is the base URL of {place.provider!r} in the settings."
+def _unreachable(error: Exception, endpoint: ModelEndpoint) -> ModelUnreachable:
+    if endpoint.url:
+        advice = f"Is a server running there? The address is the base URL of {endpoint.provider!r} in the settings."
     else:
         advice = "Check the network, or choose the model 'offline', which needs none."
-    return ModelUnreachable(f"{redacted(place.url or place.provider)} can't be reached: {_said(error, place)}", advice)
+    return ModelUnreachable(
+        f"{redacted(endpoint.url or endpoint.provider)} can't be reached: {_said(error, endpoint)}", advice
+    )
 
 
-def _said(error: Exception, place: Place) -> str:
+def _said(error: Exception, endpoint: ModelEndpoint) -> str:
     """The provider's own words, in one short line."""
     text = ""
     if isinstance(error, ModelHTTPError):
         text = _message_in(error.body) or f"status {error.status_code}"
-    text = redacted(" ".join((text or str(error) or type(error).__name__).split()).rstrip("."), place.url)
+    text = redacted(" ".join((text or str(error) or type(error).__name__).split()).rstrip("."), endpoint.url)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
@@ -124,10 +128,10 @@ def _message_in(body: object) -> str:
     return ""
 
 
-_answers: ContextVar[Answers | None] = ContextVar("answers", default=None)
+_answers: ContextVar[OpenResponses | None] = ContextVar("answers", default=None)
 
 
-def watched_client(*, keeps_connections: bool = True) -> httpx2.AsyncClient:
+def tracked_client(*, keeps_connections: bool = True) -> httpx2.AsyncClient:
     """A client whose answers are noted."""
     return httpx2.AsyncClient(
         timeout=httpx2.Timeout(600, connect=10),
@@ -142,7 +146,7 @@ async def _note(answer: httpx2.Response) -> None:
         answers.opened.append(answer)
 
 
-class Answers:
+class OpenResponses:
     """Those of one stream."""
 
     def __init__(self) -> None:

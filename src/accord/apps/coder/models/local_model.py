@@ -23,9 +23,9 @@ import httpx2
 from pydantic_ai.exceptions import ModelConnectionError
 
 from accord.apps.coder.errors import ModelFailed
-from accord.apps.coder.models.catalog import Place, takes_of
-from accord.apps.coder.models.local_server import FOUND, KEY
-from accord.apps.coder.models.model import Asked, Event
+from accord.apps.coder.models.catalog import ModelEndpoint, input_kinds_of
+from accord.apps.coder.models.local_server import KEY_VARIABLE, READY_PREFIX
+from accord.apps.coder.models.model import Event, ModelRequest
 from accord.apps.coder.models.providers import ProviderModel, open_provider
 from accord.apps.coder.settings.settings import ModelSettings
 from accord.errors import ConnectionClosed
@@ -43,10 +43,10 @@ _EXPLANATION_SECONDS = 1.0  # from a broken answer to the end of the process tha
 _SETTLING_SECONDS = 5.0  # from an answer that nobody reads any more to the end of its generation
 
 
-async def open_local(place: Place, settings: ModelSettings) -> LocalModel:
+async def open_local(endpoint: ModelEndpoint, settings: ModelSettings) -> LocalModel:
     """Load the file; ModelFailed says why it can't be."""
-    path = await in_thread(lambda: _checked(place.model))
-    model = LocalModel(place.name, path, settings)
+    path = await in_thread(lambda: _checked(endpoint.model))
+    model = LocalModel(endpoint.name, path, settings)
     await model.open()
     return model
 
@@ -77,7 +77,7 @@ class LocalModel:
 
     def __init__(self, name: str, path: Path, settings: ModelSettings) -> None:
         self.name = name
-        self.takes = takes_of(name, settings)
+        self.input_kinds = input_kinds_of(name, settings)
         self.context_size: int | None = None
         self._path = path
         self._settings = settings
@@ -111,9 +111,9 @@ class LocalModel:
             temperature=self._settings.temperature,
             max_tokens=self._settings.max_tokens,
         )
-        return await open_provider(Place(self.name, settings, {}), settings)
+        return await open_provider(ModelEndpoint(self.name, settings, {}), settings)
 
-    async def stream(self, asked: Asked) -> AsyncGenerator[Event, None]:
+    async def stream(self, asked: ModelRequest) -> AsyncGenerator[Event, None]:
         async with self._one_at_a_time:
             await self._settled()
             model = await self.open()
@@ -171,7 +171,7 @@ class _Process:
         command = [sys.executable, "-P", "-m", "accord.apps.coder.models.local_server", str(path), str(context)]
         try:
             self._capture = capture = await start_capture(
-                command, env={**os.environ, KEY: self.key}, cwd=str(path.parent), on_output=self._heard
+                command, env={**os.environ, KEY_VARIABLE: self.key}, cwd=str(path.parent), on_output=self._heard
             )
         except ConnectionClosed as closed:
             raise ModelFailed(f"The model {path} can't be run: {closed.reason}") from closed
@@ -226,7 +226,7 @@ class _Process:
             return
         *lines, self._line = (self._line[-_LAST_WORDS:] + piece).split(b"\n")
         for line in lines:
-            if line.startswith(FOUND):
-                self._found.set_result(json.loads(line[len(FOUND) :]))
+            if line.startswith(READY_PREFIX):
+                self._found.set_result(json.loads(line[len(READY_PREFIX) :]))
             else:
                 self._tail.add(line + b"\n")

@@ -15,12 +15,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
 
-__all__ = ["FOUND", "KEY", "trained_context"]
+__all__ = ["KEY_VARIABLE", "READY_PREFIX", "trained_context"]
 
-KEY = "ACCORD_LOCAL_KEY"
+KEY_VARIABLE = "ACCORD_LOCAL_KEY"
 """The variable that holds the key."""
 
-FOUND = b"accord-local "
+READY_PREFIX = b"accord-local "
 """What the line begins with that tells, as JSON, where it listens and how large the context is."""
 
 _LARGEST_CONTEXT = 32_768  # unless the settings ask for more: the memory for it is taken at once
@@ -35,7 +35,7 @@ def main() -> None:
     params.model.path = path
     params.n_ctx = context or min(trained_context(Path(path)) or _LARGEST_CONTEXT, _LARGEST_CONTEXT)
     params.hostnames, params.port = ["127.0.0.1"], 0
-    params.api_keys = [os.environ[KEY]]
+    params.api_keys = [os.environ[KEY_VARIABLE]]
     params.ui = False
     params.verbosity = 1  # errors
     try:
@@ -43,7 +43,7 @@ def main() -> None:
     except RuntimeError:  # what went wrong was written to stderr
         sys.exit(1)
     found = json.dumps({"url": server.listening_address, "context": params.n_ctx})
-    sys.stdout.buffer.write(b"\n" + FOUND + found.encode() + b"\n")
+    sys.stdout.buffer.write(b"\n" + READY_PREFIX + found.encode() + b"\n")
     sys.stdout.flush()
     threading.Event().wait()
 

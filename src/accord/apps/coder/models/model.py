@@ -1,6 +1,6 @@
 """The words between the loop and a model, whichever library or server is behind it.
 
-A model is asked with everything it should know and keeps nothing; it streams events, `Stopped` last and exactly once.
+A model is asked with everything it should know and keeps nothing; it streams events, `Stop` last and exactly once.
 """
 
 from __future__ import annotations
@@ -13,22 +13,21 @@ from msgspec import Struct
 from accord.session.content import Content
 
 __all__ = [
-    "Asked",
+    "ChatMessage",
     "Event",
+    "InputKinds",
     "Model",
     "ModelMessage",
-    "Past",
-    "Requested",
-    "Said",
+    "ModelRequest",
+    "Stop",
     "StopReason",
-    "Stopped",
-    "Takes",
-    "Thought",
+    "TextDelta",
+    "ThoughtDelta",
+    "TokenUsage",
     "ToolDescription",
     "ToolMessage",
     "ToolOutcome",
     "ToolRequest",
-    "Used",
     "UserMessage",
 ]
 
@@ -36,7 +35,7 @@ StopReason: TypeAlias = Literal["end", "tools", "max_tokens", "refusal"]
 
 
 class ToolRequest(Struct, frozen=True):
-    """A tool call that the model wants. `arguments` is JSON text exactly as the model wrote it, so maybe malformed."""
+    """A tool call that the model wants. `arguments` is JSON text exactly as the model wrote it: it may be malformed."""
 
     id: str
     name: str
@@ -46,7 +45,7 @@ class ToolRequest(Struct, frozen=True):
 class ToolOutcome(Struct, frozen=True):
     """What came of a request. `content` holds images and the like, for models that take them.
 
-    `shown` is what people are told where `text` tells the model what to do; `is_rejected` when the user said no.
+    `display` is what people are told where `text` tells the model what to do; `is_rejected` when the user said no.
     """
 
     id: str
@@ -54,7 +53,7 @@ class ToolOutcome(Struct, frozen=True):
     text: str
     is_error: bool = False
     content: list[Content] = []
-    shown: str | None = None
+    display: str | None = None
     is_rejected: bool = False
 
 
@@ -63,19 +62,19 @@ class UserMessage(Struct, frozen=True, tag="user"):
 
 
 class ModelMessage(Struct, frozen=True, tag="model"):
-    """What a model answered. `kept` is `Stopped.kept`: with it the model gets its own words back unaltered."""
+    """What a model answered. `provider_data` is `Stop.provider_data`: with it the model gets its own words back unaltered."""
 
     text: str = ""
     requests: list[ToolRequest] = []
     thought: str = ""
-    kept: str | None = None
+    provider_data: str | None = None
 
 
 class ToolMessage(Struct, frozen=True, tag="tools"):
     outcomes: list[ToolOutcome]
 
 
-Past: TypeAlias = UserMessage | ModelMessage | ToolMessage
+ChatMessage: TypeAlias = UserMessage | ModelMessage | ToolMessage
 
 
 class ToolDescription(Struct, frozen=True):
@@ -86,28 +85,22 @@ class ToolDescription(Struct, frozen=True):
     parameters: dict[str, Any]
 
 
-class Asked(Struct, frozen=True):
+class ModelRequest(Struct, frozen=True):
     instructions: str
-    history: list[Past]
+    history: list[ChatMessage]
     tools: list[ToolDescription] = []
     max_tokens: int | None = None
 
 
-class Said(Struct, frozen=True):
+class TextDelta(Struct, frozen=True):
     text: str
 
 
-class Thought(Struct, frozen=True):
+class ThoughtDelta(Struct, frozen=True):
     text: str
 
 
-class Requested(Struct, frozen=True):
-    """A request whose arguments are complete."""
-
-    request: ToolRequest
-
-
-class Used(Struct, frozen=True):
+class TokenUsage(Struct, frozen=True):
     """The tokens of this request: input and output together are what is in the context now. `cost` is in US dollars."""
 
     input_tokens: int
@@ -115,17 +108,17 @@ class Used(Struct, frozen=True):
     cost: float | None = None
 
 
-class Stopped(Struct, frozen=True):
-    """The last event. `kept` is the answer as its provider needs it back, where that is more than the events said."""
+class Stop(Struct, frozen=True):
+    """The last event. `provider_data` is the answer as its provider needs it back, where that is more than the events said."""
 
     reason: StopReason
-    kept: str | None = None
+    provider_data: str | None = None
 
 
-Event: TypeAlias = Said | Thought | Requested | Used | Stopped
+Event: TypeAlias = TextDelta | ThoughtDelta | ToolRequest | TokenUsage | Stop
 
 
-class Takes(Struct, frozen=True):
+class InputKinds(Struct, frozen=True):
     """The kinds of content that a model understands beside text."""
 
     image: bool = False
@@ -142,7 +135,7 @@ class Model(Protocol):
         ...
 
     @property
-    def takes(self) -> Takes: ...
+    def input_kinds(self) -> InputKinds: ...
 
     @property
     def context_size(self) -> int | None: ...
@@ -152,7 +145,7 @@ class Model(Protocol):
         """False for a model that only follows rules, and says so."""
         ...
 
-    def stream(self, asked: Asked) -> AsyncGenerator[Event, None]:
+    def stream(self, asked: ModelRequest) -> AsyncGenerator[Event, None]:
         """Closing the generator, or cancelling who reads it, stops the generation at once and frees the connection."""
         ...
 

@@ -13,12 +13,11 @@ from typing import Any
 import msgspec
 
 from accord.apps.coder.models.model import (
-    Asked,
     Event,
-    Requested,
-    Said,
-    Stopped,
-    Takes,
+    InputKinds,
+    ModelRequest,
+    Stop,
+    TextDelta,
     ToolMessage,
     ToolOutcome,
     ToolRequest,
@@ -47,9 +46,9 @@ from accord.apps.coder.models.offline_requests import (
     Run,
     Search,
     Tests,
-    understood,
+    parse_request,
 )
-from accord.apps.coder.test_command import TELLING, how_to_test, without_pytest
+from accord.apps.coder.test_command import FILES_TO_READ, how_to_test, without_pytest
 from accord.session.content import Text
 
 __all__ = ["OfflineModel"]
@@ -79,25 +78,25 @@ class OfflineModel:
     """`test_command` is what the settings say the tests are run with."""
 
     name = "offline"
-    takes = Takes(image=False, audio=False)
+    input_kinds = InputKinds(image=False, audio=False)
     context_size = None
     is_language_model = False
 
     def __init__(self, test_command: str | None = None) -> None:
         self._test_command = test_command
 
-    async def stream(self, asked: Asked) -> AsyncGenerator[Event, None]:
+    async def stream(self, asked: ModelRequest) -> AsyncGenerator[Event, None]:
         """One step of what was asked for."""
         intent, outcomes, is_answered = _since_prompt(asked)
         step = Step(_UNKNOWN) if intent is None else self._step(intent, outcomes)
         if is_answered:  # and what was left to do beside the answer is done
             step = Step()
         for piece in _pieces(step.says):
-            yield Said(piece)
+            yield TextDelta(piece)
         for name, arguments in step.calls:
             id = f"offline-{os.urandom(6).hex()}"
-            yield Requested(ToolRequest(id=id, name=name, arguments=msgspec.json.encode(arguments).decode()))
-        yield Stopped("tools" if step.calls else "end")
+            yield ToolRequest(id=id, name=name, arguments=msgspec.json.encode(arguments).decode())
+        yield Stop("tools" if step.calls else "end")
 
     async def aclose(self) -> None:
         """Nothing is held."""
@@ -119,7 +118,7 @@ class OfflineModel:
         steps = ["Find out how the tests are run", "Run them", "Tell what failed"]
         ran, listed, read = _of(outcomes, "run"), _of(outcomes, "list"), _of(outcomes, "read")
         names = listed[-1].text.splitlines() if listed else []
-        telling = [name for name in TELLING if name in names]
+        telling = [name for name in FILES_TO_READ if name in names]
         contents = {name: outcome.text for name, outcome in zip(telling, read, strict=False) if not outcome.is_error}
         command = how_to_test(names, contents, intent.arguments)
         if self._test_command is not None:
@@ -144,21 +143,21 @@ class OfflineModel:
         return Step(answer_to_tests(command, ran[-1]), [_planned(steps, 3 if is_run else 1, is_paused=not is_run)])
 
 
-def _since_prompt(asked: Asked) -> tuple[Intent | None, list[ToolOutcome], bool]:
+def _since_prompt(asked: ModelRequest) -> tuple[Intent | None, list[ToolOutcome], bool]:
     """What the last prompt asks for, what came of the tools since, and whether it has its answer.
 
     The last text that is understood is the newest.
     """
     outcomes: list[ToolOutcome] = []
     is_answered = False
-    for past in reversed(asked.history):
-        if isinstance(past, UserMessage):
-            texts = [block.text for block in reversed(past.content) if isinstance(block, Text)]
-            intent = next((intent for text in texts if (intent := understood(text)) is not None), None)
+    for message in reversed(asked.history):
+        if isinstance(message, UserMessage):
+            texts = [block.text for block in reversed(message.content) if isinstance(block, Text)]
+            intent = next((intent for text in texts if (intent := parse_request(text)) is not None), None)
             return intent, outcomes, is_answered
-        if isinstance(past, ToolMessage):
-            outcomes[:0] = past.outcomes
-        elif past.text:
+        if isinstance(message, ToolMessage):
+            outcomes[:0] = message.outcomes
+        elif message.text:
             is_answered = True
     return None, outcomes, is_answered
 

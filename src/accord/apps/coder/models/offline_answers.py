@@ -13,7 +13,7 @@ from pathlib import PurePath
 
 from accord.apps.coder.models.model import ToolOutcome
 from accord.apps.coder.models.offline_requests import Changes, Intent, Listing, Read, Run, Search
-from accord.apps.coder.test_command import failures_in, how_to_test
+from accord.apps.coder.test_command import failed_tests, how_to_test
 from accord.apps.coder.tools.tool import fenced, in_code
 from accord.errors.escape_sequences import clean_output
 
@@ -63,7 +63,7 @@ def failure(outcome: ToolOutcome) -> str:
     """Why nothing came of it, in words for people."""
     if outcome.is_rejected:
         return "Nothing was done: it was not allowed.\n"
-    lines = (outcome.text if outcome.shown is None else outcome.shown).strip().splitlines()
+    lines = (outcome.text if outcome.display is None else outcome.display).strip().splitlines()
     return f"That did not work: {' '.join(lines) if len(lines) < 5 else lines[0]}\n"
 
 
@@ -73,7 +73,7 @@ def answer_to_tests(command: str, ran: ToolOutcome) -> str:
         return f"The tests were not run. {failure(ran)}"
     lines = _output(ran)
     last = next((line for line in reversed(lines) if line.strip()), "").strip("= ")
-    failures = failures_in(ran.text)
+    failures = failed_tests(ran.text)
     if not ran.is_error:
         told = f"The tests pass: {last}\n"
     elif failures:

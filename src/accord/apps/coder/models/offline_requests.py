@@ -33,7 +33,7 @@ __all__ = [
     "Tests",
     "literal_block",
     "literal_text",
-    "understood",
+    "parse_request",
 ]
 
 
@@ -103,7 +103,7 @@ _FILE = rf"(?:(?:the\s+)?file\s+(?P<file>{_NAME})|(?P<path>{_PATH}))"
 _END = r"\s*[.!?]?\s*$"
 
 
-def understood(text: str) -> Intent | None:
+def parse_request(text: str) -> Intent | None:
     """What is asked for, None when nobody can tell without a language model."""
     told = text.strip()
     for pattern, make in _PATTERNS:

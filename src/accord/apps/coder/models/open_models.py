@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from accord.apps.coder.models.model import Model
     from accord.apps.coder.settings.settings import ModelSettings
 
-__all__ = ["OpenModel", "OpenedModels"]
+__all__ = ["ModelOpener", "OpenModels"]
 
-OpenModel: TypeAlias = "Callable[[str, ModelSettings], Awaitable[Model]]"
+ModelOpener: TypeAlias = "Callable[[str, ModelSettings], Awaitable[Model]]"
 
 
-class OpenedModels:
+class OpenModels:
     """Opens a model when it is first needed. One that could not be opened is tried again the next time."""
 
-    def __init__(self, open_model: OpenModel | None = None) -> None:
+    def __init__(self, open_model: ModelOpener | None = None) -> None:
         self._open_model = open_model
         self._opening: dict[tuple[str, bytes], asyncio.Future[Model]] = {}
 

@@ -17,11 +17,11 @@ from pydantic_ai.models import Model, infer_model, known_model_names
 from pydantic_ai.providers import Provider, infer_provider, infer_provider_class
 
 from accord.apps.coder.errors import ModelFailed
-from accord.apps.coder.models.catalog import PROVIDERS, Place
-from accord.apps.coder.models.errors import watched_client
+from accord.apps.coder.models.catalog import PROVIDERS, ModelEndpoint
+from accord.apps.coder.models.errors import tracked_client
 from accord.local.redaction import fault_of_address, redacted
 
-__all__ = ["Found", "find"]
+__all__ = ["LoadedModel", "load_model"]
 
 _NO_KEY = "no-key"  # for a server at an address of its own, which may not want one
 _ARGUMENTS: dict[str, dict[str, tuple[str, ...]]] = {
@@ -34,57 +34,59 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _FORGETFUL = ("google", "google-cloud")  # see `answers`
 
 
-class Found(NamedTuple):
+class LoadedModel(NamedTuple):
     """A model, and the connections that it does not close itself."""
 
     model: Model[Any]
     client: httpx2.AsyncClient | None = None
 
 
-def find(place: Place) -> Found:
+def load_model(endpoint: ModelEndpoint) -> LoadedModel:
     """It loads the provider's library, which takes long; nothing is sent."""
-    fault = fault_of_address(place.url) if place.url else None
+    fault = fault_of_address(endpoint.url) if endpoint.url else None
     if fault is not None:  # a setting was checked before; a variable was not
-        raise ModelFailed(f"{place.name} can't be used: its base URL is no address: {fault}")
+        raise ModelFailed(f"{endpoint.name} can't be used: its base URL is no address: {fault}")
     try:
-        if place.url and (place.provider == "openai" or "base_url" not in _arguments(place.provider)):
-            return _compatible(place, place.url)
-        client = watched_client() if place.provider in _FORGETFUL else None
-        return Found(infer_model(place.name, lambda provider: _provider(provider, place, client)), client)
+        if endpoint.url and (endpoint.provider == "openai" or "base_url" not in _arguments(endpoint.provider)):
+            return _compatible(endpoint, endpoint.url)
+        client = tracked_client() if endpoint.provider in _FORGETFUL else None
+        return LoadedModel(infer_model(endpoint.name, lambda provider: _provider(provider, endpoint, client)), client)
     except ImportError as missing:
         raise ModelFailed(
-            f"The provider {place.provider!r} can't be loaded: {redacted(str(missing), place.url)}"
+            f"The provider {endpoint.provider!r} can't be loaded: {redacted(str(missing), endpoint.url)}"
         ) from missing
     except UserError as wrong:
-        raise ModelFailed(f"{place.name} can't be used: {redacted(str(wrong), place.url)}") from wrong
+        raise ModelFailed(f"{endpoint.name} can't be used: {redacted(str(wrong), endpoint.url)}") from wrong
     except (httpx2.InvalidURL, ValueError) as wrong:
-        if not place.url:
+        if not endpoint.url:
             raise
         # What the library says of it shows parts of it.
-        raise ModelFailed(f"{place.name} can't be used: its base URL is no address") from wrong
+        raise ModelFailed(f"{endpoint.name} can't be used: its base URL is no address") from wrong
 
 
-def _compatible(place: Place, url: str) -> Found:
+def _compatible(endpoint: ModelEndpoint, url: str) -> LoadedModel:
     """A server that speaks OpenAI's chat API: few speak its newer one, which `openai-responses` asks for."""
     from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415  # an extra
     from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider  # noqa: PLC0415
 
     # llama.cpp hangs up after an answer, just when the next request is sent. On loopback a new connection costs nothing.
-    client = watched_client(keeps_connections=urlsplit(url).hostname not in _LOOPBACK)
-    provider = OpenAICompatibleProvider(place.provider, base_url=url, api_key=place.key or _NO_KEY, http_client=client)
-    return Found(OpenAIChatModel(place.model, provider=provider), client)
+    client = tracked_client(keeps_connections=urlsplit(url).hostname not in _LOOPBACK)
+    provider = OpenAICompatibleProvider(
+        endpoint.provider, base_url=url, api_key=endpoint.key or _NO_KEY, http_client=client
+    )
+    return LoadedModel(OpenAIChatModel(endpoint.model, provider=provider), client)
 
 
-def _provider(name: str, place: Place, client: httpx2.AsyncClient | None) -> Provider[Any]:
+def _provider(name: str, endpoint: ModelEndpoint, client: httpx2.AsyncClient | None) -> Provider[Any]:
     if name.startswith("gateway/"):
         return infer_provider(name)
     accepted = _arguments(name)
     if not accepted:
         raise _unknown(name)
-    key = place.key or (_NO_KEY if place.url else None)
-    arguments: dict[str, Any] = {"api_key": key, "base_url": place.url, "http_client": client}
+    key = endpoint.key or (_NO_KEY if endpoint.url else None)
+    arguments: dict[str, Any] = {"api_key": key, "base_url": endpoint.url, "http_client": client}
     for argument, variables in _ARGUMENTS.get(name, {}).items():
-        arguments[argument] = next((value for each in variables if (value := place.environment.get(each))), None)
+        arguments[argument] = next((value for each in variables if (value := endpoint.environment.get(each))), None)
     given = {argument: value for argument, value in arguments.items() if value and argument in accepted}
     return infer_provider_class(name)(**given)
 

@@ -27,11 +27,17 @@ from pydantic_ai.models import ModelRequestParameters, StreamedResponse
 from pydantic_ai.settings import ModelSettings as RequestSettings
 
 from accord.apps.coder.errors import ModelFailed
-from accord.apps.coder.models.catalog import Place, takes_of
-from accord.apps.coder.models.errors import Answers, explained
-from accord.apps.coder.models.model import Asked, Event, Requested, Said, Stopped, Thought, Used
-from accord.apps.coder.models.provider_models import find
-from accord.apps.coder.models.pydantic_ai import kept_of, messages_of, requests_of, stop_reason_of, tools_of
+from accord.apps.coder.models.catalog import ModelEndpoint, input_kinds_of
+from accord.apps.coder.models.errors import OpenResponses, model_failure
+from accord.apps.coder.models.model import Event, ModelRequest, Stop, TextDelta, ThoughtDelta, TokenUsage
+from accord.apps.coder.models.provider_models import load_model
+from accord.apps.coder.models.pydantic_ai import (
+    messages_of,
+    provider_data_of,
+    stop_reason_of,
+    tool_requests_of,
+    tools_of,
+)
 from accord.apps.coder.settings.settings import ModelSettings
 from accord.local.threads import in_thread
 
@@ -40,10 +46,10 @@ __all__ = ["ProviderModel", "open_provider"]
 _ECHOES = ("test", "function")  # the library's own models for tests, which never say why they end
 
 
-async def open_provider(place: Place, settings: ModelSettings) -> ProviderModel:
+async def open_provider(endpoint: ModelEndpoint, settings: ModelSettings) -> ProviderModel:
     """The model at this place; nothing is sent yet."""
-    found = await in_thread(lambda: find(place))  # the loop has other sessions to serve
-    model = ProviderModel(found.model, place=place, settings=settings)
+    found = await in_thread(lambda: load_model(endpoint))  # the loop has other sessions to serve
+    model = ProviderModel(found.model, endpoint=endpoint, settings=settings)
     await model.open(found.client)
     return model
 
@@ -58,15 +64,15 @@ class ProviderModel:
         model: LibraryModel[Any],
         *,
         name: str = "",
-        place: Place | None = None,
+        endpoint: ModelEndpoint | None = None,
         settings: ModelSettings | None = None,
     ) -> None:
         self._settings = settings = settings or ModelSettings()
-        self._place = place or Place(name or f"{model.system}:{model.model_name}", settings)
+        self._endpoint = endpoint or ModelEndpoint(name or f"{model.system}:{model.model_name}", settings)
         self._model = model
         self._held = AsyncExitStack()
-        self.name = self._place.name
-        self.takes = takes_of(self.name, settings)
+        self.name = self._endpoint.name
+        self.input_kinds = input_kinds_of(self.name, settings)
         self.context_size = settings.context_sizes.get(self.name) or model.profile.get("context_window")
 
     async def open(self, client: httpx2.AsyncClient | None = None) -> None:
@@ -78,7 +84,7 @@ class ProviderModel:
     async def aclose(self) -> None:
         await self._held.aclose()
 
-    async def stream(self, asked: Asked) -> AsyncGenerator[Event, None]:
+    async def stream(self, asked: ModelRequest) -> AsyncGenerator[Event, None]:
         began = False
         try:
             async with AsyncExitStack() as leaving:
@@ -90,30 +96,30 @@ class ProviderModel:
                         yield piece
                 answer = streamed.get()
         except Exception as error:  # a provider's library may raise anything
-            raise explained(error, self._place, began=began) from error
+            raise model_failure(error, self._endpoint, began=began) from error
         self._check_whole(answer)
         if answer.usage.total_tokens:
-            yield Used(answer.usage.input_tokens, answer.usage.output_tokens, self._cost(answer))
+            yield TokenUsage(answer.usage.input_tokens, answer.usage.output_tokens, self._cost(answer))
         reason = stop_reason_of(answer)
         if reason == "tools":
-            for request in requests_of(answer):
-                yield Requested(request)
-        yield Stopped(reason, kept_of(answer) if reason in ("end", "tools") else None)
+            for request in tool_requests_of(answer):
+                yield request
+        yield Stop(reason, provider_data_of(answer) if reason in ("end", "tools") else None)
 
-    async def _opened(self, asked: Asked, leaving: AsyncExitStack) -> StreamedResponse:
-        answers = Answers()
+    async def _opened(self, asked: ModelRequest, leaving: AsyncExitStack) -> StreamedResponse:
+        answers = OpenResponses()
         leaving.push_async_callback(answers.aclose)
         with answers.noted():
             return await leaving.enter_async_context(
                 model_request_stream(
                     self._model,
-                    messages_of(asked.history, self.takes, self._model.system),
+                    messages_of(asked.history, self.input_kinds, self._model.system),
                     model_settings=self._request_settings(asked),
                     model_request_parameters=_parameters(asked),
                 )
             )
 
-    def _request_settings(self, asked: Asked) -> RequestSettings:
+    def _request_settings(self, asked: ModelRequest) -> RequestSettings:
         # Asking again is ours, where the user sees it. A history that is sent again and again is worth caching.
         settings = RequestSettings(max_retries=0, cache=True)
         max_tokens = asked.max_tokens or self._settings.max_tokens
@@ -135,7 +141,7 @@ class ProviderModel:
             )
 
     def _cost(self, answer: ModelResponse) -> float | None:
-        if self._place.url:  # whoever serves it there has prices of its own
+        if self._endpoint.url:  # whoever serves it there has prices of its own
             return None
         try:
             return float(answer.cost().total_price)
@@ -143,24 +149,24 @@ class ProviderModel:
             return None
 
 
-def _parameters(asked: Asked) -> ModelRequestParameters:
+def _parameters(asked: ModelRequest) -> ModelRequestParameters:
     return ModelRequestParameters(
         function_tools=tools_of(asked.tools),
         instruction_parts=[InstructionPart(asked.instructions)] if asked.instructions else None,
     )
 
 
-def _piece(event: ModelResponseStreamEvent) -> Said | Thought | None:
+def _piece(event: ModelResponseStreamEvent) -> TextDelta | ThoughtDelta | None:
     if isinstance(event, PartDeltaEvent):
         delta = event.delta
         if isinstance(delta, TextPartDelta):
-            return Said(delta.content_delta) if delta.content_delta else None
+            return TextDelta(delta.content_delta) if delta.content_delta else None
         if isinstance(delta, ThinkingPartDelta):
-            return Thought(delta.content_delta) if delta.content_delta else None
+            return ThoughtDelta(delta.content_delta) if delta.content_delta else None
     elif isinstance(event, PartStartEvent):
         part = event.part
         if isinstance(part, TextPart):
-            return Said(part.content) if part.content else None
+            return TextDelta(part.content) if part.content else None
         if isinstance(part, ThinkingPart):
-            return Thought(part.content) if part.content else None
+            return ThoughtDelta(part.content) if part.content else None
     return None

@@ -1,6 +1,6 @@
 """Our words in pydantic-ai's messages, and its answers in ours.
 
-An answer goes back to who gave it exactly as it came (`kept`), with the signatures of its thoughts: Anthropic, OpenAI
+An answer goes back to who gave it exactly as it came (`provider_data`), with the signatures of its thoughts: Anthropic, OpenAI
 and Google refuse or forget thoughts without them. To any other model it goes back in plain words, without thoughts.
 """
 
@@ -31,10 +31,10 @@ from pydantic_ai.messages import (
 from pydantic_ai.tools import ToolDefinition
 
 from accord.apps.coder.models.model import (
+    ChatMessage,
+    InputKinds,
     ModelMessage,
-    Past,
     StopReason,
-    Takes,
     ToolDescription,
     ToolMessage,
     ToolOutcome,
@@ -43,46 +43,46 @@ from accord.apps.coder.models.model import (
 )
 from accord.session.content import Audio, Content, Image, Resource, ResourceLink, Text
 
-__all__ = ["kept_of", "messages_of", "requests_of", "stop_reason_of", "tools_of"]
+__all__ = ["messages_of", "provider_data_of", "stop_reason_of", "tool_requests_of", "tools_of"]
 
 # Where a result can be marked as an error. Elsewhere the library would wrap it in JSON, its lines escaped; it says
 # itself that something failed.
 _MARK_ERRORS = ("anthropic", "bedrock", "google", "google-cloud")
 
 
-def messages_of(history: Sequence[Past], takes: Takes, provider: str) -> list[Message]:
+def messages_of(history: Sequence[ChatMessage], takes: InputKinds, provider: str) -> list[Message]:
     """The history for a model of this provider, which takes so much; what it can't take is named in its place."""
     messages: list[Message] = []
-    for past in history:
-        match past:
+    for message in history:
+        match message:
             case UserMessage():
-                messages.append(ModelRequest([UserPromptPart(_plainly(_blocks(past.content, takes)))]))
+                messages.append(ModelRequest([UserPromptPart(_plainly(_blocks(message.content, takes)))]))
             case ToolMessage():
-                messages.append(ModelRequest([_outcome(outcome, takes, provider) for outcome in past.outcomes]))
+                messages.append(ModelRequest([_outcome(outcome, takes, provider) for outcome in message.outcomes]))
             case ModelMessage():
-                answer = _restored(past, provider) or _answer(past)
+                answer = _restored(message, provider) or _answer(message)
                 if answer.parts:  # providers refuse an answer with nothing in it
                     messages.append(answer)
     return messages
 
 
-def _answer(past: ModelMessage) -> ModelResponse:
-    parts: list[ModelResponsePart] = [TextPart(past.text)] if past.text else []
-    parts += [ToolCallPart(each.name, each.arguments, each.id) for each in past.requests]
+def _answer(message: ModelMessage) -> ModelResponse:
+    parts: list[ModelResponsePart] = [TextPart(message.text)] if message.text else []
+    parts += [ToolCallPart(each.name, each.arguments, each.id) for each in message.requests]
     return ModelResponse(parts)
 
 
-def _restored(past: ModelMessage, provider: str) -> ModelResponse | None:
-    if past.kept is None:
+def _restored(message: ModelMessage, provider: str) -> ModelResponse | None:
+    if message.provider_data is None:
         return None
     try:
-        (answer,) = ModelMessagesTypeAdapter.validate_json(past.kept)
+        (answer,) = ModelMessagesTypeAdapter.validate_json(message.provider_data)
     except (ValidationError, ValueError):  # written by another version of the library
         return None
     return answer if isinstance(answer, ModelResponse) and answer.provider_name == provider else None
 
 
-def _outcome(outcome: ToolOutcome, takes: Takes, provider: str) -> ToolReturnPart:
+def _outcome(outcome: ToolOutcome, takes: InputKinds, provider: str) -> ToolReturnPart:
     seen = _blocks(outcome.content, takes)
     return ToolReturnPart(
         tool_name=outcome.name,
@@ -92,7 +92,7 @@ def _outcome(outcome: ToolOutcome, takes: Takes, provider: str) -> ToolReturnPar
     )
 
 
-def _blocks(blocks: Sequence[Content], takes: Takes) -> list[UserContent]:
+def _blocks(blocks: Sequence[Content], takes: InputKinds) -> list[UserContent]:
     return [_block(block, takes) for block in blocks]
 
 
@@ -102,7 +102,7 @@ def _plainly(content: list[UserContent]) -> str | list[UserContent]:
     return "\n\n".join(texts) if len(texts) == len(content) else content
 
 
-def _block(block: Content, takes: Takes) -> UserContent:
+def _block(block: Content, takes: InputKinds) -> UserContent:
     match block:
         case Text():
             return block.text
@@ -135,7 +135,7 @@ def tools_of(tools: Sequence[ToolDescription]) -> list[ToolDefinition]:
     ]
 
 
-def requests_of(answer: ModelResponse) -> list[ToolRequest]:
+def tool_requests_of(answer: ModelResponse) -> list[ToolRequest]:
     """The tool calls of a whole answer, in its order."""
     return [
         ToolRequest(
@@ -159,7 +159,7 @@ def stop_reason_of(answer: ModelResponse) -> StopReason:
             return "tools" if any(isinstance(part, ToolCallPart) for part in answer.parts) else "end"
 
 
-def kept_of(answer: ModelResponse) -> str | None:
+def provider_data_of(answer: ModelResponse) -> str | None:
     """The answer as its provider needs it back; None if the plain words say it all."""
     if any(_is_signed(part) for part in answer.parts):
         return ModelMessagesTypeAdapter.dump_json([answer]).decode()

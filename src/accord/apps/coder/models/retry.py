@@ -11,9 +11,9 @@ from contextlib import aclosing
 from typing import TypeAlias
 
 from accord.apps.coder.errors import ModelFailed, ModelOverloaded, ModelUnreachable
-from accord.apps.coder.models.model import Asked, Event, Model
+from accord.apps.coder.models.model import Event, Model, ModelRequest
 
-__all__ = ["OnWait", "patiently"]
+__all__ = ["OnWait", "stream_with_retries"]
 
 OnWait: TypeAlias = Callable[[float, str], Awaitable[object] | None]
 """Told before each wait: its seconds, and why."""
@@ -23,8 +23,8 @@ _LONGEST = 30.0
 _TOO_LONG = 120.0  # who is asked to wait longer than this should decide for themselves
 
 
-async def patiently(
-    model: Model, asked: Asked, *, retries: int = 4, on_wait: OnWait | None = None
+async def stream_with_retries(
+    model: Model, asked: ModelRequest, *, retries: int = 4, on_wait: OnWait | None = None
 ) -> AsyncGenerator[Event, None]:
     """Stream an answer, asking up to `retries` times more while the model is overloaded or can't be reached."""
     for attempt in range(retries + 1):

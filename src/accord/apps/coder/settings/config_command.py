@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from accord.apps.coder.settings.directories import config_directory, existing
 from accord.apps.coder.settings.display import as_json, as_text
-from accord.apps.coder.settings.precedence import settings_in
+from accord.apps.coder.settings.precedence import load_settings
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -32,6 +32,6 @@ def main(given: Mapping[str, Any]) -> int:
         sys.stdout.write(f"{config_directory() / 'config.toml'}\n")
         return 0
     config = given.get("config")
-    loaded = settings_in(existing(given.get("directory", ".")), config=Path(config) if config else None)
+    loaded = load_settings(existing(given.get("directory", ".")), config=Path(config) if config else None)
     sys.stdout.write((as_json if given.get("json") else as_text)(loaded))
     return 0

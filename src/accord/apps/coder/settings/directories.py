@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from accord.apps.coder.errors import CoderFailed, SettingsWrong
+from accord.apps.coder.errors import CoderFailed, InvalidSettings
 from accord.local.paths import kind_of, path_of
 
 __all__ = ["config_directory", "existing", "home_directory", "shown_path", "state_directory"]
@@ -33,7 +33,7 @@ def home_directory() -> Path:
     try:
         return Path.home()
     except RuntimeError:
-        raise SettingsWrong("HOME", "there is no home directory; set HOME, or ACCORD_HOME for accord alone") from None
+        raise InvalidSettings("HOME", "there is no home directory; set HOME, or ACCORD_HOME for accord alone") from None
 
 
 def shown_path(path: Path) -> str:

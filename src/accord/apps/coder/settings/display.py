@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from accord.apps.coder.settings.directories import shown_path
-from accord.apps.coder.settings.precedence import Loaded
+from accord.apps.coder.settings.precedence import LoadedSettings
 from accord.apps.coder.settings.settings import Settings
 from accord.local.redaction import HIDDEN, redacted
 from accord.local.text import told_apart
@@ -20,7 +20,7 @@ __all__ = ["HIDDEN", "as_json", "as_text", "printable", "without_secrets"]
 _TELLING = re.compile(r"(?i)key|token|secret|password|credential|authorization")
 
 
-def as_text(loaded: Loaded) -> str:
+def as_text(loaded: LoadedSettings) -> str:
     """A table of names, values and origins, and what became of the files."""
     rows = [(name, printable(value), origin) for name, value, origin in _rows(loaded)]
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
@@ -35,7 +35,7 @@ def as_text(loaded: Loaded) -> str:
     return "\n".join([printable(line) for line in [*lines, *loaded.notices]]) + "\n"
 
 
-def as_json(loaded: Loaded) -> str:
+def as_json(loaded: LoadedSettings) -> str:
     """The same for programs: `settings` by name, each with `value` and `origin`, and `files`."""
     shown = {
         "settings": {name: {"value": value, "origin": origin} for name, value, origin in _rows(loaded)},
@@ -87,7 +87,7 @@ def _is_there(path: Path) -> bool:
     return os.path.lexists(path)
 
 
-def _rows(loaded: Loaded) -> list[tuple[str, Any, str]]:
+def _rows(loaded: LoadedSettings) -> list[tuple[str, Any, str]]:
     rows: list[tuple[str, Any, str]] = []
     for name in Settings.__struct_fields__:
         value = getattr(loaded.settings, name)

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from accord.apps.coder.errors import SettingsWrong
+from accord.apps.coder.errors import InvalidSettings
 from accord.apps.coder.settings.directories import home_directory, shown_path
 from accord.local.atomic_files import read_regular
 from accord.local.paths import kind_of
@@ -52,11 +52,11 @@ class SettingsFile:
 
     @classmethod
     def read(cls, path: Path) -> SettingsFile:
-        """Raises SettingsWrong when it can't be read."""
+        """Raises InvalidSettings when it can't be read."""
         try:
             return cls(path, read_regular(path, _MOST))
         except OSError as error:
-            raise SettingsWrong(shown_path(path), f"can't be read: {error.strerror or error}") from None
+            raise InvalidSettings(shown_path(path), f"can't be read: {error.strerror or error}") from None
 
     def table(self) -> dict[str, Any]:
         """What it says, unchecked."""
@@ -68,7 +68,7 @@ class SettingsFile:
             found = re.fullmatch(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", str(error), re.DOTALL)
             reason, line, column = found.groups() if found else (str(error), None, None)
             place = f"{self.label}:{line}:{column}" if line else self.label
-            raise SettingsWrong(place, f"is not TOML: {reason[:1].lower()}{reason[1:]}") from None
+            raise InvalidSettings(place, f"is not TOML: {reason[:1].lower()}{reason[1:]}") from None
 
     def where(self, path: tuple[str, ...]) -> str:
         """The place of a key, for a message."""
@@ -110,4 +110,4 @@ class SettingsFile:
             return self.content.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             line = self.content.count(b"\n", 0, error.start) + 1
-            raise SettingsWrong(f"{self.label}:{line}", "is not written in UTF-8") from None
+            raise InvalidSettings(f"{self.label}:{line}", "is not written in UTF-8") from None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
-from accord.apps.coder.errors import SettingsWrong
+from accord.apps.coder.errors import InvalidSettings
 from accord.apps.coder.settings.directories import config_directory, shown_path, state_directory
 from accord.apps.coder.settings.files import SettingsFile, project_file
 from accord.apps.coder.settings.settings import Settings
@@ -20,12 +20,12 @@ from accord.apps.coder.settings.settings import Settings
 if TYPE_CHECKING:
     from accord.apps.coder.settings.trust import Trust
 
-__all__ = ["Loaded", "load", "settings_in", "trust_in"]
+__all__ = ["LoadedSettings", "load_settings", "merge_sources", "user_trust"]
 
 _OTHER_VARIABLES = {"ACCORD_HOME", "ACCORD_STRICT"}
 
 
-class Loaded(Struct, frozen=True, kw_only=True):
+class LoadedSettings(Struct, frozen=True, kw_only=True):
     """The settings in force in a directory.
 
     `origins` says where each value came from; an entry of a table is named `servers.files`. `project_state` says what
@@ -42,17 +42,17 @@ class Loaded(Struct, frozen=True, kw_only=True):
     flags: dict[str, Any] = {}
     config: Path | None = None
 
-    def in_directory(self, cwd: Path | None) -> Loaded:
+    def in_directory(self, cwd: Path | None) -> LoadedSettings:
         """Those of another directory, such as a session's, under the same flags. All files are read anew."""
-        return settings_in(cwd, self.flags, config=self.config)
+        return load_settings(cwd, self.flags, config=self.config)
 
 
-def settings_in(
+def load_settings(
     cwd: Path | None,
     flags: Mapping[str, Any] | None = None,
     environment: Mapping[str, str] = os.environ,
     config: Path | None = None,
-) -> Loaded:
+) -> LoadedSettings:
     """The settings in force in a directory, or without one those that hold everywhere.
 
     `config` is read in place of the user's `config.toml`.
@@ -65,14 +65,14 @@ def settings_in(
     if found is not None:
         try:
             project = SettingsFile.read(found)
-            state = trust_in(environment).state_of(project)
-        except SettingsWrong as wrong:  # nobody has trusted what nobody can read
+            state = user_trust(environment).state_of(project)
+        except InvalidSettings as wrong:  # nobody has trusted what nobody can read
             state = "untrusted"
             notices.append(f"{wrong}; it is ignored")
     if project is not None and state != "trusted":
         notices.append(_ignored(project, state))
-    settings, origins = load(flags or {}, environment, user, project if state == "trusted" else None)
-    return Loaded(
+    settings, origins = merge_sources(flags or {}, environment, user, project if state == "trusted" else None)
+    return LoadedSettings(
         settings=settings,
         origins=origins,
         cwd=cwd,
@@ -85,7 +85,7 @@ def settings_in(
     )
 
 
-def load(
+def merge_sources(
     flags: Mapping[str, Any],
     environment: Mapping[str, str],
     user: SettingsFile | None = None,
@@ -107,14 +107,14 @@ def load(
     return settings, {**dict.fromkeys(plain, "default"), **origins}
 
 
-def trust_in(environment: Mapping[str, str] = os.environ) -> Trust:
+def user_trust(environment: Mapping[str, str] = os.environ) -> Trust:
     """The user's trust."""
     from accord.apps.coder.settings.trust import Trust  # noqa: PLC0415  # hashing is needed only where a project has a file
 
     return Trust(state_directory(environment) / "trusted")
 
 
-class _Written:
+class _TextSource:
     """A flag or a variable, as a place for messages."""
 
     def __init__(self, label: str) -> None:
@@ -136,15 +136,15 @@ def _sources(
     files = [file for file in (user, project) if file is not None]
     if not flags and not variables and not files:
         return []
-    from accord.apps.coder.settings.validation import checked, from_text  # noqa: PLC0415  # nothing to check: no cost
+    from accord.apps.coder.settings.validation import parse_setting, validate  # noqa: PLC0415  # nothing to check: no cost
 
-    sources = [(file.label, checked(file.table(), file)) for file in files]
+    sources = [(file.label, validate(file.table(), file)) for file in files]
     for name, text in variables.items():
         label = f"ACCORD_{name.upper()}"
-        sources.append((label, {name: from_text(name, text, _Written(label))}))
+        sources.append((label, {name: parse_setting(name, text, _TextSource(label))}))
     for name, given in flags.items():
         label = f"--{name.replace('_', '-')}"
-        value = from_text(name, given, _Written(label)) if isinstance(given, str) else given
+        value = parse_setting(name, given, _TextSource(label)) if isinstance(given, str) else given
         sources.append((label, {name: value}))
     return sources
 
@@ -165,6 +165,6 @@ def _misspelt(environment: Mapping[str, str]) -> list[str]:
     strange = [name for name in environment if name.startswith("ACCORD_") and name not in known]
     if not strange:
         return []
-    from accord.apps.coder.settings.validation import nearest  # noqa: PLC0415  # as above
+    from accord.apps.coder.settings.validation import suggestion  # noqa: PLC0415  # as above
 
-    return [f"{name} is no setting{hint}" for name in strange if (hint := nearest(name, known))]
+    return [f"{name} is no setting{hint}" for name in strange if (hint := suggestion(name, known))]

@@ -17,12 +17,12 @@ import msgspec
 from accord.apps.coder.settings.files import SettingsFile
 from accord.local.atomic_files import make_directory, read_regular, write_whole
 
-__all__ = ["Trust", "TrustState", "Trusted"]
+__all__ = ["Trust", "TrustRecord", "TrustState"]
 
 TrustState: TypeAlias = Literal["trusted", "changed", "untrusted"]
 
 
-class Trusted(msgspec.Struct, frozen=True, kw_only=True):
+class TrustRecord(msgspec.Struct, frozen=True, kw_only=True):
     """That a file was trusted, and with which content."""
 
     path: str
@@ -48,7 +48,7 @@ class Trust:
         make_directory(self._directory)
         record = self._record_of(file.path)
         when = datetime.now(UTC).isoformat(timespec="seconds")
-        content = msgspec.json.encode(Trusted(path=_written(file.path), sha256=_digest(file.content), when=when))
+        content = msgspec.json.encode(TrustRecord(path=_written(file.path), sha256=_digest(file.content), when=when))
         write_whole(record, content)
 
     def revoke(self, path: Path) -> bool:
@@ -59,7 +59,7 @@ class Trust:
             return False
         return True
 
-    def listed(self) -> list[Trusted]:
+    def listed(self) -> list[TrustRecord]:
         """All of them, by path."""
         records = (self._read(file) for file in self._directory.glob("*.json"))
         return sorted((record for record in records if record is not None), key=lambda record: record.path)
@@ -67,9 +67,9 @@ class Trust:
     def _record_of(self, path: Path) -> Path:
         return self._directory / f"{_digest(os.fsencode(path))[:32]}.json"
 
-    def _read(self, record: Path) -> Trusted | None:
+    def _read(self, record: Path) -> TrustRecord | None:
         try:
-            return msgspec.json.decode(read_regular(record), type=Trusted)
+            return msgspec.json.decode(read_regular(record), type=TrustRecord)
         except (OSError, msgspec.DecodeError):
             return None
 

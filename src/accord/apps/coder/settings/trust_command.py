@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from accord.apps.coder.errors import CoderFailed, SettingsWrong
+from accord.apps.coder.errors import CoderFailed, InvalidSettings
 from accord.apps.coder.settings.directories import existing, shown_path
 from accord.apps.coder.settings.display import printable, without_secrets
 from accord.apps.coder.settings.files import PROJECT_FILE, SettingsFile, project_file
-from accord.apps.coder.settings.precedence import trust_in
-from accord.apps.coder.settings.trust import Trust, Trusted
-from accord.apps.coder.settings.validation import checked
+from accord.apps.coder.settings.precedence import user_trust
+from accord.apps.coder.settings.trust import Trust, TrustRecord
+from accord.apps.coder.settings.validation import validate
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -32,7 +32,7 @@ def describe(parser: ArgumentParser) -> None:
 
 
 def main(given: Mapping[str, Any]) -> int:
-    trust = trust_in()
+    trust = user_trust()
     if given.get("list"):
         sys.stdout.write("".join(f"{_line(record, trust)}\n" for record in trust.listed()) or "Nothing is trusted.\n")
         return 0
@@ -47,16 +47,16 @@ def main(given: Mapping[str, Any]) -> int:
     if found is None:
         raise CoderFailed(f"there is no {PROJECT_FILE} in {shown_path(directory)} or above it in its repository")
     file = SettingsFile.read(found)
-    settings = checked(file.table(), file)
+    settings = validate(file.table(), file)
     trust.give(file)
     lines = [f"  {name} = {printable(without_secrets((name,), value))}" for name, value in settings.items()]
     sys.stdout.write("\n".join([f"{file.label} is trusted as it is now. It sets:", *lines, ""]))
     return 0
 
 
-def _line(record: Trusted, trust: Trust) -> str:
+def _line(record: TrustRecord, trust: Trust) -> str:
     try:
         state = trust.state_of(SettingsFile.read(Path(record.path)))
-    except SettingsWrong:
+    except InvalidSettings:
         state = "gone"
     return f"{printable(shown_path(Path(record.path)))}  {state}, since {record.when}"

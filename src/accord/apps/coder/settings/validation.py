@@ -11,15 +11,15 @@ from typing import Any, Protocol, cast, get_args, get_origin
 
 import msgspec
 
-from accord.apps.coder.errors import SettingsWrong
+from accord.apps.coder.errors import InvalidSettings
 from accord.apps.coder.settings.descriptions import choices_of, types_of, without_bounds
 from accord.apps.coder.settings.settings import BUILT_IN, RESERVED, Settings
 from accord.local.redaction import fault_of_address
 
-__all__ = ["Place", "checked", "from_text", "nearest"]
+__all__ = ["SettingSource", "parse_setting", "suggestion", "validate"]
 
 
-class Place(Protocol):
+class SettingSource(Protocol):
     """Whoever can say where a key was written."""
 
     def where(self, path: tuple[str, ...]) -> str:
@@ -27,12 +27,12 @@ class Place(Protocol):
         ...
 
 
-def checked(table: Mapping[str, Any], place: Place) -> dict[str, Any]:
+def validate(table: Mapping[str, Any], place: SettingSource) -> dict[str, Any]:
     """The settings in a table, each of its own type."""
     return _fields((), Settings, table, place)
 
 
-def from_text(name: str, text: str, place: Place) -> Any:
+def parse_setting(name: str, text: str, place: SettingSource) -> Any:
     """A setting written as one text: a list with commas, a table as JSON, everything else as it stands."""
     kind = types_of(Settings)[name]
     value: Any = text
@@ -43,11 +43,11 @@ def from_text(name: str, text: str, place: Place) -> Any:
         try:
             value = msgspec.json.decode(text)
         except msgspec.DecodeError:
-            raise SettingsWrong(place.where((name,)), 'expects a table as JSON, such as {"name": "value"}') from None
+            raise InvalidSettings(place.where((name,)), 'expects a table as JSON, such as {"name": "value"}') from None
     return _value((name,), kind, value, place, is_text=True)
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
+def suggestion(word: str, known: Iterable[str]) -> str:
     """What to add to a message about a word that is not known."""
     from difflib import get_close_matches  # noqa: PLC0415  # only for messages
 
@@ -55,7 +55,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
 
 
-def _value(path: tuple[str, ...], kind: Any, value: Any, place: Place, *, is_text: bool = False) -> Any:
+def _value(path: tuple[str, ...], kind: Any, value: Any, place: SettingSource, *, is_text: bool = False) -> Any:
     plain = without_bounds(kind)
     if get_origin(plain) is dict:
         of_entry = get_args(plain)[1]
@@ -66,33 +66,33 @@ def _value(path: tuple[str, ...], kind: Any, value: Any, place: Place, *, is_tex
         made = _fields(path, plain, _table(path, value, place), place)
         missing = [field.name for field in msgspec.structs.fields(plain) if field.required and field.name not in made]
         if missing:
-            raise SettingsWrong(place.where(path), f"needs {missing[0]!r}")
+            raise InvalidSettings(place.where(path), f"needs {missing[0]!r}")
         result = plain(**made)
     else:
         try:
             result = msgspec.convert(value, kind, strict=not is_text)
         except msgspec.ValidationError as error:
-            raise SettingsWrong(place.where(path), _reason(error, plain, value)) from None
+            raise InvalidSettings(place.where(path), _reason(error, plain, value)) from None
     problem = _problem(path, result)
     if problem:
-        raise SettingsWrong(place.where(path), problem)
+        raise InvalidSettings(place.where(path), problem)
     return result
 
 
-def _fields(path: tuple[str, ...], struct: type[msgspec.Struct], table: Mapping[str, Any], place: Place) -> Any:
+def _fields(path: tuple[str, ...], struct: type[msgspec.Struct], table: Mapping[str, Any], place: SettingSource) -> Any:
     types = types_of(struct)
     values: dict[str, Any] = {}
     for key, value in table.items():
         if key not in types:
-            advice = nearest(key, types) or f"; known are {', '.join(types)}"
-            raise SettingsWrong(place.where((*path, key)), f"there is no such setting{advice}")
+            advice = suggestion(key, types) or f"; known are {', '.join(types)}"
+            raise InvalidSettings(place.where((*path, key)), f"there is no such setting{advice}")
         values[key] = _value((*path, key), types[key], value, place)
     return values
 
 
-def _table(path: tuple[str, ...], value: Any, place: Place) -> dict[str, Any]:
+def _table(path: tuple[str, ...], value: Any, place: SettingSource) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise SettingsWrong(place.where(path), "expects a table")
+        raise InvalidSettings(place.where(path), "expects a table")
     return cast("dict[str, Any]", value)
 
 
@@ -111,7 +111,7 @@ def _reason(error: msgspec.ValidationError, kind: Any, value: Any) -> str:
     if choices and "enum" in str(error):
         written = cast("list[Any]", value) if isinstance(value, list) else [value]
         wrong = next((str(each) for each in written if each not in choices), "")
-        return f"expects one of {', '.join(choices)}{nearest(wrong, choices)}"
+        return f"expects one of {', '.join(choices)}{suggestion(wrong, choices)}"
     text = re.sub(r" - at `\$.*", "", str(error)).replace(" | null", "")
     text = re.sub(r"`([a-z]+)`", lambda match: _WORDS.get(match[1], match[1]), text)
     return text.replace("Expected", "expects").replace(", got", ", not")

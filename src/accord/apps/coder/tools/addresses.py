@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from accord.apps.coder.errors import ToolFailed
 
-__all__ = ["Target", "kind_of_address", "known_target", "looked_up"]
+__all__ = ["ResolvedHost", "kind_of_address", "known_host", "resolve_host"]
 
 _SECONDS = 10.0
 _MOST = 8
@@ -67,7 +67,7 @@ _CARRIERS = [
 ]
 
 
-class Target(Struct, frozen=True):
+class ResolvedHost(Struct, frozen=True):
     """A host as it was looked up once: what is connected to are these addresses, and no others.
 
     A proxy is given the host, and looks it up itself; there are addresses then only if the host is one.
@@ -95,17 +95,17 @@ class Target(Struct, frozen=True):
         )
 
 
-def known_target(scheme: str, host: str, port: int | None) -> Target | None:
+def known_host(scheme: str, host: str, port: int | None) -> ResolvedHost | None:
     """What is known of a host without asking anybody about it: numbers, this machine's own name, that a proxy is used."""
     proxy = _proxy_for(scheme, host, port)
     try:
         flags = 0 if host.lower().rstrip(".") == "localhost" else socket.AI_NUMERICHOST
-        return Target(host, _look_up(host, flags), proxy)
+        return ResolvedHost(host, _look_up(host, flags), proxy)
     except (OSError, UnicodeError):
-        return None if proxy is None else Target(host, proxy=proxy)
+        return None if proxy is None else ResolvedHost(host, proxy=proxy)
 
 
-async def looked_up(host: str) -> Target:
+async def resolve_host(host: str) -> ResolvedHost:
     """Ask the network for the host, which tells its owner that somebody wants it; ToolFailed when it has no address."""
     try:
         async with asyncio.timeout(_SECONDS):
@@ -117,7 +117,7 @@ async def looked_up(host: str) -> Target:
         raise ToolFailed(f"{host} can't be looked up: {getattr(error, 'strerror', None) or error}") from None
     if not found:
         raise ToolFailed(f"{host} has no address")
-    return Target(host, found)
+    return ResolvedHost(host, found)
 
 
 def kind_of_address(address: str) -> str | None:

@@ -20,7 +20,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from accord.local.git import DIFF_OPTIONS, GIT
 from accord.local.text import told_apart
 
-__all__ = ["Coverage", "IsInside", "covered"]
+__all__ = ["AlwaysScope", "IsInside", "covered"]
 
 _GIT_HISTORY = r"-\d+|-n|-n\d+|-p|--(?:all|decorate|graph|name-only|name-status|oneline|patch|reverse|stat)"
 _LOOKING = {
@@ -63,7 +63,7 @@ IsInside: TypeAlias = Callable[[Literal["git", "look", "test"], str], bool]
 """Whether a word, taken as a path, stays where a test, a program that looks, or git may go."""
 
 
-class Coverage(NamedTuple):
+class AlwaysScope(NamedTuple):
     """`scope` says what a choice about a command covers, None that there can be none.
 
     `words` are those of a program that only looks, to be run as they are, without a shell.
@@ -73,21 +73,23 @@ class Coverage(NamedTuple):
     words: list[str] | None = None
 
 
-def covered(command: str, directory: str | None, is_inside: IsInside) -> Coverage:
+def covered(command: str, directory: str | None, is_inside: IsInside) -> AlwaysScope:
     """What a choice about this command covers, in this directory."""
     if not all(is_seen or letter in "\t\n" for letter, is_seen in told_apart(command)):
-        return Coverage(None)
+        return AlwaysScope(None)
     where = "" if directory is None else directory.replace("\\", "\\\\").replace("`", "\\x60")
     words = (
         [word for word in re.split(r"[ \t]", command) if word] if _PLAIN.fullmatch(command) else []
     )  # as a shell does
     looking = _found(words, _LOOKING, partial(is_inside, "git" if words[:1] == ["git"] else "look"))
     if looking:
-        return Coverage(f"run `{looking}`, whatever it looks at" + (f", in {where}" if where else ""), _to_look(words))
+        return AlwaysScope(
+            f"run `{looking}`, whatever it looks at" + (f", in {where}" if where else ""), _to_look(words)
+        )
     testing = _found(words, _TESTING, partial(is_inside, "test"))
     if testing:
-        return Coverage(f"run `{testing}`, whatever it tests" + (f", in {where}" if where else ""))
-    return Coverage(f"run `{command}`" + (f" in {where}" if where else ""))
+        return AlwaysScope(f"run `{testing}`, whatever it tests" + (f", in {where}" if where else ""))
+    return AlwaysScope(f"run `{command}`" + (f" in {where}" if where else ""))
 
 
 def _found(words: Sequence[str], table: dict[str, str], is_inside: Callable[[str], bool]) -> str | None:

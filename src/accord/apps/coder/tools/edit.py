@@ -16,8 +16,8 @@ from msgspec import Meta, Struct
 from accord.agent.tool_calls import OpenToolCall, Shown, file_change
 from accord.apps.coder.errors import ToolFailed
 from accord.apps.coder.settings.display import printable
-from accord.apps.coder.tools.file_state import Work
-from accord.apps.coder.tools.tool import Result, Tool
+from accord.apps.coder.tools.file_state import ToolContext
+from accord.apps.coder.tools.tool import Tool, ToolResult
 from accord.errors import RequestFailed
 from accord.local.paths import Directory, Place
 from accord.local.threads import in_thread
@@ -40,38 +40,40 @@ class WriteFile(Tool[WriteArguments]):
     needs = "edit"
     arguments = WriteArguments
 
-    def title(self, work: Work, arguments: WriteArguments) -> str:
+    def title(self, context: ToolContext, arguments: WriteArguments) -> str:
         return f"Write {arguments.path}"
 
-    def locations(self, work: Work, arguments: WriteArguments) -> Iterable[Location]:
-        return [Location(path=str(work.path_to_change(arguments.path)))]
+    def locations(self, context: ToolContext, arguments: WriteArguments) -> Iterable[Location]:
+        return [Location(path=str(context.path_to_change(arguments.path)))]
 
-    def danger(self, work: Work, arguments: WriteArguments) -> str | None:
-        path = work.path_to_change(arguments.path)
-        return work.repository_made(path) or work.installation_changed(path)
+    def danger(self, context: ToolContext, arguments: WriteArguments) -> str | None:
+        path = context.path_to_change(arguments.path)
+        return context.repository_made(path) or context.installation_changed(path)
 
-    async def preview(self, work: Work, arguments: WriteArguments) -> list[Shown]:
-        path = work.path_to_change(arguments.path)
-        before = await self._before(work, path, is_preview=True)
+    async def preview(self, context: ToolContext, arguments: WriteArguments) -> list[Shown]:
+        path = context.path_to_change(arguments.path)
+        before = await self._before(context, path, is_preview=True)
         return [Diff(changes=[file_change(str(path), before, arguments.content)])]
 
-    async def run(self, work: Work, arguments: WriteArguments, call: OpenToolCall) -> Result:
-        path = work.path_to_change(arguments.path)
-        before = await self._before(work, path)
-        await work.write(path, arguments.content)
-        return Result(f"{'Created' if before is None else 'Wrote'} {arguments.path}.")
+    async def run(self, context: ToolContext, arguments: WriteArguments, call: OpenToolCall) -> ToolResult:
+        path = context.path_to_change(arguments.path)
+        before = await self._before(context, path)
+        await context.write(path, arguments.content)
+        return ToolResult(f"{'Created' if before is None else 'Wrote'} {arguments.path}.")
 
-    async def _before(self, work: Work, path: Path, *, is_preview: bool = False) -> str | None:
+    async def _before(self, context: ToolContext, path: Path, *, is_preview: bool = False) -> str | None:
         if await in_thread(path.is_dir):
-            raise ToolFailed(f"{work.shown(path)} is a directory")
+            raise ToolFailed(f"{context.display_path(path)} is a directory")
         if not await in_thread(path.exists):
             return None
-        before = await work.read(path)
+        before = await context.read(path)
         if is_preview:
-            work.previewed.note(path, before)
-        work.check_unchanged(path, before)
-        if not work.seen.is_known(path):
-            raise ToolFailed(f"{work.shown(path)} exists already, and was not read", "read it first, or use edit")
+            context.previewed.note(path, before)
+        context.check_unchanged(path, before)
+        if not context.seen.is_known(path):
+            raise ToolFailed(
+                f"{context.display_path(path)} exists already, and was not read", "read it first, or use edit"
+            )
         return before
 
 
@@ -93,35 +95,35 @@ class EditFile(Tool[EditArguments]):
     needs = "edit"
     arguments = EditArguments
 
-    def title(self, work: Work, arguments: EditArguments) -> str:
+    def title(self, context: ToolContext, arguments: EditArguments) -> str:
         return f"Edit {arguments.path}"
 
-    def locations(self, work: Work, arguments: EditArguments) -> Iterable[Location]:
-        return [Location(path=str(work.path_to_change(arguments.path)))]
+    def locations(self, context: ToolContext, arguments: EditArguments) -> Iterable[Location]:
+        return [Location(path=str(context.path_to_change(arguments.path)))]
 
-    def danger(self, work: Work, arguments: EditArguments) -> str | None:
-        path = work.path_to_change(arguments.path)
-        return work.repository_made(path) or work.installation_changed(path)
+    def danger(self, context: ToolContext, arguments: EditArguments) -> str | None:
+        path = context.path_to_change(arguments.path)
+        return context.repository_made(path) or context.installation_changed(path)
 
-    async def preview(self, work: Work, arguments: EditArguments) -> list[Shown]:
-        path = work.path_to_change(arguments.path)
-        before = await work.read(path)
-        work.previewed.note(path, before)
-        after, _ = self._edited(work, path, before, arguments)
+    async def preview(self, context: ToolContext, arguments: EditArguments) -> list[Shown]:
+        path = context.path_to_change(arguments.path)
+        before = await context.read(path)
+        context.previewed.note(path, before)
+        after, _ = self._edited(context, path, before, arguments)
         return [Diff(changes=[file_change(str(path), before, after)])]
 
-    async def run(self, work: Work, arguments: EditArguments, call: OpenToolCall) -> Result:
-        path = work.path_to_change(arguments.path)
-        before = await work.read(path)
-        after, line = self._edited(work, path, before, arguments)
-        await work.write(path, after)
+    async def run(self, context: ToolContext, arguments: EditArguments, call: OpenToolCall) -> ToolResult:
+        path = context.path_to_change(arguments.path)
+        before = await context.read(path)
+        after, line = self._edited(context, path, before, arguments)
+        await context.write(path, after)
         await call.locate(path, line)
-        return Result(f"Edited {arguments.path} at line {line}.", {"line": line})
+        return ToolResult(f"Edited {arguments.path} at line {line}.", {"line": line})
 
-    def _edited(self, work: Work, path: Path, before: str, arguments: EditArguments) -> tuple[str, int]:
+    def _edited(self, context: ToolContext, path: Path, before: str, arguments: EditArguments) -> tuple[str, int]:
         """The file as it will be, and the line of the first change."""
-        work.check_unchanged(path, before)
-        name, old, new = work.shown(path), arguments.old_text, arguments.new_text
+        context.check_unchanged(path, before)
+        name, old, new = context.display_path(path), arguments.old_text, arguments.new_text
         if not old:
             raise ToolFailed(
                 "the text to replace is empty", "use write for a new file, or name the text before the place"
@@ -155,32 +157,32 @@ class DeleteFile(Tool[DeleteArguments]):
     needs = "delete"
     arguments = DeleteArguments
 
-    def title(self, work: Work, arguments: DeleteArguments) -> str:
+    def title(self, context: ToolContext, arguments: DeleteArguments) -> str:
         return f"Delete {arguments.path}"
 
-    def locations(self, work: Work, arguments: DeleteArguments) -> Iterable[Location]:
-        return [Location(path=str(work.path_to_change(arguments.path)))]
+    def locations(self, context: ToolContext, arguments: DeleteArguments) -> Iterable[Location]:
+        return [Location(path=str(context.path_to_change(arguments.path)))]
 
-    async def preview(self, work: Work, arguments: DeleteArguments) -> list[Shown]:
-        path = work.path_to_change(arguments.path)
+    async def preview(self, context: ToolContext, arguments: DeleteArguments) -> list[Shown]:
+        path = context.path_to_change(arguments.path)
         if await in_thread(path.is_dir):
             raise ToolFailed(f"{arguments.path} is a directory: only files can be deleted")
         if not await in_thread(lambda: os.path.lexists(path)):
             raise ToolFailed(f"there is no file {arguments.path}")
         try:
-            before = await work.read(path)
+            before = await context.read(path)
         except ToolFailed:
             return [f"{printable(arguments.path)} is no text file; it is deleted for good."]
-        work.previewed.note(path, before)
+        context.previewed.note(path, before)
         return [Diff(changes=[file_change(str(path), before, None)])]
 
-    async def run(self, work: Work, arguments: DeleteArguments, call: OpenToolCall) -> Result:
-        path = work.path_to_change(arguments.path)
-        if work.previewed.is_known(path):
-            work.check_unchanged(path, await work.read(path))
-        await _on_disk(lambda: _remove(work, path), f"{arguments.path} can't be deleted")
-        work.seen.forget(path)
-        return Result(f"Deleted {arguments.path}.")
+    async def run(self, context: ToolContext, arguments: DeleteArguments, call: OpenToolCall) -> ToolResult:
+        path = context.path_to_change(arguments.path)
+        if context.previewed.is_known(path):
+            context.check_unchanged(path, await context.read(path))
+        await _on_disk(lambda: _remove(context, path), f"{arguments.path} can't be deleted")
+        context.seen.forget(path)
+        return ToolResult(f"Deleted {arguments.path}.")
 
 
 class MoveArguments(Struct):
@@ -195,51 +197,51 @@ class MoveFile(Tool[MoveArguments]):
     needs = "edit"
     arguments = MoveArguments
 
-    def title(self, work: Work, arguments: MoveArguments) -> str:
+    def title(self, context: ToolContext, arguments: MoveArguments) -> str:
         return f"Move {arguments.source} to {arguments.destination}"
 
-    def locations(self, work: Work, arguments: MoveArguments) -> Iterable[Location]:
-        return [Location(path=str(work.path_to_change(path))) for path in (arguments.source, arguments.destination)]
+    def locations(self, context: ToolContext, arguments: MoveArguments) -> Iterable[Location]:
+        return [Location(path=str(context.path_to_change(path))) for path in (arguments.source, arguments.destination)]
 
-    def danger(self, work: Work, arguments: MoveArguments) -> str | None:
-        source, destination = work.path_to_change(arguments.source), work.path_to_change(arguments.destination)
-        made = work.repository_made(destination) or work.repository_moved(source)
-        return made or work.installation_changed(destination) or work.installation_changed(source)
+    def danger(self, context: ToolContext, arguments: MoveArguments) -> str | None:
+        source, destination = context.path_to_change(arguments.source), context.path_to_change(arguments.destination)
+        made = context.repository_made(destination) or context.repository_moved(source)
+        return made or context.installation_changed(destination) or context.installation_changed(source)
 
-    async def preview(self, work: Work, arguments: MoveArguments) -> list[Shown]:
-        source, destination = work.path_to_change(arguments.source), work.path_to_change(arguments.destination)
+    async def preview(self, context: ToolContext, arguments: MoveArguments) -> list[Shown]:
+        source, destination = context.path_to_change(arguments.source), context.path_to_change(arguments.destination)
         if not await in_thread(lambda: os.path.lexists(source)):
             raise ToolFailed(f"there is no {arguments.source}")
-        if await in_thread(source.resolve) in work.session.roots.directories:
+        if await in_thread(source.resolve) in context.session.roots.directories:
             raise ToolFailed(f"{arguments.source} is one of the session's directories: it can't be moved")
         if await in_thread(lambda: os.path.lexists(destination)):
             raise ToolFailed(f"{arguments.destination} is there already: delete it first, or choose another name")
         return [f"{printable(arguments.source)} → {printable(arguments.destination)}"]
 
-    async def run(self, work: Work, arguments: MoveArguments, call: OpenToolCall) -> Result:
-        source, destination = work.path_to_change(arguments.source), work.path_to_change(arguments.destination)
-        await _on_disk(lambda: _move(work, source, destination), f"{arguments.source} can't be moved")
-        work.seen.forget(source)
-        return Result(f"Moved {arguments.source} to {arguments.destination}.")
+    async def run(self, context: ToolContext, arguments: MoveArguments, call: OpenToolCall) -> ToolResult:
+        source, destination = context.path_to_change(arguments.source), context.path_to_change(arguments.destination)
+        await _on_disk(lambda: _move(context, source, destination), f"{arguments.source} can't be moved")
+        context.seen.forget(source)
+        return ToolResult(f"Moved {arguments.source} to {arguments.destination}.")
 
 
 @contextmanager
-def _held(work: Work, path: Path, *, creating: bool = False) -> Generator[Directory]:
+def _held(context: ToolContext, path: Path, *, creating: bool = False) -> Generator[Directory]:
     """The directory that the last name of a path is in, reached without following a link that came meanwhile."""
     if path.name in ("", ".."):
-        raise ToolFailed(f"{work.shown(path)} does not end with a name")
-    parent = work.session.roots.place(os.path.realpath(path.parent), "fs.change")
+        raise ToolFailed(f"{context.display_path(path)} does not end with a name")
+    parent = context.session.roots.place(os.path.realpath(path.parent), "fs.change")
     with Place(str(path), parent.root, (*parent.names, path.name)).parent(creating=creating) as directory:
         yield directory
 
 
-def _remove(work: Work, path: Path) -> None:
-    with _held(work, path) as directory:
+def _remove(context: ToolContext, path: Path) -> None:
+    with _held(context, path) as directory:
         directory.remove(path.name)  # a link itself, not what it leads to
 
 
-def _move(work: Work, source: Path, destination: Path) -> None:
-    with _held(work, source) as here, _held(work, destination, creating=True) as there:
+def _move(context: ToolContext, source: Path, destination: Path) -> None:
+    with _held(context, source) as here, _held(context, destination, creating=True) as there:
         if there.status(destination.name) is not None:
             raise FileExistsError(errno.EEXIST, "there is something already", str(destination))
         here.move(source.name, there, destination.name)

@@ -18,12 +18,12 @@ from weakref import WeakKeyDictionary
 from msgspec import Meta, Struct
 
 from accord.agent.tool_calls import OpenToolCall, Shown
-from accord.apps.coder.approvals import is_risk_taken, rejected
+from accord.apps.coder.approvals import confirm_danger, rejection
 from accord.apps.coder.errors import ToolFailed
-from accord.apps.coder.tools.addresses import Target, known_target, looked_up
-from accord.apps.coder.tools.file_state import Work
+from accord.apps.coder.tools.addresses import ResolvedHost, known_host, resolve_host
+from accord.apps.coder.tools.file_state import ToolContext
 from accord.apps.coder.tools.page_text import text_of_page
-from accord.apps.coder.tools.tool import Result, Tool, fenced
+from accord.apps.coder.tools.tool import Tool, ToolResult, fenced
 from accord.local.redaction import redacted
 from accord.local.threads import in_thread
 
@@ -53,35 +53,35 @@ class FetchPage(Tool[FetchArguments]):
     arguments = FetchArguments
 
     def __init__(self) -> None:
-        self._targets: WeakKeyDictionary[FetchArguments, Target] = WeakKeyDictionary()
+        self._targets: WeakKeyDictionary[FetchArguments, ResolvedHost] = WeakKeyDictionary()
 
-    def title(self, work: Work, arguments: FetchArguments) -> str:
+    def title(self, context: ToolContext, arguments: FetchArguments) -> str:
         return f"Fetch {arguments.url}"
 
-    async def preview(self, work: Work, arguments: FetchArguments) -> list[Shown]:
+    async def preview(self, context: ToolContext, arguments: FetchArguments) -> list[Shown]:
         address = await in_thread(lambda: _address(arguments.url))
         name = address.raw_host.decode("ascii")
-        target = await in_thread(lambda: known_target(address.scheme, name, address.port))
+        target = await in_thread(lambda: known_host(address.scheme, name, address.port))
         if target is not None:
             self._targets[arguments] = target
         return [f"{fenced(arguments.url)}\nfrom the host `{host_of(address)}`"]
 
-    def scope(self, work: Work, arguments: FetchArguments) -> str:
+    def scope(self, context: ToolContext, arguments: FetchArguments) -> str:
         address = _address(arguments.url)
         open_to_all = " by http, without encryption" if address.scheme == "http" else ""
         return f"fetch from {host_of(address)}{open_to_all}"
 
-    def danger(self, work: Work, arguments: FetchArguments) -> str | None:
+    def danger(self, context: ToolContext, arguments: FetchArguments) -> str | None:
         target = self._targets.get(arguments)
         return None if target is None else target.danger
 
-    async def run(self, work: Work, arguments: FetchArguments, call: OpenToolCall) -> Result:
+    async def run(self, context: ToolContext, arguments: FetchArguments, call: OpenToolCall) -> ToolResult:
         address = _address(arguments.url)
         target = self._targets.get(arguments)
         if target is None:  # not looked up before the user said yes: a name can carry a secret to its owner
-            target = await looked_up(address.raw_host.decode("ascii"))
-            if target.danger is not None and not await is_risk_taken(work, call, target.danger):
-                return rejected()
+            target = await resolve_host(address.raw_host.decode("ascii"))
+            if target.danger is not None and not await confirm_danger(context, call, target.danger):
+                return rejection()
         try:
             async with asyncio.timeout(_SECONDS):
                 kind, text = await _fetched(address, target)
@@ -89,7 +89,7 @@ class FetchPage(Tool[FetchArguments]):
             raise ToolFailed(f"{arguments.url} did not answer in full within {_SECONDS:g} seconds") from None
         shown = await in_thread(lambda: text_of_page(text)) if "html" in kind else text
         await call.say(fenced(shown))
-        return Result(shown or "(the page is empty)", {"contentType": kind, "characters": len(text)})
+        return ToolResult(shown or "(the page is empty)", {"contentType": kind, "characters": len(text)})
 
 
 def _address(url: str) -> URL:
@@ -113,7 +113,7 @@ def host_of(address: URL) -> str:
     return address.netloc.decode("ascii")
 
 
-async def _fetched(address: URL, target: Target) -> tuple[str, str]:
+async def _fetched(address: URL, target: ResolvedHost) -> tuple[str, str]:
     """From the addresses that were looked up, and from no others: a name may lead somewhere else a moment later."""
     import httpx2  # noqa: PLC0415  # as above
 
@@ -142,7 +142,7 @@ async def _fetched(address: URL, target: Target) -> tuple[str, str]:
 
 
 @asynccontextmanager
-async def _answer(client: AsyncClient, url: URL, target: Target) -> AsyncGenerator[Response]:
+async def _answer(client: AsyncClient, url: URL, target: ResolvedHost) -> AsyncGenerator[Response]:
     import httpx2  # noqa: PLC0415  # as above
 
     headers = {"user-agent": "accord", "host": host_of(url), "accept-encoding": ", ".join(_PACKINGS)}

@@ -20,12 +20,12 @@ from accord.local.threads import in_thread
 if TYPE_CHECKING:
     from accord.apps.coder.settings.settings import Settings
 
-__all__ = ["SeenFiles", "Work"]
+__all__ = ["FileVersions", "ToolContext"]
 
 _READ_AGAIN = "read it again, then decide"
 
 
-class SeenFiles:
+class FileVersions:
     """The content of files when somebody last saw it, by where they really are."""
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ def _digest(text: str) -> bytes:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-class Work:
+class ToolContext:
     """`seen` is what the model has seen, kept with the session; `previewed` what the user was shown in this turn.
 
     `hidden` are files of our own: keys and always-choices are not the model's to read or write. `is_read_only` makes it
@@ -65,8 +65,8 @@ class Work:
         self.settings = settings
         self.hidden = [Path(os.path.realpath(path)) for path in hidden]
         self.is_read_only = is_read_only
-        self.seen: SeenFiles = turn.session.state.setdefault("seen", SeenFiles())
-        self.previewed = SeenFiles()
+        self.seen: FileVersions = turn.session.state.setdefault("seen", FileVersions())
+        self.previewed = FileVersions()
         self.asked: dict[str, str | None] = {}
         """What was allowed, by the id of the call: its scope, None for this call alone."""
 
@@ -93,7 +93,7 @@ class Work:
             directory = place.root.joinpath(*place.names[:depth])
             if is_bare_layout(directory, name):
                 return (
-                    f"With this, {printable(self.shown(directory))} is laid out like a git repository: git may run programs that "
+                    f"With this, {printable(self.display_path(directory))} is laid out like a git repository: git may run programs that "
                     "files in it name."
                 )
         return None
@@ -109,9 +109,7 @@ class Work:
             return f"It can't be seen whether this moves a git repository, in which files name programs: {printable(str(why))}."
         if found is None:
             return None
-        return (
-            f"This moves {printable(self.shown(found))}, a git repository: git may run programs that files in it name."
-        )
+        return f"This moves {printable(self.display_path(found))}, a git repository: git may run programs that files in it name."
 
     def installation_changed(self, path: Path) -> str | None:
         """Why a change there may change accord itself, or what it runs; None if it can't."""
@@ -119,7 +117,7 @@ class Work:
         for directory in installation():
             if real.is_relative_to(directory) or directory.is_relative_to(real):
                 return (
-                    f"This changes what accord is installed in, {printable(self.shown(directory))}: what is put there may be "
+                    f"This changes what accord is installed in, {printable(self.display_path(directory))}: what is put there may be "
                     "run without a question."
                 )
         return None
@@ -136,13 +134,13 @@ class Work:
             raise ToolFailed(f"{path} holds accord's own settings or choices, which are the user's alone")
         return place
 
-    def shown(self, path: Path) -> str:
+    def display_path(self, path: Path) -> str:
         """A path as the user knows it: from the session's directory where it is below it."""
         return str(path.relative_to(self.turn.cwd)) if path.is_relative_to(self.turn.cwd) else str(path)
 
     async def read(self, path: Path, line: int | None = None, limit: int | None = None) -> str:
         """A text file, or some lines of it, as the user has it; ToolFailed says why it can't be had."""
-        name = self.shown(path)
+        name = self.display_path(path)
         if await in_thread(lambda: kind_of(path)) == "directory":
             raise ToolFailed(f"{name} is a directory", "use the list tool")
         try:
@@ -161,12 +159,12 @@ class Work:
             await self.turn.files.write(path, text)
         except PermissionError as error:
             raise ToolFailed(
-                f"{self.shown(path)} can't be written: {error.strerror or error}; it is as it was before. It may be read-only",
+                f"{self.display_path(path)} can't be written: {error.strerror or error}; it is as it was before. It may be read-only",
                 "ask the user before you change that",
             ) from None
         except OSError as error:
             raise ToolFailed(
-                f"{self.shown(path)} can't be written: {error.strerror or error}; it is as it was before"
+                f"{self.display_path(path)} can't be written: {error.strerror or error}; it is as it was before"
             ) from None
         self.seen.note(path, text)
 
@@ -174,15 +172,15 @@ class Work:
         """Fail unless it is what the model read, and what the user was shown."""
         if self.seen.has_changed(path, text):
             self.seen.forget(path)
-            raise ToolFailed(f"{self.shown(path)} has changed since it was read", _READ_AGAIN)
+            raise ToolFailed(f"{self.display_path(path)} has changed since it was read", _READ_AGAIN)
         if self.previewed.has_changed(path, text):
-            raise ToolFailed(f"{self.shown(path)} has changed since permission was asked", _READ_AGAIN)
+            raise ToolFailed(f"{self.display_path(path)} has changed since permission was asked", _READ_AGAIN)
 
     def _neighbours(self, path: Path) -> str:
         try:
             names = sorted(each.name for each in path.parent.iterdir() if each.stem.lower() == path.stem.lower())
         except OSError:
-            return f", nor a directory {self.shown(path.parent)}"
+            return f", nor a directory {self.display_path(path.parent)}"
         return f"; there is {', '.join(names)}" if names else ""
 
 

@@ -17,9 +17,9 @@ from msgspec import Meta, Struct
 from accord.agent.command_line import Ran
 from accord.agent.tool_calls import OpenToolCall
 from accord.apps.coder.errors import ToolFailed
-from accord.apps.coder.tools.file_state import Work
-from accord.apps.coder.tools.programs import environment, ran
-from accord.apps.coder.tools.tool import Result, Tool, fenced
+from accord.apps.coder.tools.file_state import ToolContext
+from accord.apps.coder.tools.programs import environment, run_program
+from accord.apps.coder.tools.tool import Tool, ToolResult, fenced
 from accord.errors import UnusableRepository
 from accord.local.git import (
     DIFF_OPTIONS,
@@ -34,7 +34,7 @@ from accord.local.git import (
 from accord.local.threads import in_thread
 from accord.session.entities import Location
 
-__all__ = ["ShowChanges", "git_surroundings"]
+__all__ = ["ShowChanges", "safe_git_environment"]
 
 _SECONDS = 60.0
 _NOT_ONE_IS_SET = 1
@@ -51,49 +51,49 @@ class ShowChanges(Tool[ChangesArguments]):
     kind = "read"
     arguments = ChangesArguments
 
-    def title(self, work: Work, arguments: ChangesArguments) -> str:
+    def title(self, context: ToolContext, arguments: ChangesArguments) -> str:
         return "Look at the changes" + ("" if arguments.path == "." else f" in {arguments.path}")
 
-    def locations(self, work: Work, arguments: ChangesArguments) -> Iterable[Location]:
-        return [Location(path=str(work.path(arguments.path)))]
+    def locations(self, context: ToolContext, arguments: ChangesArguments) -> Iterable[Location]:
+        return [Location(path=str(context.path(arguments.path)))]
 
-    async def run(self, work: Work, arguments: ChangesArguments, call: OpenToolCall) -> Result:
+    async def run(self, context: ToolContext, arguments: ChangesArguments, call: OpenToolCall) -> ToolResult:
         try:
             async with asyncio.timeout(_SECONDS):
-                status, difference = await self._changes(work, work.path(arguments.path))
+                status, difference = await self._changes(context, context.path(arguments.path))
         except TimeoutError:
             raise ToolFailed(f"git took longer than {_SECONDS:g} seconds", "ask for less") from None
         if not status.output.strip():
-            return Result("Nothing has changed since the last commit.", {"files": 0})
+            return ToolResult("Nothing has changed since the last commit.", {"files": 0})
         shown = _shown(status)
         await call.say(fenced(shown))
         if difference.output:
             await call.say(fenced(_shown(difference), "diff"))
         files = {} if status.is_truncated else {"files": len(status.output.splitlines())}
-        return Result(f"{shown}\n{_shown(difference)}", files)
+        return ToolResult(f"{shown}\n{_shown(difference)}", files)
 
-    async def _changes(self, work: Work, path: Path) -> tuple[Ran, Ran]:
+    async def _changes(self, context: ToolContext, path: Path) -> tuple[Ran, Ran]:
         """The files, and the diff."""
-        where, below = await in_thread(work.turn.cwd.resolve), await in_thread(path.resolve)
-        whole = {**await git_surroundings(work, where), "GIT_LITERAL_PATHSPECS": "0"}
-        hidden = [f":(exclude,literal){each}" for each in work.hidden if each.is_relative_to(below)]
+        where, below = await in_thread(context.turn.cwd.resolve), await in_thread(path.resolve)
+        whole = {**await safe_git_environment(context, where), "GIT_LITERAL_PATHSPECS": "0"}
+        hidden = [f":(exclude,literal){each}" for each in context.hidden if each.is_relative_to(below)]
         paths = ["--", f":(literal){below}", *hidden]
         status = [*GIT, "status", "--porcelain", "--ignore-submodules=dirty", *paths]
-        listed = _succeeded(await ran(status, where, whole))
-        has_commit = (await ran([*GIT, "rev-parse", "--verify", "--quiet", "HEAD"], where, whole)).code == 0
+        listed = _succeeded(await run_program(status, where, whole))
+        has_commit = (await run_program([*GIT, "rev-parse", "--verify", "--quiet", "HEAD"], where, whole)).code == 0
         since = "HEAD" if has_commit else "--cached"
-        return listed, _succeeded(await ran([*GIT, "diff", since, *DIFF_OPTIONS, *paths], where, whole))
+        return listed, _succeeded(await run_program([*GIT, "diff", since, *DIFF_OPTIONS, *paths], where, whole))
 
 
-async def git_surroundings(work: Work, where: Path) -> dict[str, str]:
+async def safe_git_environment(context: ToolContext, where: Path) -> dict[str, str]:
     """The whole environment in which git may look there without a question; ToolFailed when there is none."""
-    ours = environment(work.session.roots)
+    ours = environment(context.session.roots)
     try:
         tree = await in_thread(partial(working_tree, where))
         whole = git_environment(tree, ours)
-        index = _succeeded(await ran(INDEX_COMMAND, tree, whole, kept=_LONGEST_INDEX))
+        index = _succeeded(await run_program(INDEX_COMMAND, tree, whole, kept=_LONGEST_INDEX))
         await in_thread(partial(check_index, tree, index.output, is_whole=not index.is_truncated))
-        listed = await ran(FILTERS_COMMAND, where, whole)
+        listed = await run_program(FILTERS_COMMAND, where, whole)
         if listed.code != _NOT_ONE_IS_SET:
             _succeeded(listed)
         return git_environment(tree, ours, filters_off(listed.output, is_whole=not listed.is_truncated))

@@ -13,12 +13,12 @@ from accord.agent.tool_calls import OpenToolCall, Shown
 from accord.apps.coder.errors import ToolFailed
 from accord.apps.coder.models.model import ToolDescription
 from accord.apps.coder.settings.display import printable
-from accord.apps.coder.tools.file_state import Work
-from accord.apps.coder.tools.tool import Result, Tool, fenced, members_of
+from accord.apps.coder.tools.file_state import ToolContext
+from accord.apps.coder.tools.tool import Tool, ToolResult, fenced, parse_object
 from accord.errors import AccordError, DeadlineExceeded
 from accord.session.content import Content, Text, text_of
 
-__all__ = ["ServerTool", "server_tools", "tools_of"]
+__all__ = ["McpServerTool", "connected_tools", "tools_of"]
 
 _LONGEST = 64  # what models' servers take as a name
 
@@ -29,7 +29,7 @@ class AnyArguments(msgspec.Struct):
     members: dict[str, Any] = {}
 
 
-class ServerTool(Tool[AnyArguments]):
+class McpServerTool(Tool[AnyArguments]):
     needs = "mcp"
     arguments = AnyArguments
 
@@ -42,25 +42,25 @@ class ServerTool(Tool[AnyArguments]):
         return ToolDescription(name=self.name, description=about, parameters=self.tool.input_schema)
 
     def parsed(self, written: str) -> AnyArguments:
-        return AnyArguments(members_of(written, self.name))
+        return AnyArguments(parse_object(written, self.name))
 
-    def title(self, work: Work, arguments: AnyArguments) -> str:
+    def title(self, context: ToolContext, arguments: AnyArguments) -> str:
         return f"{self.tool.server}: {self.tool.title or self.tool.name}"
 
-    async def preview(self, work: Work, arguments: AnyArguments) -> list[Shown]:
+    async def preview(self, context: ToolContext, arguments: AnyArguments) -> list[Shown]:
         written = msgspec.json.format(msgspec.json.encode(arguments.members), indent=2).decode()
         return [f"{printable(self.tool.name)} of {printable(self.tool.server)}, with\n{fenced(written, 'json')}"]
 
-    def scope(self, work: Work, arguments: AnyArguments) -> str:
+    def scope(self, context: ToolContext, arguments: AnyArguments) -> str:
         return f"use the tool {self.tool.name} of the MCP server {self.tool.server}"
 
-    async def run(self, work: Work, arguments: AnyArguments, call: OpenToolCall) -> Result:
-        servers = work.session.mcp_servers.connections
+    async def run(self, context: ToolContext, arguments: AnyArguments, call: OpenToolCall) -> ToolResult:
+        servers = context.session.mcp_servers.connections
         if servers is None:
             raise ToolFailed(f"the server {self.tool.server} is not connected any more")
-        seconds = work.settings.command_deadline
+        seconds = context.settings.command_deadline
         try:
-            result = await servers.call(self.tool, arguments.members, deadline=seconds, meta=work.turn.trace)
+            result = await servers.call(self.tool, arguments.members, deadline=seconds, meta=context.turn.trace)
         except DeadlineExceeded:
             raise ToolFailed(f"{self.tool.server} did not answer within {seconds:g} seconds") from None
         except AccordError as error:
@@ -68,26 +68,26 @@ class ServerTool(Tool[AnyArguments]):
         await call.show(*result.content)
         beside: list[Content] = [block for block in result.content if not isinstance(block, Text)]
         text = text_of(result.content) or "(no text)"
-        return Result(text, _details(result.structured), content=beside, is_error=result.is_error)
+        return ToolResult(text, _details(result.structured), content=beside, is_error=result.is_error)
 
 
 def _details(structured: Any) -> dict[str, Any]:
     return {} if structured is None else {"structured": structured}
 
 
-def tools_of(tools: Iterable[McpTool]) -> list[ServerTool]:
+def tools_of(tools: Iterable[McpTool]) -> list[McpServerTool]:
     """Each with a name of its own that every model takes, and that tells the servers apart."""
-    named: dict[str, ServerTool] = {}
+    named: dict[str, McpServerTool] = {}
     for tool in tools:
         name = unique = re.sub(r"[^a-zA-Z0-9_-]", "_", f"{tool.server}__{tool.name}")[:_LONGEST]
         number = 1
         while unique in named:
             number += 1
             unique = f"{name[: _LONGEST - len(str(number)) - 1]}_{number}"
-        named[unique] = ServerTool(tool, unique)
+        named[unique] = McpServerTool(tool, unique)
     return list(named.values())
 
 
-async def server_tools(work: Work) -> list[ServerTool]:
+async def connected_tools(context: ToolContext) -> list[McpServerTool]:
     """Those of all servers that could be connected; waits for the connecting, which has its own deadline."""
-    return tools_of((await work.turn.servers()).tools)
+    return tools_of((await context.turn.servers()).tools)

@@ -8,8 +8,8 @@ from msgspec import Meta, Struct
 
 from accord.agent.tool_calls import OpenToolCall
 from accord.apps.coder.errors import ToolFailed
-from accord.apps.coder.tools.file_state import Work
-from accord.apps.coder.tools.tool import Result, Tool
+from accord.apps.coder.tools.file_state import ToolContext
+from accord.apps.coder.tools.tool import Tool, ToolResult
 from accord.session.entities import PlanEntry
 
 __all__ = ["AskUser", "SwitchMode", "UpdatePlan"]
@@ -32,15 +32,15 @@ class UpdatePlan(Tool[PlanArguments]):
     is_quiet = True
     arguments = PlanArguments
 
-    def title(self, work: Work, arguments: PlanArguments) -> str:
+    def title(self, context: ToolContext, arguments: PlanArguments) -> str:
         done = sum(step.status == "completed" for step in arguments.steps)
         return f"Plan: {done} of {len(arguments.steps)} done"
 
-    async def run(self, work: Work, arguments: PlanArguments, call: OpenToolCall) -> Result:
-        await work.turn.plan(
+    async def run(self, context: ToolContext, arguments: PlanArguments, call: OpenToolCall) -> ToolResult:
+        await context.turn.plan(
             PlanEntry(content=step.content, status=step.status, priority=step.priority) for step in arguments.steps
         )
-        return Result("The plan is shown.")
+        return ToolResult("The plan is shown.")
 
 
 class AskArguments(Struct):
@@ -54,20 +54,20 @@ class AskUser(Tool[AskArguments]):
     kind = "other"
     arguments = AskArguments
 
-    def title(self, work: Work, arguments: AskArguments) -> str:
+    def title(self, context: ToolContext, arguments: AskArguments) -> str:
         return _plain(arguments.question)
 
-    async def run(self, work: Work, arguments: AskArguments, call: OpenToolCall) -> Result:
-        if not work.turn.can_ask:
+    async def run(self, context: ToolContext, arguments: AskArguments, call: OpenToolCall) -> ToolResult:
+        if not context.turn.can_ask:
             raise ToolFailed("this client has no forms", "ask in your answer and end your turn")
         field: dict[str, Any] = {"type": "string", "title": "Answer"}
         if arguments.choices:
             field["enum"] = list(dict.fromkeys(arguments.choices))
-        answer = await work.turn.ask(arguments.question, {"answer": field})
+        answer = await context.turn.ask(arguments.question, {"answer": field})
         if answer is None:
-            return Result("The user did not answer.", is_error=True)
+            return ToolResult("The user did not answer.", is_error=True)
         await call.say(str(answer.get("answer", "")))
-        return Result(str(answer.get("answer", "")))
+        return ToolResult(str(answer.get("answer", "")))
 
 
 def _plain(text: str) -> str:
@@ -90,9 +90,9 @@ class SwitchMode(Tool[ModeArguments]):
     needs = "mode"
     arguments = ModeArguments
 
-    def title(self, work: Work, arguments: ModeArguments) -> str:
+    def title(self, context: ToolContext, arguments: ModeArguments) -> str:
         return f"Switch to the mode {arguments.mode}" + (f": {_plain(arguments.reason)}" if arguments.reason else "")
 
-    async def run(self, work: Work, arguments: ModeArguments, call: OpenToolCall) -> Result:
-        await work.turn.mode(arguments.mode)
-        return Result(f"The mode is {arguments.mode} now.")
+    async def run(self, context: ToolContext, arguments: ModeArguments, call: OpenToolCall) -> ToolResult:
+        await context.turn.mode(arguments.mode)
+        return ToolResult(f"The mode is {arguments.mode} now.")

@@ -19,7 +19,7 @@ from accord.errors import ConnectionClosed
 from accord.local.environment import program_environment
 from accord.local.paths import Roots
 
-__all__ = ["environment", "installation", "ran", "ripgrep"]
+__all__ = ["environment", "installation", "ripgrep", "run_program"]
 
 _KEPT = 4 * 1024 * 1024
 _SECONDS = 60.0
@@ -48,7 +48,7 @@ def ripgrep(search_path: str | None = None) -> str:
     return found
 
 
-async def ran(
+async def run_program(
     command: Sequence[str], cwd: Path, whole: Mapping[str, str], seconds: float = _SECONDS, *, kept: int = _KEPT
 ) -> Ran:
     """Run it to its end, in this whole environment; ToolFailed when it can't be started or takes too long.

@@ -11,8 +11,8 @@ from msgspec import Meta, Struct
 
 from accord.agent.tool_calls import OpenToolCall
 from accord.apps.coder.errors import ToolFailed
-from accord.apps.coder.tools.file_state import Work
-from accord.apps.coder.tools.tool import Result, Tool, fenced
+from accord.apps.coder.tools.file_state import ToolContext
+from accord.apps.coder.tools.tool import Tool, ToolResult, fenced
 from accord.local.threads import in_thread
 from accord.session.entities import Location
 
@@ -35,18 +35,18 @@ class ReadFile(Tool[ReadArguments]):
     kind = "read"
     arguments = ReadArguments
 
-    def title(self, work: Work, arguments: ReadArguments) -> str:
+    def title(self, context: ToolContext, arguments: ReadArguments) -> str:
         return f"Read {arguments.path}{_range(arguments)}"
 
-    def locations(self, work: Work, arguments: ReadArguments) -> Iterable[Location]:
-        return [Location(path=str(work.path(arguments.path)), line=arguments.line)]
+    def locations(self, context: ToolContext, arguments: ReadArguments) -> Iterable[Location]:
+        return [Location(path=str(context.path(arguments.path)), line=arguments.line)]
 
-    async def run(self, work: Work, arguments: ReadArguments, call: OpenToolCall) -> Result:
-        path = work.path(arguments.path)
+    async def run(self, context: ToolContext, arguments: ReadArguments, call: OpenToolCall) -> ToolResult:
+        path = context.path(arguments.path)
         if await in_thread(lambda: _is_large(path)) and (arguments.line or arguments.limit):
-            return await self._part_of_large(work, path, arguments, call)
-        text = await work.read(path)
-        work.seen.note(path, text)
+            return await self._part_of_large(context, path, arguments, call)
+        text = await context.read(path)
+        context.seen.note(path, text)
         lines = text.splitlines(keepends=True)
         first = (arguments.line or 1) - 1
         part = "".join(lines[first : None if arguments.limit is None else first + arguments.limit])
@@ -54,16 +54,18 @@ class ReadFile(Tool[ReadArguments]):
             raise ToolFailed(f"{arguments.path} has only {len(lines)} lines")
         await call.say(fenced(part, path.suffix.removeprefix(".")))
         if part == text:
-            return Result(text or "(the file is empty)", {"lines": len(lines)})
+            return ToolResult(text or "(the file is empty)", {"lines": len(lines)})
         last = first + part.count("\n") + (not part.endswith("\n"))
-        return Result(f"[lines {first + 1} to {last} of {len(lines)}]\n{part}", {"lines": len(lines)})
+        return ToolResult(f"[lines {first + 1} to {last} of {len(lines)}]\n{part}", {"lines": len(lines)})
 
-    async def _part_of_large(self, work: Work, path: Path, arguments: ReadArguments, call: OpenToolCall) -> Result:
+    async def _part_of_large(
+        self, context: ToolContext, path: Path, arguments: ReadArguments, call: OpenToolCall
+    ) -> ToolResult:
         """Lines of a file that nobody wants whole in memory; so it can't be known whether it changes later."""
         first = arguments.line or 1
-        part = await work.read(path, first, arguments.limit or _LINES_OF_LARGE)
+        part = await context.read(path, first, arguments.limit or _LINES_OF_LARGE)
         await call.say(fenced(part, path.suffix.removeprefix(".")))
-        return Result(f"[{len(part.splitlines())} lines from line {first} on; the file is large]\n{part}")
+        return ToolResult(f"[{len(part.splitlines())} lines from line {first} on; the file is large]\n{part}")
 
 
 def _is_large(path: Path) -> bool:
@@ -90,14 +92,14 @@ class ListDirectory(Tool[ListArguments]):
     kind = "read"
     arguments = ListArguments
 
-    def title(self, work: Work, arguments: ListArguments) -> str:
+    def title(self, context: ToolContext, arguments: ListArguments) -> str:
         return f"List {arguments.path}"
 
-    def locations(self, work: Work, arguments: ListArguments) -> Iterable[Location]:
-        return [Location(path=str(work.path(arguments.path)))]
+    def locations(self, context: ToolContext, arguments: ListArguments) -> Iterable[Location]:
+        return [Location(path=str(context.path(arguments.path)))]
 
-    async def run(self, work: Work, arguments: ListArguments, call: OpenToolCall) -> Result:
-        path = work.path(arguments.path)
+    async def run(self, context: ToolContext, arguments: ListArguments, call: OpenToolCall) -> ToolResult:
+        path = context.path(arguments.path)
         try:
             names = await in_thread(lambda: _names(path))
         except NotADirectoryError:
@@ -108,7 +110,7 @@ class ListDirectory(Tool[ListArguments]):
         if len(names) > _MOST_ENTRIES:
             text += f"\n[{len(names) - _MOST_ENTRIES} more]"
         await call.say(fenced(text))
-        return Result(text, {"entries": len(names)})
+        return ToolResult(text, {"entries": len(names)})
 
 
 def _names(path: Path) -> list[str]:

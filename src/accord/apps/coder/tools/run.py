@@ -14,11 +14,11 @@ from accord.agent.command_line import Ran
 from accord.agent.tool_calls import OpenToolCall, Shown
 from accord.apps.coder.errors import ToolFailed
 from accord.apps.coder.settings.display import printable
-from accord.apps.coder.tools.always_scope import Coverage, covered
-from accord.apps.coder.tools.file_state import Work
-from accord.apps.coder.tools.git_diff import git_surroundings
-from accord.apps.coder.tools.programs import environment, ran
-from accord.apps.coder.tools.tool import Result, Tool, fenced
+from accord.apps.coder.tools.always_scope import AlwaysScope, covered
+from accord.apps.coder.tools.file_state import ToolContext
+from accord.apps.coder.tools.git_diff import safe_git_environment
+from accord.apps.coder.tools.programs import environment, run_program
+from accord.apps.coder.tools.tool import Tool, ToolResult, fenced
 from accord.errors import UnusableRepository
 from accord.local.git import working_tree
 from accord.local.saved_choices import project_of
@@ -45,11 +45,11 @@ class RunCommand(Tool[RunArguments]):
     needs = "command"
     arguments = RunArguments
 
-    def title(self, work: Work, arguments: RunArguments) -> str:
+    def title(self, context: ToolContext, arguments: RunArguments) -> str:
         return arguments.command
 
-    async def preview(self, work: Work, arguments: RunArguments) -> list[Shown]:
-        where = self._directory(work, arguments)
+    async def preview(self, context: ToolContext, arguments: RunArguments) -> list[Shown]:
+        where = self._directory(context, arguments)
         if "\0" in arguments.command or not arguments.command.strip():
             raise ToolFailed("that is no command: it is blank, or holds a NUL character")
         if where is not None and not await in_thread(where.is_dir):
@@ -59,47 +59,53 @@ class RunCommand(Tool[RunArguments]):
         return [
             fenced(arguments.command, "sh")
             + ("" if is_as_it_looks else f"\nwhich holds letters that can't be seen: {seen}")
-            + ("" if where is None else f"\nin {printable(work.shown(where))}")
+            + ("" if where is None else f"\nin {printable(context.display_path(where))}")
         ]
 
-    def scope(self, work: Work, arguments: RunArguments) -> str | None:
-        return self._coverage(work, arguments).scope
+    def scope(self, context: ToolContext, arguments: RunArguments) -> str | None:
+        return self._coverage(context, arguments).scope
 
-    def _coverage(self, work: Work, arguments: RunArguments) -> Coverage:
-        where = self._directory(work, arguments) or work.turn.cwd
-        return covered(arguments.command, _in_project(work.turn.cwd, where), _Surroundings(work, where).is_inside)
+    def _coverage(self, context: ToolContext, arguments: RunArguments) -> AlwaysScope:
+        where = self._directory(context, arguments) or context.turn.cwd
+        return covered(arguments.command, _in_project(context.turn.cwd, where), _Surroundings(context, where).is_inside)
 
-    def _directory(self, work: Work, arguments: RunArguments) -> Path | None:
+    def _directory(self, context: ToolContext, arguments: RunArguments) -> Path | None:
         """Where it runs, if that is not the session's directory."""
-        where = work.path(arguments.directory) if arguments.directory else work.turn.cwd
-        return None if where == work.turn.cwd else where
+        where = context.path(arguments.directory) if arguments.directory else context.turn.cwd
+        return None if where == context.turn.cwd else where
 
-    async def run(self, work: Work, arguments: RunArguments, call: OpenToolCall) -> Result:
-        deadline = min(arguments.seconds or work.settings.command_deadline, work.settings.command_deadline)
-        where = self._directory(work, arguments)
-        coverage = await in_thread(partial(self._coverage, work, arguments))
-        if coverage.scope != work.asked.get(call.id):
+    async def run(self, context: ToolContext, arguments: RunArguments, call: OpenToolCall) -> ToolResult:
+        deadline = min(arguments.seconds or context.settings.command_deadline, context.settings.command_deadline)
+        where = self._directory(context, arguments)
+        coverage = await in_thread(partial(self._coverage, context, arguments))
+        if coverage.scope != context.asked.get(call.id):
             raise ToolFailed("the files there have changed since this was allowed", "try again")
         if coverage.words is not None:
-            ended = await self._look(work, coverage.words, where or work.turn.cwd, deadline, call)
+            ended = await self._look(context, coverage.words, where or context.turn.cwd, deadline, call)
         else:
             line = arguments.command if any(map(str.isspace, arguments.command)) else f"{arguments.command} "
-            ended = await work.turn.run(line, cwd=where, deadline=deadline, output_limit=_KEPT, call=call)
+            ended = await context.turn.run(line, cwd=where, deadline=deadline, output_limit=_KEPT, call=call)
         details = {
             "exitCode": ended.code,
             "signal": ended.signal,
             "truncated": ended.is_truncated,
             "timedOut": ended.is_timed_out,
         }
-        return Result(told(ended, deadline), details, is_error=not ended.succeeded)
+        return ToolResult(told(ended, deadline), details, is_error=not ended.succeeded)
 
-    async def _look(self, work: Work, words: list[str], where: Path, deadline: float, call: OpenToolCall) -> Ran:
+    async def _look(
+        self, context: ToolContext, words: list[str], where: Path, deadline: float, call: OpenToolCall
+    ) -> Ran:
         """By ourselves, because only so it does no more than the user was told: without a shell, and git as for `changes`."""
         real = await in_thread(where.resolve)
         try:
             async with asyncio.timeout(deadline):
-                whole = await git_surroundings(work, real) if words[0] == "git" else environment(work.session.roots)
-                ended = await ran(words, real, whole, deadline)
+                whole = (
+                    await safe_git_environment(context, real)
+                    if words[0] == "git"
+                    else environment(context.session.roots)
+                )
+                ended = await run_program(words, real, whole, deadline)
         except TimeoutError:
             raise ToolFailed(f"{words[0]} took longer than {deadline:g} seconds", "ask for less") from None
         if ended.output:
@@ -110,19 +116,19 @@ class RunCommand(Tool[RunArguments]):
 class _Surroundings:
     """Where a command may go, by what it does."""
 
-    def __init__(self, work: Work, where: Path) -> None:
-        self._work = work
+    def __init__(self, context: ToolContext, where: Path) -> None:
+        self._context = context
         self._where = where
 
     def is_inside(self, what: Literal["git", "look", "test"], word: str) -> bool:
         try:
-            self._work.path(str(self._where / word))
+            self._context.path(str(self._where / word))
         except ToolFailed:
             return False
         if what == "test":
             return True
-        roots = self._work.session.roots.directories
-        if any(hidden.is_relative_to(root) for hidden in self._work.hidden for root in roots):
+        roots = self._context.session.roots.directories
+        if any(hidden.is_relative_to(root) for hidden in self._context.hidden for root in roots):
             return False  # it may look at all that is below a directory
         tree = self._tree if what == "git" else None
         return what == "look" or (tree is not None and Path(os.path.realpath(self._where / word)).is_relative_to(tree))
@@ -132,7 +138,7 @@ class _Surroundings:
         """The working tree there, if all of it is in the session's directories and git may look at it."""
         try:
             tree = working_tree(self._where)
-            self._work.path(str(tree))
+            self._context.path(str(tree))
         except (ToolFailed, UnusableRepository):
             return None
         return tree

@@ -12,9 +12,9 @@ from msgspec import Meta, Struct
 
 from accord.agent.tool_calls import OpenToolCall
 from accord.apps.coder.errors import ToolFailed
-from accord.apps.coder.tools.file_state import Work
-from accord.apps.coder.tools.programs import environment, ran, ripgrep
-from accord.apps.coder.tools.tool import Result, Tool, fenced
+from accord.apps.coder.tools.file_state import ToolContext
+from accord.apps.coder.tools.programs import environment, ripgrep, run_program
+from accord.apps.coder.tools.tool import Tool, ToolResult, fenced
 from accord.local.paths import kind_of
 from accord.local.threads import in_thread
 from accord.session.entities import Location
@@ -50,32 +50,32 @@ class SearchFiles(Tool[SearchArguments]):
     kind = "search"
     arguments = SearchArguments
 
-    def title(self, work: Work, arguments: SearchArguments) -> str:
+    def title(self, context: ToolContext, arguments: SearchArguments) -> str:
         what = f"for {arguments.pattern!r}" if arguments.pattern else "for files"
         where = "" if arguments.path == "." else f" in {arguments.path}"
         return f"Search {what}{where}" + (f" ({arguments.glob})" if arguments.glob else "")
 
-    def locations(self, work: Work, arguments: SearchArguments) -> Iterable[Location]:
-        return [Location(path=str(work.path(arguments.path)))]
+    def locations(self, context: ToolContext, arguments: SearchArguments) -> Iterable[Location]:
+        return [Location(path=str(context.path(arguments.path)))]
 
-    async def run(self, work: Work, arguments: SearchArguments, call: OpenToolCall) -> Result:
-        path = work.path(arguments.path)
+    async def run(self, context: ToolContext, arguments: SearchArguments, call: OpenToolCall) -> ToolResult:
+        path = context.path(arguments.path)
         if await in_thread(lambda: kind_of(path)) not in ("directory", "file"):
             raise ToolFailed(f"there is no file and no directory {arguments.path}: nothing can be searched there")
-        whole = environment(work.session.roots)
-        ended = await ran(_command(path, arguments, whole["PATH"]), work.turn.cwd, whole)
-        hits = _allowed(work, path, _hits(ended.output, is_of_names=not arguments.pattern))
+        whole = environment(context.session.roots)
+        ended = await run_program(_command(path, arguments, whole["PATH"]), context.turn.cwd, whole)
+        hits = _allowed(context, path, _hits(ended.output, is_of_names=not arguments.pattern))
         if ended.code not in (0, 1) and not hits:  # 2 comes with hits, too: when some file could not be opened
             raise ToolFailed(f"the search failed: {ended.output.strip() or f'ripgrep ended with {ended.code}'}")
         if not hits:
-            return Result("Nothing was found.", {"hits": 0})
+            return ToolResult("Nothing was found.", {"hits": 0})
         for hit in hits[:_FOLLOWED] if arguments.pattern else ():
             await call.locate(hit.path, hit.line)
-        found = "\n".join(_told(work, hit) for hit in hits)
+        found = "\n".join(_told(context, hit) for hit in hits)
         if ended.is_truncated:
             found = f"[only the last hits are here: search for less, or in fewer files]\n{found}"
         await call.say(fenced(found))
-        return Result(found, {"hits": len(hits)})
+        return ToolResult(found, {"hits": len(hits)})
 
 
 def _command(path: Path, arguments: SearchArguments, search_path: str) -> list[str]:
@@ -99,17 +99,17 @@ def _hits(output: str, *, is_of_names: bool) -> list[_Hit]:
     return [_Hit(Path(hit[1]), int(hit[2]) if hit[2] else None, hit[3]) for hit in found if hit is not None]
 
 
-def _allowed(work: Work, path: Path, hits: list[_Hit]) -> list[_Hit]:
+def _allowed(context: ToolContext, path: Path, hits: list[_Hit]) -> list[_Hit]:
     """Without those in files that the model must not see, and without one whose path was cut off or can't be told."""
     as_told = os.fsencode(path).decode("utf-8", "replace")
     hits = [hit for hit in hits if hit.path.is_relative_to(as_told)]
-    hidden = [each for each in work.hidden if each.is_relative_to(os.path.realpath(path))]
+    hidden = [each for each in context.hidden if each.is_relative_to(os.path.realpath(path))]
     if not hidden:
         return hits
     told = [hit for hit in hits if "\ufffd" not in str(hit.path)]
     return [hit for hit in told if not any(Path(os.path.realpath(hit.path)).is_relative_to(each) for each in hidden)]
 
 
-def _told(work: Work, hit: _Hit) -> str:
-    name = work.shown(hit.path)
+def _told(context: ToolContext, hit: _Hit) -> str:
+    name = context.display_path(hit.path)
     return name if hit.line is None else f"{name}:{hit.line}:{hit.text}"

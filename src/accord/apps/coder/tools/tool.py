@@ -12,12 +12,12 @@ import msgspec
 from accord.agent.tool_calls import OpenToolCall, Shown
 from accord.apps.coder.errors import ToolFailed
 from accord.apps.coder.models.model import ToolDescription
-from accord.apps.coder.tools.file_state import Work
+from accord.apps.coder.tools.file_state import ToolContext
 from accord.session.content import Content
 from accord.session.entities import Location
 from accord.session.vocabulary import ToolKind
 
-__all__ = ["Need", "Result", "Tool", "fenced", "in_code", "members_of"]
+__all__ = ["Need", "Tool", "ToolResult", "fenced", "in_code", "parse_object"]
 
 Arguments = TypeVar("Arguments", bound=msgspec.Struct)
 
@@ -25,10 +25,10 @@ Need: TypeAlias = Literal["nothing", "edit", "delete", "command", "network", "mc
 """What a tool touches; the session's mode decides whether the user is asked for that."""
 
 
-class Result(msgspec.Struct):
+class ToolResult(msgspec.Struct):
     """What the model is told, and details for programs; `is_error` when the tool itself says that it failed.
 
-    `shown` takes the place of the text for people, where the text tells the model what to do. `is_rejected` when the user
+    `display` takes the place of the text for people, where the text tells the model what to do. `is_rejected` when the user
     said no.
     """
 
@@ -36,7 +36,7 @@ class Result(msgspec.Struct):
     details: dict[str, Any] = {}
     content: list[Content] = []
     is_error: bool = False
-    shown: str | None = None
+    display: str | None = None
     is_rejected: bool = False
 
 
@@ -58,36 +58,36 @@ class Tool(Generic[Arguments]):
     def parsed(self, written: str) -> Arguments:
         """The arguments as the model wrote them; ToolFailed says what is wrong with them."""
         try:
-            return msgspec.convert(members_of(written, self.name), self.arguments, strict=False)
+            return msgspec.convert(parse_object(written, self.name), self.arguments, strict=False)
         except msgspec.ValidationError as error:
             raise ToolFailed(f"the arguments of {self.name} are wrong", str(error)) from None
 
-    def title(self, work: Work, arguments: Arguments) -> str:
+    def title(self, context: ToolContext, arguments: Arguments) -> str:
         """One line for the user."""
         raise NotImplementedError
 
-    def locations(self, work: Work, arguments: Arguments) -> Iterable[Location]:
+    def locations(self, context: ToolContext, arguments: Arguments) -> Iterable[Location]:
         """Where it works, so that an editor can follow."""
         return ()
 
-    async def preview(self, work: Work, arguments: Arguments) -> list[Shown]:
+    async def preview(self, context: ToolContext, arguments: Arguments) -> list[Shown]:
         """What the user sees before being asked; it fails early when the call can't succeed."""
         return []
 
-    def scope(self, work: Work, arguments: Arguments) -> str | None:
+    def scope(self, context: ToolContext, arguments: Arguments) -> str | None:
         """What an always-choice about this call covers, in words for the user; None when it is to be asked each time."""
         return f"{self.needs} files"
 
-    def danger(self, work: Work, arguments: Arguments) -> str | None:
+    def danger(self, context: ToolContext, arguments: Arguments) -> str | None:
         """Why the user is asked about this call whatever the mode and earlier choices say, in words for the user."""
         return None
 
-    async def run(self, work: Work, arguments: Arguments, call: OpenToolCall) -> Result:
+    async def run(self, context: ToolContext, arguments: Arguments, call: OpenToolCall) -> ToolResult:
         """Do it; ToolFailed is told to the model and the user. A quiet tool's call is never announced."""
         raise NotImplementedError
 
 
-def members_of(written: str, name: str) -> dict[str, Any]:
+def parse_object(written: str, name: str) -> dict[str, Any]:
     """Arguments as a JSON object, unchecked."""
     try:
         return msgspec.json.decode(written or "{}", type=dict[str, Any])

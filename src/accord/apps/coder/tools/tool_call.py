@@ -18,11 +18,11 @@ import msgspec
 from accord.agent.tool_calls import OpenToolCall
 from accord.apps.coder.approvals import refusal
 from accord.apps.coder.errors import ToolFailed
-from accord.apps.coder.history import OUTPUT, TOLD
+from accord.apps.coder.history import MODEL_TEXT, OUTPUT
 from accord.apps.coder.models.model import ToolOutcome, ToolRequest
 from accord.apps.coder.settings.display import printable
-from accord.apps.coder.tools.file_state import Work
-from accord.apps.coder.tools.tool import Result, Tool
+from accord.apps.coder.tools.file_state import ToolContext
+from accord.apps.coder.tools.tool import Tool, ToolResult
 from accord.apps.coder.tools.toolbox import Toolbox
 from accord.errors import ConnectionClosed, RequestFailed, TurnStopped
 from accord.session.vocabulary import ToolKind
@@ -35,7 +35,7 @@ _LONGEST_TITLE = 200
 
 
 async def call_tools(
-    work: Work, toolbox: Toolbox, requests: Sequence[ToolRequest], outcomes: list[ToolOutcome]
+    context: ToolContext, toolbox: Toolbox, requests: Sequence[ToolRequest], outcomes: list[ToolOutcome]
 ) -> None:
     """Call them in order; those that only look and stand side by side, at the same time.
 
@@ -43,7 +43,7 @@ async def call_tools(
     """
 
     async def call(request: ToolRequest) -> None:
-        outcomes.append(await _called(work, toolbox, request))
+        outcomes.append(await _called(context, toolbox, request))
 
     for only_looks, group in groupby(requests, lambda request: _only_looks(toolbox, request)):
         if not only_looks:
@@ -63,34 +63,34 @@ def _only_looks(toolbox: Toolbox, request: ToolRequest) -> bool:
     return tool is not None and tool.needs == "nothing"
 
 
-async def _called(work: Work, toolbox: Toolbox, request: ToolRequest) -> ToolOutcome:
+async def _called(context: ToolContext, toolbox: Toolbox, request: ToolRequest) -> ToolOutcome:
     tool = toolbox.find(request.name)
     if tool is None:
-        return await _refused(work, request, _unknown(request.name, toolbox), _line(request.name), "other")
+        return await _refused(context, request, _unknown(request.name, toolbox), _line(request.name), "other")
     title = _line(request.name)
     try:
         arguments = tool.parsed(request.arguments)
-        title, locations = _line(tool.title(work, arguments)), list(tool.locations(work, arguments))
-        preview = await tool.preview(work, arguments)
+        title, locations = _line(tool.title(context, arguments)), list(tool.locations(context, arguments))
+        preview = await tool.preview(context, arguments)
     except Exception as error:  # noqa: BLE001  # told to the model, as the law says
-        return await _refused(work, request, _failed(tool, error), title, tool.kind)
-    opened = work.turn.tool_call(
+        return await _refused(context, request, _failed(tool, error), title, tool.kind)
+    opened = context.turn.tool_call(
         title, kind=tool.kind, name=tool.name, raw_input=_raw(request), content=preview, locations=locations
     )
     if tool.is_quiet:
-        result = await tool.run(work, arguments, opened)
+        result = await tool.run(context, arguments, opened)
         return ToolOutcome(id=request.id, name=request.name, text=result.text, is_error=result.is_error)
     async with opened as call:
-        return _outcome(work, request, await _run(work, tool, arguments, call), call)
+        return _outcome(context, request, await _run(context, tool, arguments, call), call)
 
 
-async def _run(work: Work, tool: Tool[Any], arguments: Any, call: OpenToolCall) -> Result:
+async def _run(context: ToolContext, tool: Tool[Any], arguments: Any, call: OpenToolCall) -> ToolResult:
     try:
-        refused = await refusal(work, tool, arguments, call)
+        refused = await refusal(context, tool, arguments, call)
         if refused is not None:
             return refused
         await call.begin()
-        return await tool.run(work, arguments, call)
+        return await tool.run(context, arguments, call)
     except (ConnectionClosed, TurnStopped):
         raise
     except Exception as error:  # noqa: BLE001  # as the law says
@@ -108,28 +108,30 @@ def _failed(tool: Tool[Any], error: Exception) -> ToolFailed:
     return ToolFailed(f"{tool.name} failed unexpectedly: {error or type(error).__name__}", "try another way")
 
 
-def _result(failed: ToolFailed) -> Result:
-    return Result(failed.told_to_model, shown=failed.reason, is_error=True)
+def _result(failed: ToolFailed) -> ToolResult:
+    return ToolResult(failed.told_to_model, display=failed.reason, is_error=True)
 
 
-async def _refused(work: Work, request: ToolRequest, failed: ToolFailed, title: str, kind: ToolKind) -> ToolOutcome:
+async def _refused(
+    context: ToolContext, request: ToolRequest, failed: ToolFailed, title: str, kind: ToolKind
+) -> ToolOutcome:
     """A call that never began is shown all the same."""
-    async with work.turn.tool_call(title, kind=kind, name=request.name, raw_input=_raw(request)) as call:
+    async with context.turn.tool_call(title, kind=kind, name=request.name, raw_input=_raw(request)) as call:
         await call.say(failed.reason)
-        return _outcome(work, request, _result(failed), call)
+        return _outcome(context, request, _result(failed), call)
 
 
-def _outcome(work: Work, request: ToolRequest, result: Result, call: OpenToolCall) -> ToolOutcome:
+def _outcome(context: ToolContext, request: ToolRequest, result: ToolResult, call: OpenToolCall) -> ToolOutcome:
     """End the call, and what the model is told, which is also kept: a history is made from it after a restart.
 
     The raw output is something that many clients show, so it holds what people are told.
     """
-    text = bounded(result.text, work.settings.output_limit)
-    shown = text if result.shown is None else bounded(result.shown, work.settings.output_limit)
+    text = bounded(result.text, context.settings.output_limit)
+    shown = text if result.display is None else bounded(result.display, context.settings.output_limit)
     call.end(
         "failed" if result.is_error else "completed",
         raw_output={OUTPUT: shown, **result.details},
-        meta=None if shown == text else {TOLD: text},
+        meta=None if shown == text else {MODEL_TEXT: text},
     )
     return ToolOutcome(
         id=request.id,
@@ -137,7 +139,7 @@ def _outcome(work: Work, request: ToolRequest, result: Result, call: OpenToolCal
         text=text,
         is_error=result.is_error,
         content=result.content,
-        shown=result.shown,
+        display=result.display,
         is_rejected=result.is_rejected,
     )
 
