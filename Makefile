@@ -80,7 +80,8 @@ types: $(STAMP) ## pyright, strict for the library
 layers: $(STAMP) ## import-linter: who may import whom
 	$(BIN)/lint-imports
 
-bench: $(STAMP) ## measure against the official SDK and a bare pipe
+bench: $(STAMP) ## measure against the official SDKs (TypeScript if node and npm are there) and bare pipes
+	@! command -v node >/dev/null || ! command -v npm >/dev/null || $(MAKE) --no-print-directory $(TYPESCRIPT)/node_modules/.installed || true
 	$(BIN)/python -m benchmarks
 
 wheel: $(STAMP) ## build dist/*.whl, install it in new environments and use it there

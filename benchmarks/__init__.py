@@ -1,4 +1,4 @@
-"""Measures accord, the official Python SDK and bare pipes side by side, over stdio between two processes.
+"""Measures accord, the official Python and TypeScript SDKs and bare pipes side by side, over stdio between processes.
 
-`python -m benchmarks` runs every case and prints the table; it needs Linux, because it reads `/proc` and pins CPUs.
+`python -m benchmarks` runs every case and prints the table. It needs Linux, because it reads `/proc` and pins CPUs.
 """

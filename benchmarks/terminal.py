@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from benchmarks.started import ContenderFailed, end_group, environment
+from benchmarks.child_processes import ContenderFailed, end_group, environment
 
 __all__ = ["Terminal", "at_terminal"]
 

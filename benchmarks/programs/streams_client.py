@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from benchmarks.loops import run
-from benchmarks.payloads import MODE_ID, PROTOCOL_VERSION, write_order
-from benchmarks.program import Options, measure_whole, read_options, report
+from benchmarks.programs.client_program import Options, measure_whole, read_options, report
+from benchmarks.programs.loops import run
+from benchmarks.programs.payloads import MODE_ID, PROTOCOL_VERSION, write_order
 
 
 class Connected:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from accord import Agent, Turn
 from accord.store import SqliteStore
-from benchmarks.payloads import (
+from benchmarks.programs.payloads import (
     AGENT_NAME,
     MODE_ID,
     TOOL_CALL_ID,

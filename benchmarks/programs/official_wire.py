@@ -7,8 +7,8 @@ import json
 from acp.schema import SessionNotification
 from acp.utils import serialize_params
 
-from benchmarks.payloads import TOOL_CALL_FRAME
-from benchmarks.wire import measure_wire
+from benchmarks.programs.payloads import TOOL_CALL_FRAME
+from benchmarks.programs.wire import measure_wire
 
 NOTIFICATION = SessionNotification.model_validate(TOOL_CALL_FRAME["params"])
 

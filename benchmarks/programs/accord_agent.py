@@ -28,8 +28,8 @@ from accord.session.updates import MessageAppend
 from accord.session.value import UNSET, Value
 from accord.transports.framing import FRAME_LIMIT
 from accord.transports.stdio import Stdio
-from benchmarks.loops import run
-from benchmarks.payloads import AGENT_NAME, PROTOCOL_VERSION, SESSION_ID, read_order, text_of
+from benchmarks.programs.loops import run
+from benchmarks.programs.payloads import AGENT_NAME, PROTOCOL_VERSION, SESSION_ID, read_order, text_of
 
 
 class BenchAgent:

@@ -15,7 +15,7 @@ from accord.apps.coder.coder import Coder
 from accord.apps.coder.models.model import Event, InputKinds, ModelRequest, Stop, TextDelta
 from accord.apps.coder.settings.precedence import load_settings
 from accord.store import MemoryStore
-from benchmarks.program import report
+from benchmarks.programs.client_program import report
 
 TOKEN = "token "
 

@@ -9,9 +9,9 @@ import acp
 from acp.core import ClientSideConnection
 from acp.schema import AgentMessageChunk, TextContentBlock
 
-from benchmarks.loops import run
-from benchmarks.payloads import MODE_ID, PROTOCOL_VERSION, write_order
-from benchmarks.program import Options, measure_whole, read_options, report
+from benchmarks.programs.client_program import Options, measure_whole, read_options, report
+from benchmarks.programs.loops import run
+from benchmarks.programs.payloads import MODE_ID, PROTOCOL_VERSION, write_order
 
 
 class BenchClient:

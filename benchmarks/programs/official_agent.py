@@ -9,8 +9,8 @@ from typing import Any, cast
 import acp
 from acp.schema import AgentCapabilities, Implementation, SetSessionModeResponse, TextContentBlock
 
-from benchmarks.loops import run
-from benchmarks.payloads import (
+from benchmarks.programs.loops import run
+from benchmarks.programs.payloads import (
     AGENT_NAME,
     PROTOCOL_VERSION,
     SESSION_ID,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from statistics import median
 from time import perf_counter
 
-from benchmarks.payloads import TOOL_CALL_FRAME
+from benchmarks.programs.payloads import TOOL_CALL_FRAME
 
 __all__ = ["measure_wire"]
 

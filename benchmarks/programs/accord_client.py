@@ -19,9 +19,9 @@ from accord.session.updates import MessageChunk, Update
 from accord.session.value import UNSET
 from accord.transports.framing import FRAME_LIMIT
 from accord.transports.process_transport import Process
-from benchmarks.loops import run
-from benchmarks.payloads import MODE_ID, PROTOCOL_VERSION, write_order
-from benchmarks.program import Options, measure, read_options, report
+from benchmarks.programs.client_program import Options, measure, read_options, report
+from benchmarks.programs.loops import run
+from benchmarks.programs.payloads import MODE_ID, PROTOCOL_VERSION, write_order
 
 MERGING = Merging(joins, joined, supersedes, newest)
 

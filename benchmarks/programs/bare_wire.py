@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from benchmarks.floor_types import Update
-from benchmarks.payloads import TOOL_CALL_FRAME
-from benchmarks.wire import measure_wire
+from benchmarks.programs.floor_types import Update
+from benchmarks.programs.payloads import TOOL_CALL_FRAME
+from benchmarks.programs.wire import measure_wire
 
 NOTIFICATION = msgspec.convert(TOOL_CALL_FRAME, Update)
 ENCODER = msgspec.json.Encoder()

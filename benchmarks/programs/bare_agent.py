@@ -6,8 +6,8 @@ import os
 
 import msgspec
 
-from benchmarks.bare_pipe import receive_lines, send_line
-from benchmarks.floor_types import (
+from benchmarks.programs.bare_pipe import receive_lines, send_line
+from benchmarks.programs.floor_types import (
     AgentMessageChunk,
     FromClient,
     Implementation,
@@ -24,7 +24,7 @@ from benchmarks.floor_types import (
     Update,
     UpdateParams,
 )
-from benchmarks.payloads import AGENT_NAME, PROTOCOL_VERSION, SESSION_ID, read_order, text_of
+from benchmarks.programs.payloads import AGENT_NAME, PROTOCOL_VERSION, SESSION_ID, read_order, text_of
 
 ENCODER = msgspec.json.Encoder()
 

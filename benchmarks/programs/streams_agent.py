@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from benchmarks.loops import run
-from benchmarks.payloads import (
+from benchmarks.programs.loops import run
+from benchmarks.programs.payloads import (
     AGENT_NAME,
     PROTOCOL_VERSION,
     SESSION_ID,

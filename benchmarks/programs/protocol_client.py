@@ -1,4 +1,4 @@
-"""The uvloop floor's client: asyncio.Protocol callbacks, futures and msgspec structs."""
+"""The client of the asyncio.Protocol floor: callbacks, futures and msgspec structs, on either event loop."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import cast
 import msgspec
 from msgspec import UNSET
 
-from benchmarks.floor_types import (
+from benchmarks.programs.client_program import Options, measure, read_options, report
+from benchmarks.programs.floor_types import (
     FromAgent,
     FromClient,
     Initialize,
@@ -21,9 +22,8 @@ from benchmarks.floor_types import (
     SetModeParams,
     SetModeResult,
 )
-from benchmarks.loops import run
-from benchmarks.payloads import MODE_ID, PROTOCOL_VERSION
-from benchmarks.program import Options, measure, read_options, report
+from benchmarks.programs.loops import run
+from benchmarks.programs.payloads import MODE_ID, PROTOCOL_VERSION
 
 ENCODER = msgspec.json.Encoder()
 DECODER = msgspec.json.Decoder(FromAgent)
@@ -71,7 +71,7 @@ class Connected(asyncio.SubprocessProtocol):
         self.session_id = msgspec.json.decode(opened, type=NewSessionResult).session_id
 
     async def prompt(self, count: int, size: int) -> int:
-        raise NotImplementedError(f"{count} updates of {size}: this floor is for round trips")
+        raise NotImplementedError(f"{count} updates of {size}: this floor is for requests only")
 
     async def set_mode(self) -> None:
         request = SetMode(id=self.next_id(), params=SetModeParams(self.session_id, MODE_ID))

@@ -21,7 +21,7 @@ from accord import Command
 from accord.apps.console.screen.app import Console
 from accord.apps.console.screen.shutdown import keep_collector_calm
 from accord.apps.console.screen.startup_options import Opening
-from benchmarks.program import report
+from benchmarks.programs.client_program import report
 
 _TICK = 0.001
 
@@ -98,7 +98,7 @@ async def look_through(app: Console, pilot: Pilot[int], order: str) -> dict[str,
 
 async def measure(work: str, sizes: list[str]) -> dict[str, float]:
     with TemporaryDirectory() as cwd:
-        command = Command([sys.executable, "-m", "benchmarks.talker"])
+        command = Command([sys.executable, "-m", "benchmarks.programs.talker"])
         app = Console(Opening(target=command, name="talker", cwd=Path(cwd), theme="accord-dark"))
         keep_collector_calm()
         async with app.run_test(size=(120, 40)) as pilot:

@@ -8,8 +8,8 @@ from accord.jsonrpc import codec
 from accord.jsonrpc.messages import Notification
 from accord.schema.reader import Reader
 from accord.schema.v1.updates import SessionNotification
-from benchmarks.payloads import TOOL_CALL_FRAME
-from benchmarks.wire import measure_wire
+from benchmarks.programs.payloads import TOOL_CALL_FRAME
+from benchmarks.programs.wire import measure_wire
 
 READER = Reader(SessionNotification)
 NOTIFICATION = msgspec.convert(TOOL_CALL_FRAME["params"], SessionNotification)

@@ -1,4 +1,4 @@
-"""The uvloop floor's agent: asyncio.Protocol callbacks and msgspec structs."""
+"""The agent of the asyncio.Protocol floor: callbacks and msgspec structs, on either event loop."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import cast
 
 import msgspec
 
-from benchmarks.bare_agent import answer
-from benchmarks.floor_types import FromClient
-from benchmarks.loops import run
+from benchmarks.programs.bare_agent import answer
+from benchmarks.programs.floor_types import FromClient
+from benchmarks.programs.loops import run
 
 ENCODER = msgspec.json.Encoder()
 DECODER = msgspec.json.Decoder(FromClient)
 
 
 class Input(asyncio.Protocol):
-    """Answers each request where it arrives; turns are not for it, because nothing here can wait."""
+    """Answers each request where it arrives. It has no turns, because nothing here can wait."""
 
     def __init__(self, output: asyncio.WriteTransport) -> None:
         self.output = output

@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import UNSET
 
-from benchmarks.bare_pipe import receive_lines, send_line
-from benchmarks.floor_types import (
+from benchmarks.programs.bare_pipe import receive_lines, send_line
+from benchmarks.programs.client_program import Options, measure, read_options, report
+from benchmarks.programs.floor_types import (
     AgentMessageChunk,
     FromAgent,
     FromClient,
@@ -28,8 +29,7 @@ from benchmarks.floor_types import (
     SetModeResult,
     Text,
 )
-from benchmarks.payloads import MODE_ID, PROTOCOL_VERSION, write_order
-from benchmarks.program import Options, measure, read_options, report
+from benchmarks.programs.payloads import MODE_ID, PROTOCOL_VERSION, write_order
 
 Result = TypeVar("Result")
 
