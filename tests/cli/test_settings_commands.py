@@ -8,12 +8,12 @@ import msgspec
 import pytest
 
 from accord.cli import main
-from accord.local.saved_choices import Choices
+from accord.local.saved_choices import SavedChoices
 
 
 @pytest.fixture
-def choices(home: Path, project: Path) -> Choices:
-    choices = Choices(home / "state" / "choices.json")
+def choices(home: Path, project: Path) -> SavedChoices:
+    choices = SavedChoices(home / "state" / "choices.json")
     choices.for_project(project)["run:pytest"] = True
     choices.for_project(project)["edit"] = False
     choices.for_project(home)["fetch:example.org"] = True
@@ -124,7 +124,7 @@ def test_permissions_are_taken_back_one_by_one_or_all(choices, project, home, ca
     assert main(["permissions", "--revoke", "edit"]) == 1
     assert "no choice about 'edit' is kept for ~/project" in capsys.readouterr().err
     assert main(["permissions", "--revoke-all", str(home)]) == 0
-    assert [each.scope for each in choices.listed()] == ["run:pytest"]
+    assert [each.scope for each in choices.read()] == ["run:pytest"]
 
 
 @pytest.mark.usefixtures("project")

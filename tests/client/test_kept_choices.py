@@ -6,7 +6,7 @@ import logging
 from pathlib import Path
 
 from accord import Agent, Client, Turn, permissions
-from accord.local.saved_choices import Choices, project_of
+from accord.local.saved_choices import SavedChoices, project_root
 from accord.session.requests import CommandSubject
 from tests.client.permissions.test_policies import ALL, choice, request
 
@@ -57,7 +57,7 @@ async def test_what_is_kept_can_be_read_by_a_person_and_revoked(tmp_path: Path):
     assert shown == ["edit: Write a.py", "execute: make test in /repo"]
     policy.forget(policy.choices[0])
     assert [kept.allows for kept in policy.choices] == [True]
-    Choices(path).revoke(project_of(tmp_path))  # by another program
+    SavedChoices(path).revoke(project_root(tmp_path))  # by another program
     await choice(policy, request(*ALL, subject=CommandSubject(command="make test", cwd="/repo")))
     assert person.asked == 3
 
@@ -71,7 +71,7 @@ async def test_a_file_that_can_not_be_used_means_asking_each_time(tmp_path: Path
         for _ in range(2):
             assert await choice(policy, request(*ALL)) == "allow_always"
     assert person.asked == 2
-    assert "mend the file or delete it" in caplog.text
+    assert "fix the file or delete it" in caplog.text
 
 
 async def test_a_client_asks_once_for_all_its_lives(tmp_path: Path, version):

@@ -6,7 +6,7 @@ import pytest
 
 from accord.client.workspace.workspace import Workspace
 from accord.errors import Denied, InvalidParams, NotFound, RequestFailed
-from accord.local.atomic_files import read_part, replace
+from accord.local.files import read_lines, replace_file
 from accord.local.paths import Roots
 from tests.client.words import create, read, write
 
@@ -73,7 +73,7 @@ async def test_a_link_put_into_the_path_after_the_check_leads_nowhere(repo: Path
     roots = Roots([repo])
     (repo / "directory").mkdir()
     (repo / "directory" / "secret").write_text("harmless")
-    place = roots.place(str(repo / "directory" / "secret"), "fs.read")
+    place = roots.resolve(str(repo / "directory" / "secret"), "fs.read")
     (repo / "directory" / "secret").unlink()
     if what == "file":
         (repo / "directory" / "secret").symlink_to(repo.parent / "secret")
@@ -81,9 +81,9 @@ async def test_a_link_put_into_the_path_after_the_check_leads_nowhere(repo: Path
         (repo / "directory").rmdir()
         (repo / "directory").symlink_to(repo.parent)
     with pytest.raises(RequestFailed):
-        read_part(place, None, None, 100)
+        read_lines(place, None, None, 100)
     with pytest.raises(RequestFailed):
-        replace(place, b"overwritten")
+        replace_file(place, b"overwritten")
     assert (repo.parent / "secret").read_text() == "secret"
 
 

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from accord.local.threads import in_thread, result_of
+from accord.local.threads import in_thread, shielded_result
 
 
 async def test_whoever_gives_up_waiting_waits_for_the_thread_all_the_same():
@@ -32,7 +32,7 @@ async def test_work_that_fails_after_its_waiter_was_cancelled_is_not_logged(capl
     """Python 3.14 logs it where `asyncio.shield` is used."""
     loop = asyncio.get_running_loop()
     work: asyncio.Future[None] = loop.create_future()
-    waiter = asyncio.ensure_future(result_of(work))
+    waiter = asyncio.ensure_future(shielded_result(work))
     await asyncio.sleep(0)
     waiter.cancel()
     await asyncio.wait((waiter,))
@@ -41,5 +41,5 @@ async def test_work_that_fails_after_its_waiter_was_cancelled_is_not_logged(capl
         work.set_exception(OSError("no"))
         await asyncio.sleep(0)
     with pytest.raises(OSError, match="no"):
-        await result_of(work)
+        await shielded_result(work)
     assert not caplog.records

@@ -16,7 +16,7 @@ import pytest
 from accord import permissions
 from accord.apps.console.screen.mentions import list_files
 from accord.errors import UnusableRepository
-from accord.local.git import DIFF_OPTIONS, GIT, filters_off, git_environment, working_tree
+from accord.local.git import DIFF_OPTIONS, GIT, filter_overrides, find_working_tree, git_environment
 from tests.apps.coder.scripted import git
 
 
@@ -329,12 +329,12 @@ async def test_more_filters_than_can_be_switched_off_are_refused_at_once(
 )
 def test_a_list_of_filters_that_may_not_be_the_list_is_refused(listed: str, is_whole: bool) -> None:
     with pytest.raises(UnusableRepository, match="can't all be switched off"):
-        filters_off(listed, is_whole=is_whole)
+        filter_overrides(listed, is_whole=is_whole)
 
 
 def test_a_list_of_filters_switches_off_each_of_them() -> None:
-    assert filters_off("", is_whole=True) == {}
-    off = filters_off("filter.a.b.clean\0filter..process\0filter.set\0", is_whole=True)
+    assert filter_overrides("", is_whole=True) == {}
+    off = filter_overrides("filter.a.b.clean\0filter..process\0filter.set\0", is_whole=True)
     assert {name for name, value in off.items() if not value} == {
         *("filter.a.b.clean", "filter.a.b.smudge", "filter.a.b.process"),
         *("filter..clean", "filter..smudge", "filter..process"),
@@ -529,7 +529,7 @@ async def test_the_changes_hide_accords_own_files(sit: Any, tmp_path: Path) -> N
 
 
 def test_git_is_told_the_working_tree_and_never_the_users_variables(project: Path) -> None:
-    assert working_tree(project / "sub" / "missing") == project.resolve()
+    assert find_working_tree(project / "sub" / "missing") == project.resolve()
     environment = git_environment(project, {"GIT_DIR": "/x", "GIT_EXEC_PATH": "/y", "HOME": "/z"})
     assert environment["GIT_WORK_TREE"] == str(project)
     assert "GIT_DIR" not in environment

@@ -19,7 +19,7 @@ from accord import permissions
 from accord.apps.coder.tools import git_diff
 from accord.apps.console.screen.mentions import list_files
 from accord.errors import UnusableRepository
-from accord.local.git import check_index, leads_out
+from accord.local.git import check_index, escapes_tree
 from tests.apps.coder.scripted import git
 
 SECRET = "hunter2/hunter2"
@@ -154,7 +154,7 @@ async def test_an_index_that_can_not_be_listed_in_full_is_refused(
     ],
 )
 def test_a_list_that_may_not_be_that_of_the_index_is_refused(tmp_path: Path, listed: str, is_whole: bool) -> None:
-    with pytest.raises(UnusableRepository, match="git does not list them"):
+    with pytest.raises(UnusableRepository, match="git did not list them"):
         check_index(tmp_path, listed, is_whole=is_whole)
 
 
@@ -166,14 +166,14 @@ def test_a_list_that_may_not_be_that_of_the_index_is_refused(tmp_path: Path, lis
     ],
 )
 def test_a_name_that_git_would_never_write_is_refused(tmp_path: Path, name: str) -> None:
-    assert leads_out(name)
-    with pytest.raises(UnusableRepository, match="would never put there"):
+    assert escapes_tree(name)
+    with pytest.raises(UnusableRepository, match="git itself never writes"):
         check_index(tmp_path, f"100644 {OBJECT} 0\tb\x00100644 {OBJECT} 2\t{name}\0", is_whole=True)
 
 
 def test_ordinary_names_are_not(tmp_path: Path) -> None:
     names = ("a", "a b/…/c", "..a/b..", "a.git/b", ".gitignore", ".github/x", "Icon\r", "\ufffd")
-    assert not any(map(leads_out, names))
+    assert not any(map(escapes_tree, names))
     check_index(tmp_path, "".join(f"100644 {OBJECT} 0\t{name}\0" for name in names), is_whole=True)
 
 
@@ -181,7 +181,7 @@ def test_ordinary_names_are_not(tmp_path: Path) -> None:
 def test_a_directory_whose_name_can_not_be_told_is_refused(tmp_path: Path, mode: str) -> None:
     """It can't be looked whether it is a link, or a submodule that leads elsewhere."""
     name = "\ufffd" if mode == "160000" else "\ufffd/a"
-    with pytest.raises(UnusableRepository, match="letters that can't be told"):
+    with pytest.raises(UnusableRepository, match="not valid UTF-8"):
         check_index(tmp_path, f"{mode} {OBJECT} 0\t{name}\0", is_whole=True)
 
 

@@ -19,7 +19,7 @@ import pytest
 from accord import permissions
 from accord.apps.console.screen.mentions import list_files
 from accord.errors import UnusableRepository
-from accord.local.git import git_environment, working_tree
+from accord.local.git import find_working_tree, git_environment
 from tests.apps.coder.scripted import git
 
 SECRET = "hunter2/hunter2"
@@ -201,7 +201,7 @@ async def test_a_name_of_the_repositorys_is_no_way_to_fetch_either(
     blob = _plain(project, ["git", "rev-parse", "HEAD:main.py"]).decode().strip()
     (project / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
     (project / "main.py").write_text("x = 1\n")
-    environment = git_environment(working_tree(project), os.environ)
+    environment = git_environment(find_working_tree(project), os.environ)
     del environment["GIT_NO_LAZY_FETCH"]
     subprocess.run(["git", "diff"], cwd=project, check=False, capture_output=True, env=environment)  # noqa: ASYNC221
     assert not mark.exists()
@@ -214,7 +214,7 @@ async def test_a_name_that_no_file_can_have_leads_nowhere(sit: Any, project: Pat
     (project / ".git").rename(project / "old")
     (project / ".git").write_text(text)
     with pytest.raises(UnusableRepository):
-        working_tree(project)
+        find_working_tree(project)
     assert "main.py" in await list_files(str(project))
     async with sit(on_permission=permissions.reject_all) as desk:
         assert "git can't be asked here" in (await desk.use_one("changes")).text
@@ -225,7 +225,7 @@ async def test_a_name_that_no_file_can_have_leads_nowhere(sit: Any, project: Pat
 def test_a_directory_that_is_told_in_control_characters_is_refused(project: Path, told: bytes) -> None:
     (project / ".git" / "commondir").write_bytes(told)
     with pytest.raises(UnusableRepository, match="control characters"):
-        working_tree(project)
+        find_working_tree(project)
 
 
 @pytest.mark.parametrize("told", ["../..", ".."])
@@ -235,7 +235,7 @@ def test_only_a_linked_worktree_has_its_objects_elsewhere(project: Path, tmp_pat
     (project / "inner" / "commondir").write_text(f"{told}\n")
     (project / ".git").write_text("gitdir: inner\n")
     with pytest.raises(UnusableRepository, match="leads to another repository"):
-        working_tree(project)
+        find_working_tree(project)
 
 
 def _plain(root: Path, command: list[str]) -> bytes:

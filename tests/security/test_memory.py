@@ -22,7 +22,7 @@ from accord.apps.console.screen.conversation import Story
 from accord.apps.console.session_records import Recording, Records
 from accord.client.client import Client
 from accord.client.workspace.terminals import TerminalEvent
-from accord.local.atomic_files import read_regular
+from accord.local.files import read_file
 from accord.session import Transcript
 from accord.session.content import Text
 from accord.session.entities import AGENT, ContentItem, Plan
@@ -142,7 +142,7 @@ def test_a_small_file_of_ours_is_read_with_little(tmp_path):
     (tmp_path / "prompts.jsonl").write_bytes(b"small")
     tracemalloc.start()
     try:
-        assert read_regular(tmp_path / "prompts.jsonl") == b"small"
+        assert read_file(tmp_path / "prompts.jsonl") == b"small"
         assert tracemalloc.get_traced_memory()[1] < 4 * MIB
     finally:
         tracemalloc.stop()

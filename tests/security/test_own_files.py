@@ -28,9 +28,9 @@ from accord.apps.console.screen.drafts import Drafts
 from accord.apps.console.session_records import Recorded, Records
 from accord.client.workspace.workspace import Workspace
 from accord.errors import InvalidParams, StoreFailed
-from accord.local.atomic_files import locked, open_regular, read_regular, write_whole
+from accord.local.files import file_lock, open_file, read_file, write_private_file
 from accord.local.paths import Roots
-from accord.local.saved_choices import Choices
+from accord.local.saved_choices import SavedChoices
 from accord.session.requests import ReadFile, SessionSummary, WriteFile
 from accord.store import SqliteStore
 from accord.store.store import SessionRecord
@@ -86,13 +86,13 @@ def test_what_is_no_file_is_neither_read_nor_replaced_nor_waited_for(tmp_path: P
     path = tmp_path / "kept"
     make(path)
     with pytest.raises(OSError, match=kind):
-        read_regular(path)
-    with pytest.raises(OSError, match=kind), open_regular(path):
+        read_file(path)
+    with pytest.raises(OSError, match=kind), open_file(path):
         raise AssertionError("opened")
     with pytest.raises(OSError, match=kind):
-        write_whole(path, b"new")
-    with pytest.raises(OSError, match=kind), locked(path):
-        raise AssertionError("locked")
+        write_private_file(path, b"new")
+    with pytest.raises(OSError, match=kind), file_lock(path):
+        raise AssertionError("file_lock")
     assert [each.name for each in tmp_path.iterdir()] == ["kept"]
 
 
@@ -101,7 +101,7 @@ def test_a_file_that_is_too_large_is_not_read_to_its_end(tmp_path: Path) -> None
     with path.open("wb") as file:
         file.truncate(2**40)
     with pytest.raises(OSError, match="larger than 1 MiB"):
-        read_regular(path, 2**20)
+        read_file(path, 2**20)
 
 
 @every_kind
@@ -186,7 +186,7 @@ def test_no_list_of_ours_waits_for_what_is_no_file(tmp_path: Path, make: Make, k
     assert (records.lines("a", "s"), records.listed("a")) == ([], list[SessionSummary]())
     assert (trust.state_of(trusted), trust.listed()) == ("untrusted", [])
     with pytest.raises(ValueError, match=kind):
-        Choices(tmp_path / "choices.json").listed()
+        SavedChoices(tmp_path / "choices.json").read()
     with pytest.raises(Exception, match=kind):
         SettingsFile.read(trusted.path)
     for read in (text_of_file, lambda path: read_attachment("file", path)):
@@ -215,12 +215,12 @@ def test_a_lock_that_is_no_file_is_not_waited_for(tmp_path: Path, make: Make, ki
     Prompts(tmp_path).add("a", tmp_path, "s", "text")
     Drafts(tmp_path).keep("s", "text")
     with pytest.raises(OSError, match=kind):
-        Choices(tmp_path / "choices.json").set("p", "edit", True)
+        SavedChoices(tmp_path / "choices.json").set("p", "edit", True)
 
 
 def test_whoever_holds_a_lock_for_ever_costs_a_choice_and_no_more(tmp_path: Path) -> None:
-    choices = Choices(tmp_path / "choices.json")
-    with locked(tmp_path / "choices.json.lock"), pytest.raises(TimeoutError, match="another program holds its lock"):
+    choices = SavedChoices(tmp_path / "choices.json")
+    with file_lock(tmp_path / "choices.json.lock"), pytest.raises(TimeoutError, match="locked by another process"):
         choices.set("p", "edit", True)
 
 
@@ -249,7 +249,7 @@ async def test_whoever_comes_first_makes_directories_for_the_user_alone(home: Pa
             case "run":
                 assert accord("run", "hello").returncode == 0
             case "choices":
-                Choices(state / "choices.json").set("p", "edit", True)
+                SavedChoices(state / "choices.json").set("p", "edit", True)
             case "store":
                 async with SqliteStore(state / "sessions.db") as store:
                     await store.create(SessionRecord(session_id="one", cwd="/"))
@@ -262,7 +262,7 @@ async def test_whoever_comes_first_makes_directories_for_the_user_alone(home: Pa
     assert _open_to_others(home) == []
 
 
-@pytest.mark.parametrize("make", [SqliteStore, Choices])
+@pytest.mark.parametrize("make", [SqliteStore, SavedChoices])
 def test_a_path_with_the_home_of_nobody_is_a_path_as_in_a_shell(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Any
 ) -> None:
@@ -275,7 +275,7 @@ async def test_a_path_that_no_file_can_have_is_refused_by_name(tmp_path: Path, p
     with pytest.raises(ValueError, match="must be an absolute path"):
         Workspace(path)
     with pytest.raises(InvalidParams, match="must be an absolute path on this system"):
-        Roots([tmp_path]).place(path, "fs.read")
+        Roots([tmp_path]).resolve(path, "fs.read")
     workspace = Workspace(tmp_path)
     with pytest.raises(InvalidParams):
         await workspace.answer(ReadFile(session_id="s", path=path))

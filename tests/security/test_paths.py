@@ -18,9 +18,9 @@ from accord.apps.coder.coder import build
 from accord.apps.coder.settings.precedence import load_settings
 from accord.client.workspace.workspace import Workspace
 from accord.errors import InvalidParams, RequestFailed, StoreFailed
-from accord.local.atomic_files import read_regular
+from accord.local.files import read_file
 from accord.local.paths import Roots
-from accord.local.saved_choices import Choices
+from accord.local.saved_choices import SavedChoices
 from accord.session.content import ResourceLink, Text
 from accord.session.mcp_servers import StdioServer
 from accord.session.requests import CreateTerminal, ReadFile, WriteFile
@@ -129,15 +129,15 @@ async def test_our_own_files_refuse_them_with_the_reason(tmp_path: Path, name: s
     if name != NAMES["missing, then long"]:
         with pytest.raises(ValueError, match="must be an absolute path on this system: it "):
             Roots([path])
-        with pytest.raises(OSError, match="no file can have this path: it "):
-            read_regular(Path(path))
+        with pytest.raises(OSError, match="invalid path: it "):
+            read_file(Path(path))
     store = SqliteStore(path)
     for call in (store.list, lambda: store.create(SessionRecord("s", cwd="/")), store.commit):
-        with pytest.raises(StoreFailed, match=r"no file can have this path: it |File name too long") as failed:
+        with pytest.raises(StoreFailed, match=r"invalid path: it |File name too long") as failed:
             await call()
         assert str(failed.value).isprintable()
     await store.aclose()
-    with pytest.raises((OSError, ValueError), match=r"no file can have this path|File name too long") as refused:
-        Choices(path).set("p", "edit", True)
+    with pytest.raises((OSError, ValueError), match=r"invalid path|File name too long") as refused:
+        SavedChoices(path).set("p", "edit", True)
     assert not isinstance(refused.value, UnicodeError)
     assert not os.path.lexists(tmp_path / "x" / "x")  # noqa: ASYNC240  # nothing else runs

@@ -21,8 +21,8 @@ from accord.apps.coder.tools import search
 from accord.apps.console.clipboard import picture_in_clipboard
 from accord.apps.console.errors import ConsoleFailed
 from accord.apps.console.screen.mentions import list_files
-from accord.local.environment import program_environment
 from accord.local.paths import Roots
+from accord.local.processes import program_environment
 
 
 async def test_the_local_model_imports_nothing_that_lies_beside_its_file(tmp_path: Path) -> None:

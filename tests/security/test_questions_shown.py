@@ -20,7 +20,7 @@ from accord.apps.console.sanitizer import exact, exact_line, one_line
 from accord.apps.console.screen.drawing.permission_text import permission_parts
 from accord.apps.console.screen.widgets.lines import LinesView
 from accord.apps.console.screen.widgets.permission import PermissionBar
-from accord.local.text import most_cells, told_apart
+from accord.local.text import character_visibility, max_cells
 from accord.session.content import Resource, ResourceLink, readable
 from accord.session.entities import ContentItem, Diff, DiffPatch, FileChange, Location
 from accord.session.requests import PermissionOption, PermissionRequest, ToolCallSubject
@@ -149,7 +149,7 @@ def test_no_letter_that_is_shown_as_it_is_is_wider_than_we_count():
             continue
         category, width = unicodedata.category(letter), unicodedata.east_asian_width(letter)
         assert category[0] in "LNPS" or category in ("Mn", "Mc") or letter == " ", ascii(letter)
-        assert most_cells(letter) == 2 or width not in ("W", "F", "A"), ascii(letter)
+        assert max_cells(letter) == 2 or width not in ("W", "F", "A"), ascii(letter)
 
 
 def test_ordinary_text_of_any_language_stays_as_it_is():
@@ -645,7 +645,7 @@ async def test_the_built_in_agent_shows_it_to_clients_that_show_text_as_it_is(si
     texts = [str(asked[0].title), *(option.name for option in asked[0].options)]
     texts += [readable([item.content]) for item in subject.call.content or () if isinstance(item, ContentItem)]
     prose = [part for text in texts for part in text.split("```")[::2]]
-    assert all(is_seen or letter == "\n" for part in prose for letter, is_seen in told_apart(part)), texts
+    assert all(is_seen or letter == "\n" for part in prose for letter, is_seen in character_visibility(part)), texts
     assert any("\\u202e\\u200b\\x1b\\u3164" in part for part in prose[1:]), texts
 
 

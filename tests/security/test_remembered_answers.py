@@ -17,7 +17,7 @@ from accord.apps.console.known_agents import KnownAgent
 from accord.client.permissions import policies
 from accord.client.permissions.writes_and_commands import may_write
 from accord.errors import AccordError, RequestFailed
-from accord.local.saved_choices import Choices, project_of
+from accord.local.saved_choices import SavedChoices, project_root
 from accord.session.requests import CommandSubject, PermissionOption, PermissionRequest, ToolCallSubject, WriteFile
 from accord.session.updates import ToolCallPatch
 from accord.testing import ScriptedAgent, program
@@ -39,12 +39,12 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def choices(tmp_path: Path) -> Choices:
-    return Choices(tmp_path / "home" / "choices.json")
+def choices(tmp_path: Path) -> SavedChoices:
+    return SavedChoices(tmp_path / "home" / "choices.json")
 
 
 @pytest.fixture
-def coder(project: Path, choices: Choices) -> Coder:
+def coder(project: Path, choices: SavedChoices) -> Coder:
     return Coder(load_settings(project, {"mode": "ask", "model": "offline"}), choices_file=choices.path)
 
 
@@ -65,13 +65,13 @@ async def test_what_the_built_in_agent_keeps_is_asked_again_once_it_is_taken_bac
     async with opened(coder.agent, project, known=OURS) as stage:
         await answer(stage, 'create a.txt with "A"', "a")
         await answer(stage, 'create b.txt with "B"', None)
-        assert [choice.scope for choice in choices.listed()] == ["edit files"]
+        assert [choice.scope for choice in choices.read()] == ["edit files"]
         if by == "Forget":
             stage.app.turning.forget_choices()
             await stage.shows("1 choice for always taken back: you are asked again")
         else:
-            choices.revoke(project_of(project))
-        assert choices.listed() == []
+            choices.revoke(project_root(project))
+        assert choices.read() == []
         await answer(stage, 'create a.txt with "A"', "n")  # the very same as before: the screen has not kept it either
         await answer(stage, 'create c.txt with "C"', "n")
     assert sorted(path.name for path in project.iterdir()) == ["a.txt", "b.txt"]
@@ -79,11 +79,11 @@ async def test_what_the_built_in_agent_keeps_is_asked_again_once_it_is_taken_bac
 
 async def test_forgetting_takes_nothing_back_of_other_projects(project, tmp_path, coder, choices):
     choices.set("/elsewhere", "edit files", True)
-    choices.set(project_of(project), "delete files", False)
+    choices.set(project_root(project), "delete files", False)
     async with opened(coder.agent, project, known=OURS) as stage:
         stage.app.turning.forget_choices()
         await stage.shows("1 choice for always taken back")
-    assert [choice.project for choice in choices.listed()] == ["/elsewhere"]
+    assert [choice.project for choice in choices.read()] == ["/elsewhere"]
 
 
 async def test_what_can_not_be_taken_back_is_said(project, coder, choices):
@@ -136,16 +136,16 @@ async def test_who_has_allowed_all_writes_is_asked_again_after_forget(project, p
 
 
 async def test_only_an_open_session_tells_whose_choices_are_forgotten(project, coder, choices):
-    choices.set(project_of(project), "edit files", True)
+    choices.set(project_root(project), "edit files", True)
     async with Client(coder.agent, on_permission=policies.deny) as client:
         for params in ({"sessionId": "another"}, {}, [1]):
             with pytest.raises(RequestFailed):
                 await client.request("_accord/forget_choices", params)
-        assert len(choices.listed()) == 1
+        assert len(choices.read()) == 1
         session = await client.new_session(project)
         assert await take_back(client, [session.id]) == 1
         assert await take_back(client, [session.id]) == 0
-    assert choices.listed() == []
+    assert choices.read() == []
 
 
 async def test_an_agent_that_does_not_say_what_it_forgot_has_not(project):

@@ -129,7 +129,7 @@ async def test_a_repository_that_is_there_is_not_changed_or_completed_without_a_
 async def test_a_directory_that_can_not_be_looked_through_is_not_moved_without_a_question(
     sit: Any, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(git, "_MOST_FILES", 10)
+    monkeypatch.setattr(git, "_MAX_FILES", 10)
     for number in range(11):
         (project / "many" / str(number)).mkdir(parents=True)
     person = Person()

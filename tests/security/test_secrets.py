@@ -23,7 +23,7 @@ from accord.apps.coder.settings.display import without_secrets
 from accord.apps.coder.settings.precedence import load_settings
 from accord.apps.coder.settings.settings import ModelSettings
 from accord.apps.coder.tools.fetch import FetchArguments, FetchPage
-from accord.local.redaction import HIDDEN, fault_of_address, redacted
+from accord.local.redaction import HIDDEN, redact, url_error
 from accord.session.mcp_servers import HttpServer, SseServer
 
 URL = "http://me:sesame@127.0.0.1:1/v1?key=sesame"
@@ -48,7 +48,7 @@ URL = "http://me:sesame@127.0.0.1:1/v1?key=sesame"
     ],
 )  # fmt: skip
 def test_addresses_are_told_without_their_secrets(text: str, shown: str) -> None:
-    assert redacted(text) == shown
+    assert redact(text) == shown
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_addresses_are_told_without_their_secrets(text: str, shown: str) -> None
     ["//", "/", "//a", "?", "&", "?a", "&a=", "@", "//@", "?=", "//a@//", "//#", "#", ";", ";a", "//;a=", "//a "],
 )
 def test_a_long_text_is_looked_through_once(piece: str) -> None:
-    redacted(piece * 300_000)
+    redact(piece * 300_000)
 
 
 ODD = [
@@ -80,11 +80,11 @@ GOOD = [
 
 def test_an_address_that_could_be_read_in_two_ways_is_refused_and_not_quoted() -> None:
     for url in ODD:
-        fault = fault_of_address(url)
+        fault = url_error(url)
         assert fault is not None, url
         assert "ses" not in fault
         assert "ame" not in fault.replace("name", "")
-    assert [url for url in GOOD if fault_of_address(url) is not None] == []
+    assert [url for url in GOOD if url_error(url) is not None] == []
 
 
 @pytest.mark.parametrize("setting", ["[base_urls]\nopenai = {}", "[servers.m]\nurl = {}"], ids=["provider", "server"])
@@ -127,7 +127,7 @@ def test_a_server_that_repeats_the_password_alone_is_not_repeated() -> None:
     )
     assert str(failed).count(HIDDEN) >= 4
     assert not any(part in f"{failed}" for part in ("sesame", "cadabra"))
-    assert redacted("me and you", "http://me:you@h/") == "me and you"  # so short that it could be any word
+    assert redact("me and you", "http://me:you@h/") == "me and you"  # so short that it could be any word
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import msgspec
 
-from accord.local.paths import kind_of
+from accord.local.paths import file_kind
 
 __all__ = ["Line", "Ran", "Script", "is_inert", "plain_words", "words_of", "written"]
 
@@ -60,7 +60,7 @@ def plain_words(line: Line) -> list[str] | None:
 
 def written(line: Line) -> Script | None:
     """The command as a file; None where the client can't see one: its directory is not on our disk, or there is no sh."""
-    if sys.platform == "win32" or kind_of(Path(line.cwd)) != "directory":
+    if sys.platform == "win32" or file_kind(Path(line.cwd)) != "directory":
         return None
     import tempfile  # noqa: PLC0415  # loads much, which an agent that only starts need not wait for
 

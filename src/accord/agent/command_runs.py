@@ -16,7 +16,7 @@ from accord.agent.connection import AgentConnection
 from accord.agent.session import AgentSession
 from accord.agent.tool_calls import OpenToolCall
 from accord.errors import ConnectionClosed
-from accord.local.exit_status import exit_of
+from accord.local.processes import exit_status
 from accord.session.entities import Exit
 from accord.session.requests import CreateTerminal
 from accord.session.updates import TerminalAppend, TerminalPatch
@@ -161,4 +161,4 @@ class Running:
         """End whatever of it still runs, in bounded time; how the command ended."""
         await self.capture.end()
         self._tail.finish()
-        return exit_of(await self.capture.ended)
+        return exit_status(await self.capture.ended)

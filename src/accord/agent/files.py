@@ -18,9 +18,8 @@ from typing import TypeVar
 from accord.agent.connection import AgentConnection
 from accord.agent.session import AgentSession
 from accord.errors import Denied, InternalError, Malformed, MethodNotFound, NotFound, RequestFailed
-from accord.local.atomic_files import read_part, replace
-from accord.local.paths import kind_of
-from accord.local.text import count, part_of
+from accord.local.files import count_lines, read_lines, replace_file, select_lines
+from accord.local.paths import file_kind
 from accord.local.threads import in_thread
 from accord.session.requests import ReadFile, WriteFile
 
@@ -89,11 +88,11 @@ class ClientFiles:
         if not text.endswith("\n"):
             text = await self._ended(text, place, line, limit)
         whole = await self._known(place, None, None) if line is not None and line > 1 else None
-        has_too_many = limit is not None and count(text) > limit
+        has_too_many = limit is not None and count_lines(text) > limit
         if not has_too_many and (whole is None or text != whole):
             return text
-        begins_there = whole is not None and text == part_of(whole, line, None)
-        return part_of(text, None if begins_there else line, limit)
+        begins_there = whole is not None and text == select_lines(whole, line, None)
+        return select_lines(text, None if begins_there else line, limit)
 
     async def _ended(self, text: str, place: str, line: int | None, limit: int | None) -> str:
         """The text with the line break at its end that the disk has, and that some clients lose (FN-113)."""
@@ -115,7 +114,7 @@ class ClientFiles:
             return False
 
     async def _is_on_disk(self) -> bool:
-        return await in_thread(lambda: kind_of(self._session.cwd)) == "directory"
+        return await in_thread(lambda: file_kind(self._session.cwd)) == "directory"
 
     async def _is_missing(self, place: str) -> bool:
         """Whether our disk is the client's, as far as we can see, and there is no such file."""
@@ -143,10 +142,10 @@ class ClientFiles:
             raise _as_os_error(error, place) from error
 
     def _read(self, place: str, line: int | None, limit: int | None) -> str:
-        return read_part(self._session.roots.place(place, "fs.read"), line, limit, _MOST)
+        return read_lines(self._session.roots.resolve(place, "fs.read"), line, limit, _MOST)
 
     def _write(self, place: str, text: str) -> None:
-        replace(self._session.roots.place(place, "fs.write"), text.encode())
+        replace_file(self._session.roots.resolve(place, "fs.write"), text.encode())
 
     def _offered(self, capability: bool) -> bool:
         return capability and self._client.dialect.has_client_resources

@@ -21,7 +21,7 @@ from accord.agent.permissions import OPTIONS
 from accord.agent.session import AgentSession
 from accord.agent.tool_calls import OpenToolCall, Shown
 from accord.agent.turn import Turn
-from accord.local.threads import result_of
+from accord.local.threads import shielded_result
 from accord.session.content import Content
 from accord.session.entities import Location, PlanEntry, TokenUsage, ToolCall
 from accord.session.requests import AcpNotification, AcpRequest, PermissionOption
@@ -401,7 +401,7 @@ async def _threaded(call: Callable[[], Any], bridge: Bridge, name: str) -> Any:
 
     threading.Thread(target=work, name=name, daemon=True).start()
     try:
-        return await result_of(ended)
+        return await shielded_result(ended)
     except asyncio.CancelledError:
         bridge.cancel()
         return await ended

@@ -29,7 +29,7 @@ from accord.errors import (
     RequestFailed,
     TurnStopped,
 )
-from accord.local.threads import result_of
+from accord.local.threads import shielded_result
 from accord.peer import Answer
 from accord.peer.inbound_requests import correlation_id
 from accord.session.content import Content
@@ -71,7 +71,7 @@ class QueuedPrompt:
 
     async def wait(self) -> None:
         """Return when it can be answered; raises what it should be answered with otherwise."""
-        await result_of(self._due)
+        await shielded_result(self._due)
 
     def inserted(self, message_id: str) -> None:
         """It has its place."""

@@ -9,7 +9,7 @@ from accord.apps.coder.settings.directories import state_directory
 from accord.apps.coder.settings.precedence import load_settings
 from accord.apps.console.environment import AgentCommand, Surroundings
 from accord.cli.commands import COMMANDS
-from accord.local.paths import path_of
+from accord.local.paths import expand_path
 
 __all__ = ["surroundings_in"]
 
@@ -37,4 +37,4 @@ def surroundings_in(cwd: Path) -> Surroundings:
 
 def _program(written: str, cwd: Path) -> str:
     """With a directory in it, it is one file, in whatever directory the agent is looked for and started."""
-    return written if Path(written).name == written else str(cwd / path_of(written))
+    return written if Path(written).name == written else str(cwd / expand_path(written))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 from accord.errors import InvalidParams, MethodNotFound
-from accord.local.paths import fault_of_directory
+from accord.local.paths import directory_error
 from accord.session.capabilities import AgentCapabilities
 from accord.session.content import Audio, Content, Image, Resource, Text
 from accord.session.entities import Option
@@ -47,7 +47,7 @@ def absolute_path(path: str | os.PathLike[str]) -> str:
 
 def check_directory(path: str) -> None:
     """An agent that sees our directories is not asked to work in one that is missing."""
-    fault = fault_of_directory(path)
+    fault = directory_error(path)
     if fault is not None:
         raise InvalidParams(fault, field="cwd")
 

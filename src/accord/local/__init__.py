@@ -1,1 +1,1 @@
-"""The machine we run on, for both sides of a connection: files inside some directories, how a command ended."""
+"""The machine we run on: files below allowed directories, processes, git, saved choices, text in a terminal."""

@@ -1,15 +1,16 @@
-"""Git, asked about a working tree that a stranger may have made. These calls block.
+"""Read-only git commands in a working tree that a stranger may have made. These calls block.
 
-Law: looking runs no program that the repository names, and reads no repository that has not this working tree. What can't
-be switched off, and what can't be shown to belong here, is refused. A repository can name programs in its settings:
-monitors, hooks, filters, drivers of diffs and of merges, verifiers of signatures, and commands that fetch what is missing.
-It can lead elsewhere by links, by `.git` files, by the work tree in its settings, by the objects it borrows and by the names in
-its index, which git takes as they are. Git also repeats the lines that it can't make sense of, so a file of its own, or of a
-submodule, that is a link to another one shows that one. Any directory with the right names in it is a repository for git, also
-one that a tool or a checkout has put there.
+Law: they run no program that the repository names, and read no repository but that of this working tree. What can't be
+switched off, or can't be proved to belong here, is refused.
 
-So what git will read is looked at first: the directories of the repository (`working_tree`), then all that its index names, and the
-repositories of submodules (`check_index`). Files that name a path are read as git does, byte by byte.
+A repository can name programs in its settings: monitors, hooks, filters, diff and merge drivers, signature verifiers, and
+commands that fetch missing objects. It can lead elsewhere by links, by `.git` files, by the work tree in its settings, by
+borrowed objects and by the names in its index, which git uses as they are. Git also prints lines that it can't parse, so a
+link in place of one of its files, or of a submodule's, shows the file that it leads to. Git takes any directory with the
+right names in it for a repository, also one that a tool or a checkout has put there.
+
+So everything that git will read is checked first: the directories of the repository (`find_working_tree`), then the names in
+its index and the repositories of its submodules (`check_index`). Files that name a path are read as git does, byte by byte.
 """
 
 from __future__ import annotations
@@ -27,26 +28,26 @@ __all__ = [
     "GIT",
     "INDEX_COMMAND",
     "check_index",
-    "filters_off",
+    "escapes_tree",
+    "filter_overrides",
+    "find_working_tree",
     "git_environment",
     "is_bare_layout",
     "is_git_name",
-    "leads_out",
-    "repository_below",
-    "working_tree",
+    "nested_repository",
 ]
 
 GIT = ("git", "--no-pager", "--no-optional-locks")
-"""How each command begins."""
+"""The beginning of each command."""
 
 DIFF_OPTIONS = ("--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty", "--submodule=short")
-"""For each command that shows differences. In a submodule git would go by the settings of that, not by ours."""
+"""For each command that prints diffs. In a submodule git would use the submodule's settings, not ours."""
 
 FILTERS_COMMAND = (*GIT, "config", "--null", "--name-only", "--get-regexp", r"^filter\.")
-"""Lists the settings of filters, for `filters_off`."""
+"""Lists filter settings, for `filter_overrides`."""
 
 INDEX_COMMAND = (*GIT, "ls-files", "-z", "--full-name", "--stage")
-"""Lists what is in the index, for `check_index`, from the root of the working tree. It looks at no other file there."""
+"""Lists the index, for `check_index`; run it in the root of the working tree. It reads no other file there."""
 
 _SETTINGS = {
     "blame.ignoreRevsFile": "",
@@ -55,7 +56,7 @@ _SETTINGS = {
     "color.ui": "false",
     "core.fsmonitor": "false",
     "core.hooksPath": os.devnull,
-    "core.untrackedCache": "false",  # else names of directories are taken from the index that were never checked
+    "core.untrackedCache": "false",  # else git uses names of directories in the index that were never checked
     "diff.ignoreSubmodules": "dirty",
     "diff.orderFile": os.devnull,
     "diff.submodule": "short",
@@ -64,30 +65,32 @@ _SETTINGS = {
     "gpg.program": os.devnull,
     "gpg.ssh.program": os.devnull,
     "gpg.x509.program": os.devnull,
-    "log.diffMerges": "separate",  # another choice merges again, by drivers that the repository names
+    "log.diffMerges": "separate",  # other values merge again, by drivers that the repository names
     "log.showSignature": "false",
     "mailmap.file": "",
     "protocol.allow": "never",
-    "safe.bareRepository": "explicit",  # git 2.38 or newer; `working_tree` refuses them for the others
+    "safe.bareRepository": "explicit",  # git 2.38 or newer; for older ones `find_working_tree` refuses them
     "status.submoduleSummary": "false",
     "submodule.recurse": "false",
 }
 _VARIABLES = {
-    "GIT_ALLOW_PROTOCOL": os.urandom(16).hex(),  # there is none; of one that can be guessed an alias may be the helper
+    "GIT_ALLOW_PROTOCOL": os.urandom(
+        16
+    ).hex(),  # no such protocol; for one that can be guessed the helper may be an alias
     "GIT_LITERAL_PATHSPECS": "1",
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
-    "GIT_TRACE2": "0",  # stronger than the settings by which git writes to any file, from the user's own file of settings
+    "GIT_TRACE2": "0",  # overrides settings of the user that make git write to a file
     "GIT_TRACE2_EVENT": "0",
     "GIT_TRACE2_PERF": "0",
 }
-_USERS_OWN = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_SYSTEM", "GIT_EXEC_PATH")
+_USER_VARIABLES = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_SYSTEM", "GIT_EXEC_PATH")
 _FILTER = re.compile(r"(filter\.[^\n\ufffd]*)\.[a-z][a-z0-9-]*")
-_MOST_FILTERS = 100
-_MOST_FILES = 200_000
-_NOT_READ = ("annex", "hooks", "lfs", "modules")  # submodules are looked at where the index names them
-_LONGEST_FILE = 64 * 1024
+_MAX_FILTERS = 100
+_MAX_FILES = 200_000
+_NOT_READ = ("annex", "hooks", "lfs", "modules")  # submodules are checked where the index names them
+_MAX_SIZE = 64 * 1024
 _ENTRY = re.compile(r"(\d{6}) [0-9a-f]{40,64} [0-3]\t([^\n]+)")
 _SUBMODULE = "160000"
 _UNPRINTABLE = re.compile(rb"[\x00-\x1f\x7f]")
@@ -97,13 +100,12 @@ _IGNORED_BY_HFS = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
 def git_environment(tree: Path, ours: Mapping[str, str], settings: Mapping[str, str] | None = None) -> dict[str, str]:
     """The whole environment for commands in a working tree: ours, without what leads git elsewhere.
 
-    Settings are given here and not as arguments: they are stronger than those of any file, and a name may hold any
-    letter.
+    Settings are passed here and not as arguments: they override those of any file, and a name may hold any character.
     """
-    kept = {name: value for name, value in ours.items() if not name.startswith("GIT_") or name in _USERS_OWN}
-    configured = {**_SETTINGS, "core.attributesFile": _users_attributes(ours), **(settings or {})}
+    inherited = {name: value for name, value in ours.items() if not name.startswith("GIT_") or name in _USER_VARIABLES}
+    configured = {**_SETTINGS, "core.attributesFile": _attributes_file(ours), **(settings or {})}
     environment = {
-        **kept,
+        **inherited,
         **_VARIABLES,
         "GIT_WORK_TREE": str(tree),
         "GIT_CEILING_DIRECTORIES": str(tree.parent),
@@ -114,22 +116,22 @@ def git_environment(tree: Path, ours: Mapping[str, str], settings: Mapping[str, 
     return environment
 
 
-def _users_attributes(ours: Mapping[str, str]) -> str:
-    """Where they are unless settings say something else: a repository's could name any file."""
+def _attributes_file(ours: Mapping[str, str]) -> str:
+    """The user's default one; settings of the repository could name any file."""
     home = ours.get("XDG_CONFIG_HOME") or (f"{ours['HOME']}/.config" if ours.get("HOME") else "")
     return f"{home}/git/attributes" if home else os.devnull
 
 
-def filters_off(listed: str, *, is_whole: bool) -> dict[str, str]:
-    """Settings that switch off every filter which `FILTERS_COMMAND` has listed, also the user's own.
+def filter_overrides(output: str, *, is_whole: bool) -> dict[str, str]:
+    """Settings that switch off every filter in the output of `FILTERS_COMMAND`, also the user's own.
 
-    Those go by settings, too, in which a repository may name programs.
+    The user's filters read settings in which a repository may name programs.
     """
-    *keys, rest = listed.split("\0")
-    found = [_FILTER.fullmatch(key) for key in keys if key.count(".") > 1]
-    names = {match[1] for match in found if match is not None}
-    if not is_whole or rest or None in found or len(names) > _MOST_FILTERS:
-        raise UnusableRepository("its settings name filters that can't all be switched off, or git does not list them")
+    *keys, rest = output.split("\0")
+    matches = [_FILTER.fullmatch(key) for key in keys if key.count(".") > 1]
+    names = {match[1] for match in matches if match is not None}
+    if not is_whole or rest or None in matches or len(names) > _MAX_FILTERS:
+        raise UnusableRepository("its settings name filters that can't all be switched off, or git did not list them")
     return {
         f"{name}.{key}": value
         for name in names
@@ -138,13 +140,13 @@ def filters_off(listed: str, *, is_whole: bool) -> dict[str, str]:
 
 
 def is_git_name(name: str) -> bool:
-    """Whether a file system may take the name for `.git`."""
+    """Whether some file system takes the name for `.git`."""
     plain = _IGNORED_BY_HFS.sub("", name).split(":")[0].rstrip(". ").lower()
     return plain in (".git", "git~1")
 
 
 def is_bare_layout(directory: Path, *more: str) -> bool:
-    """Whether git may take a directory, with these names put into it, for a repository."""
+    """Whether git may take a directory, with these names added to it, for a repository."""
 
     def has(name: str) -> bool:
         return name in lowered or os.path.lexists(directory / name)
@@ -154,10 +156,10 @@ def is_bare_layout(directory: Path, *more: str) -> bool:
     return has_head and (has("commondir") or (has("objects") and has("refs")))
 
 
-def repository_below(directory: Path) -> Path | None:
-    """What git may take for a repository in a directory, however deep; no links are followed.
+def nested_repository(directory: Path) -> Path | None:
+    """A repository below a directory, as git may see it, at any depth; links are not followed.
 
-    UnusableRepository for one that has more files than can be looked through.
+    UnusableRepository when there are more files than can be checked.
     """
     seen, unvisited = 0, [directory]
     while unvisited:
@@ -165,23 +167,23 @@ def repository_below(directory: Path) -> Path | None:
         if is_bare_layout(here):
             return here
         entries = _entries(here)
-        named = next((each for each in entries if is_git_name(each.name)), None)
-        if named is not None:
-            return Path(named)
+        entry = next((each for each in entries if is_git_name(each.name)), None)
+        if entry is not None:
+            return Path(entry)
         unvisited += [Path(each) for each in entries if each.is_dir(follow_symlinks=False)]
         seen += len(entries)
-        if seen > _MOST_FILES:
-            raise UnusableRepository(f"{directory} has more files than can be looked through")
+        if seen > _MAX_FILES:
+            raise UnusableRepository(f"{directory} has more files than can be checked")
     return None
 
 
-def leads_out(name: str) -> bool:
-    """Whether a name in an index, which git joins to the working tree as it is, may be a file elsewhere or git's own."""
+def escapes_tree(name: str) -> bool:
+    """Whether a name in an index may be a file elsewhere or git's own; git joins it to the working tree as it is."""
     return any(part in ("", ".", "..") or is_git_name(part) for part in name.replace(os.sep, "/").split("/"))
 
 
-def working_tree(directory: str | os.PathLike[str]) -> Path:
-    """The root of the working tree that a directory is in, whose repository is its own."""
+def find_working_tree(directory: str | os.PathLike[str]) -> Path:
+    """The root of the working tree that a directory is in; UnusableRepository unless its repository is its own."""
     real = Path(os.path.realpath(directory))
     for each in (real, *real.parents):
         if is_bare_layout(each):
@@ -194,19 +196,19 @@ def working_tree(directory: str | os.PathLike[str]) -> Path:
     raise UnusableRepository(f"not a git repository: there is no .git in {real}, nor above it")
 
 
-def check_index(tree: Path, listed: str, *, is_whole: bool) -> None:
-    """Refuse an index, as `INDEX_COMMAND` has listed it, that leads out of the working tree, or to a submodule that does."""
-    *entries, rest = listed.split("\0")
-    found = [match for match in map(_ENTRY.fullmatch, entries) if match is not None]
-    if not is_whole or rest or len(found) < len(entries):
-        raise UnusableRepository("its index names more files than can be checked, or git does not list them")
-    names = {match[2] for match in found}
-    wrong = next(filter(leads_out, names), None)
+def check_index(tree: Path, output: str, *, is_whole: bool) -> None:
+    """Refuse an index, as printed by `INDEX_COMMAND`, that leads out of the working tree, or to a submodule that does."""
+    *entries, rest = output.split("\0")
+    matches = [match for match in map(_ENTRY.fullmatch, entries) if match is not None]
+    if not is_whole or rest or len(matches) < len(entries):
+        raise UnusableRepository("its index names more files than can be checked, or git did not list them")
+    names = {match[2] for match in matches}
+    wrong = next(filter(escapes_tree, names), None)
     if wrong is not None:
-        raise UnusableRepository(f"its index names {wrong!r}, which git itself would never put there")
-    directories, submodules = _directories(names), {match[2] for match in found if match[1] == _SUBMODULE}
+        raise UnusableRepository(f"its index names {wrong!r}, which git itself never writes")
+    directories, submodules = _directories(names), {match[2] for match in matches if match[1] == _SUBMODULE}
     if any("\ufffd" in name for name in (*directories, *submodules)):
-        raise UnusableRepository("its index names directories in letters that can't be told")
+        raise UnusableRepository("its index names directories that are not valid UTF-8")
     links = (
         path for each in directories for path in (tree / each, tree / each / ".gitattributes") if path.is_symlink()
     )
@@ -217,12 +219,12 @@ def check_index(tree: Path, listed: str, *, is_whole: bool) -> None:
 
 
 def _directories(names: Iterable[str]) -> set[str]:
-    """Those that the names are in, with the root, which is empty."""
-    found = {""}
+    """The directories that the names are in, with the root, which is empty."""
+    directories = {""}
     for name in names:
-        while (name := name.rpartition("/")[0]) not in found:
-            found.add(name)
-    return found
+        while (name := name.rpartition("/")[0]) not in directories:
+            directories.add(name)
+    return directories
 
 
 def _check(trees: Iterable[Path]) -> None:
@@ -231,43 +233,43 @@ def _check(trees: Iterable[Path]) -> None:
         link = next(_links_below({directory for tree in trees for directory in _repository(tree)}), None)
     except (OSError, ValueError) as error:  # a NUL in a path
         raise UnusableRepository(f"its files can't be read: {error}") from None
-    if link is not None:  # it would show another repository, or a file that is none of git's
+    if link is not None:  # it would show another repository, or a file that is not git's
         raise UnusableRepository(f"{link} is a link")
 
 
 def _repository(tree: Path) -> tuple[Path, Path]:
-    """The directories from which git reads what it shows of a working tree."""
+    """The directories that git reads for a working tree."""
     named = tree / ".git"
     if named.is_symlink():
         raise UnusableRepository(f"{named} is a link")
-    directory = named if named.is_dir() else _leading_to(named)
+    directory = named if named.is_dir() else _linked_repository(named)
     common = _common(directory)
     if _content(common / "objects" / "info" / "alternates").strip():
         raise UnusableRepository(f"{common} borrows objects from another repository")
     return directory, common
 
 
-def _leading_to(named: Path) -> Path:
-    """The repository that a `.git` file names: in the same tree, or one that knows this tree as its own."""
+def _linked_repository(named: Path) -> Path:
+    """The repository that a `.git` file names: in the same tree, or one that names this tree as its own."""
     line = _line(named)
     if not line.startswith("gitdir: "):
-        raise UnusableRepository(f"{named} is neither a directory nor names one")
+        raise UnusableRepository(f"{named} is neither a directory nor does it name one")
     tree = named.parent
     directory = Path(os.path.realpath(tree / line.removeprefix("gitdir: ")))
     linked = _line(directory / "gitdir")  # of a linked worktree
     if linked and os.path.realpath(directory / linked) == str(named):
         return directory
-    told = re.findall(rb'(?m)^\s*worktree\s*=\s*"?(.*?)"?\s*$', _content(directory / "config"))  # of a submodule
-    trees = (os.path.realpath(directory / os.fsdecode(each)) for each in told)
+    settings = re.findall(rb'(?m)^\s*worktree\s*=\s*"?(.*?)"?\s*$', _content(directory / "config"))  # of a submodule
+    trees = (os.path.realpath(directory / os.fsdecode(each)) for each in settings)
     if directory.is_relative_to(tree) or str(tree) in trees:
         return directory
-    raise UnusableRepository(f"{named} leads to {directory}, a repository that does not know this directory")
+    raise UnusableRepository(f"{named} leads to {directory}, a repository of another directory")
 
 
 def _common(directory: Path) -> Path:
     """Where a repository has its objects and settings; elsewhere only for a worktree that is linked there."""
-    told = _line(directory / "commondir")
-    common = Path(os.path.realpath(directory / told)) if told else directory
+    name = _line(directory / "commondir")
+    common = Path(os.path.realpath(directory / name)) if name else directory
     above = directory.parent.parent if directory.parent.name == "worktrees" else directory
     if common not in (directory, above):
         raise UnusableRepository(f"{directory} leads to another repository, {common}")
@@ -275,7 +277,7 @@ def _common(directory: Path) -> Path:
 
 
 def _links_below(directories: Iterable[Path]) -> Iterator[Path]:
-    """Each link in these directories of git's, but for those in what it does not read for us."""
+    """The links in these directories of git, except below what our commands do not read."""
     unvisited: list[tuple[Path, tuple[str, ...]]] = [(directory, _NOT_READ) for directory in directories]
     seen = 0
     while unvisited:
@@ -288,8 +290,8 @@ def _links_below(directories: Iterable[Path]) -> Iterator[Path]:
                 yield Path(each)
             elif each.is_dir():
                 unvisited.append((Path(each), ()))
-        if seen > _MOST_FILES:
-            raise UnusableRepository("git keeps more files there than can be checked; `git gc` packs them")
+        if seen > _MAX_FILES:
+            raise UnusableRepository("it has more files than can be checked; run `git gc` to pack them")
 
 
 def _entries(directory: Path) -> list[os.DirEntry[str]]:
@@ -301,7 +303,7 @@ def _entries(directory: Path) -> list[os.DirEntry[str]]:
 
 
 def _line(path: Path) -> str:
-    """The path that a file of git's holds, byte by byte; empty when there is none."""
+    """The path in a file of git, byte by byte; empty when there is no file."""
     content = _content(path).rstrip(b"\r\n")  # as git does
     if _UNPRINTABLE.search(content):
         raise UnusableRepository(f"{path} holds control characters")
@@ -309,13 +311,13 @@ def _line(path: Path) -> str:
 
 
 def _content(path: Path) -> bytes:
-    """A small file; empty when there is none."""
+    """A small file; empty when it does not exist."""
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except (FileNotFoundError, NotADirectoryError):
         return b""
     with os.fdopen(descriptor, "rb") as file:
-        content = file.read(_LONGEST_FILE + 1)
-    if len(content) > _LONGEST_FILE:
-        raise UnusableRepository(f"{path} is larger than any that git writes")
+        content = file.read(_MAX_SIZE + 1)
+    if len(content) > _MAX_SIZE:
+        raise UnusableRepository(f"{path} is larger than git ever writes it")
     return content

@@ -1,10 +1,8 @@
-"""Paths: the directories inside which an agent may act, and paths as people and peers write them.
+"""Paths: the directories below which an agent may act, and paths as people and peers spell them.
 
-Law: what can't be shown to be inside is outside. Paths are compared by where they really lead, with all links followed,
-and what is opened later is opened step by step without following any, so a link that is put into the path meanwhile
-leads nowhere. FN-42
-
-Law: whatever is written, nothing raises here.
+Laws: a path that is not proved to be inside is outside. Paths are compared after all links are resolved, and opened later
+step by step without following any, so a link that is put into the path meanwhile has no effect (FN-42). The functions that
+judge a path never raise, whatever it contains.
 """
 
 from __future__ import annotations
@@ -19,22 +17,31 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from accord.errors import Denied, InvalidParams
 
-__all__ = ["Directory", "PathLike", "Place", "Roots", "fault_of", "fault_of_directory", "kind_of", "path_of"]
+__all__ = [
+    "Directory",
+    "PathLike",
+    "ResolvedPath",
+    "Roots",
+    "directory_error",
+    "expand_path",
+    "file_kind",
+    "path_error",
+]
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
 _RULE = "must be an absolute path on this system"
-_CAN_HOLD = os.open in os.supports_dir_fd
-_NO_LINK: int = getattr(os, "O_NOFOLLOW", 0)
-# With O_PATH, which Linux has, a directory need not be readable to be passed through.
-_PASS: int = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0)
-_PLAIN: int = getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+_HAS_DIR_FD = os.open in os.supports_dir_fd
+_NO_FOLLOW: int = getattr(os, "O_NOFOLLOW", 0)
+# With O_PATH, on Linux, a directory need not be readable to be traversed.
+_TRAVERSE: int = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0)
+_NO_WAIT: int = getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 
 
 class Directory:
-    """A directory held open, so that its names stay its names whatever happens to the path that led to it.
+    """An open directory: its names stay the same ones whatever happens to the path that led to it.
 
-    Where the system can't hold one (Windows, not tested), it is only a path.
+    Where the system can't open one (Windows, not tested), it is only a path.
     """
 
     def __init__(self, path: Path, descriptor: int | None) -> None:
@@ -42,15 +49,15 @@ class Directory:
         self._descriptor = descriptor
 
     @classmethod
-    def opened(cls, path: Path) -> Directory:
-        """The directory with this path, whose links are followed."""
-        return cls(path, os.open(path, _PASS) if _CAN_HOLD else None)
+    def at(cls, path: Path) -> Directory:
+        """Open the directory with this path; links are followed."""
+        return cls(path, os.open(path, _TRAVERSE) if _HAS_DIR_FD else None)
 
     def enter(self, name: str) -> Directory:
-        """A directory in this one; a link to one is none."""
+        """Open a directory in this one; a link to a directory is refused."""
         descriptor = self._descriptor
         if descriptor is not None:
-            descriptor = os.open(name, _PASS | _NO_LINK, dir_fd=descriptor)
+            descriptor = os.open(name, _TRAVERSE | _NO_FOLLOW, dir_fd=descriptor)
         return Directory(self._path / name, descriptor)
 
     def close(self) -> None:
@@ -59,16 +66,16 @@ class Directory:
             self._descriptor = None
 
     def create(self, name: str) -> None:
-        """Make a directory in this one, if there is none."""
+        """Make a directory in this one, unless it exists."""
         with suppress(FileExistsError):
             os.mkdir(self._named(name), dir_fd=self._descriptor)
 
     def open(self, name: str, flags: int, mode: int = 0o600) -> int:
-        """Never follows a link, never waits for somebody at the other end."""
-        return os.open(self._named(name), flags | _NO_LINK | _PLAIN, mode, dir_fd=self._descriptor)
+        """Never follows a link, never waits for the other end of a FIFO."""
+        return os.open(self._named(name), flags | _NO_FOLLOW | _NO_WAIT, mode, dir_fd=self._descriptor)
 
     def status(self, name: str) -> os.stat_result | None:
-        """What is there, a link as a link; None when nothing is."""
+        """The status of a file, of a link itself; None when it does not exist."""
         try:
             return os.stat(self._named(name), dir_fd=self._descriptor, follow_symlinks=False)
         except FileNotFoundError:
@@ -78,11 +85,11 @@ class Directory:
         return os.access(self._named(name), os.W_OK, dir_fd=self._descriptor)
 
     def replace(self, name: str, by: str) -> None:
-        """`by` takes the place of `name` in one step."""
+        """Replace `name` by `by` in one step."""
         os.replace(self._named(by), self._named(name), src_dir_fd=self._descriptor, dst_dir_fd=self._descriptor)
 
     def move(self, name: str, to: Directory, new_name: str) -> None:
-        """Into another directory, or under another name; on POSIX in the place of whatever file is there."""
+        """Move a file to another directory or name; on POSIX it replaces a file that has that name."""
         os.rename(self._named(name), to._named(new_name), src_dir_fd=self._descriptor, dst_dir_fd=to._descriptor)
 
     def remove(self, name: str) -> None:
@@ -92,8 +99,8 @@ class Directory:
         return name if self._descriptor is not None else str(self._path / name)
 
 
-class Place(NamedTuple):
-    """Where a path really leads: some names below a root."""
+class ResolvedPath(NamedTuple):
+    """A path with all links resolved: some names below a root. `path` is how it was spelled."""
 
     path: str
     root: Path
@@ -101,13 +108,13 @@ class Place(NamedTuple):
 
     @property
     def real(self) -> Path:
-        """The path without links."""
+        """The whole path, without links."""
         return self.root.joinpath(*self.names)
 
     @contextmanager
     def parent(self, *, creating: bool = False) -> Generator[Directory]:
-        """The directory it is in, held open; with `creating`, missing ones are made."""
-        directory = Directory.opened(self.root)
+        """Open the directory it is in; with `creating`, missing directories are made."""
+        directory = Directory.at(self.root)
         try:
             for name in self.names[:-1]:
                 if creating:
@@ -121,14 +128,14 @@ class Place(NamedTuple):
 
 
 class Roots:
-    """Ordered, the first is where commands start. Where each really is, is looked up once, now."""
+    """Directories, the working directory first. Their links are resolved once, when this is made."""
 
     def __init__(self, directories: Iterable[PathLike] = ()) -> None:
         self.directories: list[Path] = []
         for directory in directories:
-            fault = _fault_of(directory)
-            if fault is not None:
-                raise ValueError(f"a root {fault}, not {_shown(directory)}")
+            error = _absolute_error(directory)
+            if error is not None:
+                raise ValueError(f"a root {error}, not {_short(directory)}")
             self.directories.append(Path(os.path.realpath(directory)))
 
     def __add__(self, other: Roots) -> Roots:
@@ -137,50 +144,50 @@ class Roots:
         return both
 
     def search_path(self, path: str) -> str:
-        """A PATH without what is inside, and without what depends on where a program starts.
+        """A PATH without relative directories and without those below the roots.
 
-        What may be written here must not become a program that is started without a question.
+        A program that an agent may have written must not be run without permission.
         """
-        directories = [each for each in path.split(os.pathsep) if os.path.isabs(each)]  # noqa: PTH117  # as it is written
+        directories = [each for each in path.split(os.pathsep) if os.path.isabs(each)]  # noqa: PTH117  # as it is spelled
         real = [(each, Path(os.path.realpath(each))) for each in directories]
         return os.pathsep.join(
-            each for each, place in real if not any(place.is_relative_to(root) for root in self.directories)
+            each for each, target in real if not any(target.is_relative_to(root) for root in self.directories)
         )
 
-    def place(self, path: str, scope: str, field: str = "path") -> Place:
-        """Where the path really leads; `Denied` for the scope when that is not inside. It looks at the disk."""
-        fault = _fault_of(path)
-        if fault is not None:
-            raise InvalidParams(fault, field=field)
+    def resolve(self, path: str, scope: str, field: str = "path") -> ResolvedPath:
+        """Resolve the links of a path; `Denied`, with the scope, when it is not below a root. It reads the disk."""
+        error = _absolute_error(path)
+        if error is not None:
+            raise InvalidParams(error, field=field)
         real = Path(os.path.realpath(path))
         for root in self.directories:
             if real.is_relative_to(root):
-                return Place(path, root, real.relative_to(root).parts)
+                return ResolvedPath(path, root, real.relative_to(root).parts)
         raise Denied(f"{scope} outside the session's directories: {path}")
 
 
-def _fault_of(path: PathLike) -> str | None:
+def _absolute_error(path: PathLike) -> str | None:
     if not os.path.isabs(path):  # noqa: PTH117  # AMB-46: of this system, not of any
         return _RULE
-    fault = fault_of(path)
-    return None if fault is None else f"{_RULE}: {fault}"
+    error = path_error(path)
+    return None if error is None else f"{_RULE}: {error}"
 
 
-def _shown(path: PathLike) -> str:
+def _short(path: PathLike) -> str:
     text = repr(os.fspath(path))
     return text if len(text) <= 200 else f"{text[:200]}…"
 
 
-def path_of(written: str) -> Path:
-    """With `~` and `~user` as the home that they mean; those of nobody stay as they are, as in a shell."""
+def expand_path(path: str) -> Path:
+    """Replace `~` and `~user` by the home directory; an unknown user's stays as it is, as in a shell."""
     try:
-        return Path(os.path.expanduser(written))  # noqa: PTH111  # that of Path raises for a user who is not there
+        return Path(os.path.expanduser(path))  # noqa: PTH111  # that of Path raises for an unknown user
     except ValueError:  # there is a NUL in the name of the user
-        return Path(written)
+        return Path(path)
 
 
-def fault_of(path: str | os.PathLike[str]) -> str | None:
-    """Why no file of this system can have such a path; None if one can. It looks at the disk."""
+def path_error(path: str | os.PathLike[str]) -> str | None:
+    """Why no file of this system can have such a path; None if one can. It reads the disk."""
     try:
         if b"\0" in os.fsencode(path):
             return "it has a NUL character"
@@ -192,23 +199,23 @@ def fault_of(path: str | os.PathLike[str]) -> str | None:
     return None
 
 
-def kind_of(path: Path) -> Literal["file", "directory", "other"] | None:
-    """What is there, with links followed; None when nothing is, or nothing that could be looked at."""
+def file_kind(path: Path) -> Literal["file", "directory", "other"] | None:
+    """What the path leads to, links followed; None when it does not exist or can't be reached."""
     try:
         mode = path.stat().st_mode
-    except (OSError, ValueError):  # what is too long, has a NUL in it or may not be entered is no path to anything
+    except (OSError, ValueError):  # too long, with a NUL in it, or without permission to enter
         return None
     if stat.S_ISREG(mode):
         return "file"
     return "directory" if stat.S_ISDIR(mode) else "other"
 
 
-def fault_of_directory(path: str | os.PathLike[str]) -> str | None:
-    """Why this is no directory of this system; None if it is one. It looks at the disk."""
-    fault = fault_of(path)
-    if fault is not None:
-        return f"must be an absolute path on this system: {fault}"
-    kind = kind_of(Path(path))
+def directory_error(path: str | os.PathLike[str]) -> str | None:
+    """Why this is not a directory of this system; None if it is one. It reads the disk."""
+    error = path_error(path)
+    if error is not None:
+        return f"{_RULE}: {error}"
+    kind = file_kind(Path(path))
     if kind == "directory":
         return None
     return f"{'no such' if kind is None else 'not a'} directory: {os.fspath(path)}"

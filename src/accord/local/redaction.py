@@ -1,7 +1,7 @@
-"""Addresses and their secrets: which ones are taken at all, and texts without what is secret in them.
+"""URLs of servers: which ones are valid, and removing their secrets from text.
 
-Law: what is shown, sent or kept goes through here. An address that could be read in two ways is refused where it is set, so
-that no part of a password can pass for something else, and no refusal quotes it.
+Law: text that is displayed, sent or stored goes through `redact`. A URL that could be read in two ways is refused where it is
+set, so that no part of a password passes for something else. No refusal quotes it.
 """
 
 from __future__ import annotations
@@ -10,76 +10,76 @@ import re
 from collections.abc import Iterator
 from urllib.parse import unquote, unquote_plus, urlsplit
 
-from accord.local.text import told_apart
+from accord.local.text import character_visibility
 
-__all__ = ["HIDDEN", "fault_of_address", "redacted"]
+__all__ = ["HIDDEN", "redact", "url_error"]
 
 HIDDEN = "********"
 
-_SHORT = 4  # letters; what is shorter is in many words
+_SHORT = 4  # letters; shorter secrets occur in many words
 _UNSAFE = re.compile(r"""[\x00-\x20\x7f"<>\\^`{|}]""")
-_ENCODE = "percent-encode what is special in its name, password or path, such as %2F for a slash"
-# Each stops at what begins the next one, so that a text is looked through once.
+_ENCODE = "percent-encode special characters in its user name, password or path, such as %2F for a slash"
+# Each stops where the next one begins, so that a text is scanned once.
 _NAME_AND_PASSWORD = re.compile(r"(?<=//)[^/?#]*@")
 _NO_PORT = re.compile(r"(?<=//)[^/?#@:\[]*:(?!\d*(?:[/?#]|$))")
 _QUERY_VALUE = re.compile(r"(?<=[?&])([^?=&#]*=)[^?&#]+")
 _PATH_VALUE = re.compile(r"(;[^;/?#&=]*=)[^;?#&]+")
-_CLOSING = "\"'`<>)]},.;:"  # what may follow an address in a sentence, or in a piece of code
+_CLOSING = "\"'`<>)]},.;:"  # may follow a URL in a sentence or in code
 _WORD = re.compile(r"\S+")
 
 
-def fault_of_address(url: str) -> str | None:
-    """Why this is no address of a server, in words that quote nothing of it; None if it is one."""
+def url_error(url: str) -> str | None:
+    """Why this is not the URL of a server, without quoting it; None if it is one."""
     if not re.match(r"https?://[^/?#]", url):
-        return "it has to begin with http:// or https:// and a host"
+        return "it must begin with http:// or https:// and a host"
     if _UNSAFE.search(url) or any(
-        letter > "\x7f" and not (is_seen and letter.isalnum()) for letter, is_seen in told_apart(url)
+        letter > "\x7f" and not (is_visible and letter.isalnum()) for letter, is_visible in character_visibility(url)
     ):
-        return f"it has a blank, a quote or another character that no address can have; {_ENCODE}"
+        return f"it has a space, a quote or another character that is not allowed in a URL; {_ENCODE}"
     if "#" in url:
-        return "it has a '#', and what follows that is never sent; leave it out, or write %23"
-    if re.search(r"//.*?[/?].*@", url):  # or before it: what is left of the '@' may be a password with a slash in it
-        return f"it has an '@' after its host; write %40, or {_ENCODE}"
+        return "it has a '#', and what follows it is never sent; remove it, or write %23"
+    if re.search(r"//.*?[/?].*@", url):  # what precedes the '@' may be a password with a slash in it
+        return f"it has an '@' after the host; write %40, or {_ENCODE}"
     try:
         parts = urlsplit(url)
         if not parts.hostname or parts.port == 0:
-            return "it has no host, or a port that is none"
+            return "it has no host, or an invalid port"
     except ValueError:  # a password with a slash in it looks like a port
-        return f"its host or port can't be read; {_ENCODE}"
+        return f"its host or port is invalid; {_ENCODE}"
     return None
 
 
-def redacted(text: str, url: str | None = None) -> str:
-    """The text, without the names, passwords, values and fragments of the addresses in it.
+def redact(text: str, url: str | None = None) -> str:
+    """The text without the user names, passwords, query values and fragments of the URLs in it.
 
-    What is secret in `url` is left out wherever it stands, also without the address around it.
+    The secrets of `url` are removed wherever they occur, also without the URL around them.
     """
     for secret in () if url is None else _secrets_of(url):
         text = text.replace(secret, HIDDEN)
-    return _WORD.sub(_without_secrets, text) if "//" in text else text
+    return _WORD.sub(_redact_url, text) if "//" in text else text
 
 
-def _without_secrets(found: re.Match[str]) -> str:
-    before, slashes, rest = found[0].partition("//")
+def _redact_url(match: re.Match[str]) -> str:
+    before, slashes, rest = match[0].partition("//")
     if not slashes:
         return before
     address = rest.rstrip(_CLOSING)
     closing = rest[len(address) :]
-    address = _NAME_AND_PASSWORD.sub(f"{HIDDEN}@", _without_odd_password(f"//{address}"))
+    address = _NAME_AND_PASSWORD.sub(f"{HIDDEN}@", _redact_odd_password(f"//{address}"))
     address = _PATH_VALUE.sub(rf"\1{HIDDEN}", _QUERY_VALUE.sub(rf"\1{HIDDEN}", address))
     address, mark, fragment = address.partition("#")
     return before + address + (f"#{HIDDEN}" if fragment else mark) + closing
 
 
-def _without_odd_password(address: str) -> str:
-    """What follows a host's colon is a port. If it is none, it is a password, which may have a slash in it."""
+def _redact_odd_password(address: str) -> str:
+    """A host's colon is followed by a port; anything else is a password, which may have a slash in it."""
     secret, at, rest = address.rpartition("@")
     begin = _NO_PORT.search(secret) if at else None
     return address if begin is None else f"{secret[: begin.start()]}{HIDDEN}@{rest}"
 
 
 def _secrets_of(url: str) -> Iterator[str]:
-    """The longest first, so that none is left in part."""
+    """The longest first, so that no part of one is left."""
     authority = re.split(r"[/?#]", url.partition("//")[2], maxsplit=1)[0]
     user, _, password = authority.rpartition("@")[0].partition(":")
     query = url.partition("?")[2].partition("#")[0]

@@ -1,8 +1,7 @@
-"""What the user decided for good, kept for each project in one file of the user's own. These calls block.
+"""Permission choices that the user made for good, by project, in a file of the user's own. These calls block.
 
-Law: a change reads the file, and replaces it in one step, under a lock; so two programs lose none of each other's
-choices, and whoever reads finds all of them or those before. What was revoked counts no more from that moment on, in
-whatever program.
+Law: a change reads the file and replaces it in one step, under a lock. So two processes lose none of each other's choices,
+and readers find all choices of before or of after. A revoked choice is void from that moment on, in every process.
 """
 
 from __future__ import annotations
@@ -15,16 +14,16 @@ from pathlib import Path
 
 import msgspec
 
-from accord.local.atomic_files import locked, make_directory, read_regular, write_whole
-from accord.local.paths import kind_of, path_of
+from accord.local.files import file_lock, make_private_directory, read_file, write_private_file
+from accord.local.paths import expand_path, file_kind
 
-__all__ = ["Choices", "SavedChoice", "project_of"]
+__all__ = ["SavedChoice", "SavedChoices", "project_root"]
 
 _FORMAT = 1
 
 
 class SavedChoice(msgspec.Struct, frozen=True, kw_only=True):
-    """What it is about, what was chosen, and when."""
+    """The scope that it applies to, the decision, and when it was made."""
 
     project: str
     scope: str
@@ -37,69 +36,67 @@ class _File(msgspec.Struct):
     choices: list[SavedChoice] = []
 
 
-class Choices:
-    """The file, which need not be there. ValueError, with what to do, for one that can't be used.
+class SavedChoices:
+    """The file need not exist. ValueError, with what to do, for one that can't be used.
 
-    It must not lie in a project: whoever wrote the project could allow themselves anything.
+    It must not lie in a project: the author of the project could allow themselves anything.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = path_of(os.fspath(path)).absolute()
+        self.path = expand_path(os.fspath(path)).absolute()
 
     def for_project(self, directory: str | os.PathLike[str]) -> MutableMapping[str, bool]:
-        """Those of the project that a directory belongs to, by scope, alive: what is set is kept, what is deleted gone."""
-        return _OfProject(self, project_of(directory))
+        """The choices of the project that a directory belongs to, by scope. Changes of the mapping change the file."""
+        return _ProjectChoices(self, project_root(directory))
 
-    def listed(self, project: str | None = None) -> list[SavedChoice]:
-        """All of them, or those of one project, the oldest first."""
+    def read(self, project: str | None = None) -> list[SavedChoice]:
+        """All choices, or those of one project, the oldest first."""
         return [choice for choice in self._read().choices if project in (None, choice.project)]
 
     def set(self, project: str, scope: str, allowed: bool) -> None:
-        """Keep a choice, in the place of an earlier one about the same."""
+        """Save a choice; it replaces an earlier one with the same project and scope."""
         when = datetime.now(UTC).isoformat(timespec="seconds")
-        with self._changing() as file:
+        with self._edit() as file:
             file.choices = [each for each in file.choices if (each.project, each.scope) != (project, scope)]
             file.choices.append(SavedChoice(project=project, scope=scope, allowed=allowed, when=when))
 
     def revoke(self, project: str, scope: str | None = None) -> int:
-        """Forget a choice, or all of a project; how many there were."""
-        with self._changing() as file:
+        """Delete one choice or all choices of a project; returns how many there were."""
+        with self._edit() as file:
             before = len(file.choices)
             file.choices = [each for each in file.choices if each.project != project or scope not in (None, each.scope)]
             return before - len(file.choices)
 
     def _read(self) -> _File:
         try:
-            file = msgspec.json.decode(read_regular(self.path), type=_File)
+            file = msgspec.json.decode(read_file(self.path), type=_File)
         except (FileNotFoundError, NotADirectoryError):
             return _File()
         except (OSError, msgspec.DecodeError) as error:
-            raise ValueError(
-                f"the choices in {self.path} can't be read ({error}): mend the file or delete it"
-            ) from None
+            raise ValueError(f"the choices in {self.path} can't be read ({error}): fix the file or delete it") from None
         if file.format != _FORMAT:
             raise ValueError(f"the choices in {self.path} were written by a newer accord: use that, or delete the file")
         return file
 
     @contextmanager
-    def _changing(self) -> Generator[_File]:
-        make_directory(self.path.parent)
-        with locked(self.path.with_name(f"{self.path.name}.lock")):
+    def _edit(self) -> Generator[_File]:
+        make_private_directory(self.path.parent)
+        with file_lock(self.path.with_name(f"{self.path.name}.lock")):
             file = self._read()
             yield file
-            write_whole(self.path, msgspec.json.format(msgspec.json.encode(file)) + b"\n")
+            write_private_file(self.path, msgspec.json.format(msgspec.json.encode(file)) + b"\n")
 
 
-class _OfProject(MutableMapping[str, bool]):
-    def __init__(self, choices: Choices, project: str) -> None:
+class _ProjectChoices(MutableMapping[str, bool]):
+    def __init__(self, choices: SavedChoices, project: str) -> None:
         self._choices = choices
         self._project = project
 
-    def _known(self) -> dict[str, bool]:
-        return {choice.scope: choice.allowed for choice in self._choices.listed(self._project)}
+    def _by_scope(self) -> dict[str, bool]:
+        return {choice.scope: choice.allowed for choice in self._choices.read(self._project)}
 
     def __getitem__(self, scope: str) -> bool:
-        return self._known()[scope]
+        return self._by_scope()[scope]
 
     def __setitem__(self, scope: str, allowed: bool) -> None:
         self._choices.set(self._project, scope, allowed)
@@ -109,16 +106,16 @@ class _OfProject(MutableMapping[str, bool]):
             raise KeyError(scope)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._known())
+        return iter(self._by_scope())
 
     def __len__(self) -> int:
-        return len(self._known())
+        return len(self._by_scope())
 
 
-def project_of(directory: str | os.PathLike[str]) -> str:
-    """The repository that a directory is in, or else the directory itself; as it really is, without links."""
+def project_root(directory: str | os.PathLike[str]) -> str:
+    """The repository that a directory is in, or else the directory itself, with links resolved."""
     real = Path(directory).resolve()
     for each in (real, *real.parents):
-        if kind_of(each / ".git") is not None:
+        if file_kind(each / ".git") is not None:
             return str(each)
     return str(real)

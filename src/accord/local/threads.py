@@ -1,4 +1,4 @@
-"""Work that outlives whoever waits for it, such as calls that block, made in a thread."""
+"""Waiting for work that must not be interrupted, such as blocking calls in a thread."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
-__all__ = ["in_thread", "result_of"]
+__all__ = ["in_thread", "shielded_result"]
 
 T = TypeVar("T")
 
 
-async def result_of(work: asyncio.Future[T]) -> T:
-    """Await work that goes on when whoever waits for it is cancelled.
+async def shielded_result(work: asyncio.Future[T]) -> T:
+    """Await work without cancelling it when the caller is cancelled.
 
-    From Python 3.14 on, `asyncio.shield` logs what such work fails with, although somebody else still handles it.
+    Unlike `asyncio.shield`, it logs nothing: from Python 3.14 on, that logs errors of the work which others still handle.
     """
     await asyncio.wait((work,))
     return work.result()
 
 
 async def in_thread(call: Callable[[], T]) -> T:
-    """Cancelled, it waits for the thread all the same: what is done next must not be overtaken by it."""
+    """As `asyncio.to_thread`, but a cancelled caller still waits for the thread, so that nothing overtakes it."""
     work = asyncio.ensure_future(asyncio.to_thread(call))
     try:
-        return await result_of(work)
+        return await shielded_result(work)
     except asyncio.CancelledError:
         await asyncio.wait((work,))
         if not work.cancelled():

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from accord.local.atomic_files import make_directory
+from accord.local.files import make_private_directory
 
 __all__ = ["OwnerLocks"]
 
@@ -101,7 +101,7 @@ class OwnerLocks:
     def _locked(self, path: Path) -> int | None:
         """A new file, open and locked; None where there are no locks."""
         while True:
-            make_directory(self._folder)
+            make_private_directory(self._folder)
             try:
                 descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
             except FileNotFoundError:  # the last of the others has just removed the folder

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from accord.errors import Fenced, StoreClosed, StoreFailed
-from accord.local.paths import fault_of, path_of
+from accord.local.paths import expand_path, path_error
 from accord.session.requests import SessionPage
 from accord.session.updates import Patch
 from accord.store.claims import Claim, Owner
@@ -57,8 +57,8 @@ class SqliteStore:
         patience: float = 5.0,
         survives_power_cut: bool = False,
     ) -> None:
-        self.path = path_of(os.fspath(path)).absolute()
-        self._name = str(self.path) if fault_of(self.path) is None else ascii(str(self.path))[1:-1]  # can be printed
+        self.path = expand_path(os.fspath(path)).absolute()
+        self._name = str(self.path) if path_error(self.path) is None else ascii(str(self.path))[1:-1]  # can be printed
         self._seconds = window
         self._patience = patience
         self._survives_power_cut = survives_power_cut

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from accord.errors import Fenced, JournalUnreadable, NotFound, SessionExists, StoreFailed
-from accord.local.atomic_files import check_name, check_regular, make_directory
+from accord.local.files import check_file, check_path, make_private_directory
 from accord.store.claims import Claim, Owner, fenced, in_use
 from accord.store.layouts import CLAIMS, migrate, statements
 from accord.store.locks import OwnerLocks
@@ -94,7 +94,7 @@ class Tables:
 
     def __init__(self, path: Path, *, survives_power_cut: bool) -> None:
         self._name = str(path)
-        check_name(path)
+        check_path(path)
         path = Path(os.path.realpath(path))  # whoever comes by a link finds the same owners
         self._path = path
         self._locks = OwnerLocks(path)
@@ -402,9 +402,9 @@ def _make_file(path: Path) -> None:
 
     A file that is there is not opened here: closing it again would release the locks of others in this process.
     """
-    make_directory(path.parent)
+    make_private_directory(path.parent)
     for companion in ("", "-journal", "-wal", "-shm"):
-        check_regular(path.with_name(path.name + companion))  # SQLite would wait for whoever writes to a FIFO
+        check_file(path.with_name(path.name + companion))  # SQLite would wait for whoever writes to a FIFO
     with _making, suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
 

@@ -301,7 +301,7 @@ async def test_choices_that_cant_be_read_allow_nothing_and_say_what_to_do(sit: A
     (tmp_path / "home" / "choices.json").write_text("{")
     async with sit(**ALLOW) as desk:
         outcome = await desk.use_one("run", command="touch made")
-        assert "mend the file or delete it" in outcome.text
+        assert "fix the file or delete it" in outcome.text
         assert not (desk.root / "made").exists()
 
 

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from accord.client.workspace import files
 from accord.client.workspace.workspace import Workspace
 from accord.errors import Denied, MethodNotFound, NotFound, RequestFailed
-from accord.local import atomic_files
-from accord.local.text import part
+from accord.local import files as local_files
 from accord.session.requests import CreateTerminal, EmptyResult, Logout, ReadFile, WriteFile
 from tests.client.words import read, write
 
@@ -87,7 +86,7 @@ def test_parts_that_follow_each_other_join_to_the_whole(text: str, step: int, ch
     def lines(line: int, limit: int) -> str:
         content = text.encode()
         pieces = iter([content[start : start + chunk] for start in range(0, len(content), chunk)])
-        return part(lambda _: next(pieces, b""), "/f", line, limit, 1000)
+        return local_files._read_range(lambda _: next(pieces, b""), "/f", line, limit, 1000)
 
     parts = [lines(line, step) for line in range(1, text.count("\n") + 2, step)]
     assert "".join(parts) == text
@@ -141,7 +140,7 @@ async def test_a_file_that_became_a_fifo_since_it_was_looked_at_is_refused(
 ):
     path = tmp_path / "file"
     path.write_text("text")
-    look = atomic_files._regular
+    look = local_files._regular_status
 
     def look_and_swap(*arguments):
         status = look(*arguments)
@@ -149,7 +148,7 @@ async def test_a_file_that_became_a_fifo_since_it_was_looked_at_is_refused(
         os.mkfifo(path)
         return status
 
-    monkeypatch.setattr(atomic_files, "_regular", look_and_swap)
+    monkeypatch.setattr(local_files, "_regular_status", look_and_swap)
     assert "not a regular file" in str(await refusal(workspace, path))
 
 
@@ -182,7 +181,7 @@ async def test_what_the_system_does_not_let_us_read_is_denied(
         def refused(*arguments):
             raise PermissionError(13, "Permission denied")
 
-        monkeypatch.setattr(atomic_files, "part", refused)
+        monkeypatch.setattr(local_files, "_read_range", refused)
     error = await refusal(workspace, five_lines)
     assert isinstance(error, Denied)
     assert error.scope
@@ -197,7 +196,7 @@ async def test_an_error_of_the_system_is_told_without_its_details(
     def broken(*arguments):
         raise OSError(5, "Input/output error", "/somewhere/else")
 
-    monkeypatch.setattr(atomic_files, "part", broken)
+    monkeypatch.setattr(local_files, "_read_range", broken)
     error = await refusal(workspace, five_lines)
     assert error.to_error() == (
         -32603,
@@ -308,7 +307,7 @@ async def test_a_file_without_write_permission_is_not_replaced(
 
 async def test_a_file_in_the_place_of_a_directory_is_told(workspace: Workspace, five_lines: Path):
     error = await refusal(workspace, five_lines / "below", "write")
-    assert "a directory on the way" in str(error)
+    assert "a parent directory" in str(error)
 
 
 # Order
@@ -330,7 +329,7 @@ async def test_a_cancelled_write_does_not_overtake_the_next_one(
     path = tmp_path / "file"
     loop = asyncio.get_running_loop()
     started, proceed = asyncio.Event(), threading.Event()
-    really_replace = files.replace
+    really_replace = files.replace_file
 
     def slow(place, content):
         if content == b"first":
@@ -338,7 +337,7 @@ async def test_a_cancelled_write_does_not_overtake_the_next_one(
             proceed.wait()
         really_replace(place, content)
 
-    monkeypatch.setattr(files, "replace", slow)
+    monkeypatch.setattr(files, "replace_file", slow)
     first = asyncio.create_task(write(workspace, path, "first"))
     await started.wait()
     first.cancel()

@@ -10,7 +10,7 @@ from mcp import MCPError
 from pydantic import ValidationError
 
 from accord.errors import ConnectionClosed, request_failed
-from accord.local.redaction import redacted
+from accord.local.redaction import redact
 
 __all__ = ["reason_of", "traceback_of"]
 
@@ -19,12 +19,12 @@ def reason_of(error: BaseException, url: str | None = None) -> str:
     """One clause, without a full stop; of several errors at once, the first. What is secret in `url` is left out."""
     if isinstance(error, BaseExceptionGroup):
         return reason_of(cast("BaseExceptionGroup[BaseException]", error).exceptions[0], url)
-    return redacted(_reason(error), url)
+    return redact(_reason(error), url)
 
 
 def traceback_of(error: BaseException, url: str | None) -> str:
     """For a log, which shows no secrets either."""
-    return redacted("".join(format_exception(error)), url)
+    return redact("".join(format_exception(error)), url)
 
 
 def _reason(error: BaseException) -> str:

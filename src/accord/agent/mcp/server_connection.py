@@ -33,7 +33,7 @@ from accord.agent.mcp.status import ServerFate, Settings, State, kind_of, told
 from accord.agent.mcp.streams import Pipe, Streams, http_streams, sse_streams, stdio_streams
 from accord.errors import ConnectionClosed, DeadlineExceeded, Malformed, RequestFailed
 from accord.errors.escape_sequences import clean_output
-from accord.local.redaction import redacted
+from accord.local.redaction import redact
 from accord.peer.limited_log import LimitedLog
 from accord.session.mcp_servers import HttpServer, SseServer, StdioServer
 from accord.transports.process_transport import Process
@@ -137,7 +137,7 @@ class ServerOwner:
             if self._over.done():
                 return self._gone()
         status = f" ({self._refusal})" if self._refusal else ""
-        return _refused(error.code, redacted(error.message + status, self._url), error.data)
+        return _refused(error.code, redact(error.message + status, self._url), error.data)
 
     def _gone(self) -> ConnectionClosed:
         fate = self.fate

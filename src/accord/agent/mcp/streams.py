@@ -21,7 +21,7 @@ from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, json
 from pydantic import ValidationError
 
 from accord.errors import ConnectionClosed, FrameRejected
-from accord.local.redaction import fault_of_address
+from accord.local.redaction import url_error
 from accord.session.mcp_servers import HttpServer, Pair, SseServer, pairs_in
 from accord.transports.framing import FRAME_LIMIT
 from accord.transports.output_tail import Tail
@@ -169,7 +169,7 @@ async def sse_streams(server: SseServer, on_response: OnResponse) -> AsyncGenera
 
 
 def _check_address(url: str) -> None:
-    fault = fault_of_address(url)
+    fault = url_error(url)
     if fault is not None:
         raise ConnectionClosed(f"its address is not valid: {fault}")
 

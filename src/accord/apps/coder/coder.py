@@ -23,7 +23,7 @@ from accord.apps.coder.prompt_content import show_warning
 from accord.apps.coder.settings.directories import state_directory
 from accord.apps.coder.slash_commands import register
 from accord.errors import AuthRequired, InvalidParams, RateLimited, RequestFailed
-from accord.local.paths import fault_of_directory
+from accord.local.paths import directory_error
 from accord.peer.event_loop import run, run_until
 from accord.session.content import Content, Text
 from accord.session.entities import Option, OptionChoice
@@ -184,10 +184,10 @@ class Coder:
         """A session is opened, new or again: under the settings of its own directory."""
         from accord.apps.coder.history import history_of  # noqa: PLC0415  # not before a session needs it
         from accord.apps.coder.storage import SessionChoices  # noqa: PLC0415
-        from accord.local.saved_choices import Choices  # noqa: PLC0415
+        from accord.local.saved_choices import SavedChoices  # noqa: PLC0415
 
         if session.is_new:  # an old one can still be read
-            fault = await asyncio.to_thread(fault_of_directory, session.cwd)
+            fault = await asyncio.to_thread(directory_error, session.cwd)
             if fault is not None:
                 raise InvalidParams(fault, field="cwd")
         try:
@@ -208,7 +208,7 @@ class Coder:
             session.send_nowait(OptionsPatch(options=options), silent=True)
         session.state["history"] = history_of(session.transcript)
         if self._choices_file is not None:
-            session.remembered = SessionChoices(Choices(self._choices_file).for_project(session.cwd))
+            session.remembered = SessionChoices(SavedChoices(self._choices_file).for_project(session.cwd))
 
     def _options(self, settings: Settings, chosen: dict[str, str | bool | None]) -> list[Option]:
         """What can be chosen under these settings; what was chosen before stays, if it is still there."""
@@ -262,7 +262,7 @@ class Coder:
 
     async def _forget_choices(self, params: Any, client: Any) -> dict[str, int]:
         """Extension method: take back all that was decided for always in the project of a session that is open."""
-        from accord.local.saved_choices import project_of  # noqa: PLC0415  # as in `_prepare`
+        from accord.local.saved_choices import project_root  # noqa: PLC0415  # as in `_prepare`
 
         session_id = cast("dict[str, Any]", params).get("sessionId") if isinstance(params, dict) else None
         sessions = list(self._sessions)
@@ -271,8 +271,8 @@ class Coder:
             raise InvalidParams("no such session is open", field="sessionId")
 
         def forget() -> int:
-            project, scopes = project_of(asked.cwd), set[str]()
-            for session in (each for each in sessions if project_of(each.cwd) == project):
+            project, scopes = project_root(asked.cwd), set[str]()
+            for session in (each for each in sessions if project_root(each.cwd) == project):
                 for scope in list(session.remembered):
                     scopes.add(scope)
                     with suppress(KeyError):  # somebody else has just revoked it

@@ -11,7 +11,7 @@ from pathlib import Path
 from accord.apps.coder.approvals import MODES
 from accord.apps.coder.tools.file_state import ToolContext
 from accord.errors import Denied
-from accord.local.paths import Roots, kind_of
+from accord.local.paths import Roots, file_kind
 
 __all__ = ["instructions", "project_instructions"]
 
@@ -57,7 +57,7 @@ def project_instructions(cwd: Path) -> str:
 def _from_root(cwd: Path) -> list[Path]:
     above = [cwd, *cwd.parents]
     for number, directory in enumerate(above):
-        if kind_of(directory / ".git") is not None:
+        if file_kind(directory / ".git") is not None:
             return above[number::-1]
     return [cwd]
 
@@ -65,7 +65,7 @@ def _from_root(cwd: Path) -> list[Path]:
 def _text(path: Path, root: Path) -> str:
     """The beginning of a file of the project. A link that leads out of it is no part of it: it goes to the model."""
     try:
-        place = Roots([root]).place(str(path), "fs.read")
+        place = Roots([root]).resolve(str(path), "fs.read")
         if not place.names:
             return ""
         with place.parent() as directory:

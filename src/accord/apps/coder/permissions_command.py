@@ -12,7 +12,7 @@ import msgspec
 from accord.apps.coder.errors import CoderFailed
 from accord.apps.coder.settings.directories import existing, shown_path, state_directory
 from accord.apps.coder.settings.display import printable
-from accord.local.saved_choices import Choices, SavedChoice, project_of
+from accord.local.saved_choices import SavedChoice, SavedChoices, project_root
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -36,12 +36,12 @@ def main(given: Mapping[str, Any]) -> int:
 
 
 def _main(given: Mapping[str, Any]) -> int:
-    choices = Choices(state_directory() / "choices.json")
-    project = project_of(existing(given.get("directory", ".")))
+    choices = SavedChoices(state_directory() / "choices.json")
+    project = project_root(existing(given.get("directory", ".")))
     if "revoke" in given or given.get("revoke_all"):
         return _revoke(choices, project, given.get("revoke"))
     listed = sorted(
-        choices.listed(project if "directory" in given else None), key=lambda each: (each.project, each.scope)
+        choices.read(project if "directory" in given else None), key=lambda each: (each.project, each.scope)
     )
     if given.get("json"):
         sys.stdout.write(msgspec.json.format(msgspec.json.encode(listed)).decode() + "\n")
@@ -50,7 +50,7 @@ def _main(given: Mapping[str, Any]) -> int:
     return 0
 
 
-def _revoke(choices: Choices, project: str, scope: str | None) -> int:
+def _revoke(choices: SavedChoices, project: str, scope: str | None) -> int:
     gone = choices.revoke(project, scope)
     if not gone:
         what = "no choice" if scope is None else f"no choice about {scope!r}"

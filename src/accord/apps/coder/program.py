@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from accord.apps.coder.settings.precedence import LoadedSettings, load_settings
-from accord.local.paths import path_of
+from accord.local.paths import expand_path
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
@@ -49,7 +49,7 @@ def describe(parser: ArgumentParser) -> None:
 
 def main(given: Mapping[str, Any]) -> int:
     flags = {name: value for name, value in given.items() if name not in _NOT_SETTINGS}
-    config = path_of(given["config"]) if "config" in given else None
+    config = expand_path(given["config"]) if "config" in given else None
     loaded = load_settings(Path.cwd(), flags, config=config)
     if sys.stdin is not None and sys.stdin.isatty():
         sys.stderr.write(_explanation(loaded))

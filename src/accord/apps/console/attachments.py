@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from accord.apps.console.errors import UsageWrong
 from accord.apps.console.sanitizer import encodable
-from accord.local.atomic_files import read_regular
-from accord.local.paths import kind_of
+from accord.local.files import read_file
+from accord.local.paths import file_kind
 from accord.session.capabilities import AgentCapabilities
 from accord.session.content import Audio, Content, Image, Resource, ResourceLink
 from accord.transports.stdio import shared_reader
@@ -125,7 +125,7 @@ def _settle(future: asyncio.Future[None]) -> None:
 
 def _bytes_of(path: Path) -> bytes:
     try:
-        return read_regular(path, MOST_BYTES)
+        return read_file(path, MOST_BYTES)
     except OSError as error:
-        advice = "A prompt that comes through a pipe is read from stdin" if kind_of(path) == "other" else ""
+        advice = "A prompt that comes through a pipe is read from stdin" if file_kind(path) == "other" else ""
         raise UsageWrong(f"{path} can't be read: {error.strerror or error}", advice) from None

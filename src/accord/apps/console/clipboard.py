@@ -21,8 +21,8 @@ from msgspec import Struct
 
 from accord.apps.console.attachments import MOST_BYTES
 from accord.apps.console.errors import ConsoleFailed
-from accord.local.environment import program_environment
 from accord.local.paths import Roots
+from accord.local.processes import program_environment
 from accord.session.content import Image
 
 __all__ = ["Picture", "picture_in_clipboard"]

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from accord.apps.console.environment import Surroundings
 from accord.apps.console.errors import ConsoleFailed, Exit, UsageWrong
 from accord.apps.console.sanitizer import one_line
-from accord.local.paths import kind_of, path_of
+from accord.local.paths import expand_path, file_kind
 from accord.session.capabilities import Implementation
 
 __all__ = ["BUILTIN", "PRESETS", "KnownAgent", "Preset", "agent_meant", "is_launcher", "known_agents", "preset_of"]
@@ -109,7 +109,7 @@ class KnownAgent(Struct, frozen=True, kw_only=True):
             return
         name = self.command[0]
         has_directory = Path(name).name != name
-        kind = kind_of(Path(name)) if has_directory else None
+        kind = file_kind(Path(name)) if has_directory else None
         if kind == "directory":
             raise ConsoleFailed(
                 f"the agent {self.name!r} can't be started: {name} is a directory",
@@ -185,7 +185,7 @@ def _of_command(name: str | None, command: list[str]) -> KnownAgent:
         raise UsageWrong("there is no command after `--`")
     here, program = Path.cwd(), command[0]  # FileNotFoundError where that is gone: it would be started there
     if Path(program).name != program:
-        program = str(here / path_of(program))
+        program = str(here / expand_path(program))
     return KnownAgent(name=Path(program).name, command=[program, *command[1:]], source="command")
 
 

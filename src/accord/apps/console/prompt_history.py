@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from accord.apps.console.sanitizer import encodable
-from accord.local.atomic_files import locked, make_directory, read_regular, write_whole
+from accord.local.files import file_lock, make_private_directory, read_file, write_private_file
 
 __all__ = ["Prompted", "Prompts"]
 
@@ -54,14 +54,14 @@ class Prompts:
             text=encodable(text[:_LONGEST]),
         )
         with suppress(OSError):
-            make_directory(self._path.parent)
-            with locked(self._path.with_suffix(".lock"), _PATIENCE):
+            make_private_directory(self._path.parent)
+            with file_lock(self._path.with_suffix(".lock"), _PATIENCE):
                 self._write([*self.listed(), prompted])
 
     def listed(self) -> list[Prompted]:
         """All of them, the newest last; a line that can't be read is skipped."""
         try:
-            lines = read_regular(self._path).splitlines()
+            lines = read_file(self._path).splitlines()
         except OSError:
             return []
         listed: list[Prompted] = []
@@ -83,4 +83,4 @@ class Prompts:
         while size > _MOST_BYTES:
             size -= len(lines[first])
             first += 1
-        write_whole(self._path, b"".join(lines[first:]), is_durable=False)
+        write_private_file(self._path, b"".join(lines[first:]), is_durable=False)

@@ -15,7 +15,7 @@ from accord.apps.console.known_agents import agent_meant
 from accord.apps.console.permission_flags import CHOICES
 from accord.apps.console.run.one_prompt import Run, run
 from accord.apps.console.sanitizer import encodable
-from accord.local.paths import kind_of, path_of
+from accord.local.paths import expand_path, file_kind
 
 __all__ = [
     "describe",
@@ -94,7 +94,9 @@ def _asked(given: Mapping[str, Any], surroundings_in: SurroundingsIn) -> Run:
     if given.get("json") and given.get("format"):
         raise UsageWrong("--json and --format can't both be had", "Give one of them")
     attachments = [
-        read_attachment(kind, path_of(path)) for kind in ("file", "image", "audio") for path in given.get(kind) or ()
+        read_attachment(kind, expand_path(path))
+        for kind in ("file", "image", "audio")
+        for path in given.get(kind) or ()
     ]
     return Run(
         agent=agent_meant(given.get("agent"), given.get("command"), around),
@@ -129,8 +131,8 @@ def session_asked(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def directory_of(given: Mapping[str, Any]) -> Path:
     """Where to work; UsageWrong if that is no directory."""
-    directory = path_of(given.get("cwd") or ".").absolute()
-    if kind_of(directory) != "directory":
+    directory = expand_path(given.get("cwd") or ".").absolute()
+    if file_kind(directory) != "directory":
         raise UsageWrong(f"--cwd: {directory} is no directory")
     if encodable(str(directory)) != str(directory):
         raise UsageWrong(f"{directory} can't be told to an agent: its name is no UTF-8", "Rename it, or work elsewhere")
@@ -143,7 +145,7 @@ def _prompt(given: Mapping[str, Any], *, is_alone: bool) -> str | None:
     if file and words:
         raise UsageWrong("there are two prompts: an argument and --prompt-file", "Give one, and attach the other")
     if file:
-        return text_of_file(path_of(file))
+        return text_of_file(expand_path(file))
     if words and words != "-":
         return encodable(words)
     if sys.__stdin__ is not None and not sys.__stdin__.closed and not sys.__stdin__.isatty():

@@ -7,7 +7,7 @@ What is written to a terminal passes here once more on its last step, by `withou
 before, no sequence but our own is left in it.
 
 What a decision rests on is shown by `exact`, which has a stricter law: each character that comes out can be seen, and
-no terminal gives it more cells than `local.letters.most_cells` says. So no tab, blank, filler, mark or flag can push the rest of a
+no terminal gives it more cells than `local.text.max_cells` says. So no tab, blank, filler, mark or flag can push the rest of a
 command out of sight.
 """
 
@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterator
 
 from accord.errors.escape_sequences import SEQUENCES
-from accord.local.text import told_apart
+from accord.local.text import character_visibility
 
 __all__ = [
     "Cleaner",
@@ -121,13 +121,13 @@ class Cleaner:
 
 def _exact(found: re.Match[str], tab: str) -> Iterator[str]:
     before = found.string[found.start() - 1 : found.start()]
-    for letter, is_seen in told_apart(found[0], before):
+    for letter, is_seen in character_visibility(found[0], before):
         yield letter if is_seen else tab if letter == "\t" else _sign_of(letter)
 
 
 def _in_place(found: re.Match[str], tab: str) -> Iterator[str]:
     before = found.string[found.start() - 1 : found.start()]
-    for letter, is_seen in told_apart(found[0], before):
+    for letter, is_seen in character_visibility(found[0], before):
         sign = _sign_of(letter)
         yield letter if is_seen else tab if letter == "\t" else sign if len(sign) == 1 else _UNSEEN
 

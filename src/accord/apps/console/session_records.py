@@ -19,7 +19,7 @@ import msgspec
 
 from accord.apps.console.sanitizer import encodable
 from accord.client.session import Session
-from accord.local.atomic_files import make_directory, open_regular, read_regular, write_whole
+from accord.local.files import make_private_directory, open_file, read_file, write_private_file
 from accord.session import Transcript, replay
 from accord.session.content import readable
 from accord.session.entities import USER, Message
@@ -66,8 +66,8 @@ class Records:
         )
         path = self._path(recorded.agent, recorded.session_id)
         with suppress(OSError):
-            make_directory(self._directory)
-            write_whole(path, b"\n".join([head, *lines, b""]), is_durable=False)
+            make_private_directory(self._directory)
+            write_private_file(path, b"\n".join([head, *lines, b""]), is_durable=False)
             for old in self._files()[_MOST:]:
                 old.unlink(missing_ok=True)
 
@@ -83,7 +83,7 @@ class Records:
     def lines(self, agent: str, session_id: str) -> list[bytes]:
         """What was written of a conversation."""
         try:
-            return read_regular(self._path(agent, session_id)).splitlines()[1:]
+            return read_file(self._path(agent, session_id)).splitlines()[1:]
         except OSError:
             return []
 
@@ -178,7 +178,7 @@ def _reader() -> msgspec.json.Decoder[Patch]:
 
 def _head(path: Path) -> Recorded | None:
     try:
-        with open_regular(path) as file:
+        with open_file(path) as file:
             return msgspec.json.decode(file.readline(_HEAD_BYTES), type=Recorded)
     except (OSError, msgspec.DecodeError):
         return None

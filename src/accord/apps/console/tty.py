@@ -17,7 +17,7 @@ from accord.apps.console.run.output_stream import Output
 from accord.apps.console.sanitizer import exact, exact_line, one_line
 from accord.client.agent_requests import OnElicitation
 from accord.client.login import ChooseLogin
-from accord.local.text import most_cells
+from accord.local.text import max_cells
 from accord.session.capabilities import AuthMethod, TerminalLogin, VariableLogin
 from accord.session.requests import ElicitationAnswer, ElicitationRequest
 from accord.session.value import Unknown
@@ -130,10 +130,10 @@ def _rows(line: str, columns: int) -> Iterator[str]:
     """What of it stands in each row; only the last one has an end: the terminal goes on in the next by itself."""
     begin = cells = 0
     for place, letter in enumerate(line):
-        cells += most_cells(letter)
+        cells += max_cells(letter)
         if cells > columns:
             yield line[begin:place]
-            begin, cells = place, most_cells(letter)
+            begin, cells = place, max_cells(letter)
     yield f"{line[begin:]}\n"
 
 

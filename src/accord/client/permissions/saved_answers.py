@@ -19,7 +19,7 @@ from typing import TypeAlias
 import msgspec
 
 from accord.client.permissions.option_choice import ALLOWING, REJECTING, Policy, chosen, kind_of, offered
-from accord.local.saved_choices import Choices
+from accord.local.saved_choices import SavedChoices
 from accord.local.threads import in_thread
 from accord.peer.limited_log import LimitedLog
 from accord.session.entities import Diff
@@ -50,7 +50,7 @@ def remember(
     """
     if path is None:
         return Remembering(policy, scope or same_action)
-    return Remembering(policy, scope or same_action_in_project, Choices(path).for_project(project))
+    return Remembering(policy, scope or same_action_in_project, SavedChoices(path).for_project(project))
 
 
 def same_action(asked: PermissionRequest) -> Hashable | None:

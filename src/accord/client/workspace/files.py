@@ -11,9 +11,8 @@ from typing import Literal, Protocol, TypeAlias, TypeVar, cast
 from weakref import WeakValueDictionary
 
 from accord.errors import NotFound, RequestFailed
-from accord.local.atomic_files import read_part, replace
-from accord.local.paths import Place, Roots
-from accord.local.text import part_of
+from accord.local.files import read_lines, replace_file, select_lines
+from accord.local.paths import ResolvedPath, Roots
 from accord.local.threads import in_thread
 from accord.session.requests import FileContent, ReadFile, WriteFile
 
@@ -50,13 +49,13 @@ class WorkspaceFiles:
     async def read(self, roots: Roots, asked: ReadFile) -> FileContent:
         """The lines asked for, exactly as they are. Past the end there is nothing. FS-06, FS-07, AMB-47"""
         async with self._in_order(asked.path):
-            place = await in_thread(partial(roots.place, asked.path, "fs.read"))
+            place = await in_thread(partial(roots.resolve, asked.path, "fs.read"))
             text = await self._from_buffer(place)
             if text is not None:
-                lines = part_of(text, asked.line, asked.limit, asked.path, self._limit)
+                lines = select_lines(text, asked.line, asked.limit, asked.path, self._limit)
                 return FileContent(content=lines)
             try:
-                lines = await in_thread(partial(read_part, place, asked.line, asked.limit, self._limit))
+                lines = await in_thread(partial(read_lines, place, asked.line, asked.limit, self._limit))
             except NotFound:
                 if self.missing_file == "error":
                     raise
@@ -65,32 +64,32 @@ class WorkspaceFiles:
 
     async def real(self, roots: Roots, asked: WriteFile) -> str:
         """The file that would be written, with all links followed."""
-        return str((await in_thread(partial(roots.place, asked.path, "fs.write"))).real)
+        return str((await in_thread(partial(roots.resolve, asked.path, "fs.write"))).real)
 
     async def before(self, roots: Roots, asked: WriteFile) -> str | None:
         """The text that a write would replace; None if there is none, or none that can be shown."""
-        return await self._text(await in_thread(partial(roots.place, asked.path, "fs.write")))
+        return await self._text(await in_thread(partial(roots.resolve, asked.path, "fs.write")))
 
     async def write(self, roots: Roots, asked: WriteFile, *, tells_before: bool = False) -> str | None:
         """Either all of it is there afterwards, or what was there before. FS-13. With `tells_before`, that text."""
         async with self._in_order(asked.path):
-            place = await in_thread(partial(roots.place, asked.path, "fs.write"))
+            place = await in_thread(partial(roots.resolve, asked.path, "fs.write"))
             before = await self._text(place) if tells_before else None
             if not await self._to_buffer(place, asked.content):
-                await in_thread(partial(replace, place, asked.content.encode()))
+                await in_thread(partial(replace_file, place, asked.content.encode()))
         return before
 
-    async def _text(self, place: Place) -> str | None:
+    async def _text(self, place: ResolvedPath) -> str | None:
         text = await self._from_buffer(place)
         if text is None:
             with suppress(RequestFailed):
-                text = await in_thread(partial(read_part, place, None, None, self._limit))
+                text = await in_thread(partial(read_lines, place, None, None, self._limit))
         return text
 
     def _in_order(self, path: str) -> asyncio.Lock:
         return self._locks.setdefault(path, asyncio.Lock())
 
-    async def _from_buffer(self, place: Place) -> str | None:
+    async def _from_buffer(self, place: ResolvedPath) -> str | None:
         if self._buffers is not None:
             for path in _spellings(place):
                 text = await _awaited(self._buffers.read(path))
@@ -98,7 +97,7 @@ class WorkspaceFiles:
                     return text
         return None
 
-    async def _to_buffer(self, place: Place, text: str) -> bool:
+    async def _to_buffer(self, place: ResolvedPath, text: str) -> bool:
         if self._buffers is not None:
             for path in _spellings(place):
                 if await _awaited(self._buffers.write(path, text)):
@@ -106,7 +105,7 @@ class WorkspaceFiles:
         return False
 
 
-def _spellings(place: Place) -> list[str]:
+def _spellings(place: ResolvedPath) -> list[str]:
     return list(dict.fromkeys((place.path, str(place.real))))
 
 

@@ -23,8 +23,8 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from accord.errors import ConnectionClosed, Denied, InvalidParams, NotFound, RequestCancelled, RequestFailed
-from accord.local.exit_status import exit_of
-from accord.local.paths import Roots, kind_of
+from accord.local.paths import Roots, file_kind
+from accord.local.processes import exit_status
 from accord.peer.limited_log import LimitedLog
 from accord.session.entities import Exit
 from accord.session.requests import (
@@ -132,7 +132,7 @@ class TerminalProcess:
 
     def _ended(self, ended: asyncio.Future[int | None]) -> None:
         self._tail.finish()
-        self.exit = exit_of(ended.result())
+        self.exit = exit_status(ended.result())
         self._exited.set_result(self.exit)
         self._tell(TerminalEvent("exited", self))
 
@@ -311,12 +311,12 @@ class Terminals:
 
 def _directory(roots: Roots, cwd: str | None) -> str:
     if cwd is not None:
-        real = roots.place(cwd, "terminal.cwd", "cwd").real
+        real = roots.resolve(cwd, "terminal.cwd", "cwd").real
     elif roots.directories:
         real = roots.directories[0]
     else:
         raise Denied("terminal.cwd: the session has no directory")
-    if kind_of(real) != "directory":
+    if file_kind(real) != "directory":
         raise InvalidParams("there is no such directory", field="cwd")
     return str(real)
 

@@ -40,7 +40,7 @@ def refusal(text: str) -> str:
         ("[environment]\nA = 3", "/c.toml:2: environment.A: expects text, not a whole number"),
         (
             "[base_urls]\nx = 'ftp://y'",
-            "/c.toml:2: base_urls.x: expects an address, such as https://host/v1: it has to begin with http:// or https:// and a host",
+            "/c.toml:2: base_urls.x: expects an address, such as https://host/v1: it must begin with http:// or https:// and a host",
         ),
         ('[takes]\n"a:b" = ["video"]', "/c.toml:2: takes.a:b: expects one of image, audio"),
         ("[context_sizes]\n'a:b' = 0", "/c.toml:2: context_sizes.a:b: expects a whole number >= 1"),

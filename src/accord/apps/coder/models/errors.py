@@ -28,7 +28,7 @@ from pydantic_ai.exceptions import (
 
 from accord.apps.coder.errors import ModelFailed, ModelNeedsKey, ModelOverloaded, ModelUnreachable
 from accord.apps.coder.models.catalog import ModelEndpoint
-from accord.local.redaction import redacted
+from accord.local.redaction import redact
 
 __all__ = ["OpenResponses", "model_failure", "tracked_client"]
 
@@ -90,7 +90,7 @@ def _refused(error: Exception, endpoint: ModelEndpoint) -> ModelFailed:
         case ModelNotFoundError():
             meant = getattr(error, "suggested_model_id", None)
             hint = f"Did you mean {meant}?" if meant else "Check the name of the model"
-            where = f", and the base URL {redacted(endpoint.url)}" if endpoint.url and not meant else ""
+            where = f", and the base URL {redact(endpoint.url)}" if endpoint.url and not meant else ""
             return ModelFailed(f"{endpoint.provider} has no model {endpoint.model!r}: {said}", f"{hint}{where}.")
         case ModelAPIError():
             return ModelFailed(f"{endpoint.provider} refused the request: {said}")
@@ -106,7 +106,7 @@ def _unreachable(error: Exception, endpoint: ModelEndpoint) -> ModelUnreachable:
     else:
         advice = "Check the network, or choose the model 'offline', which needs none."
     return ModelUnreachable(
-        f"{redacted(endpoint.url or endpoint.provider)} can't be reached: {_said(error, endpoint)}", advice
+        f"{redact(endpoint.url or endpoint.provider)} can't be reached: {_said(error, endpoint)}", advice
     )
 
 
@@ -115,7 +115,7 @@ def _said(error: Exception, endpoint: ModelEndpoint) -> str:
     text = ""
     if isinstance(error, ModelHTTPError):
         text = _message_in(error.body) or f"status {error.status_code}"
-    text = redacted(" ".join((text or str(error) or type(error).__name__).split()).rstrip("."), endpoint.url)
+    text = redact(" ".join((text or str(error) or type(error).__name__).split()).rstrip("."), endpoint.url)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 

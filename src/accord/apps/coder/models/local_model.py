@@ -29,9 +29,9 @@ from accord.apps.coder.models.model import Event, ModelRequest
 from accord.apps.coder.models.providers import ProviderModel, open_provider
 from accord.apps.coder.settings.settings import ModelSettings
 from accord.errors import ConnectionClosed
-from accord.local.atomic_files import open_regular
-from accord.local.exit_status import exit_of
-from accord.local.paths import path_of
+from accord.local.files import open_file
+from accord.local.paths import expand_path
+from accord.local.processes import exit_status
 from accord.local.threads import in_thread
 from accord.transports.command_output import Capture, start_capture
 from accord.transports.output_tail import Tail
@@ -52,14 +52,14 @@ async def open_local(endpoint: ModelEndpoint, settings: ModelSettings) -> LocalM
 
 
 def _checked(name: str) -> Path:
-    path = path_of(name).absolute()
+    path = expand_path(name).absolute()
     if find_spec("xllamacpp") is None:
         raise ModelFailed(
             "Models in files need the package xllamacpp, which is not installed",
             'Install it with: pip install "accord[local]".',
         )
     try:
-        with open_regular(path) as file:
+        with open_file(path) as file:
             is_model = file.read(4) == b"GGUF"
     except OSError as error:
         raise ModelFailed(
@@ -207,7 +207,7 @@ class _Process:
     def failure(self, what: str) -> ModelFailed:
         """The failure that tells what the process wrote last."""
         self._tail.finish()
-        ended = exit_of(self._capture.ended.result()) if self._capture and self._capture.ended.done() else None
+        ended = exit_status(self._capture.ended.result()) if self._capture and self._capture.ended.done() else None
         how = f" ({ended.signal or f'exit code {ended.code}'})" if ended else ""
         words = self._tail.text.strip()
         return ModelFailed(

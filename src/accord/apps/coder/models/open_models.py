@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
-from accord.local.threads import result_of
+from accord.local.threads import shielded_result
 
 if TYPE_CHECKING:
     from accord.apps.coder.models.model import Model
@@ -33,7 +33,7 @@ class OpenModels:
         if opening is None or (opening.done() and (opening.cancelled() or opening.exception() is not None)):
             opening = self._opening[key] = asyncio.ensure_future(self._open(name, settings))
             opening.add_done_callback(_seen)
-        return await result_of(opening)
+        return await shielded_result(opening)
 
     async def aclose(self) -> None:
         """Free them all, also those that are just being opened."""

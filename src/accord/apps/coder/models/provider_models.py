@@ -19,7 +19,7 @@ from pydantic_ai.providers import Provider, infer_provider, infer_provider_class
 from accord.apps.coder.errors import ModelFailed
 from accord.apps.coder.models.catalog import PROVIDERS, ModelEndpoint
 from accord.apps.coder.models.errors import tracked_client
-from accord.local.redaction import fault_of_address, redacted
+from accord.local.redaction import redact, url_error
 
 __all__ = ["LoadedModel", "load_model"]
 
@@ -43,7 +43,7 @@ class LoadedModel(NamedTuple):
 
 def load_model(endpoint: ModelEndpoint) -> LoadedModel:
     """It loads the provider's library, which takes long; nothing is sent."""
-    fault = fault_of_address(endpoint.url) if endpoint.url else None
+    fault = url_error(endpoint.url) if endpoint.url else None
     if fault is not None:  # a setting was checked before; a variable was not
         raise ModelFailed(f"{endpoint.name} can't be used: its base URL is no address: {fault}")
     try:
@@ -53,10 +53,10 @@ def load_model(endpoint: ModelEndpoint) -> LoadedModel:
         return LoadedModel(infer_model(endpoint.name, lambda provider: _provider(provider, endpoint, client)), client)
     except ImportError as missing:
         raise ModelFailed(
-            f"The provider {endpoint.provider!r} can't be loaded: {redacted(str(missing), endpoint.url)}"
+            f"The provider {endpoint.provider!r} can't be loaded: {redact(str(missing), endpoint.url)}"
         ) from missing
     except UserError as wrong:
-        raise ModelFailed(f"{endpoint.name} can't be used: {redacted(str(wrong), endpoint.url)}") from wrong
+        raise ModelFailed(f"{endpoint.name} can't be used: {redact(str(wrong), endpoint.url)}") from wrong
     except (httpx2.InvalidURL, ValueError) as wrong:
         if not endpoint.url:
             raise

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from accord.apps.coder.errors import CoderFailed, InvalidSettings
-from accord.local.paths import kind_of, path_of
+from accord.local.paths import expand_path, file_kind
 
 __all__ = ["config_directory", "existing", "home_directory", "shown_path", "state_directory"]
 
@@ -50,14 +50,14 @@ def shown_path(path: Path) -> str:
 def existing(directory: str) -> Path:
     """A directory that the user named; raises CoderFailed when it is none."""
     path = Path(directory).absolute()
-    if kind_of(path) != "directory":
+    if file_kind(path) != "directory":
         raise CoderFailed(f"{shown_path(path)} is no directory")
     return path
 
 
 def _own(environment: Mapping[str, str]) -> Path | None:
     given = environment.get("ACCORD_HOME")
-    return path_of(given).absolute() if given else None
+    return expand_path(given).absolute() if given else None
 
 
 def _of_user(environment: Mapping[str, str], variable: str, usual: str) -> Path:

@@ -12,8 +12,8 @@ import msgspec
 from accord.apps.coder.settings.directories import shown_path
 from accord.apps.coder.settings.precedence import LoadedSettings
 from accord.apps.coder.settings.settings import Settings
-from accord.local.redaction import HIDDEN, redacted
-from accord.local.text import told_apart
+from accord.local.redaction import HIDDEN, redact
+from accord.local.text import character_visibility
 
 __all__ = ["HIDDEN", "as_json", "as_text", "printable", "without_secrets"]
 
@@ -67,7 +67,7 @@ def without_secrets(path: tuple[str, ...], value: Any) -> Any:
         case _, dict():
             return {key: without_secrets((*path, key), each) for key, each in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
         case ("base_urls", _) | (_, _, "url"), str():
-            return redacted(value)
+            return redact(value)
         case _:
             return value
 
@@ -79,7 +79,7 @@ def printable(value: Any) -> str:
     text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
     return "".join(
         letter if is_seen else letter.encode("unicode_escape", "backslashreplace").decode()
-        for letter, is_seen in told_apart(text)
+        for letter, is_seen in character_visibility(text)
     )
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from accord.apps.coder.errors import InvalidSettings
 from accord.apps.coder.settings.directories import home_directory, shown_path
-from accord.local.atomic_files import read_regular
-from accord.local.paths import kind_of
+from accord.local.files import read_file
+from accord.local.paths import file_kind
 
 __all__ = ["PROJECT_FILE", "SettingsFile", "project_file"]
 
@@ -30,9 +30,9 @@ def project_file(cwd: Path) -> Path | None:
         if directory != start and home.is_relative_to(directory):
             return None
         file = directory / PROJECT_FILE
-        if kind_of(file) is not None:  # whoever reads it says what else than a file it is
+        if file_kind(file) is not None:  # whoever reads it says what else than a file it is
             return file
-        if kind_of(directory / ".git") is not None:
+        if file_kind(directory / ".git") is not None:
             return None
     return None
 
@@ -54,7 +54,7 @@ class SettingsFile:
     def read(cls, path: Path) -> SettingsFile:
         """Raises InvalidSettings when it can't be read."""
         try:
-            return cls(path, read_regular(path, _MOST))
+            return cls(path, read_file(path, _MOST))
         except OSError as error:
             raise InvalidSettings(shown_path(path), f"can't be read: {error.strerror or error}") from None
 

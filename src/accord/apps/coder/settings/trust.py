@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from accord.apps.coder.settings.files import SettingsFile
-from accord.local.atomic_files import make_directory, read_regular, write_whole
+from accord.local.files import make_private_directory, read_file, write_private_file
 
 __all__ = ["Trust", "TrustRecord", "TrustState"]
 
@@ -45,11 +45,11 @@ class Trust:
 
     def give(self, file: SettingsFile) -> None:
         """Trust the file, as it was read."""
-        make_directory(self._directory)
+        make_private_directory(self._directory)
         record = self._record_of(file.path)
         when = datetime.now(UTC).isoformat(timespec="seconds")
         content = msgspec.json.encode(TrustRecord(path=_written(file.path), sha256=_digest(file.content), when=when))
-        write_whole(record, content)
+        write_private_file(record, content)
 
     def revoke(self, path: Path) -> bool:
         """Whether there was anything to revoke; the file itself may be gone already."""
@@ -69,7 +69,7 @@ class Trust:
 
     def _read(self, record: Path) -> TrustRecord | None:
         try:
-            return msgspec.json.decode(read_regular(record), type=TrustRecord)
+            return msgspec.json.decode(read_file(record), type=TrustRecord)
         except (OSError, msgspec.DecodeError):
             return None
 

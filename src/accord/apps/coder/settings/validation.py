@@ -14,7 +14,7 @@ import msgspec
 from accord.apps.coder.errors import InvalidSettings
 from accord.apps.coder.settings.descriptions import choices_of, types_of, without_bounds
 from accord.apps.coder.settings.settings import BUILT_IN, RESERVED, Settings
-from accord.local.redaction import fault_of_address
+from accord.local.redaction import url_error
 
 __all__ = ["SettingSource", "parse_setting", "suggestion", "validate"]
 
@@ -124,7 +124,7 @@ def _problem(path: tuple[str, ...], value: Any) -> str | None:
             return _model_problem(value)
         case ("models",):
             return next((problem for each in value if (problem := _model_problem(each))), None)
-        case ("base_urls", _) | ("servers", _, "url") if value is not None and (fault := fault_of_address(value)):
+        case ("base_urls", _) | ("servers", _, "url") if value is not None and (fault := url_error(value)):
             return f"expects an address, such as https://host/v1: {fault}"
         case ("environment", name) | (_, _, "env", name) if not name or "=" in name or "\0" in name:
             return "is no name for a variable"

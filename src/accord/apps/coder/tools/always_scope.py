@@ -18,7 +18,7 @@ from functools import partial
 from typing import Literal, NamedTuple, TypeAlias
 
 from accord.local.git import DIFF_OPTIONS, GIT
-from accord.local.text import told_apart
+from accord.local.text import character_visibility
 
 __all__ = ["AlwaysScope", "IsInside", "covered"]
 
@@ -75,7 +75,7 @@ class AlwaysScope(NamedTuple):
 
 def covered(command: str, directory: str | None, is_inside: IsInside) -> AlwaysScope:
     """What a choice about this command covers, in this directory."""
-    if not all(is_seen or letter in "\t\n" for letter, is_seen in told_apart(command)):
+    if not all(is_seen or letter in "\t\n" for letter, is_seen in character_visibility(command)):
         return AlwaysScope(None)
     where = "" if directory is None else directory.replace("\\", "\\\\").replace("`", "\\x60")
     words = (

@@ -19,7 +19,7 @@ from accord.apps.coder.settings.display import printable
 from accord.apps.coder.tools.file_state import ToolContext
 from accord.apps.coder.tools.tool import Tool, ToolResult
 from accord.errors import RequestFailed
-from accord.local.paths import Directory, Place
+from accord.local.paths import Directory, ResolvedPath
 from accord.local.threads import in_thread
 from accord.session.entities import Diff, Location
 
@@ -230,8 +230,8 @@ def _held(context: ToolContext, path: Path, *, creating: bool = False) -> Genera
     """The directory that the last name of a path is in, reached without following a link that came meanwhile."""
     if path.name in ("", ".."):
         raise ToolFailed(f"{context.display_path(path)} does not end with a name")
-    parent = context.session.roots.place(os.path.realpath(path.parent), "fs.change")
-    with Place(str(path), parent.root, (*parent.names, path.name)).parent(creating=creating) as directory:
+    parent = context.session.roots.resolve(os.path.realpath(path.parent), "fs.change")
+    with ResolvedPath(str(path), parent.root, (*parent.names, path.name)).parent(creating=creating) as directory:
         yield directory
 
 

@@ -24,7 +24,7 @@ from accord.apps.coder.tools.addresses import ResolvedHost, known_host, resolve_
 from accord.apps.coder.tools.file_state import ToolContext
 from accord.apps.coder.tools.page_text import text_of_page
 from accord.apps.coder.tools.tool import Tool, ToolResult, fenced
-from accord.local.redaction import redacted
+from accord.local.redaction import redact
 from accord.local.threads import in_thread
 
 if TYPE_CHECKING:
@@ -100,11 +100,11 @@ def _address(url: str) -> URL:
         address = httpx2.URL(url)
     except (httpx2.InvalidURL, ValueError) as error:
         reason = "its host or port can't be read" if "@" in url else error  # which would show a part of a password
-        raise ToolFailed(f"{redacted(url)!r} is no address of the web: {reason}") from None
+        raise ToolFailed(f"{redact(url)!r} is no address of the web: {reason}") from None
     if address.scheme not in ("http", "https") or not address.host:
-        raise ToolFailed(f"{redacted(url)!r} is no address of the web: it begins with http:// or https://")
+        raise ToolFailed(f"{redact(url)!r} is no address of the web: it begins with http:// or https://")
     if address.userinfo:
-        raise ToolFailed(f"{redacted(url)!r} holds a name or a password: an address without them can be fetched")
+        raise ToolFailed(f"{redact(url)!r} holds a name or a password: an address without them can be fetched")
     return address
 
 
@@ -136,7 +136,7 @@ async def _fetched(address: URL, target: ResolvedHost) -> tuple[str, str]:
                         f"it redirects from https to http, without a certificate: {url}", "fetch that if it is wanted"
                     )
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, ImportError) as error:
-        reason = redacted(str(error), target.proxy) or type(error).__name__
+        reason = redact(str(error), target.proxy) or type(error).__name__
         raise ToolFailed(f"{url} can't be fetched: {reason}") from None
     raise ToolFailed(f"{address} redirects for ever")
 

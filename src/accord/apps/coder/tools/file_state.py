@@ -13,8 +13,8 @@ from accord.apps.coder.errors import ToolFailed
 from accord.apps.coder.settings.display import printable
 from accord.apps.coder.tools.programs import installation
 from accord.errors import Denied, InvalidParams, UnusableRepository
-from accord.local.git import is_bare_layout, is_git_name, repository_below
-from accord.local.paths import Place, kind_of, path_of
+from accord.local.git import is_bare_layout, is_git_name, nested_repository
+from accord.local.paths import ResolvedPath, expand_path, file_kind
 from accord.local.threads import in_thread
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class ToolContext:
         if made is not None or path.is_symlink():
             return made
         try:
-            found = repository_below(path)
+            found = nested_repository(path)
         except (OSError, UnusableRepository) as why:
             return f"It can't be seen whether this moves a git repository, in which files name programs: {printable(str(why))}."
         if found is None:
@@ -122,9 +122,9 @@ class ToolContext:
                 )
         return None
 
-    def _place(self, path: str) -> Place:
+    def _place(self, path: str) -> ResolvedPath:
         try:
-            place = self.session.roots.place(str(self.turn.cwd / path_of(path)), "access")
+            place = self.session.roots.resolve(str(self.turn.cwd / expand_path(path)), "access")
         except InvalidParams as refused:
             raise ToolFailed(f"not a path of a file, {refused.reason}: {_short(path)}") from None
         except Denied:
@@ -141,7 +141,7 @@ class ToolContext:
     async def read(self, path: Path, line: int | None = None, limit: int | None = None) -> str:
         """A text file, or some lines of it, as the user has it; ToolFailed says why it can't be had."""
         name = self.display_path(path)
-        if await in_thread(lambda: kind_of(path)) == "directory":
+        if await in_thread(lambda: file_kind(path)) == "directory":
             raise ToolFailed(f"{name} is a directory", "use the list tool")
         try:
             text = await self.turn.files.read(path, line, limit)

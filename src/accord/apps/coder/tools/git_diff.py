@@ -27,9 +27,9 @@ from accord.local.git import (
     GIT,
     INDEX_COMMAND,
     check_index,
-    filters_off,
+    filter_overrides,
+    find_working_tree,
     git_environment,
-    working_tree,
 )
 from accord.local.threads import in_thread
 from accord.session.entities import Location
@@ -89,14 +89,14 @@ async def safe_git_environment(context: ToolContext, where: Path) -> dict[str, s
     """The whole environment in which git may look there without a question; ToolFailed when there is none."""
     ours = environment(context.session.roots)
     try:
-        tree = await in_thread(partial(working_tree, where))
+        tree = await in_thread(partial(find_working_tree, where))
         whole = git_environment(tree, ours)
         index = _succeeded(await run_program(INDEX_COMMAND, tree, whole, kept=_LONGEST_INDEX))
         await in_thread(partial(check_index, tree, index.output, is_whole=not index.is_truncated))
         listed = await run_program(FILTERS_COMMAND, where, whole)
         if listed.code != _NOT_ONE_IS_SET:
             _succeeded(listed)
-        return git_environment(tree, ours, filters_off(listed.output, is_whole=not listed.is_truncated))
+        return git_environment(tree, ours, filter_overrides(listed.output, is_whole=not listed.is_truncated))
     except UnusableRepository as why:
         raise ToolFailed(f"git can't be asked here without permission: {why}", "use the run tool") from None
 

@@ -16,8 +16,8 @@ from accord.agent.command_line import Ran
 from accord.agent.command_runs import start
 from accord.apps.coder.errors import ToolFailed
 from accord.errors import ConnectionClosed
-from accord.local.environment import program_environment
 from accord.local.paths import Roots
+from accord.local.processes import program_environment
 
 __all__ = ["environment", "installation", "ripgrep", "run_program"]
 

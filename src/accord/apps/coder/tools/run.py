@@ -20,8 +20,8 @@ from accord.apps.coder.tools.git_diff import safe_git_environment
 from accord.apps.coder.tools.programs import environment, run_program
 from accord.apps.coder.tools.tool import Tool, ToolResult, fenced
 from accord.errors import UnusableRepository
-from accord.local.git import working_tree
-from accord.local.saved_choices import project_of
+from accord.local.git import find_working_tree
+from accord.local.saved_choices import project_root
 from accord.local.threads import in_thread
 
 __all__ = ["RunCommand", "told"]
@@ -137,7 +137,7 @@ class _Surroundings:
     def _tree(self) -> Path | None:
         """The working tree there, if all of it is in the session's directories and git may look at it."""
         try:
-            tree = working_tree(self._where)
+            tree = find_working_tree(self._where)
             self._context.path(str(tree))
         except (ToolFailed, UnusableRepository):
             return None
@@ -146,7 +146,7 @@ class _Surroundings:
 
 def _in_project(cwd: Path, where: Path) -> str | None:
     """A directory from the root of the project, for which choices are kept; None for the root itself."""
-    real, project = Path(os.path.realpath(where)), Path(project_of(cwd))
+    real, project = Path(os.path.realpath(where)), Path(project_root(cwd))
     if real == project:
         return None
     return str(real.relative_to(project)) if real.is_relative_to(project) else str(real)

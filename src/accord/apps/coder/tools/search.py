@@ -15,7 +15,7 @@ from accord.apps.coder.errors import ToolFailed
 from accord.apps.coder.tools.file_state import ToolContext
 from accord.apps.coder.tools.programs import environment, ripgrep, run_program
 from accord.apps.coder.tools.tool import Tool, ToolResult, fenced
-from accord.local.paths import kind_of
+from accord.local.paths import file_kind
 from accord.local.threads import in_thread
 from accord.session.entities import Location
 
@@ -60,7 +60,7 @@ class SearchFiles(Tool[SearchArguments]):
 
     async def run(self, context: ToolContext, arguments: SearchArguments, call: OpenToolCall) -> ToolResult:
         path = context.path(arguments.path)
-        if await in_thread(lambda: kind_of(path)) not in ("directory", "file"):
+        if await in_thread(lambda: file_kind(path)) not in ("directory", "file"):
             raise ToolFailed(f"there is no file and no directory {arguments.path}: nothing can be searched there")
         whole = environment(context.session.roots)
         ended = await run_program(_command(path, arguments, whole["PATH"]), context.turn.cwd, whole)

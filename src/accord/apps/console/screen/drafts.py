@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from accord.local.atomic_files import locked, make_directory, read_regular, write_whole
+from accord.local.files import file_lock, make_private_directory, read_file, write_private_file
 
 __all__ = ["Drafts"]
 
@@ -41,11 +41,11 @@ class Drafts:
             self._put(session_id, text)
             return
         with suppress(OSError):
-            make_directory(self._path.parent)
-            with locked(self._path.with_suffix(".lock"), _PATIENCE):
+            make_private_directory(self._path.parent)
+            with file_lock(self._path.with_suffix(".lock"), _PATIENCE):
                 self._read()
                 self._put(session_id, text)
-                write_whole(self._path, msgspec.json.encode(self._kept), is_durable=False)
+                write_private_file(self._path, msgspec.json.encode(self._kept), is_durable=False)
 
     def _put(self, session_id: str, text: str) -> None:
         self._kept.pop(session_id, None)
@@ -57,4 +57,4 @@ class Drafts:
     def _read(self) -> None:
         if self._path is not None:
             with suppress(OSError, msgspec.DecodeError):
-                self._kept = msgspec.json.decode(read_regular(self._path), type=dict[str, str])
+                self._kept = msgspec.json.decode(read_file(self._path), type=dict[str, str])

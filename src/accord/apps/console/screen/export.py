@@ -10,7 +10,7 @@ import msgspec
 
 from accord.apps.console.screen.drawing.diffs import FileDiff, file_diffs
 from accord.apps.console.tool_input import command_lines, untold_action
-from accord.local.paths import kind_of, path_of
+from accord.local.paths import expand_path, file_kind
 from accord.session import replay
 from accord.session.content import readable
 from accord.session.entities import THOUGHT, USER, Compaction, ContentItem, Message, Plan, TerminalItem, ToolCall
@@ -31,12 +31,12 @@ def export_path(where: str, cwd: Path, session_id: str) -> Path:
     """Where to: a path as it was given, `.md` if it says nothing; for nothing, `md` or `json`, one that is free."""
     kind = where.strip().removeprefix(".") or "md"
     if kind not in ("md", "json"):
-        path = cwd / path_of(where.strip())
+        path = cwd / expand_path(where.strip())
         return path if path.suffix or not path.name else path.with_name(f"{path.name}.md")
     safe = "".join(letter if letter.isalnum() or letter in "-_" else "-" for letter in session_id)[:60]
     ends = ["", *(f"-{number}" for number in range(2, 1000))]
     paths = [cwd / f"accord-{safe}{end}.{kind}" for end in ends]
-    return next((path for path in paths if kind_of(path) is None), paths[-1])
+    return next((path for path in paths if file_kind(path) is None), paths[-1])
 
 
 def as_json(transcript: Transcript) -> str:

@@ -27,7 +27,7 @@ from accord.client.login import run_in_terminal
 from accord.client.target import Command
 from accord.client.workspace.terminals import usual_shell
 from accord.errors import ConnectionClosed
-from accord.local.exit_status import exit_of
+from accord.local.processes import exit_status
 from accord.transports.command_output import Capture, start_capture
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ class Shell:
             capture = starting.result()
             await asyncio.wait((capture.ended,))
             await capture.end()
-            block.ended(exit_of(capture.ended.result()))
+            block.ended(exit_status(capture.ended.result()))
         except (ConnectionClosed, OSError) as error:
             block.heard(f"{error}\n".encode())
         finally:

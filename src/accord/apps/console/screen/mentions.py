@@ -16,9 +16,9 @@ from accord.apps.console.attachments import mime_type_of, read_attachment
 from accord.apps.console.errors import UsageWrong
 from accord.apps.console.sanitizer import encodable
 from accord.errors import UnusableRepository
-from accord.local.environment import program_environment
-from accord.local.git import GIT, git_environment, leads_out, working_tree
-from accord.local.paths import Roots, kind_of, path_of
+from accord.local.git import GIT, escapes_tree, find_working_tree, git_environment
+from accord.local.paths import Roots, expand_path, file_kind
+from accord.local.processes import program_environment
 from accord.session.capabilities import AgentCapabilities
 from accord.session.content import Content, ResourceLink, Text
 
@@ -44,7 +44,7 @@ def pasted_file(text: str) -> str | None:
         line = line[1:-1]
     else:
         line = line.replace("\\ ", " ")
-    return line if line.startswith(("/", "~")) and kind_of(path_of(line)) == "file" else None
+    return line if line.startswith(("/", "~")) and file_kind(expand_path(line)) == "file" else None
 
 
 def mentioned(text: str, cwd: Path) -> list[Path]:
@@ -53,8 +53,8 @@ def mentioned(text: str, cwd: Path) -> list[Path]:
     for found in _MENTION.finditer(text):
         name = found[1] or found[2]
         for candidate in (name, name.rstrip(".,;:!?)]}'\"")):
-            path = cwd / path_of(candidate)
-            if candidate and kind_of(path) is not None:
+            path = cwd / expand_path(candidate)
+            if candidate and file_kind(path) is not None:
                 paths[path.resolve()] = None
                 break
     return list(paths)
@@ -68,7 +68,7 @@ def content_of(text: str, cwd: Path, can: AgentCapabilities) -> list[Content]:
 def _block(path: Path, can: AgentCapabilities) -> Content:
     link = ResourceLink(uri=path.as_uri(), name=encodable(path.name), mime_type=mime_type_of(path))
     kind = _kind(path)
-    if kind_of(path) != "file":
+    if file_kind(path) != "file":
         return link  # to open a pipe or a device may last for ever, and take what another was to read
     if (kind == "image" and not can.image) or (kind == "audio" and not can.audio):
         return link
@@ -133,7 +133,7 @@ def _git(cwd: str) -> tuple[str, Path, dict[str, str]]:
     program = shutil.which("git", path=ours["PATH"])
     if program is None:
         raise FileNotFoundError("git")
-    tree = working_tree(cwd)
+    tree = find_working_tree(cwd)
     return program, tree, git_environment(tree, ours)
 
 
@@ -150,7 +150,9 @@ async def _paths(process: asyncio.subprocess.Process) -> list[str] | None:
         if await process.wait() != 0:
             return None
     names = [os.fsdecode(bytes(path)) for path in received.split(b"\0") if path]
-    return [name for name in names if not leads_out(name.removesuffix("/"))]  # an index may name any file of the user's
+    return [
+        name for name in names if not escapes_tree(name.removesuffix("/"))
+    ]  # an index may name any file of the user's
 
 
 def _walked(cwd: str) -> list[str]:

@@ -22,7 +22,7 @@ from accord.apps.console.screen.drawing.line_pairs import partners
 from accord.apps.console.screen.drawing.palette import Ink, Palette, folded
 from accord.apps.console.screen.drawing.parts import PART_LINES, Frame, Part, first_lines, unframed
 from accord.apps.console.tool_input import kind_of_file, whole_texts
-from accord.local.text import most_cells
+from accord.local.text import max_cells
 from accord.session.diffs import LineMatcher, read_git_patch
 from accord.session.entities import Diff, FileChange, ToolCallItem
 
@@ -392,7 +392,7 @@ def _drawn(line: Line, text: Text, width: int, digits: int, ink: Ink, *, on_left
     count = line.old_number if on_left and line.sign == " " else line.number
     ground = {"+": palette.added, "-": palette.removed}.get(line.sign, Style())
     mark = {"+": palette.good, "-": palette.bad}.get(line.sign, palette.faint)
-    for place, part in enumerate(folded(text, width - digits - 4, most_cells)):
+    for place, part in enumerate(folded(text, width - digits - 4, max_cells)):
         number = f" {count:>{digits}} " if place == 0 else " " * (digits + 2)
         sign = line.sign if place == 0 else " "
         strip = ink.strip(part).extend_cell_length(width - digits - 4)

@@ -20,7 +20,7 @@ from textual.filter import LineFilter
 from textual.strip import Strip
 
 from accord.apps.console.sanitizer import without_controls
-from accord.local.text import most_cells
+from accord.local.text import max_cells
 
 __all__ = ["READABLE", "ControlFilter", "Ink", "Palette", "beside", "contrast", "folded", "palette_of", "readable_on"]
 
@@ -190,13 +190,13 @@ class Ink:
 
     def exact_lines(self, text: Text) -> list[Text]:
         """Whole words where they fit in any terminal, else as `folded`: of an exact text, each line is in view."""
-        if most_cells(text.plain) != text.cell_len:
-            return folded(text, self.width, most_cells)
+        if max_cells(text.plain) != text.cell_len:
+            return folded(text, self.width, max_cells)
         return list(text.wrap(_CONSOLE, self.width, overflow="fold", tab_size=4))
 
     def folded(self, text: Text) -> list[Strip]:
         """Every character in its place, as code wants it; an exact text is in view in any terminal, up to its end."""
-        return [self.strip(line) for line in folded(text, self.width, most_cells)]
+        return [self.strip(line) for line in folded(text, self.width, max_cells)]
 
     def clipped(self, text: Text) -> Strip:
         """One line, cut with an ellipsis."""

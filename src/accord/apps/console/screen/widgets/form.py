@@ -28,7 +28,7 @@ from accord.apps.console.screen.session import Question
 from accord.apps.console.screen.widgets.lines import FoldedText, has_its_height, rows_on_screen
 from accord.apps.console.screen.widgets.permission import QuestionBar, Tightness
 from accord.apps.console.screen.widgets.ticks import TickBox, TickList
-from accord.local.text import most_cells
+from accord.local.text import max_cells
 from accord.session.requests import ElicitationAnswer, ElicitationRequest
 
 __all__ = ["FormBar", "LinkBar"]
@@ -125,7 +125,7 @@ class _Bar(QuestionBar):
     @property
     def is_long(self) -> bool:
         """Whether what is asked scrolls, so that the answers stay in view."""
-        return "\n" in self.asked.message or most_cells(exact(self.asked.message, tab="    ")) > _LONG_MESSAGE
+        return "\n" in self.asked.message or max_cells(exact(self.asked.message, tab="    ")) > _LONG_MESSAGE
 
     def message(self) -> Iterator[Static]:
         """What is asked, where the head has no room for it."""
@@ -176,7 +176,7 @@ class FormBar(_Bar):
     def _label(self, field: Field, width: int) -> Text:
         """What stands above a field: also all that it holds and has no room for, or that could not be seen in it."""
         room = width - _BESIDE
-        if field.kind == "boolean" and most_cells(_box_label(field)) <= room:
+        if field.kind == "boolean" and max_cells(_box_label(field)) <= room:
             return Text("")
         label = Text.assemble(exact_line(field.title), ("*" if field.is_required else "", self.palette.bad))
         if field.description:
@@ -272,7 +272,7 @@ class _Signs(Highlighter):
 
 def _fits(text: str, shown: str, room: int) -> bool:
     """Whether all of a text is seen where it is shown so, in so many cells."""
-    return exact_line(text) == shown and most_cells(shown) <= room
+    return exact_line(text) == shown and max_cells(shown) <= room
 
 
 def _box_label(field: Field) -> str:

@@ -25,7 +25,7 @@ from accord.apps.console.screen.drawing.raw_input import named_parts
 from accord.apps.console.screen.key_presses import Presses
 from accord.apps.console.screen.session import Question
 from accord.apps.console.screen.widgets.lines import LinesView
-from accord.local.text import most_cells
+from accord.local.text import max_cells
 from accord.session.requests import PermissionAnswer, PermissionOption, PermissionRequest
 
 __all__ = ["SETTLING", "PermissionBar", "QuestionBar", "Tightness", "keys_of"]
@@ -59,7 +59,7 @@ def in_rows(answers: Sequence[Text], width: int) -> list[Text]:
     """As few lines as they need, each answer whole where it can be."""
     rows: list[Text] = []
     for answer in answers:
-        if rows and most_cells(rows[-1].plain + _GAP + answer.plain) <= width:
+        if rows and max_cells(rows[-1].plain + _GAP + answer.plain) <= width:
             rows[-1].append(_GAP).append_text(answer)
         else:
             rows.append(answer)
@@ -131,7 +131,7 @@ class PermissionBar(QuestionBar, can_focus=True):
 
     def _detail(self, ink: Ink) -> Iterator[Part]:
         """All that it is about; also what has no room elsewhere."""
-        if self._tightness and most_cells(self._title().plain) > ink.width:
+        if self._tightness and max_cells(self._title().plain) > ink.width:
             kind, title = kind_and_title(self._asked)
             yield Part(
                 lambda ink: [ink.strip(line) for line in ink.exact_lines(Text(f"{kind}  {title}", Style(bold=True)))]
@@ -233,7 +233,7 @@ class PermissionBar(QuestionBar, can_focus=True):
         """The answers beside each other where there is room for all of them, else a line each."""
         answers = self._each_answer(self._names(tightness, width))
         beside = Text(_GAP).join(answers)
-        if most_cells(beside.plain) <= width:
+        if max_cells(beside.plain) <= width:
             return [beside]
         ink = Ink(self._palette, width)
         return [line for row in (in_rows(answers, width) if tightness else answers) for line in ink.exact_lines(row)]
@@ -242,7 +242,7 @@ class PermissionBar(QuestionBar, can_focus=True):
         """What the answers are called beside their keys: cut to a line each on a low screen, where it must be to none."""
         names = [exact_line(option.name, _LONGEST_ANSWER) for option in self._asked.options]
         if tightness:
-            names = [exact_line(name, max(8, width - 8)) if most_cells(name) > width - 8 else name for name in names]
+            names = [exact_line(name, max(8, width - 8)) if max_cells(name) > width - 8 else name for name in names]
             if len(in_rows(self._each_answer(names), width)) > _MOST_ROWS:
                 return ["" for _ in names]
         return names
