@@ -10,6 +10,7 @@ from accord.jsonrpc.pending_calls import RequestReceived
 from accord.peer import Limits, Peer
 from accord.peer.backpressure import Flow
 from accord.transports import memory
+from accord.transports.framing import too_long
 from tests.peer.joined import joined, until, value
 
 
@@ -303,10 +304,12 @@ async def test_noise_is_reported_and_skipped_and_the_connection_lives(noise: byt
 async def test_a_refused_frame_is_answered_with_the_reason_and_costs_nothing_else():
     """FN-33: the sender of an overlong frame learns why, the connection lives."""
     frames: list[bytes] = []
-    options = {"on_frame": lambda direction, frame: frames.append(frame)}
+    rejected: list[FrameRejected] = []
+    options = {"on_frame": lambda direction, frame: frames.append(frame), "on_rejected_frame": rejected.append}
     async with joined(our_options=options) as (us, _):
-        us.frame_refused(FrameRejected("a frame is longer than the limit of 10 bytes"))
+        us.frame_refused(too_long(10))
         assert us.is_open
+    assert [error.is_too_long for error in rejected] == [True]
     assert b'"id":null' in frames[0]
     assert b"longer than the limit" in frames[0]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from accord.apps.console.agent_stderr import Heard
+from accord.apps.console.agent_stderr import AgentOutput
 from accord.apps.console.error_messages import explained
 from accord.apps.console.known_agents import KnownAgent
 from accord.apps.console.screen.errors import failure_of, not_taken_up
@@ -149,7 +149,7 @@ def test_the_screen_says_who_has_a_session_and_what_to_do():
 def test_the_advice_names_the_agent_as_it_has_to_be_typed(source: Any, way: str):
     agent = KnownAgent(name="mine", command=["mine", "acp"], source=source)
     for error in (SessionInUse("s", 4711, "host", "2026"), Fenced("s")):
-        assert way in explained(error, "taking up the session", agent, Heard()).advice
+        assert way in explained(error, "taking up the session", agent, AgentOutput()).advice
 
 
 async def test_one_of_show_delete_and_take_over_is_given(typed: Any):

@@ -31,7 +31,15 @@ from accord.client.session import Session
 from accord.client.target import AnyTarget, Command, target_of
 from accord.client.workspace.workspace import Workspace
 from accord.dialects.negotiation import ProtocolVersion
-from accord.errors import AuthRequired, ConnectionClosed, InternalError, MethodNotFound, NotFound, RequestFailed
+from accord.errors import (
+    AuthRequired,
+    ConnectionClosed,
+    FrameRejected,
+    InternalError,
+    MethodNotFound,
+    NotFound,
+    RequestFailed,
+)
 from accord.local.threads import in_thread
 from accord.peer import FrameObserver, Limits, Peer
 from accord.peer.event_loop import is_strict
@@ -93,6 +101,7 @@ class Client:
         limits: Limits | None = None,
         transcript_bytes: int = TRANSCRIPT_BYTES,
         on_frame: FrameObserver | None = None,
+        on_rejected_frame: Callable[[FrameRejected], None] | None = None,
     ) -> None:
         self._target = target_of(target)
         self._version: ProtocolVersion = version
@@ -113,6 +122,7 @@ class Client:
         self._limits = limits
         self._transcript_bytes = transcript_bytes
         self._on_frame = on_frame
+        self._on_rejected_frame = on_rejected_frame
         self._connection: ClientConnection | None = None
 
     async def open(self) -> None:
@@ -313,6 +323,7 @@ class Client:
             limits=self._limits,
             transcript_bytes=self._transcript_bytes,
             on_frame=self._on_frame,
+            on_rejected_frame=self._on_rejected_frame,
         )
         await connection.open(self._version, self._info, self._capabilities, strict=self._strict)
 

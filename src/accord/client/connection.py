@@ -17,7 +17,7 @@ from accord.client.workspace.workspace import Workspace
 from accord.dialects.all_versions.lifecycle import logins_named
 from accord.dialects.dialect import Dialect
 from accord.dialects.negotiation import ProtocolVersion, accepted, offer
-from accord.errors import AuthRequired, ConnectionClosed
+from accord.errors import AuthRequired, ConnectionClosed, FrameRejected
 from accord.peer import FrameObserver, Limits, Peer
 from accord.session.capabilities import AuthMethod, ClientCapabilities, Implementation
 from accord.session.form import check_form
@@ -48,6 +48,7 @@ class ClientConnection:
         limits: Limits | None,
         transcript_bytes: int,
         on_frame: FrameObserver | None,
+        on_rejected_frame: Callable[[FrameRejected], None] | None,
     ) -> None:
         self.questions = questions
         self.extensions = extensions
@@ -61,6 +62,7 @@ class ClientConnection:
             self.receiving,
             limits=limits,
             on_frame=on_frame,
+            on_rejected_frame=on_rejected_frame,
             on_closed=self._closed,
             finish=questions.cancel_all,
         )
@@ -94,7 +96,7 @@ class ClientConnection:
     def check_open(self) -> None:
         """Raises ConnectionClosed when nothing can be sent any more."""
         if self._reason is not None or not self.peer.is_open:
-            raise (self._reason or ConnectionClosed("closed by this side")).again()
+            raise (self._reason or ConnectionClosed("closed by this side", kind="closed_here")).again()
 
     def logins(self, refused: AuthRequired) -> list[AuthMethod]:
         """What the agent named when it refused, else all that it has named; those that are new to us are noted."""
@@ -145,7 +147,7 @@ class ClientConnection:
             raise
         session.history_told()
         if before is not None:  # nothing will be told to it any more
-            before.end(lambda: ConnectionClosed("the session was taken up again"))
+            before.end(lambda: ConnectionClosed("the session was taken up again", kind="session_closed"))
         return session
 
     async def _opened(self, asked: Any, named: Callable[[SessionSetup], Session]) -> Session:
@@ -169,7 +171,7 @@ class ClientConnection:
 
     async def forget(self, session: Session) -> None:
         """The session is closed: what still comes for it is dropped."""
-        session.end(lambda: ConnectionClosed("the session was closed"))
+        session.end(lambda: ConnectionClosed("the session was closed", kind="session_closed"))
         if self.receiving.sessions.get(session.id) is session:
             del self.receiving.sessions[session.id]
             self.dialect.forget_session(session.id)

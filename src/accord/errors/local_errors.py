@@ -3,7 +3,7 @@
 # ruff: noqa: N818 - exceptions are facts, not "errors"
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from accord.errors.escape_sequences import clean_output
 
@@ -33,22 +33,36 @@ class AccordError(Exception):
         return _unpickle, (type(self), self.args), self.__dict__
 
 
+CloseKind: TypeAlias = Literal[
+    "not_started", "not_open", "closed_here", "peer_closed", "bad_frames", "overloaded", "session_closed"
+]
+"""Why a connection is closed, for code: `reason` is only for people.
+
+`not_started` is a program or stream that could not be opened, `not_open` a connection that was used before it was
+opened or closed before that, `bad_frames` a peer that sends no ACP, `overloaded` a hard limit that was exceeded.
+"""
+
+
 class ConnectionClosed(AccordError):
     """The connection to the peer is closed; all its pending requests have failed.
 
-    `stderr_tail` is the end of the peer's stderr, without terminal sequences.
+    `kind` says why, for code; `reason` says it to people. `stderr_tail` is the end of the peer's stderr, without
+    terminal escape sequences.
     """
 
-    def __init__(self, reason: str, exit_code: int | None = None, stderr_tail: str = "") -> None:
+    def __init__(
+        self, reason: str, exit_code: int | None = None, stderr_tail: str = "", *, kind: CloseKind = "peer_closed"
+    ) -> None:
         stderr_tail = clean_output(stderr_tail)
         super().__init__(reason, exit_code, stderr_tail)
         self.reason = reason
         self.exit_code = exit_code
         self.stderr_tail = stderr_tail
+        self.kind: CloseKind = kind
 
     def again(self) -> ConnectionClosed:
         """A copy to raise: an exception object collects the frames of every place that raises it."""
-        error = ConnectionClosed(self.reason, self.exit_code, self.stderr_tail)
+        error = ConnectionClosed(self.reason, self.exit_code, self.stderr_tail, kind=self.kind)
         error.__cause__ = self.__cause__
         return error
 
@@ -87,13 +101,14 @@ class Overloaded(AccordError):
 class FrameRejected(AccordError):
     """An unreadable frame was received. The connection goes on; the sender gets `code` with `id: null`.
 
-    `reason` goes to the sender, so it never quotes the frame.
+    `reason` goes to the sender, so it never quotes the frame. `is_too_long` says that it exceeded the limit.
     """
 
-    def __init__(self, reason: str, code: int = -32700) -> None:
+    def __init__(self, reason: str, code: int = -32700, *, is_too_long: bool = False) -> None:
         super().__init__(reason, code)
         self.reason = reason
         self.code = code
+        self.is_too_long = is_too_long
 
     def __str__(self) -> str:
         return f"A frame was refused: {self.reason}"

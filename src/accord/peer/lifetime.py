@@ -100,7 +100,7 @@ class Lifetime:
                 await self._transport.aclose()
             except Exception:
                 log.exception("closing the transport failed")
-            self._lost(ConnectionClosed("closed by this side"))
+            self._lost(ConnectionClosed("closed by this side", kind="closed_here"))
             if not opened.done():
                 opened.cancel()
 
@@ -118,7 +118,7 @@ class Lifetime:
         finally:
             self._opening = None
         if self._is_urgent.is_set() and not self.is_over:
-            raise ConnectionClosed("closed before it was open")
+            raise ConnectionClosed("closed before it was open", kind="not_open")
 
     async def _finish(self) -> None:
         if self._last_work is None:

@@ -75,6 +75,7 @@ class Peer:
         *,
         limits: Limits | None = None,
         on_frame: FrameObserver | None = None,
+        on_rejected_frame: Callable[[FrameRejected], None] | None = None,
         on_closed: Callable[[ConnectionClosed], None] | None = None,
         finish: Finish | None = None,
     ) -> None:
@@ -85,6 +86,7 @@ class Peer:
         self.take_frame: TakeFrame | None = None
         """What is asked first about each frame, for those who know of a short cut."""
         self._on_frame = on_frame
+        self._on_rejected_frame = on_rejected_frame
         self._on_closed = on_closed
         self._finish = finish
         self._conversation = PendingCalls(correlation_ids=iter(correlation_id, ""))
@@ -110,7 +112,7 @@ class Peer:
     def new_future(self) -> asyncio.Future[Any]:
         """A future of the loop that the connection lives in."""
         if self._loop is None:
-            raise ConnectionClosed("it is not open yet")
+            raise ConnectionClosed("it is not open yet", kind="not_open")
         return self._loop.create_future()
 
     async def open(self) -> None:
@@ -127,7 +129,7 @@ class Peer:
     async def wait_closed(self) -> ConnectionClosed:
         """Wait until the connection has ended, by either side; tells why."""
         await self._lifetime.ended()
-        return self._closed or ConnectionClosed("it was never opened")
+        return self._closed or ConnectionClosed("it was never opened", kind="not_open")
 
     async def __aenter__(self) -> Self:
         await self.open()
@@ -277,7 +279,7 @@ class Peer:
         receive, take, on_frame = self._conversation.receive, self.take_frame, self._on_frame
         for frame in frames:
             if on_frame is not None:
-                self._observe("received", frame)
+                self._observe(on_frame, "received", frame)
             if take is not None and self._closed is None:
                 try:
                     if take(frame):
@@ -331,6 +333,8 @@ class Peer:
 
     def frame_refused(self, error: FrameRejected) -> None:
         """Called by the transport: the sender learns why its frame was not taken, the connection lives (FN-33)."""
+        if self._on_rejected_frame is not None:
+            self._observe(self._on_rejected_frame, error)
         self._reply(self._conversation.refuse(error))
         self._refusals.add(b"", error.reason, is_malformed=True)
         self._refusals.heard(1)
@@ -384,7 +388,7 @@ class Peer:
         if self._closed is not None:
             return False
         if self._on_frame is not None:
-            self._observe("sent", frame)
+            self._observe(self._on_frame, "sent", frame)
         self._transport.send(frame)
         if self._flow.has_room:
             return True
@@ -401,22 +405,25 @@ class Peer:
             log.error("the connection is given up: %s", error)
             reason = error
             if not isinstance(reason, ConnectionClosed):
-                reason = ConnectionClosed(str(error))
+                reason = ConnectionClosed(str(error), kind="overloaded")
                 reason.__cause__ = error
             self.connection_lost(reason)
 
     def _check_open(self) -> None:
         if not self._is_open:
-            raise ConnectionClosed("closed by this side") if self._closed is None else self._closed.again()
+            raise (
+                ConnectionClosed("closed by this side", kind="closed_here")
+                if self._closed is None
+                else self._closed.again()
+            )
 
     def _check_answerable(self) -> None:
         self._check_open()
         if self._silence is not None:
             raise self._silence.again()
 
-    def _observe(self, direction: Literal["sent", "received"], frame: bytes) -> None:
-        assert self._on_frame is not None
+    def _observe(self, observer: Callable[..., None], *values: object) -> None:
         try:
-            self._on_frame(direction, frame)
+            observer(*values)
         except Exception as error:  # noqa: BLE001  # it only looks on
             self.limited_log.failure(log, error, "the frame observer failed")

@@ -76,7 +76,8 @@ class Refusals:
             self._first.clear()
         elif self.in_a_row >= self._most:
             closed = ConnectionClosed(
-                f"{self.in_a_row} lines in a row were no ACP, the first of them {', '.join(map(_shown, self._first))}"
+                f"{self.in_a_row} lines in a row were no ACP, the first of them {', '.join(map(_shown, self._first))}",
+                kind="bad_frames",
             )
             closed.__cause__ = FrameRejected(self._reason)
             self._give_up(closed)

@@ -88,7 +88,7 @@ class TappedTransport:
     def send(self, frame: bytes) -> None:
         """The client speaks."""
         if self._receiver is None:
-            raise ConnectionClosed("it is not open yet")
+            raise ConnectionClosed("it is not open yet", kind="not_open")
         if not self._is_ended:
             self._tap.from_client(frame)
 
@@ -116,7 +116,7 @@ class TappedTransport:
             await asyncio.wait([self._cutting])
         if self._receiver is not None and not self._is_over:
             self._is_over = True
-            self._receiver.connection_lost(self._reason or ConnectionClosed("closed by this side"))
+            self._receiver.connection_lost(self._reason or ConnectionClosed("closed by this side", kind="closed_here"))
 
     def to_client(self, frame: bytes) -> None:
         """Deliver a frame, whoever wrote it, with the next tick."""

@@ -128,7 +128,7 @@ class _Writing(Tap):
         super().ended(reason)
 
     def left(self) -> None:
-        self._recording.end("client", ConnectionClosed("closed by this side"))
+        self._recording.end("client", ConnectionClosed("closed by this side", kind="closed_here"))
 
 
 def _shown(entry: Entry) -> str:

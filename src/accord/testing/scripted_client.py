@@ -58,7 +58,7 @@ class ScriptedClient(ScriptedEnd):
     async def aclose(self) -> None:
         """Hang up."""
         if self.closed is None:
-            self.closed = ConnectionClosed("closed by this side")
+            self.closed = ConnectionClosed("closed by this side", kind="closed_here")
             self.recording.end("client", self.closed)
         await self._end_handlers()
         if self._transport is not None:

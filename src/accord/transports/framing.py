@@ -273,7 +273,9 @@ class _Blocks:
 
 def too_long(limit: int) -> FrameRejected:
     """What the receiver is told of a frame past its limit."""
-    return FrameRejected(f"a frame is longer than the limit of {limit} bytes; the rest of it was skipped")
+    return FrameRejected(
+        f"a frame is longer than the limit of {limit} bytes; the rest of it was skipped", is_too_long=True
+    )
 
 
 # A pause takes effect after so many frames at the latest, however short they are.

@@ -35,7 +35,7 @@ async def start_guarded(start: Start) -> GuardedChild:
     try:
         child = GuardedChild(start)
     except OSError as error:
-        raise ConnectionClosed(f"can't start {start.command[0]!r}: {error}") from error
+        raise ConnectionClosed(f"can't start {start.command[0]!r}: {error}", kind="not_started") from error
     await child.wait_started()
     return child
 
@@ -113,7 +113,9 @@ class GuardedChild:
         numbers = map(str, (start.grace, start.memory, len(start.command)))
         fields = [start.program, str(Path(start.cwd).absolute()), *numbers, *start.command, *variables]
         if any("\0" in field for field in fields):
-            raise ConnectionClosed(f"can't start {start.command[0]!r}: an argument or variable holds a NUL character")
+            raise ConnectionClosed(
+                f"can't start {start.command[0]!r}: an argument or variable holds a NUL character", kind="not_started"
+            )
         request = b"\0".join(os.fsencode(field) for field in fields)
         self._orders.write(b"%010d" % len(request) + request)
 
@@ -133,7 +135,7 @@ class GuardedChild:
     def _guard_ended(self, error: OSError | None) -> None:
         if not self._started.done():
             self._started.set_exception(
-                ConnectionClosed(f"can't start {self._start.command[0]!r}: {self._last_words()}")
+                ConnectionClosed(f"can't start {self._start.command[0]!r}: {self._last_words()}", kind="not_started")
             )
         if not self.exited.done():
             if self._pid:
@@ -159,7 +161,7 @@ def _failure(start: Start, number: int) -> ConnectionClosed:
         why = f"it is there, but the interpreter in the first line of {start.program} is not"
     else:
         why = os.strerror(number)
-    return ConnectionClosed(f"can't start {start.command[0]!r}: {why}")
+    return ConnectionClosed(f"can't start {start.command[0]!r}: {why}", kind="not_started")
 
 
 def _ignore(error: OSError | None) -> None: ...

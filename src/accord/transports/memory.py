@@ -33,7 +33,7 @@ class MemoryTransport:
     async def open(self, receiver: Receiver) -> None:
         """Begin to receive."""
         if self._is_closed:
-            raise ConnectionClosed("it was closed before it was opened")
+            raise ConnectionClosed("it was closed before it was opened", kind="not_open")
         self._receiver = receiver
         self._outgoing.sender = receiver
         self._incoming.receiver = receiver
@@ -42,7 +42,7 @@ class MemoryTransport:
     def send(self, frame: bytes) -> None:
         """Never blocks; what the other end has not received counts as unsent."""
         if self._receiver is None:
-            raise ConnectionClosed("it is not open yet")
+            raise ConnectionClosed("it is not open yet", kind="not_open")
         self._outgoing.put(frame.replace(b"\n", b" ") if b"\n" in frame else frame)
 
     def pause_receiving(self) -> None:
@@ -68,7 +68,7 @@ class MemoryTransport:
         was_lost = self._incoming.is_over
         self._incoming.drop()
         if self._receiver is not None and not was_lost:
-            self._receiver.connection_lost(ConnectionClosed("closed by this side"))
+            self._receiver.connection_lost(ConnectionClosed("closed by this side", kind="closed_here"))
 
 
 class _Way:

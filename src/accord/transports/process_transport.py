@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from accord.errors import ConnectionClosed
+from accord.errors.local_errors import CloseKind
 from accord.transports.framing import FRAME_LIMIT, Framing
 from accord.transports.guarded_spawn import can_guard, start_guarded
 from accord.transports.spawn import Child, Start, located, start_unguarded
@@ -69,13 +70,13 @@ class Process(Duplex):
         """Start the command; raises `ConnectionClosed` that says what to do when it can't be started."""
         start = self._plan()
         if self._closing is not None:
-            raise ConnectionClosed("it was closed before it was opened")
+            raise ConnectionClosed("it was closed before it was opened", kind="not_open")
         child = await (start_guarded(start) if can_guard() else start_unguarded(start))
         if self._closing is not None:
             for descriptor in (child.stdin, child.stdout, child.stderr):
                 os.close(descriptor)
             child.release()
-            raise ConnectionClosed("it was closed while it was opened")
+            raise ConnectionClosed("it was closed while it was opened", kind="not_open")
         loop = asyncio.get_running_loop()
         self._child = child
         self._stdout_ended, self._stderr_ended = loop.create_future(), loop.create_future()
@@ -147,7 +148,7 @@ class Process(Duplex):
             if self._arrivals.count == before and not self._arrivals.is_paused:
                 return
 
-    def _reason(self, why: str = "") -> ConnectionClosed:
+    def _reason(self, why: str = "", kind: CloseKind = "peer_closed") -> ConnectionClosed:
         code = None
         name = self._command[0]
         if self._child is not None and self._child.exited.done():
@@ -156,7 +157,10 @@ class Process(Duplex):
         elif self._stdin_broken is not None and self._stdin_broken.done():
             why = why or f"{name!r} closed its input"
         return ConnectionClosed(
-            why or f"{name!r} closed its output", code, self._stderr_tail.decode("utf-8", errors="replace")
+            why or f"{name!r} closed its output",
+            code,
+            self._stderr_tail.decode("utf-8", errors="replace"),
+            kind=kind,
         )
 
     async def _close(self) -> None:
@@ -189,4 +193,4 @@ class Process(Duplex):
         if self._child is not None:
             self._child.release()
         if self._arrivals is not None:
-            self._arrivals.close(self._reason("closed by this side"))
+            self._arrivals.close(self._reason("closed by this side", "closed_here"))

@@ -107,7 +107,8 @@ def located(command: Sequence[str], env: Mapping[str, str], cwd: str) -> str:
     name = command[0]
     if not os.path.isdir(cwd):  # noqa: PTH112  # what no path can be is none, and no error
         raise ConnectionClosed(
-            f"can't start {name!r}: the working directory {cwd!r} is not there; create it or pass another cwd"
+            f"can't start {name!r}: the working directory {cwd!r} is not there; create it or pass another cwd",
+            kind="not_started",
         )
     has_directory = Path(name).name != name
     path = str(Path(cwd, name)) if has_directory else name
@@ -116,12 +117,16 @@ def located(command: Sequence[str], env: Mapping[str, str], cwd: str) -> str:
         return str(Path(found).absolute())
     if not has_directory:
         raise ConnectionClosed(
-            f"can't start {name!r}: there is no such program on PATH; install it, or give its full path"
+            f"can't start {name!r}: there is no such program on PATH; install it, or give its full path",
+            kind="not_started",
         )
     if not os.path.exists(path):  # noqa: PTH110  # as above
-        raise ConnectionClosed(f"can't start {name!r}: there is no such file; check the path, or install it")
+        raise ConnectionClosed(
+            f"can't start {name!r}: there is no such file; check the path, or install it", kind="not_started"
+        )
     raise ConnectionClosed(
-        f"can't start {name!r}: it is not executable; run chmod +x on it, or put its interpreter in front of it"
+        f"can't start {name!r}: it is not executable; run chmod +x on it, or put its interpreter in front of it",
+        kind="not_started",
     )
 
 
@@ -134,7 +139,7 @@ async def start_unguarded(start: Start) -> UnguardedChild:
     try:
         return UnguardedChild(start)
     except OSError as error:
-        raise ConnectionClosed(f"can't start {start.command[0]!r}: {error}") from error
+        raise ConnectionClosed(f"can't start {start.command[0]!r}: {error}", kind="not_started") from error
 
 
 class UnguardedChild:

@@ -47,7 +47,7 @@ class Stdio(Duplex):
     async def open(self, receiver: Receiver) -> None:
         """Take stdin and stdout over; from here on nobody else can reach them."""
         if self._closing is not None:
-            raise ConnectionClosed("it was closed before it was opened")
+            raise ConnectionClosed("it was closed before it was opened", kind="not_open")
         self._taken = taken = _Taken()
         try:
             self._attach(receiver, shared_writer(taken.stdout, self._broken))
@@ -77,7 +77,7 @@ class Stdio(Duplex):
             self._taken.give_back()
             self._taken = None
         if self._arrivals is not None:
-            self._arrivals.close(ConnectionClosed("closed by this side"))
+            self._arrivals.close(ConnectionClosed("closed by this side", kind="closed_here"))
 
     def _ended(self, error: OSError | None) -> None:
         self.over.set()
@@ -106,12 +106,14 @@ class _Taken:
 
     def __init__(self) -> None:
         if _Taken._is_taken:
-            raise ConnectionClosed("stdin and stdout already serve another connection; close that one first")
+            raise ConnectionClosed(
+                "stdin and stdout already serve another connection; close that one first", kind="not_started"
+            )
         # Where one of them was closed, its number may since have gone to something else, such as the loop's own epoll.
         if sys.__stdin__ is None:
-            raise ConnectionClosed("there is no stdin to read; start this process with one")
+            raise ConnectionClosed("there is no stdin to read; start this process with one", kind="not_started")
         if sys.__stdout__ is None:
-            raise ConnectionClosed("there is no stdout to write; start this process with one")
+            raise ConnectionClosed("there is no stdout to write; start this process with one", kind="not_started")
         self.stdin = os.dup(0)
         self.stdout = os.dup(1)
         _Taken._is_taken = True

@@ -34,7 +34,7 @@ class Duplex:
 
     def send(self, frame: bytes) -> None:
         """Never blocks. When nobody is there to read it any more, a frame is dropped: the receiver has been told."""
-        raise ConnectionClosed("it is not open yet")
+        raise ConnectionClosed("it is not open yet", kind="not_open")
 
     def pause_receiving(self) -> None:
         """No call of `frames_received` or `frame_refused` until resumed."""

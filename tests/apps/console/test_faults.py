@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from accord.apps.console.agent_stderr import Heard
+from accord.apps.console.agent_process import Answers, Link
+from accord.apps.console.agent_stderr import AgentOutput
 from accord.apps.console.error_messages import TOO_LONG, explained
 from accord.apps.console.errors import Exit
 from accord.apps.console.known_agents import KnownAgent
 from accord.errors import DeadlineExceeded, FrameRejected, Overloaded, RateLimited
-from accord.jsonrpc.pending_calls import PendingCalls
 from accord.testing import AnswersFirst, Dies, Noisy, ScriptedAgent, faulty, program
 from accord.transports.framing import FRAME_LIMIT, too_long
 
@@ -250,12 +250,13 @@ async def test_a_flood_on_stderr_is_read_and_its_end_is_shown(typed):
     assert finished.err.count("noise") < 30
 
 
-async def test_a_message_that_is_too_long_is_skipped_and_told():
+async def test_a_message_that_is_too_long_is_skipped_and_told(tmp_path):
     told: list[str] = []
-    heard = Heard(on_too_long=lambda: told.append(TOO_LONG))
-    refusal = PendingCalls().refuse(too_long(FRAME_LIMIT))
-    heard.frame("sent", refusal)
-    heard.frame("sent", PendingCalls().refuse(FrameRejected("it is no frame")))
+    async with program(ScriptedAgent(1)) as command:
+        known = KnownAgent(name="chatty", command=command.args, source="command")
+        async with Link(known, tmp_path, Answers(), on_too_long=lambda: told.append(TOO_LONG)) as link:
+            link.client.peer.frame_refused(too_long(FRAME_LIMIT))
+            link.client.peer.frame_refused(FrameRejected("it is no frame"))
     assert told == ["the agent sent more than 64 MiB in one message, which was skipped; something is missing here"]
 
 
@@ -268,12 +269,12 @@ async def test_a_flood_of_updates_arrives_whole(typed, version):
 
 
 async def test_what_can_not_be_made_to_happen_quickly_is_explained_too():
-    known, heard = KnownAgent(name="slow", command=["slow"], source="config"), Heard()
-    late = explained(DeadlineExceeded("initialize", 60), "starting", known, heard)
+    known, output = KnownAgent(name="slow", command=["slow"], source="config"), AgentOutput()
+    late = explained(DeadlineExceeded("initialize", 60), "starting", known, output)
     assert (late.status, late.reason) == (Exit.TIMEOUT, "the agent 'slow' did not answer `initialize` within 60 s")
-    stuck = explained(DeadlineExceeded("session/cancel", 10), "answering", known, heard)
+    stuck = explained(DeadlineExceeded("session/cancel", 10), "answering", known, output)
     assert "so it was ended" in stuck.reason
-    flood = explained(Overloaded("open requests", 65536), "answering", known, heard)
+    flood = explained(Overloaded("open requests", 65536), "answering", known, output)
     assert (flood.status, "broke the protocol" in flood.reason) == (Exit.AGENT_GONE, True)
-    limited = explained(RateLimited(3), "answering", known, heard)
+    limited = explained(RateLimited(3), "answering", known, output)
     assert limited.advice == "Retry in 3 s"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from accord.apps.console.agent_stderr import Heard
+from accord.apps.console.agent_stderr import AgentOutput
 from accord.apps.console.error_messages import explained
 from accord.apps.console.errors import Exit
 from accord.apps.console.known_agents import KnownAgent
@@ -140,22 +140,22 @@ class TestTheAdviceToCheckTheCommand:
         assert self.CHECK not in finished.err
 
     async def test_is_not_given_to_who_speaks_the_protocol_and_does_not_answer(self):
-        heard = Heard()
-        heard.frame("received", b'{"jsonrpc":"2.0","method":"_acme/starting"}')
-        failed = explained(DeadlineExceeded("initialize", 60), "starting", AGENT, heard)
+        output = AgentOutput()
+        output.add_frame("received", b'{"jsonrpc":"2.0","method":"_acme/starting"}')
+        failed = explained(DeadlineExceeded("initialize", 60), "starting", AGENT, output)
         assert "did not answer `initialize` within 60 s" in failed.reason
         assert self.CHECK not in failed.advice
 
     @pytest.mark.parametrize("line", [b"Welcome!", b'{"level":"info","msg":"listening"}', b"[12:00:00] up", b"[]"])
     @pytest.mark.parametrize("error", [ConnectionClosed("it ended", 0), DeadlineExceeded("initialize", 60)], ids=str)
     async def test_is_given_for_other_output(self, line, error):
-        heard = Heard()
-        heard.frame("received", line)
-        failed = explained(error, "starting", AGENT, heard)
+        output = AgentOutput()
+        output.add_frame("received", line)
+        failed = explained(error, "starting", AGENT, output)
         assert "what it wrote to stdout is no ACP" in failed.reason
         assert self.CHECK in failed.advice
         assert failed.last_words.strip() == line.decode()
-        assert "look for its flag for ACP" in failure_of_agent(error, "starting", AGENT, heard).advice
+        assert "look for its flag for ACP" in failure_of_agent(error, "starting", AGENT, output).advice
 
 
 def named(name: str, **answers: Any) -> ScriptedAgent:

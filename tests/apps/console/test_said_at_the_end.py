@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from accord import Client
-from accord.apps.console.agent_stderr import Heard
+from accord.apps.console.agent_stderr import AgentOutput
 from accord.apps.console.error_messages import explained
 from accord.apps.console.errors import Exit
 from accord.apps.console.known_agents import KnownAgent
-from accord.errors import AuthRequired, ConnectionClosed, Overloaded, RequestFailed
+from accord.errors import AuthRequired, ConnectionClosed, RequestFailed
 from accord.session.capabilities import AgentLogin, LoginVariable, VariableLogin
 from accord.testing import ScriptedAgent, program
 
@@ -46,31 +46,29 @@ async def test_a_turn_that_fails_with_its_connection_still_knows_why():
     agent = ScriptedAgent(1)
     async with Client(agent, version=1) as client:
         reply = (await client.new_session("/")).prompt("Hi")
-        reason = ConnectionClosed("too much")
-        reason.__cause__ = Overloaded("updates", 5)
-        client.peer.connection_lost(reason)
+        client.peer.connection_lost(ConnectionClosed("too much", kind="overloaded"))
         with pytest.raises(ConnectionClosed) as closed:
             await reply
-    failed = explained(closed.value, "answering", AGENT, Heard())
+    failed = explained(closed.value, "answering", AGENT, AgentOutput())
     assert "was ended, because it sent too much" in failed.reason
 
 
 def test_a_reason_that_speaks_of_a_limit_is_no_flood():
-    failed = explained(ConnectionClosed("it ended at the limit of its licence"), "answering", AGENT, Heard())
+    failed = explained(ConnectionClosed("it ended at the limit of its licence"), "answering", AGENT, AgentOutput())
     assert "sent too much" not in failed.reason
 
 
 def test_advice_is_told_once():
     data: dict[str, Any] = {"reason": "model_failed", "advice": "Is a server running there?"}
     error = RequestFailed(-32603, "It can't be reached. Is a server running there?", data)
-    failed = explained(error, "answering", AGENT, Heard())
+    failed = explained(error, "answering", AGENT, AgentOutput())
     assert failed.reason == "the agent 'a' failed while answering: It can't be reached (error -32603)"
     assert failed.advice == "Is a server running there?"
 
 
 def test_the_advice_for_a_login_is_an_option_to_add():
     ways = [AgentLogin(id="key", name="A key", description="Set KEY.")]
-    failed = explained(AuthRequired(), "opening a session", AGENT, Heard(), ways)
+    failed = explained(AuthRequired(), "opening a session", AGENT, AgentOutput(), ways)
     assert failed.advice == (
         "Choose one: A key (key): Set KEY. At a terminal you are asked, elsewhere add `--login key` to the options"
     )
@@ -87,7 +85,7 @@ def test_the_advice_for_a_login_by_a_variable_is_to_set_it():
         ),
         VariableLogin(id="token", name="A token", variables=[LoginVariable(name="TOKEN"), LoginVariable(name="HOST")]),
     ]
-    failed = explained(AuthRequired(), "opening a session", AGENT, Heard(), ways)
+    failed = explained(AuthRequired(), "opening a session", AGENT, AgentOutput(), ways)
     assert failed.advice == ("Set KEY (see https://keys.example) or TOKEN and HOST in the environment and start again")
 
 

@@ -171,7 +171,7 @@ async def sse_streams(server: SseServer, on_response: OnResponse) -> AsyncGenera
 def _check_address(url: str) -> None:
     fault = url_error(url)
     if fault is not None:
-        raise ConnectionClosed(f"its address is not valid: {fault}")
+        raise ConnectionClosed(f"its address is not valid: {fault}", kind="not_started")
 
 
 def _client(headers: Iterable[Pair], on_response: OnResponse) -> httpx2.AsyncClient:

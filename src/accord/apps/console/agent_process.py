@@ -10,13 +10,13 @@ import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from accord import __version__
-from accord.apps.console.agent_stderr import Heard
+from accord.apps.console.agent_stderr import AgentOutput
 from accord.apps.console.error_messages import explained, words_of
 from accord.apps.console.errors import ConsoleFailed
 from accord.apps.console.known_agents import KnownAgent
@@ -34,7 +34,15 @@ from accord.client.permissions.policies import Policy
 from accord.client.session import Session
 from accord.client.target import Command
 from accord.client.workspace.workspace import Workspace
-from accord.errors import AccordError, AuthRequired, InternalError, InvalidParams, MethodNotFound, NotFound
+from accord.errors import (
+    AccordError,
+    AuthRequired,
+    FrameRejected,
+    InternalError,
+    InvalidParams,
+    MethodNotFound,
+    NotFound,
+)
 from accord.peer import Limits
 from accord.session.capabilities import AgentCapabilities, Implementation
 from accord.session.mcp_servers import McpServer, StdioServer
@@ -86,7 +94,9 @@ class Link:
     ) -> None:
         self.known = agent
         self.cwd = cwd
-        self.heard = Heard(on_received, on_too_long)
+        self.output = AgentOutput()
+        self._on_received = on_received
+        self._on_too_long = on_too_long
         self.deadlines = Deadlines(handshake=start_timeout or Deadlines().handshake, cancel_grace=10.0)
         self._on_waiting = on_waiting
         self._is_start_told = is_start_told
@@ -96,7 +106,7 @@ class Link:
             env=agent.env,
             # A command was typed where we are; an agent with a name belongs where the work is.
             cwd=None if agent.source == "command" else cwd,
-            on_stderr=self.heard.stderr,
+            on_stderr=self.output.add_stderr,
             close_grace=1.0,
             terminate_grace=1.0,
         )
@@ -117,7 +127,8 @@ class Link:
             deadlines=self.deadlines,
             limits=Limits(close_grace_seconds=1.0),
             transcript_bytes=self._transcript_bytes,
-            on_frame=self.heard.frame,
+            on_frame=self._frame,
+            on_rejected_frame=self._rejected_frame,
         )
 
     async def __aenter__(self) -> Self:
@@ -143,6 +154,15 @@ class Link:
         await self.client.aclose()
         if self._answers.workspace is not None:
             await self._answers.workspace.aclose()
+
+    def _frame(self, direction: Literal["sent", "received"], frame: bytes) -> None:
+        self.output.add_frame(direction, frame)
+        if direction == "received" and self._on_received is not None:
+            self._on_received(frame)
+
+    def _rejected_frame(self, error: FrameRejected) -> None:
+        if error.is_too_long and self._on_too_long is not None:
+            self._on_too_long()
 
     @property
     def agent(self) -> InitializeResult:
@@ -215,7 +235,7 @@ class Link:
         except (AccordError, OSError, ValueError) as error:
             if letting is not None and isinstance(error, letting):
                 raise
-            raise explained(error, doing, self.known, self.heard, self._methods()) from error
+            raise explained(error, doing, self.known, self.output, self._methods()) from error
 
     def _methods(self) -> list[object]:
         try:

@@ -1,74 +1,63 @@
-"""What an agent lets go beside the protocol: stderr, and stdout where it should have kept quiet. Kept for its obituary."""
+"""Captures the agent's stderr and stray stdout, for error messages.
+
+Only the end of each is kept, so a chatty agent costs a bounded amount of memory.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Literal
 
 from accord.errors.escape_sequences import clean_output
 from accord.transports.output_tail import Tail
 
-__all__ = ["Heard"]
+__all__ = ["AgentOutput"]
 
-_KEPT = 16 * 1024
-_NOISE_KEPT = 2 * 1024
-_TOO_LONG = b"longer than the limit"
-_REFUSAL = b'{"jsonrpc":"2.0","id":null,"error"'
+_STDERR_BYTES = 16 * 1024
+_STRAY_BYTES = 2 * 1024
 
 
-class Heard:
-    """The ends of both, bounded; and who wants to see each frame, or hear of one that was too long to be taken."""
+class AgentOutput:
+    """What an agent printed beside the protocol, and how many protocol messages it sent."""
 
-    def __init__(
-        self, on_received: Callable[[bytes], None] | None = None, on_too_long: Callable[[], None] | None = None
-    ) -> None:
-        self._stderr = Tail(_KEPT)
-        self._noise = Tail(_NOISE_KEPT)
-        self._on_received = on_received
-        self._on_too_long = on_too_long
+    def __init__(self) -> None:
+        self._stderr = Tail(_STDERR_BYTES)
+        self._stray = Tail(_STRAY_BYTES)
         self._first_sent: bytes | None = None
-        self.frames = 0
-        """How many messages of the protocol came."""
+        self.messages = 0
+        """The number of protocol messages received."""
         self.is_echo = False
-        """Whether it says what it was told: it is no agent."""
+        """Whether it repeats what it receives, as `cat` does: it is not an agent."""
 
-    def stderr(self, piece: bytes) -> None:
-        """The agent wrote to stderr."""
-        self._stderr.add(piece)
+    def add_stderr(self, data: bytes) -> None:
+        self._stderr.add(data)
 
-    def frame(self, direction: Literal["sent", "received"], frame: bytes) -> None:
+    def add_frame(self, direction: Literal["sent", "received"], frame: bytes) -> None:
         """A line of either side."""
-        if direction == "received":
-            if _is_of_the_protocol(frame):
-                self.is_echo = self.is_echo or (self.frames == 0 and frame.strip() == self._first_sent)
-                self.frames += 1
-            else:
-                self._noise.add(frame.rstrip(b"\n") + b"\n")
-            if self._on_received is not None:
-                self._on_received(frame)
-            return
-        if self._first_sent is None:
-            self._first_sent = frame.strip()
-        if self._on_too_long is not None and frame.startswith(_REFUSAL) and _TOO_LONG in frame:
-            self._on_too_long()  # what was refused is no frame; that we refuse it is one
+        if direction == "sent":
+            self._first_sent = self._first_sent or frame.strip()
+        elif _is_message(frame):
+            self.is_echo = self.is_echo or (self.messages == 0 and frame.strip() == self._first_sent)
+            self.messages += 1
+        else:
+            self._stray.add(frame.rstrip(b"\n") + b"\n")
 
     @property
-    def noise(self) -> str:
-        """What came on stdout and is no message of the protocol."""
-        return clean_output(self._noise.text)
+    def stray_stdout(self) -> str:
+        """The end of what came on stdout and is not a protocol message."""
+        return clean_output(self._stray.text)
 
     @property
-    def complaints(self) -> str:
-        """The end of stderr, without colours and other terminal sequences."""
+    def stderr(self) -> str:
+        """The end of stderr, without terminal escape sequences."""
         return clean_output(self._stderr.text)
 
     @property
-    def last_words(self) -> str:
-        """The end of stderr; of stdout, if that was all."""
-        return self.complaints or self.noise
+    def tail(self) -> str:
+        """The end of stderr; without any, the end of the stray stdout."""
+        return self.stderr or self.stray_stdout
 
 
-def _is_of_the_protocol(frame: bytes) -> bool:
-    """Whether it looks like a message; what JSON a program logs does not."""
+def _is_message(frame: bytes) -> bool:
+    """Whether it looks like a protocol message. JSON that a program logs does not."""
     is_json = frame.lstrip()[:1] in (b"{", b"[")
     return is_json and (b'"jsonrpc"' in frame or (b'"id"' in frame and (b'"result"' in frame or b'"error"' in frame)))

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Any, cast
 
-from accord.apps.console.agent_stderr import Heard
+from accord.apps.console.agent_stderr import AgentOutput
 from accord.apps.console.errors import ConsoleFailed, Exit
 from accord.apps.console.known_agents import KnownAgent
 from accord.apps.console.sanitizer import one_line
@@ -18,7 +18,6 @@ from accord.errors import (
     ConnectionClosed,
     DeadlineExceeded,
     Fenced,
-    FrameRejected,
     InternalError,
     Malformed,
     Overloaded,
@@ -40,31 +39,31 @@ TOO_LONG = (
 
 
 def explained(
-    error: Exception, doing: str, agent: KnownAgent, heard: Heard, methods: Sequence[Any] = ()
+    error: Exception, doing: str, agent: KnownAgent, output: AgentOutput, methods: Sequence[Any] = ()
 ) -> ConsoleFailed:
     """`doing` is what we were about, such as `starting`; `methods` are the ways to log in that the agent has named."""
     who = f"the agent {agent.name!r}"
     match error:
-        case AccordError() if heard.is_echo:
+        case AccordError() if output.is_echo:
             reason = f"{who} is no agent: it only says again what it is told"
-            return ConsoleFailed(reason, way_to_check(agent), Exit.AGENT_GONE, heard.complaints)
+            return ConsoleFailed(reason, way_to_check(agent), Exit.AGENT_GONE, output.stderr)
         case ConnectionClosed():
-            return _closed(error, doing, agent, heard)
+            return _closed(error, doing, agent, output)
         case DeadlineExceeded(method="initialize", seconds=seconds):
-            return not_answered(agent, heard, seconds, "--start-timeout")
+            return not_answered(agent, output, seconds, "--start-timeout")
         case DeadlineExceeded():
             return ConsoleFailed(
                 f"{who} did not answer `{error.method}` within {error.seconds:g} s, so it was ended",
                 "Try again; `accord run --timeout` gives a turn more time, or less",
                 Exit.TIMEOUT,
-                heard.last_words,
+                output.tail,
             )
         case VersionRefused():
             return ConsoleFailed(
                 f"{who} speaks another version of the protocol: {words_of(error)}",
                 "accord speaks v1 and v2: look for a newer release of the agent, or of accord",
                 Exit.AGENT_GONE,
-                heard.last_words,
+                output.tail,
             )
         case AuthRequired():
             ways = logins_named(error.auth_methods, methods) or methods
@@ -72,41 +71,41 @@ def explained(
         case Overloaded() | Malformed():
             return ConsoleFailed(
                 f"{who} broke the protocol while {doing}: {error}",
-                _REPORT if heard.frames else way_to_check(agent),
+                _REPORT if output.messages else way_to_check(agent),
                 Exit.AGENT_GONE,
-                heard.last_words,
+                output.tail,
             )
         case SessionInUse() | Fenced():
             reason = f"{who} failed while {doing}: {words_of(error)} (error {error.code})"
             return ConsoleFailed(reason, way_to_have(error, agent), Exit.FAILED)
         case RequestFailed():
-            words = heard.last_words if isinstance(error, InternalError) else ""
+            words = output.tail if isinstance(error, InternalError) else ""
             advice = _advice(error)
             said = words_of(error, "advice").removesuffix(advice).rstrip(". ") if advice else words_of(error)
             reason = f"{who} failed while {doing}: {said} (error {error.code})"
             return ConsoleFailed(reason, advice, Exit.FAILED, words)
         case _:
-            return ConsoleFailed(f"{doing} failed: {error}", "", Exit.FAILED, heard.last_words)
+            return ConsoleFailed(f"{doing} failed: {error}", "", Exit.FAILED, output.tail)
 
 
-def _closed(error: ConnectionClosed, doing: str, agent: KnownAgent, heard: Heard) -> ConsoleFailed:
-    if error.reason.startswith("can't start"):
+def _closed(error: ConnectionClosed, doing: str, agent: KnownAgent, output: AgentOutput) -> ConsoleFailed:
+    if error.kind == "not_started":
         return ConsoleFailed(error.reason, "", Exit.NOT_EXECUTABLE)
-    if error.reason == "closed by this side":
+    if error.kind == "closed_here":
         kept = "What it has kept of the session can be taken up with --continue"
-        return ConsoleFailed(did_not_stop(agent), kept, Exit.INTERRUPTED, heard.complaints)
+        return ConsoleFailed(did_not_stop(agent), kept, Exit.INTERRUPTED, output.stderr)
     code = "" if error.exit_code is None else f" with exit code {error.exit_code}"
-    words = error.stderr_tail or heard.last_words
-    if isinstance(error.__cause__, Overloaded):
+    words = error.stderr_tail or output.tail
+    if error.kind == "overloaded":
         reason = f"the agent {agent.name!r} was ended, because it sent too much while {doing}: {error.reason}"
         return ConsoleFailed(reason, _REPORT, Exit.AGENT_GONE, words)
-    if isinstance(error.__cause__, FrameRejected):
+    if error.kind == "bad_frames":
         reason = f"the agent {agent.name!r} prints something that is not ACP, so it was ended: {error.reason}"
-        advice = _REPORT if heard.frames else way_to_check(agent)
-        return ConsoleFailed(reason, advice, Exit.AGENT_GONE, error.stderr_tail or heard.complaints)
-    if heard.frames == 0:
+        advice = _REPORT if output.messages else way_to_check(agent)
+        return ConsoleFailed(reason, advice, Exit.AGENT_GONE, error.stderr_tail or output.stderr)
+    if output.messages == 0:
         reason = f"the agent {agent.name!r} ended{code} before it said anything"
-        return ConsoleFailed(_with_noise(reason, heard), way_to_check(agent), Exit.AGENT_GONE, words)
+        return ConsoleFailed(_with_noise(reason, output), way_to_check(agent), Exit.AGENT_GONE, words)
     return ConsoleFailed(
         f"the agent {agent.name!r} is gone while {doing}: {error.reason}{code}",
         "Try again; what it has kept of the session can be taken up with --continue",
@@ -115,15 +114,15 @@ def _closed(error: ConnectionClosed, doing: str, agent: KnownAgent, heard: Heard
     )
 
 
-def not_answered(agent: KnownAgent, heard: Heard, seconds: float, option: str) -> ConsoleFailed:
+def not_answered(agent: KnownAgent, output: AgentOutput, seconds: float, option: str) -> ConsoleFailed:
     """It has not answered at its start in the time that this option gives it."""
     reason = f"the agent {agent.name!r} did not answer `initialize` within {seconds:g} s"
-    advice = f"{_REPORT if heard.frames else way_to_check(agent)}; {option} gives it more time"
-    return ConsoleFailed(_with_noise(reason, heard), advice, Exit.TIMEOUT, heard.last_words)
+    advice = f"{_REPORT if output.messages else way_to_check(agent)}; {option} gives it more time"
+    return ConsoleFailed(_with_noise(reason, output), advice, Exit.TIMEOUT, output.tail)
 
 
-def _with_noise(reason: str, heard: Heard) -> str:
-    return f"{reason}; what it wrote to stdout is no ACP" if heard.noise else reason
+def _with_noise(reason: str, output: AgentOutput) -> str:
+    return f"{reason}; what it wrote to stdout is no ACP" if output.stray_stdout else reason
 
 
 def did_not_stop(agent: KnownAgent) -> str:
@@ -132,7 +131,7 @@ def did_not_stop(agent: KnownAgent) -> str:
 
 
 def way_to_check(agent: KnownAgent) -> str:
-    """What to do about an agent that may be none: nothing of the protocol was heard of it."""
+    """What to do about an agent that may be none: nothing of the protocol was output of it."""
     return f"Does `{agent.line}` start it as an ACP agent? Try that command by itself, and look for its flag for ACP"
 
 

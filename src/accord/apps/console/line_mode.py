@@ -213,7 +213,7 @@ class _Plain:
                 raise
             failed = error
             if not isinstance(error, ConsoleFailed):
-                failed = explained(error, "answering the prompt", link.known, link.heard, link.agent.auth_methods)
+                failed = explained(error, "answering the prompt", link.known, link.output, link.agent.auth_methods)
             self._printer.noted(str(failed), "error")
         return session
 
@@ -244,7 +244,7 @@ class _Plain:
                 await asyncio.shield(self._recording.keep())
 
     def _gone(self, link: Link, error: ConnectionClosed) -> ConsoleFailed:
-        failed = explained(error, "answering the prompt", link.known, link.heard)
+        failed = explained(error, "answering the prompt", link.known, link.output)
         way = f"`{_way_back(link.known)}` starts it again and goes on with this session" if self._can_go_on else ""
         advice = ". ".join(each for each in (failed.advice, way) if each)
         return ConsoleFailed(failed.reason, advice, failed.status, failed.last_words)

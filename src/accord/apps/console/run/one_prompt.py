@@ -176,9 +176,9 @@ class _Running:
 
     def _timed_out(self, seconds: float) -> ConsoleFailed:
         link = self._link
-        if link is not None and link.heard.frames == 0:
-            return not_answered(link.known, link.heard, seconds, "--timeout")
-        words = "" if link is None else link.heard.last_words
+        if link is not None and link.output.messages == 0:
+            return not_answered(link.known, link.output, seconds, "--timeout")
+        words = "" if link is None else link.output.tail
         return ConsoleFailed(f"the time is up: {seconds:g} s", "--timeout gives it more", Exit.TIMEOUT, words)
 
     async def work(self) -> Outcome:

@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 
 from accord import __version__
 from accord.apps.console.agent_process import left_out, taken
-from accord.apps.console.agent_stderr import Heard
+from accord.apps.console.agent_stderr import AgentOutput
 from accord.apps.console.always_choices import Keeper
 from accord.apps.console.error_messages import TOO_LONG
 from accord.apps.console.known_agents import KnownAgent
@@ -31,7 +31,7 @@ from accord.client.target import AnyTarget, Command
 from accord.client.workspace.terminals import TerminalEvent
 from accord.client.workspace.workspace import FileWrite, Workspace
 from accord.dialects.negotiation import ProtocolVersion
-from accord.errors import AccordError, ConnectionClosed
+from accord.errors import AccordError, ConnectionClosed, FrameRejected
 from accord.session.capabilities import AuthMethod, Implementation
 from accord.session.mcp_servers import McpServer
 from accord.session.requests import ElicitationAnswer, ElicitationRequest, PermissionAnswer, PermissionRequest
@@ -86,7 +86,7 @@ class AgentSide:
         self._owner = owner
         self._known = known
         self._records = records
-        self._heard = Heard()
+        self._output = AgentOutput()
         self._doing_last = ""
         self._servers = list(servers)
         self._version: ProtocolVersion = version
@@ -115,7 +115,7 @@ class AgentSide:
         await self.aclose()
         self._set("starting")
         self._early.clear()
-        self._heard = Heard(on_too_long=self._too_long)
+        self._output = AgentOutput()
         self._doing_last = ""
         self._workspace = workspace_of(self._permissions, self._known, on_terminal=self._terminal, on_write=self._wrote)
         client = self._client = Client(
@@ -130,6 +130,7 @@ class AgentSide:
             info=_INFO,
             deadlines=self._deadlines,
             on_frame=self._frame,
+            on_rejected_frame=self._rejected_frame,
         )
         try:
             await client.open()
@@ -155,7 +156,7 @@ class AgentSide:
 
     def failure(self, error: Exception, doing: str = "starting") -> Failure:
         """What keeps the agent from working, told to its user."""
-        return failure_of_agent(error, doing, self._known, self._heard)
+        return failure_of_agent(error, doing, self._known, self._output)
 
     async def aclose(self) -> None:
         """End the agent and all that it started. Safe to call twice."""
@@ -365,15 +366,15 @@ class AgentSide:
 
     def _frame(self, direction: Literal["sent", "received"], frame: bytes) -> None:
         self.traffic.frame(direction, frame)
-        self._heard.frame(direction, frame)
+        self._output.add_frame(direction, frame)
 
     def _stderr(self, piece: bytes) -> None:
         self.traffic.stderr(piece)
-        self._heard.stderr(piece)
+        self._output.add_stderr(piece)
 
-    def _too_long(self) -> None:
+    def _rejected_frame(self, error: FrameRejected) -> None:
         talk = self._owner.current_talk()
-        if talk is not None:
+        if error.is_too_long and talk is not None:
             talk.say(TOO_LONG)
 
     def _talk(self, session_id: str | None) -> Talk | None:

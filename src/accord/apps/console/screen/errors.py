@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 
-from accord.apps.console.agent_stderr import Heard
+from accord.apps.console.agent_stderr import AgentOutput
 from accord.apps.console.error_messages import explained, way_to_check
 from accord.apps.console.errors import ConsoleFailed
 from accord.apps.console.known_agents import KnownAgent
@@ -38,13 +38,14 @@ def own_fault() -> str:
     )
 
 
-def failure_of_agent(error: Exception, doing: str, agent: KnownAgent, heard: Heard) -> Failure:
+def failure_of_agent(error: Exception, doing: str, agent: KnownAgent, output: AgentOutput) -> Failure:
     """The agent itself is gone, or never came: `doing` is what we were about."""
     if not isinstance(error, ConnectionClosed | DeadlineExceeded | VersionRefused):
         return failure_of(error)
-    told = explained(error, doing, agent, heard)
-    if heard.frames == 0:
-        check = "" if told.reason.startswith("can't start") else f"{way_to_check(agent)}. "
+    told = explained(error, doing, agent, output)
+    if output.messages == 0:
+        is_started = not isinstance(error, ConnectionClosed) or error.kind != "not_started"
+        check = "" if not is_started else f"{way_to_check(agent)}. "
         more = "`--start-timeout` gives it more time. " if isinstance(error, DeadlineExceeded) else ""
         advice = f"{check}{more}{_AGAIN}"
     elif isinstance(error, VersionRefused):
