@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # the names of _HOMES, for type checkers and editors
     from accord.agent import Agent as Agent
     from accord.agent import AgentConnection as AgentConnection
     from accord.agent import AgentSession as AgentSession
-    from accord.agent import OpenToolCall as OpenToolCall
+    from accord.agent import AgentToolCall as AgentToolCall
     from accord.agent import SyncToolCall as SyncToolCall
     from accord.agent import SyncTurn as SyncTurn
     from accord.agent import Turn as Turn
@@ -93,7 +93,7 @@ if TYPE_CHECKING:  # the names of _HOMES, for type checkers and editors
 __version__ = "0.1.0"
 
 _HOMES = {
-    "accord.agent": "Agent AgentConnection AgentSession OpenToolCall SyncToolCall SyncTurn Turn",
+    "accord.agent": "Agent AgentConnection AgentSession AgentToolCall SyncToolCall SyncTurn Turn",
     "accord.client": "permissions",
     "accord.client.callbacks": "SessionUpdate",
     "accord.client.client": "Client",

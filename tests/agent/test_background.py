@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from accord.agent import OpenToolCall, Turn
+from accord.agent import AgentToolCall, Turn
 from accord.session.requests import CloseSession
 from accord.session.updates import StateChanged
 from tests.agent.user import User, plain_agent
@@ -29,7 +29,7 @@ class Indexing:
         if turn.text == "hang":
             await asyncio.Event().wait()
 
-    async def index(self, call: OpenToolCall) -> None:
+    async def index(self, call: AgentToolCall) -> None:
         await call.say("begun")
         await self.done.wait()
         if self.error is not None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from accord.agent import Agent, OpenToolCall, SyncTurn, Turn
+from accord.agent import Agent, AgentToolCall, SyncTurn, Turn
 from accord.errors import RequestFailed
 from accord.session.content import Text
 from accord.session.entities import PlanEntry
@@ -157,7 +157,7 @@ async def test_it_is_whole_in_the_background(version: Any, agent: Agent) -> None
     """FN-114: when a call outlives its turn."""
     done = asyncio.Event()
 
-    async def index(call: OpenToolCall) -> None:
+    async def index(call: AgentToolCall) -> None:
         await call.say("begun")
         await done.wait()
         await call.say("found")

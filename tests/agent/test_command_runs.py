@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from accord.agent import Agent, Ran, Turn, command_runs
+from accord.agent import Agent, CommandResult, Turn, command_runs
 from accord.agent.command_line import is_inert
 from accord.agent.definition import TurnPolicy
 from accord.session.capabilities import ClientCapabilities
@@ -37,9 +37,9 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is n
 posix = pytest.mark.skipif(sys.platform == "win32", reason="a POSIX shell")
 
 
-def runner(*command: str, **options: Any) -> tuple[Agent, list[Ran]]:
+def runner(*command: str, **options: Any) -> tuple[Agent, list[CommandResult]]:
     agent = plain_agent(cancel_grace=20.0)
-    ran: list[Ran] = []
+    ran: list[CommandResult] = []
 
     @agent.prompt
     async def work(turn: Turn) -> None:
@@ -246,7 +246,7 @@ async def test_arguments_arrive_as_they_are_whatever_the_client_does_with_them(v
     async with User(agent, version) as user:
         terminals = Terminals(user, kind)
         await user.prompt(await user.new_session(str(tmp_path)), "x")
-        assert ran == [Ran(output="".join(f"<{word}>" for word in given), code=0)]
+        assert ran == [CommandResult(output="".join(f"<{word}>" for word in given), code=0)]
         assert len(terminals.created) == (2 if kind == "has another disk" else 1)
         assert list(temporary.iterdir()) == []
 
@@ -260,7 +260,7 @@ async def test_a_line_for_the_shell_is_run_by_one_shell(version, kind, tmp_path,
     async with User(agent, version) as user:
         Terminals(user, kind)
         await user.prompt(await user.new_session(str(tmp_path)), "x")
-        assert ran == [Ran(output="A  B\n", code=3)]
+        assert ran == [CommandResult(output="A  B\n", code=3)]
         assert list(temporary.iterdir()) == []
 
 
@@ -360,7 +360,7 @@ def test_what_a_shell_would_change_is_not_inert(words):
     assert not is_inert(words)
 
 
-def killed(version: Any, answers: dict[type, Any], **options: Any) -> tuple[list[Ran], list[type]]:
+def killed(version: Any, answers: dict[type, Any], **options: Any) -> tuple[list[CommandResult], list[type]]:
     """What comes of a command past its deadline, with a client that answers oddly; time is not waited for."""
     agent, ran = runner("sleep", "60", deadline=1.0)
     agent.definition.strict = False
@@ -393,7 +393,7 @@ def test_an_exit_that_is_told_late_or_never_is_not_waited_for(version):
     partial = {ReadTerminal: lambda asked: TerminalSnapshot(output="partial", truncated=False)}
     for wait in (late, never):
         ran, asked = killed(version, {WaitForExit: wait, **partial})
-        assert ran == [Ran(output="partial", is_timed_out=True)]
+        assert ran == [CommandResult(output="partial", is_timed_out=True)]
         assert asked == order
 
 
@@ -402,7 +402,7 @@ def test_the_output_may_tell_how_it_ended(version):
     """FN-73: the exit is taken from wherever it is told."""
     seen = TerminalSnapshot(output="", truncated=False, exit=Exit(signal="SIGKILL"))
     ran, _ = killed(version, {WaitForExit: never, ReadTerminal: lambda asked: seen})
-    assert ran == [Ran(output="", signal="SIGKILL", is_timed_out=True)]
+    assert ran == [CommandResult(output="", signal="SIGKILL", is_timed_out=True)]
 
 
 @pytest.mark.parametrize("version", [1, "2-draft"])
@@ -425,5 +425,5 @@ async def test_negative_codes_and_line_ends_of_terminals_are_taken(version, tmp_
         user.answers[ReadTerminal] = lambda asked: TerminalSnapshot(output="long\r\nlines\r\n", truncated=False)
         user.answers[KillTerminal] = lambda asked: EmptyResult()
         await user.prompt(await user.new_session(str(tmp_path)), "x")
-        assert ran == [Ran(output="g\nlines\n", is_truncated=True)]
+        assert ran == [CommandResult(output="g\nlines\n", is_truncated=True)]
         assert not ran[0].succeeded

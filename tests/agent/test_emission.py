@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from accord import Agent, Image, Resource, ResourceLink, Text
-from accord.agent import OpenToolCall, SyncTurn, Turn
+from accord.agent import AgentToolCall, SyncTurn, Turn
 from accord.errors import TurnStopped
 from accord.session.capabilities import ClientCapabilities
 from accord.session.content import Annotations
@@ -62,7 +62,7 @@ from accord.session.updates import (
 from accord.store import MemoryStore
 from tests.agent.user import CWD, EVERYTHING, User, plain_agent
 
-Mistake = Callable[[Turn, OpenToolCall], Awaitable[Any]]
+Mistake = Callable[[Turn, AgentToolCall], Awaitable[Any]]
 NO = PermissionOption(id="no", name="No", kind="reject_once")
 NAN = float("nan")
 WEB = Option(id="web", name="Web", kind="boolean", value=True)
@@ -96,7 +96,7 @@ async def _stopped(turn: Turn, reason: str) -> None:
         raise AssertionError(f"{reason} was taken") from stopped
 
 
-async def _ended(call: OpenToolCall, status: str) -> None:
+async def _ended(call: AgentToolCall, status: str) -> None:
     call.end(status)
 
 
@@ -571,7 +571,7 @@ async def test_background_work_learns_it_as_well(version):
     agent = plain_agent()
     caught: list[str] = []
 
-    async def index(call: OpenToolCall) -> None:
+    async def index(call: AgentToolCall) -> None:
         try:
             await call.update(kind="raed")
         except ValueError as error:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from accord.agent import Ran, Turn
+from accord.agent import CommandResult, Turn
 from accord.errors import Denied, NotFound
 from accord.session.capabilities import ClientCapabilities
 from accord.session.entities import Exit, TerminalItem
@@ -254,7 +254,7 @@ async def test_a_write_that_the_client_accepted_and_dropped_is_done_here(version
 
 def runner(*command: str, **options: Any):
     agent = plain_agent()
-    ran: list[Ran] = []
+    ran: list[CommandResult] = []
 
     @agent.prompt
     async def run(turn: Turn) -> None:
@@ -274,7 +274,7 @@ async def test_a_command_runs_here_and_its_terminal_is_shown(version, tmp_path):
     async with User(agent, version, capabilities=NOTHING) as user:
         session = await user.new_session(str(tmp_path))
         await user.prompt(session, "x")
-        assert ran == [Ran(output="out\nerr\n", code=3)]
+        assert ran == [CommandResult(output="out\nerr\n", code=3)]
         assert user.asked == []
         transcript = user.transcripts[session]
         shown = list(next(iter(transcript.tool_calls.values())).content)
@@ -291,7 +291,7 @@ async def test_a_line_for_the_shell_and_an_environment_and_a_limit(version, tmp_
     agent, ran = runner("echo $GREETING | tr a-z A-Z", env={"GREETING": "hello"}, output_limit=4)
     async with User(agent, version, capabilities=NOTHING) as user:
         await user.prompt(await user.new_session(str(tmp_path)), "x")
-        assert ran == [Ran(output="LLO\n", code=0, is_truncated=True)]
+        assert ran == [CommandResult(output="LLO\n", code=0, is_truncated=True)]
         assert ran[0].succeeded
 
 

@@ -242,7 +242,7 @@ async def test_a_server_that_dies_later_is_told_of_in_the_next_turn(
         if turn.text == "die":
             with pytest.raises(Exception, match="connection is closed"):
                 await servers.call(servers.tools[0], {}, deadline=30)
-            await until(lambda: servers.fates[0].state != "connected")
+            await until(lambda: servers.statuses[0].state != "connected")
         await turn.say("Done.")
 
     program = tmp_path / "server.py"

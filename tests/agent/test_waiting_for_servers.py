@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from accord.agent import Agent, SyncTurn, Turn
-from accord.agent.mcp import McpResult, McpTool, ServerFate
+from accord.agent.mcp import McpResult, McpTool, ServerStatus
 from accord.session.capabilities import ClientCapabilities
 from accord.session.content import Text, text_of
 from accord.session.mcp_servers import StdioServer
@@ -26,7 +26,7 @@ class Slow:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, **states: str) -> None:
         self.states = states
-        self.fates: list[ServerFate] = []
+        self.statuses: list[ServerStatus] = []
         self.tools: list[McpTool] = []
         self.ready = asyncio.Event()
         self.is_closed = False
@@ -38,15 +38,15 @@ class Slow:
         return self
 
     async def connect(self, servers: Any) -> None:
-        self.fates = [self._fate(server.name, "connecting") for server in servers]
+        self.statuses = [self._status(server.name, "connecting") for server in servers]
         await self.ready.wait()
-        self.fates = [self._fate(server.name, self.states.get(server.name, "connected")) for server in servers]
-        self.tools = [McpTool(server=fate.name, name="look", input_schema={}) for fate in self.fates]
-        for fate in self.fates:
-            self.on_change(fate)
+        self.statuses = [self._status(server.name, self.states.get(server.name, "connected")) for server in servers]
+        self.tools = [McpTool(server=status.name, name="look", input_schema={}) for status in self.statuses]
+        for status in self.statuses:
+            self.on_change(status)
 
-    def _fate(self, name: str, state: Any) -> ServerFate:
-        return ServerFate(name=name, kind="stdio", state=state, reason="no luck" if state == "failed" else "")
+    def _status(self, name: str, state: Any) -> ServerStatus:
+        return ServerStatus(name=name, kind="stdio", state=state, reason="no luck" if state == "failed" else "")
 
     async def call(self, tool: McpTool, arguments: Any = None, **options: Any) -> McpResult:
         return McpResult(content=[Text(f"{tool.server} looked")])
@@ -70,7 +70,7 @@ def worker() -> Agent:
     @agent.command("look", "Looks, in a thread")
     def look(turn: SyncTurn) -> None:
         servers = turn.servers()
-        assert [fate.state for fate in servers.fates] == ["connected"]
+        assert [status.state for status in servers.statuses] == ["connected"]
         turn.say(text_of(servers.call(servers.tools[0], {}, deadline=5).content))
 
     return agent

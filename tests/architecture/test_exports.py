@@ -22,14 +22,14 @@ FOR_USERS = ("accord", "accord.testing", "accord.store")
 
 # A name that leaves this list breaks somebody's program; a new one is a promise. Either way: on purpose.
 PUBLIC = [
-    "AccordError", "Agent", "AgentConnection", "AgentSession", "Audio", "AuthMethod", "AuthRequired", "Client",
-    "Command", "CommandSubject", "CommandsChanged", "CompactionChanged", "ConnectionClosed", "Content",
+    "AccordError", "Agent", "AgentConnection", "AgentSession", "AgentToolCall", "Audio", "AuthMethod", "AuthRequired",
+    "Client", "Command", "CommandSubject", "CommandsChanged", "CompactionChanged", "ConnectionClosed", "Content",
     "DeadlineExceeded", "Deadlines", "Denied", "Diff", "ElicitationAnswer", "ElicitationRequest", "FileChange",
     "FileWrite", "HttpServer", "Image", "Implementation", "InfoChanged", "InvalidParams", "Location", "Message",
-    "MessageChanged", "MessageChunk", "MethodNotFound", "ModeChanged", "NotFound", "NoticeShown", "OpenToolCall",
-    "OptionsChanged", "PermissionAnswer", "PermissionOption", "PermissionRequest", "Plan", "PlanChanged", "PlanEntry",
-    "PromptChanged", "ProtocolVersion", "RateLimited", "Reply", "RequestFailed", "Resource", "ResourceLink",
-    "Session", "SessionUpdate", "SseServer", "StateChanged", "StdioServer", "StopReason", "SyncToolCall", "SyncTurn",
+    "MessageChanged", "MessageChunk", "MethodNotFound", "ModeChanged", "NotFound", "NoticeShown", "OptionsChanged",
+    "PermissionAnswer", "PermissionOption", "PermissionRequest", "Plan", "PlanChanged", "PlanEntry", "PromptChanged",
+    "ProtocolVersion", "RateLimited", "Reply", "RequestFailed", "Resource", "ResourceLink", "Session",
+    "SessionUpdate", "SseServer", "StateChanged", "StdioServer", "StopReason", "SyncToolCall", "SyncTurn",
     "TerminalChanged", "TerminalEvent", "TerminalOutput", "Text", "TokenUsage", "ToolCall", "ToolCallChanged",
     "ToolCallSubject", "ToolKind", "ToolStatus", "Transcript", "Turn", "Unknown", "UnknownUpdate", "Update",
     "UsageChanged", "VersionRefused", "Workspace", "permissions", "run_in_terminal", "text_of",

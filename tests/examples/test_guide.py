@@ -103,7 +103,7 @@ def test_what_the_table_of_equivalents_calls_a_name_of_the_official_sdk_is_one()
 
 def test_what_the_table_of_equivalents_calls_a_name_of_accord_is_one():
     import accord
-    from accord.agent import STOP_REASONS, AgentSession, OpenToolCall, Turn
+    from accord.agent import STOP_REASONS, AgentSession, AgentToolCall, Turn
     from accord.agent.files import ClientFiles
     from accord.client.reply import Reply
     from accord.client.session import Session as ClientSession
@@ -111,7 +111,7 @@ def test_what_the_table_of_equivalents_calls_a_name_of_accord_is_one():
 
     turn_attributes = re.findall(r"self\.(\w+)", (ROOT / "src/accord/agent/turn.py").read_text())
     session_attributes = re.findall(r"self\.(\w+)", (ROOT / "src/accord/agent/session.py").read_text())
-    places = (accord, accord.Agent, accord.Client, Turn, OpenToolCall, AgentSession, ClientSession, Reply, ClientFiles)
+    places = (accord, accord.Agent, accord.Client, Turn, AgentToolCall, AgentSession, ClientSession, Reply, ClientFiles)
     known = {name for place in places for name in dir(place)} | {*turn_attributes, *session_attributes}
     known |= {*arguments_of(accord.Agent), *arguments_of(accord.Client), *STOP_REASONS}
     known |= {AgentSession.__name__, ClientSession.__name__, SqliteStore.__name__}

@@ -60,7 +60,7 @@ class Caller:
 
     async def call(self, turn: Turn) -> None:
         servers = await turn.servers()
-        assert [fate.state for fate in servers.fates] == ["connected"] * len(servers.fates), servers.fates
+        assert [status.state for status in servers.statuses] == ["connected"] * len(servers.statuses), servers.statuses
         self.tools = [tool.name for tool in servers.tools]
         name, _, arguments = turn.text.partition(" ")
         tool = next(tool for tool in servers.tools if tool.name == name)

@@ -17,7 +17,7 @@ import msgspec
 import pytest
 
 from accord import Agent, Client
-from accord.agent.mcp import ServerFate
+from accord.agent.mcp import ServerStatus
 from accord.agent.session_servers import SERVER_LINES, SessionServers
 from accord.client.permissions.policies import ask
 from accord.errors import AccordError, ConnectionClosed
@@ -404,7 +404,7 @@ def test_a_server_whose_tools_change_all_the_time_fills_no_log(caplog: pytest.Lo
     notices: list[Any] = []
     servers = SessionServers("s", Path("/"), notices.append)
     for tools in range(1000):
-        servers.tell_fate(ServerFate(name="restless", kind="stdio", state="connected", tools=tools))
+        servers.report(ServerStatus(name="restless", kind="stdio", state="connected", tools=tools))
     assert len([record for record in caplog.records if "restless" in record.getMessage()]) == SERVER_LINES
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Literal, assert_type
 
 from accord import Agent, Turn
-from accord.agent import OpenToolCall, StopReason, SyncToolCall
+from accord.agent import AgentToolCall, StopReason, SyncToolCall
 from accord.client.reply import Reply
 from accord.session.entities import PlanEntry, State, ToolCall
 from accord.session.requests import PermissionOption
@@ -19,7 +19,7 @@ Reason = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "canc
 
 
 def what_is_read_is_listed(
-    call: ToolCall, opened: OpenToolCall, plain: SyncToolCall, option: PermissionOption, entry: PlanEntry
+    call: ToolCall, opened: AgentToolCall, plain: SyncToolCall, option: PermissionOption, entry: PlanEntry
 ) -> None:
     assert_type(call.kind, Kind)
     assert_type(call.status, Status)

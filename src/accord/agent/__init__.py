@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from accord.agent.agent import Agent
-from accord.agent.command_line import Ran
+from accord.agent.command_line import CommandResult
 from accord.agent.connection import AgentConnection
 from accord.agent.deadlines import TurnDeadlines
 from accord.agent.definition import TurnPolicy
 from accord.agent.session import AgentSession
 from accord.agent.session_registry import LastSubscriberPolicy, SessionRegistry
 from accord.agent.sync_turn import SyncToolCall, SyncTurn
-from accord.agent.tool_calls import OpenToolCall
+from accord.agent.tool_calls import AgentToolCall
 from accord.agent.turn import Turn
 from accord.session.vocabulary import STOP_REASONS, StopReason, ToolKind, ToolStatus
 
@@ -19,9 +19,9 @@ __all__ = [
     "Agent",
     "AgentConnection",
     "AgentSession",
+    "AgentToolCall",
+    "CommandResult",
     "LastSubscriberPolicy",
-    "OpenToolCall",
-    "Ran",
     "SessionRegistry",
     "StopReason",
     "SyncToolCall",

@@ -14,12 +14,12 @@ from accord.agent.connection import AgentConnection
 from accord.agent.definition import (
     AgentDefinition,
     Busy,
+    CommandDefinition,
     Handler,
     LoginMethod,
-    OfferedCommand,
-    OfferedOption,
+    OptionDefinition,
     TurnPolicy,
-    choice_of,
+    to_option_choice,
 )
 from accord.agent.session_methods import SessionMethods
 from accord.agent.session_registry import SessionRegistry
@@ -170,7 +170,7 @@ class Agent:
 
         Without choices it is a switch. The category `mode` makes it the session's modes. A handler is not needed.
         """
-        listed = [choice_of(choice) for choice in choices]
+        listed = [to_option_choice(choice) for choice in choices]
         if not listed and not isinstance(default, bool):
             raise TypeError("an option has choices, or a default that is True or False")
         _check_new(self.definition.options, "option", id)
@@ -180,7 +180,7 @@ class Agent:
         option.description = description
         option.category = category or (id if id in ("mode", "model") else None)
         check_option(option)
-        offered = self.definition.options[id] = OfferedOption(option)
+        offered = self.definition.options[id] = OptionDefinition(option)
 
         def register(handler: F) -> F:
             offered.handler = handler
@@ -195,7 +195,7 @@ class Agent:
         check_command(command)
 
         def register(handler: F) -> F:
-            self.definition.commands[name] = OfferedCommand(command, handler)
+            self.definition.commands[name] = CommandDefinition(command, handler)
             return handler
 
         return register
@@ -227,9 +227,9 @@ class Agent:
 
     def connect(self) -> Transport:
         """A client's end of a connection in memory; opening it begins to serve the other end."""
-        from accord.agent.in_process import ClientEnd  # noqa: PLC0415  # only tests and embedding need it
+        from accord.agent.in_process import InProcessTransport  # noqa: PLC0415  # only tests and embedding need it
 
-        return ClientEnd(self.serve)
+        return InProcessTransport(self.serve)
 
     def run(self) -> None:
         """Serve stdin and stdout until the client hangs up. On a terminal it explains itself instead of waiting.

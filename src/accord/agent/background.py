@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeVar
 from accord.session.entities import Work
 from accord.session.vocabulary import ToolStatus
 
-__all__ = ["Background"]
+__all__ = ["BackgroundTasks"]
 
 log = logging.getLogger("accord.agent")
 
@@ -41,7 +41,7 @@ class BackgroundCall(Protocol):
 C = TypeVar("C", bound=BackgroundCall)
 
 
-class Background:
+class BackgroundTasks:
     """`on_change` is called when the list has changed."""
 
     def __init__(self, on_change: Callable[[], None]) -> None:

@@ -11,9 +11,9 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from accord.agent.command_line import Line, Ran, is_inert, plain_words, written
+from accord.agent.command_line import CommandLine, CommandResult, is_inert, plain_words, written
 from accord.agent.connection import AgentConnection
-from accord.agent.tool_calls import OpenToolCall
+from accord.agent.tool_calls import AgentToolCall
 from accord.errors import AccordError
 from accord.local.threads import in_thread
 from accord.session.entities import Exit
@@ -40,7 +40,7 @@ class ClientTerminals:
         self._session_id = session_id
         self._client = client
 
-    async def run(self, line: Line, call: OpenToolCall | None) -> Ran:
+    async def run(self, line: CommandLine, call: AgentToolCall | None) -> CommandResult:
         """Run it to its end, or to its deadline."""
         words = line.words if is_inert(line.words) else await in_thread(partial(plain_words, line))
         if words is not None:
@@ -56,7 +56,7 @@ class ClientTerminals:
             script.remove()
         return await self._run(line.words, line, call)
 
-    async def _run(self, words: list[str], line: Line, call: OpenToolCall | None) -> Ran:
+    async def _run(self, words: list[str], line: CommandLine, call: AgentToolCall | None) -> CommandResult:
         created = CreateTerminal(
             session_id=self._session_id,
             command=words[0],
@@ -103,13 +103,13 @@ class ClientTerminals:
             await asyncio.shield(release)
 
 
-def _ran(ended: Exit | None, seen: TerminalSnapshot | None, limit: int, *, is_timed_out: bool = False) -> Ran:
+def _ran(ended: Exit | None, seen: TerminalSnapshot | None, limit: int, *, is_timed_out: bool = False) -> CommandResult:
     """Tolerant: the client may not keep the limit, may tell the exit in either place, and may write as a terminal does."""
     said = [end for end in (ended, None if seen is None else seen.exit) if end is not None]
     how = next((end for end in said if end.code is not None or end.signal), Exit())
     tail = Tail(limit)
     tail.add(("" if seen is None else seen.output.replace("\r\n", "\n")).encode())
-    return Ran(
+    return CommandResult(
         output=tail.text,
         code=how.code,
         signal=how.signal or None,

@@ -24,7 +24,7 @@ import msgspec
 
 from accord.local.paths import file_kind
 
-__all__ = ["Line", "Ran", "Script", "is_inert", "plain_words", "words_of", "written"]
+__all__ = ["CommandLine", "CommandResult", "Script", "is_inert", "plain_words", "words_of", "written"]
 
 _LONGEST_NAME = 40
 _SHELL_WORDS = {
@@ -43,7 +43,7 @@ def is_inert(words: list[str]) -> bool:
     return all(shlex.quote(word) == word and word[0] != "=" for word in words) and "=" not in words[0]
 
 
-def plain_words(line: Line) -> list[str] | None:
+def plain_words(line: CommandLine) -> list[str] | None:
     """A line for the shell as a program and its arguments; None if it is more than that, or nobody knows the program."""
     if sys.platform == "win32" or not line.is_for_shell or "\n" in line.shown:
         return None
@@ -58,7 +58,7 @@ def plain_words(line: Line) -> list[str] | None:
     return words if shutil.which(known, path={**os.environ, **line.env}.get("PATH")) else None
 
 
-def written(line: Line) -> Script | None:
+def written(line: CommandLine) -> Script | None:
     """The command as a file; None where the client can't see one: its directory is not on our disk, or there is no sh."""
     if sys.platform == "win32" or file_kind(Path(line.cwd)) != "directory":
         return None
@@ -98,7 +98,7 @@ class Script:
             os.rmdir(self._directory)  # noqa: PTH106
 
 
-class Ran(msgspec.Struct, frozen=True, kw_only=True):
+class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
     """How a command ended and what it wrote; of more than the limit, the end."""
 
     output: str
@@ -113,7 +113,7 @@ class Ran(msgspec.Struct, frozen=True, kw_only=True):
         return self.code == 0 and not self.is_timed_out
 
 
-class Line(msgspec.Struct, frozen=True):
+class CommandLine(msgspec.Struct, frozen=True):
     """What is to be run, and where; `env` is laid over the environment there is."""
 
     words: list[str]

@@ -11,10 +11,10 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 
 from accord.agent.client_terminals import ClientTerminals
-from accord.agent.command_line import Line, Ran, words_of
+from accord.agent.command_line import CommandLine, CommandResult, words_of
 from accord.agent.connection import AgentConnection
 from accord.agent.session import AgentSession
-from accord.agent.tool_calls import OpenToolCall
+from accord.agent.tool_calls import AgentToolCall
 from accord.errors import ConnectionClosed
 from accord.local.processes import exit_status
 from accord.session.entities import Exit
@@ -23,10 +23,10 @@ from accord.session.updates import TerminalAppend, TerminalPatch
 from accord.transports.command_output import Capture, start_capture
 from accord.transports.output_tail import Tail
 
-__all__ = ["Commands", "Running", "start"]
+__all__ = ["CommandProcess", "CommandRunner", "start"]
 
 
-class Commands:
+class CommandRunner:
     """The commands of one turn."""
 
     def __init__(self, session: AgentSession, client: AgentConnection) -> None:
@@ -41,11 +41,11 @@ class Commands:
         *,
         deadline: float | None,
         limit: int,
-        call: OpenToolCall | None,
-    ) -> Ran:
+        call: AgentToolCall | None,
+    ) -> CommandResult:
         """Run it to its end, or to its deadline; it is over then, with everything it started."""
         where = str(self._session.cwd / Path(cwd or "."))
-        line = Line(words_of(command), where, dict(env or {}), deadline, limit)
+        line = CommandLine(words_of(command), where, dict(env or {}), deadline, limit)
         program, *args = line.words
         terminal = CreateTerminal(
             session_id=self._session.id, command=program, args=args, env=line.env, output_byte_limit=limit
@@ -55,7 +55,7 @@ class Commands:
             return await ClientTerminals(self._session.id, self._client).run(line, call)
         return await self._run_here(line, call)
 
-    async def _run_here(self, line: Line, call: OpenToolCall | None) -> Ran:
+    async def _run_here(self, line: CommandLine, call: AgentToolCall | None) -> CommandResult:
         id = None if call is None else f"terminal-{os.urandom(6).hex()}"
         if call is not None and id is not None:
             self._session.send_nowait(TerminalPatch(id=id, command=line.shown, cwd=line.cwd))
@@ -64,7 +64,7 @@ class Commands:
             running = await start(line.words, line.cwd, {**os.environ, **line.env}, line.limit)
         except ConnectionClosed as error:
             self._tell(id, error.reason.encode(), Exit(code=127))
-            return Ran(output=error.reason, code=127)
+            return CommandResult(output=error.reason, code=127)
         is_timed_out = False
         try:
             async with asyncio.timeout(line.deadline):
@@ -74,7 +74,7 @@ class Commands:
         finally:
             ended = await running.end()
             self._tell(id, running.taken(), ended)
-        return Ran(
+        return CommandResult(
             output=running.output,
             code=ended.code,
             signal=ended.signal,
@@ -82,7 +82,7 @@ class Commands:
             is_timed_out=is_timed_out,
         )
 
-    async def _follow(self, running: Running, id: str | None) -> None:
+    async def _follow(self, running: CommandProcess, id: str | None) -> None:
         async for piece in running:
             if id is not None:
                 await self._session.send(TerminalAppend(id=id, data=piece))
@@ -98,9 +98,11 @@ _WAITING = 256 * 1024  # bytes that nobody has taken yet
 _GRACE = 1.0  # below that of a cancelled turn, which should see the end
 
 
-async def start(words: Sequence[str], cwd: str, env: Mapping[str, str], limit: int, *, memory: int = 0) -> Running:
+async def start(
+    words: Sequence[str], cwd: str, env: Mapping[str, str], limit: int, *, memory: int = 0
+) -> CommandProcess:
     """Start it; `env` is the whole environment. `ConnectionClosed` says what to do when it can't be started."""
-    running = Running(limit)
+    running = CommandProcess(limit)
     running.capture = await start_capture(
         words, env=env, cwd=cwd, on_output=running.heard, terminate_grace=_GRACE, memory=memory
     )
@@ -108,7 +110,7 @@ async def start(words: Sequence[str], cwd: str, env: Mapping[str, str], limit: i
     return running
 
 
-class Running:
+class CommandProcess:
     """Iterate over it for what the command writes; of all that, the last `limit` bytes are kept."""
 
     capture: Capture

@@ -52,7 +52,7 @@ from accord.session.validation import Validator
 from accord.session.value import Value
 from accord.transports.transport import Transport
 
-__all__ = ["AgentConnection", "RequestHandler", "trace_of"]
+__all__ = ["AgentConnection", "RequestHandler", "trace_context"]
 
 T = TypeVar("T", bound=AcpRequest | AcpNotification)
 
@@ -90,7 +90,7 @@ class RequestHandler(Protocol):
 RequestHandlerFactory: TypeAlias = Callable[["AgentConnection"], RequestHandler]
 
 
-def trace_of(meta: Any) -> dict[str, Any]:
+def trace_context(meta: Any) -> dict[str, Any]:
     """The trace context in the `_meta` that a request came with, to be carried on."""
     if not isinstance(meta, dict):
         return {}
@@ -303,7 +303,7 @@ class AgentConnection:
 
     def _traced_by(self, params: Any) -> AgentConnection:
         given: dict[str, Any] = {**params} if isinstance(params, dict) else {}
-        return self.traced(trace_of(given.get("_meta")))
+        return self.traced(trace_context(given.get("_meta")))
 
     @contextmanager
     def _naming_logins(self) -> Generator[None]:

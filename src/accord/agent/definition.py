@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 __all__ = [
     "AgentDefinition",
     "Busy",
+    "CommandDefinition",
     "Handler",
     "LoginMethod",
-    "OfferedCommand",
-    "OfferedOption",
+    "OptionDefinition",
     "TurnPolicy",
     "call_handler",
-    "choice_of",
+    "to_option_choice",
 ]
 
 Handler: TypeAlias = Callable[..., Any]
@@ -66,14 +66,14 @@ class LoginMethod(msgspec.Struct):
     handler: Handler | None = None
 
 
-class OfferedOption(msgspec.Struct):
+class OptionDefinition(msgspec.Struct):
     """A setting as every session begins with it."""
 
     option: Option
     handler: Handler | None = None
 
 
-class OfferedCommand(msgspec.Struct):
+class CommandDefinition(msgspec.Struct):
     """A slash command and who answers it."""
 
     command: SlashCommand
@@ -100,8 +100,8 @@ class AgentDefinition:
     session_handler: Handler | None = None
     logout_handler: Handler | None = None
     logins: dict[str, LoginMethod] = field(default_factory=dict[str, LoginMethod])
-    options: dict[str, OfferedOption] = field(default_factory=dict[str, OfferedOption])
-    commands: dict[str, OfferedCommand] = field(default_factory=dict[str, OfferedCommand])
+    options: dict[str, OptionDefinition] = field(default_factory=dict[str, OptionDefinition])
+    commands: dict[str, CommandDefinition] = field(default_factory=dict[str, CommandDefinition])
     methods: dict[str, Handler] = field(default_factory=dict[str, Handler])
     notifications: dict[str, Handler] = field(default_factory=dict[str, Handler])
 
@@ -136,7 +136,7 @@ class AgentDefinition:
         )
 
 
-def choice_of(choice: str | OptionChoice | tuple[str, str]) -> OptionChoice:
+def to_option_choice(choice: str | OptionChoice | tuple[str, str]) -> OptionChoice:
     """A choice: a value that is its own name, or a value and a name."""
     if isinstance(choice, OptionChoice):
         return choice

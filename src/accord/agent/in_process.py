@@ -9,10 +9,10 @@ from typing import Any
 from accord.transports.memory import joined
 from accord.transports.transport import Receiver, Transport
 
-__all__ = ["ClientEnd"]
+__all__ = ["InProcessTransport"]
 
 
-class ClientEnd:
+class InProcessTransport:
     """A transport. Opening it starts the agent's side, closing it ends that and waits for it."""
 
     def __init__(self, serve: Callable[[Transport], Coroutine[Any, Any, None]]) -> None:

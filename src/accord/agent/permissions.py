@@ -14,7 +14,7 @@ from typing import Any
 from accord.agent.connection import AgentConnection
 from accord.agent.deadlines import TurnDeadlines
 from accord.agent.session import AgentSession
-from accord.agent.tool_calls import OpenToolCall
+from accord.agent.tool_calls import AgentToolCall
 from accord.errors import Malformed, RequestFailed
 from accord.session.form import check_type
 from accord.session.requests import (
@@ -55,7 +55,7 @@ class ClientQuestions:
 
     async def permission(
         self,
-        about: OpenToolCall,
+        about: AgentToolCall,
         options: Sequence[PermissionOption],
         description: str | None,
         scope: str | None,
@@ -131,7 +131,7 @@ class ClientQuestions:
                 self._session.set_state("running")
 
 
-def _scope(about: OpenToolCall) -> str:
+def _scope(about: AgentToolCall) -> str:
     call = about.call
     return f"tool: {call.name}" if call.name else f"{call.kind}: {call.title}"
 

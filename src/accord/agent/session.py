@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from accord.agent.background import Background
+from accord.agent.background import BackgroundTasks
 from accord.agent.connection import AgentConnection
 from accord.agent.journal import Journal
 from accord.agent.session_servers import SessionServers
@@ -74,7 +74,7 @@ class AgentSession:
         self.stream = UpdateStream(self.id, merge_seconds)
         self.journal = Journal(self.id, store)
         self.mcp_servers = SessionServers(self.id, self.cwd, self._notify)
-        self.background = Background(self._repeat_state)
+        self.background = BackgroundTasks(self._repeat_state)
         self.validator = Validator(self.absolute, self._check_terminal, self._mode_ids, self._tool_calls)
         """Checks what the author tells and asks."""
         self._unyielded = 0

@@ -20,7 +20,7 @@ from accord.session.entities import Notice
 from accord.session.mcp_servers import McpServer
 
 if TYPE_CHECKING:
-    from accord.agent.mcp import ServerConnections, ServerFate
+    from accord.agent.mcp import ServerConnections, ServerStatus
 
 __all__ = ["SERVER_LINES", "SessionServers", "check_servers"]
 
@@ -29,7 +29,7 @@ log = logging.getLogger("accord.agent")
 SERVER_LINES, _SERVER_LENGTH = 100, 1000  # more than anybody's servers need, and what one client may write at most
 _UNSAID = 0.5  # seconds that a turn waits without a word
 
-MakeToolCall: TypeAlias = Callable[[str], AbstractAsyncContextManager[Any]]
+ToolCallFactory: TypeAlias = Callable[[str], AbstractAsyncContextManager[Any]]
 """Makes a tool call of this title, to show something."""
 
 
@@ -57,12 +57,12 @@ class SessionServers:
         self._session_id = session_id
         self._cwd = cwd
         self._notify = notify
-        self._unusable: dict[tuple[str, int], ServerFate] = {}
+        self._unusable: dict[tuple[str, int], ServerStatus] = {}
         """Those that failed, were skipped or died, by name and number; for clients that are not told by a notice."""
         self._log = LimitedLog(lines=SERVER_LINES, length=_SERVER_LENGTH)
 
     def begin_to_connect(self, definition: AgentDefinition, servers: list[McpServer]) -> None:
-        """Connect the agent's own and these, while others go on; each server's fate is told, and none costs the session.
+        """Connect the agent's own and these, while others go on; each server's status is told, and none costs the session.
 
         Nothing happens when there are none, or the session has its servers.
         """
@@ -80,14 +80,14 @@ class SessionServers:
             client_name=definition.info.name,
             client_version=definition.info.version,
             connect_deadline=definition.policy.mcp_connect_deadline,
-            on_change=self.tell_fate,
+            on_change=self.report,
         )
         try:
             await self.connections.connect(self.named)
         except Exception:
             log.exception("the MCP servers of %s could not be connected", self._session_id)
             reason = "the agent failed to connect it; its log says why"
-            self._tell_fates([failed(server, reason) for server in self.named])
+            self._report_all([failed(server, reason) for server in self.named])
         finally:
             self._log.close()
 
@@ -98,10 +98,10 @@ class SessionServers:
             from accord.agent.mcp import skipped  # noqa: PLC0415
 
             reason = "the session is open already; close it everywhere to change its servers"
-            self._tell_fates([skipped(server, reason) for server in others])
+            self._report_all([skipped(server, reason) for server in others])
             self._log.close()
 
-    async def wait(self, make_tool_call: MakeToolCall, *, shows_notices: bool) -> ServerConnections:
+    async def wait(self, make_tool_call: ToolCallFactory, *, shows_notices: bool) -> ServerConnections:
         """The servers, each connected or not to be had; who waits for that is shown to wait."""
         if self.connecting is not None:
             await asyncio.wait([self.connecting], timeout=_UNSAID)
@@ -114,27 +114,27 @@ class SessionServers:
 
         return ServerConnections(self._cwd)
 
-    async def _show_waiting(self, make_tool_call: MakeToolCall, connecting: asyncio.Task[None]) -> None:
+    async def _show_waiting(self, make_tool_call: ToolCallFactory, connecting: asyncio.Task[None]) -> None:
         """Wait with a tool call that is pending until all is known; it then shows what became of each server."""
         from accord.agent.mcp.status import name_of  # noqa: PLC0415  # as above
 
-        known = {place for place, fate in enumerate(self._fates()) if fate.state != "connecting"}
+        known = {place for place, status in enumerate(self._statuses()) if status.state != "connecting"}
         awaited = [place for place in range(len(self.named)) if place not in known]
         names = ", ".join(repr(name_of(self.named[place])) for place in awaited)
         async with make_tool_call(f"Connecting to the MCP server{'' if len(awaited) == 1 else 's'} {names}") as call:
             await asyncio.wait([connecting])
-            fates = [fate for place, fate in enumerate(self._fates()) if place in awaited]
-            await call.show(*map(str, fates))
-            for fate in fates:
-                if fate.state != "connected":
+            statuses = [status for place, status in enumerate(self._statuses()) if place in awaited]
+            await call.show(*map(str, statuses))
+            for status in statuses:
+                if status.state != "connected":
                     await call.fail()
-                    self._unusable.pop((fate.name, 0), None)  # this call has told of it
+                    self._unusable.pop((status.name, 0), None)  # this call has told of it
 
-    def _fates(self) -> list[ServerFate]:
+    def _statuses(self) -> list[ServerStatus]:
         """Of the servers in the order in which they were named, as far as they are known."""
-        return [] if self.connections is None else self.connections.fates
+        return [] if self.connections is None else self.connections.statuses
 
-    async def show_unusable(self, make_tool_call: MakeToolCall, *, shows_notices: bool) -> None:
+    async def show_unusable(self, make_tool_call: ToolCallFactory, *, shows_notices: bool) -> None:
         """At the beginning and end of a turn: what a client without notices has not been told of is a failed tool call.
 
         Nothing in the protocol tells that a client shows no tool calls, so there is nothing that such a one could be sent
@@ -142,29 +142,29 @@ class SessionServers:
         """
         if shows_notices:
             return
-        for key, fate in list(self._unusable.items()):
-            async with make_tool_call(_title(fate)) as call:
-                await call.fail(str(fate))
-            if self._unusable.get(key) is fate:
+        for key, status in list(self._unusable.items()):
+            async with make_tool_call(_title(status)) as call:
+                await call.fail(str(status))
+            if self._unusable.get(key) is status:
                 del self._unusable[key]
 
-    def _tell_fates(self, fates: list[ServerFate]) -> None:
+    def _report_all(self, statuses: list[ServerStatus]) -> None:
         """Of servers that were never connected, and so got no name of their own: one client may name two alike."""
         seen: Counter[str] = Counter()
-        for fate in fates:
-            seen[fate.name] += 1
-            self.tell_fate(fate, seen[fate.name])
+        for status in statuses:
+            seen[status.name] += 1
+            self.report(status, seen[status.name])
 
-    def tell_fate(self, fate: ServerFate, number: int = 0) -> None:
-        """Every server's fate is in the log; one that can't be used is shown to the user as well (FN-54, FN-77)."""
-        if fate.state not in ("failed", "skipped", "lost"):
-            write = self._log.warning if fate.notes else self._log.info
-            write(log, "%s", fate)
-            self._unusable.pop((fate.name, number), None)
+    def report(self, status: ServerStatus, number: int = 0) -> None:
+        """Every server's status is in the log; one that can't be used is shown to the user as well (FN-54, FN-77)."""
+        if status.state not in ("failed", "skipped", "lost"):
+            write = self._log.warning if status.notes else self._log.info
+            write(log, "%s", status)
+            self._unusable.pop((status.name, number), None)
             return
-        self._log.warning(log, "%s", fate)
-        self._unusable[fate.name, number] = fate
-        self._notify(Notice(severity="warning", title=_title(fate), description=str(fate)))
+        self._log.warning(log, "%s", status)
+        self._unusable[status.name, number] = status
+        self._notify(Notice(severity="warning", title=_title(status), description=str(status)))
 
     async def close(self) -> None:
         """End the servers that were started."""
@@ -182,5 +182,5 @@ def _kinds(definition: AgentDefinition) -> Any:
     return [kind for kind, is_offered in kinds if is_offered]
 
 
-def _title(fate: ServerFate) -> str:
-    return f"MCP server {fate.name!r}: {fate.state}"
+def _title(status: ServerStatus) -> str:
+    return f"MCP server {status.name!r}: {status.state}"

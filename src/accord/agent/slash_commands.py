@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from accord.agent.definition import AgentDefinition, Handler, OfferedCommand
+from accord.agent.definition import AgentDefinition, CommandDefinition, Handler
 from accord.agent.session import AgentSession
 from accord.agent.sync_turn import in_thread
 from accord.agent.turn import Turn
@@ -39,7 +39,7 @@ def is_command(definition: AgentDefinition, session: AgentSession, asked: Prompt
     return _called(definition, newest_of(asked.content, session.cancelled_content)) is not None
 
 
-def _called(definition: AgentDefinition, content: list[Content]) -> tuple[OfferedCommand, str] | None:
+def _called(definition: AgentDefinition, content: list[Content]) -> tuple[CommandDefinition, str] | None:
     """The slash command that the last text begins with, or else the first, and what stands behind it."""
     texts = [block.text for block in content if type(block) is Text]
     for text in (*texts[-1:], *texts[:1]):

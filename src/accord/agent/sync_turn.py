@@ -15,11 +15,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
-from accord.agent.command_line import Ran
+from accord.agent.command_line import CommandResult
 from accord.agent.connection import AgentConnection
 from accord.agent.permissions import OPTIONS
 from accord.agent.session import AgentSession
-from accord.agent.tool_calls import OpenToolCall, Shown
+from accord.agent.tool_calls import AgentToolCall, ToolCallContent
 from accord.agent.turn import Turn
 from accord.local.threads import shielded_result
 from accord.session.content import Content
@@ -30,7 +30,7 @@ from accord.session.value import UNSET
 from accord.session.vocabulary import NoticeSeverity, StopReason, ToolKind, ToolStatus
 
 if TYPE_CHECKING:
-    from accord.agent.mcp import McpResult, McpTool, ServerConnections, ServerFate
+    from accord.agent.mcp import McpResult, McpTool, ServerConnections, ServerStatus
 
 __all__ = ["SyncClient", "SyncFiles", "SyncServers", "SyncToolCall", "SyncTurn", "in_thread"]
 
@@ -69,9 +69,9 @@ class Bridge:
 
 
 class SyncToolCall:
-    """`OpenToolCall` for a thread, with a plain `with`."""
+    """`AgentToolCall` for a thread, with a plain `with`."""
 
-    def __init__(self, call: OpenToolCall, bridge: Bridge) -> None:
+    def __init__(self, call: AgentToolCall, bridge: Bridge) -> None:
         self.open = call
         self._bridge = bridge
 
@@ -107,13 +107,13 @@ class SyncToolCall:
     def end(self, status: ToolStatus, *, raw_output: Any = UNSET, meta: dict[str, Any] | None = None) -> None:
         self._bridge.wait(_done(partial(self.open.end, status, raw_output=raw_output, meta=meta)))
 
-    def show(self, *shown: Shown) -> None:
+    def show(self, *shown: ToolCallContent) -> None:
         self._bridge.wait(self.open.show(*shown))
 
     def say(self, text: str) -> None:
         self._bridge.wait(self.open.say(text))
 
-    def replace(self, *shown: Shown) -> None:
+    def replace(self, *shown: ToolCallContent) -> None:
         self._bridge.wait(self.open.replace(*shown))
 
     def diff(self, path: str | os.PathLike[str], new_text: str | None, old_text: str | None = None) -> None:
@@ -190,8 +190,8 @@ class SyncServers:
         return self._servers.tools
 
     @property
-    def fates(self) -> list[ServerFate]:
-        return self._servers.fates
+    def statuses(self) -> list[ServerStatus]:
+        return self._servers.statuses
 
     def call(
         self,
@@ -299,7 +299,7 @@ class SyncTurn:
         kind: ToolKind = "other",
         name: str | None = None,
         raw_input: Any = None,
-        content: Shown | Iterable[Shown] = (),
+        content: ToolCallContent | Iterable[ToolCallContent] = (),
         locations: Iterable[str | os.PathLike[str] | Location] = (),
         id: str | None = None,
     ) -> SyncToolCall:
@@ -339,7 +339,7 @@ class SyncTurn:
         deadline: float | None = None,
         output_limit: int = 1024 * 1024,
         call: SyncToolCall | None = None,
-    ) -> Ran:
+    ) -> CommandResult:
         shown = None if call is None else call.open
         return self._bridge.wait(
             self.turn.run(*command, cwd=cwd, env=env, deadline=deadline, output_limit=output_limit, call=shown)
@@ -379,7 +379,7 @@ async def in_thread(handler: Callable[[SyncTurn], Any], turn: Turn) -> Any:
     return await _threaded(partial(handler, SyncTurn(turn, bridge)), bridge, f"accord turn of {turn.session.id}")
 
 
-async def _work_in_thread(work: Callable[[SyncToolCall], None], call: OpenToolCall) -> None:
+async def _work_in_thread(work: Callable[[SyncToolCall], None], call: AgentToolCall) -> None:
     bridge = Bridge(asyncio.get_running_loop())
     await _threaded(partial(work, SyncToolCall(call, bridge)), bridge, f"accord background {call.id}")
 

@@ -20,13 +20,13 @@ from accord.session.updates import Patch, ToolCallAppend, ToolCallPatch
 from accord.session.value import UNSET, Unknown
 from accord.session.vocabulary import ENDINGS, ToolKind, ToolStatus
 
-__all__ = ["BackgroundWork", "OpenToolCall", "Shown", "file_change", "items_of"]
+__all__ = ["AgentToolCall", "BackgroundWork", "ToolCallContent", "file_change", "to_items"]
 
-Shown: TypeAlias = str | Content | ToolCallItem
+ToolCallContent: TypeAlias = str | Content | ToolCallItem
 """What a tool call can show: text, a content block, a diff or a terminal."""
 
 
-def items_of(shown: Shown | Iterable[Shown]) -> list[ToolCallItem]:
+def to_items(shown: ToolCallContent | Iterable[ToolCallContent]) -> list[ToolCallItem]:
     """What is shown, as items of a tool call."""
     if isinstance(shown, str):
         return [ContentItem(content=Text(shown))]
@@ -36,7 +36,7 @@ def items_of(shown: Shown | Iterable[Shown]) -> list[ToolCallItem]:
     if issubclass(kind, Mapping | bytes):  # they can be iterated over, too
         raise TypeError(f"expected a string or a content block, not {kind.__name__}")
     if isinstance(shown, Iterable):
-        return [item for each in shown for item in items_of(each)]
+        return [item for each in shown for item in to_items(each)]
     return [ContentItem(content=shown)]
 
 
@@ -46,7 +46,7 @@ def file_change(path: str, old_text: str | None, new_text: str | None) -> FileCh
     return FileChange(operation=operation, path=path, old_text=old_text, new_text=new_text)
 
 
-class OpenToolCall:
+class AgentToolCall:
     """Enter it to announce the call, leave it to give it its final status. ValueError for what must not be told."""
 
     def __init__(self, session: AgentSession, announcement: ToolCallPatch, on_report: Callable[[], None]) -> None:
@@ -105,19 +105,19 @@ class OpenToolCall:
         if self.status == "pending":
             await self._tell(ToolCallPatch(id=self.id, status="in_progress"))
 
-    async def show(self, *shown: Shown) -> None:
+    async def show(self, *shown: ToolCallContent) -> None:
         """Add to what the call shows."""
         check = self._session.validator.report
-        for piece in [check(ToolCallAppend(id=self.id, item=item)) for item in items_of(shown)]:
+        for piece in [check(ToolCallAppend(id=self.id, item=item)) for item in to_items(shown)]:
             await self._progress(piece)
 
     async def say(self, text: str) -> None:
         """Add text to what the call shows."""
         await self.show(text)
 
-    async def replace(self, *shown: Shown) -> None:
+    async def replace(self, *shown: ToolCallContent) -> None:
         """Show this and nothing else."""
-        await self._progress(self._session.validator.report(ToolCallPatch(id=self.id, content=items_of(shown))))
+        await self._progress(self._session.validator.report(ToolCallPatch(id=self.id, content=to_items(shown))))
 
     async def diff(self, path: str | os.PathLike[str], new_text: str | None, old_text: str | None = None) -> None:
         """Show a changed file. Without an old text it is a new one, without a new text it is gone."""
@@ -187,5 +187,5 @@ class OpenToolCall:
 def _nothing() -> None: ...
 
 
-BackgroundWork: TypeAlias = Callable[[OpenToolCall], Awaitable[None]]
+BackgroundWork: TypeAlias = Callable[[AgentToolCall], Awaitable[None]]
 """What is done about a tool call, however many turns that takes."""

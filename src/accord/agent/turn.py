@@ -7,15 +7,15 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
-from accord.agent.command_line import Ran
-from accord.agent.command_runs import Commands
-from accord.agent.connection import AgentConnection, trace_of
+from accord.agent.command_line import CommandResult
+from accord.agent.command_runs import CommandRunner
+from accord.agent.connection import AgentConnection, trace_context
 from accord.agent.deadlines import TurnDeadlines
 from accord.agent.definition import TurnPolicy
 from accord.agent.files import ClientFiles
 from accord.agent.permissions import OPTIONS, ClientQuestions
 from accord.agent.session import AgentSession
-from accord.agent.tool_calls import BackgroundWork, OpenToolCall, Shown, items_of
+from accord.agent.tool_calls import AgentToolCall, BackgroundWork, ToolCallContent, to_items
 from accord.errors import TurnStopped
 from accord.session.checks import check_token_usage
 from accord.session.content import Content, Text, newest_of, paragraphs, readable, text_of
@@ -37,9 +37,9 @@ from accord.session.vocabulary import STOP_REASONS, NoticeSeverity, StopReason, 
 if TYPE_CHECKING:
     from accord.agent.mcp import ServerConnections
 
-__all__ = ["TakeSteered", "Turn"]
+__all__ = ["NextPrompt", "Turn"]
 
-TakeSteered: TypeAlias = Callable[[], Awaitable[list[Content] | None]]
+NextPrompt: TypeAlias = Callable[[], Awaitable[list[Content] | None]]
 
 
 class Turn:
@@ -53,7 +53,7 @@ class Turn:
         *,
         policy: TurnPolicy,
         deadlines: TurnDeadlines,
-        take_steered: TakeSteered,
+        take_steered: NextPrompt,
     ) -> None:
         self.session = session
         self.content: list[Content] = asked.content
@@ -62,7 +62,7 @@ class Turn:
         """The same without what only repeats a prompt that was cancelled: some clients send that again (FN-110)."""
         self.meta = asked.meta or {}
         """The prompt's `_meta`."""
-        self.trace = trace_of(asked.meta)
+        self.trace = trace_context(asked.meta)
         """The trace context of the prompt, which every request to the client carries on."""
         self.client = client.traced(self.trace, session.validator)
         """Who prompted, and is asked whatever there is to ask."""
@@ -81,7 +81,7 @@ class Turn:
         self._policy = policy
         self._deadlines = deadlines
         self._questions = ClientQuestions(session, self.client, deadlines)
-        self._commands = Commands(session, self.client)
+        self._commands = CommandRunner(session, self.client)
         self._take_steered = take_steered
 
     @property
@@ -138,10 +138,10 @@ class Turn:
         kind: ToolKind = "other",
         name: str | None = None,
         raw_input: Any = None,
-        content: Shown | Iterable[Shown] = (),
+        content: ToolCallContent | Iterable[ToolCallContent] = (),
         locations: Iterable[str | os.PathLike[str] | Location] = (),
         id: str | None = None,
-    ) -> OpenToolCall:
+    ) -> AgentToolCall:
         """A tool call: `async with turn.tool_call(...) as call`. What is given here is shown before it is allowed."""
         announcement = ToolCallPatch(
             id=self.session.unused_call_id() if id is None else id,
@@ -150,13 +150,13 @@ class Turn:
             status="pending",
             name=UNSET if name is None else name,
             raw_input=UNSET if raw_input is None else raw_input,
-            content=items_of(content) or UNSET,
+            content=to_items(content) or UNSET,
             locations=[self._location(place) for place in locations] or UNSET,
             creates=True,
         )
-        return OpenToolCall(self.session, announcement, self._touch)
+        return AgentToolCall(self.session, announcement, self._touch)
 
-    async def in_background(self, call: OpenToolCall, work: BackgroundWork) -> None:
+    async def in_background(self, call: AgentToolCall, work: BackgroundWork) -> None:
         """Begin `work(call)`, which goes on beside the turns until it is done or the session is closed.
 
         Cancelling leaves it alone, and it can't ask the user anything. The call is not entered: `in_background` does.
@@ -167,7 +167,7 @@ class Turn:
 
     async def allowed(
         self,
-        about: OpenToolCall | str,
+        about: AgentToolCall | str,
         *,
         options: Sequence[PermissionOption] = OPTIONS,
         description: str | None = None,
@@ -183,7 +183,7 @@ class Turn:
         if isinstance(about, str):
             async with self.tool_call(about) as call:  # v1 can only ask about one, which must not stay open
                 return await self.allowed(call, options=options, description=description, scope=scope)
-        check_type(about, OpenToolCall, "a tool call or a question in words")
+        check_type(about, AgentToolCall, "a tool call or a question in words")
         yes = about.allowed = await self._questions.permission(about, options, description, scope)
         if yes:
             await about.begin()
@@ -216,8 +216,8 @@ class Turn:
         env: Mapping[str, str] | None = None,
         deadline: float | None = None,
         output_limit: int = 1024 * 1024,
-        call: OpenToolCall | None = None,
-    ) -> Ran:
+        call: AgentToolCall | None = None,
+    ) -> CommandResult:
         """Run a command to its end: in the client's terminal where it has some, else here; shown in `call`.
 
         One string with blanks in it is a line for the shell. Past the deadline it is killed, and what it wrote is kept.

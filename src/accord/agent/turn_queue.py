@@ -19,7 +19,7 @@ from accord.agent.connection import AgentConnection
 from accord.agent.deadlines import TurnDeadlines
 from accord.agent.definition import TurnPolicy
 from accord.agent.session import AgentSession
-from accord.agent.turn import TakeSteered, Turn
+from accord.agent.turn import NextPrompt, Turn
 from accord.errors import (
     AuthRequired,
     ConnectionClosed,
@@ -38,11 +38,11 @@ from accord.session.requests import Prompt, PromptResult
 from accord.session.updates import MessagePatch, ToolCallPatch
 from accord.session.vocabulary import STOP_REASONS
 
-__all__ = ["Handle", "TurnQueue"]
+__all__ = ["TurnHandler", "TurnQueue"]
 
 log = logging.getLogger("accord.agent")
 
-Handle = Callable[[Turn], Awaitable[Any]]
+TurnHandler = Callable[[Turn], Awaitable[Any]]
 """What the author does with a turn; the result is a stop reason, or None."""
 
 
@@ -110,7 +110,7 @@ class TurnQueue:
         self,
         session: AgentSession,
         policy: TurnPolicy,
-        handle: Handle,
+        handle: TurnHandler,
         is_command: Callable[[Prompt], bool] | None = None,
     ) -> None:
         self.session = session
@@ -302,7 +302,7 @@ class _Current:
     """The turn that runs, with its handler's task and its clocks."""
 
     def __init__(
-        self, session: AgentSession, waiting: QueuedPrompt, policy: TurnPolicy, take_steered: TakeSteered
+        self, session: AgentSession, waiting: QueuedPrompt, policy: TurnPolicy, take_steered: NextPrompt
     ) -> None:
         self.waiting = waiting
         self.steered: list[QueuedPrompt] = []
@@ -334,7 +334,7 @@ class _Current:
         if self._timer is not None:
             self._timer.cancel()
 
-    async def run(self, handle: Handle) -> str:
+    async def run(self, handle: TurnHandler) -> str:
         """The stop reason; raises what the handler raised, or the failure that has ended the turn before."""
         if self.is_cancelled:
             return "cancelled"

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from msgspec import UNSET
 
-from accord.agent.in_process import ClientEnd
+from accord.agent.in_process import InProcessTransport
 from accord.errors import ConnectionClosed, FrameRejected, RequestFailed
 from accord.peer.event_loop import run
 from accord.testing.frame_taps import Tap, TappedTransport
@@ -307,7 +307,7 @@ class AgentEnd(ScriptedEnd):
 
     def connect(self) -> Transport:
         """The client's end of a connection in memory."""
-        return TappedTransport(ClientEnd(self.serve), _LastWords(self))
+        return TappedTransport(InProcessTransport(self.serve), _LastWords(self))
 
     async def serve(self, transport: Transport) -> None:
         """Speak on this transport until either side hangs up."""

@@ -1,4 +1,4 @@
-"""Servers to connect to, and somebody who is told of their fates."""
+"""Servers to connect to, and somebody who is told of their statuses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from accord.agent.mcp import McpTool, ServerConnections, ServerFate
+from accord.agent.mcp import McpTool, ServerConnections, ServerStatus
 from accord.session.mcp_servers import StdioServer
 
 HERE = Path(__file__).resolve().parent
@@ -45,14 +45,14 @@ def official_on_loopback(kind: str) -> Iterator[int]:
 
 
 class Watcher:
-    """Writes down every fate, and lets a test wait for one."""
+    """Writes down every status, and lets a test wait for one."""
 
     def __init__(self) -> None:
-        self.fates: list[ServerFate] = []
+        self.statuses: list[ServerStatus] = []
         self._changed = asyncio.Event()
 
-    def __call__(self, fate: ServerFate) -> None:
-        self.fates.append(fate)
+    def __call__(self, status: ServerStatus) -> None:
+        self.statuses.append(status)
         self._changed.set()
 
     async def until(self, condition: Callable[[], object]) -> None:

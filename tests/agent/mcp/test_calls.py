@@ -106,7 +106,7 @@ async def test_a_trace_is_carried_on_into_the_server(connections: ServerConnecti
 async def test_a_tool_that_appears_is_followed(connections: ServerConnections, watcher: Watcher):
     (before,) = await connections.connect([official()])
     await connections.call(tool_of(connections, "grow"))
-    await watcher.until(lambda: watcher.fates[-1].tools == before.tools + 1)
+    await watcher.until(lambda: watcher.statuses[-1].tools == before.tools + 1)
     assert (await connections.call(tool_of(connections, "grown"))).content == [Text("new")]
 
 
@@ -115,7 +115,7 @@ async def test_a_tool_that_disappears_is_followed(connections: ServerConnections
     act = tool_of(connections, "act")
     assert (await connections.call(act)).content == [Text("shrunk")]
     await watcher.until(lambda: not connections.tools)
-    assert connections.fates[0].is_connected
+    assert connections.statuses[0].is_connected
 
 
 @pytest.mark.parametrize("server", [official(), scripted("waits")], ids=["official", "scripted"])
@@ -178,8 +178,8 @@ async def test_a_server_that_dies_fails_its_calls_and_is_reported_and_the_others
     assert closed.value.exit_code == 9
     assert "MCP server 'mortal' is not connected" in str(closed.value)
     assert "I am dying" in closed.value.stderr_tail
-    assert [fate.state for fate in connections.fates] == ["lost", "connected"]
-    assert str(watcher.fates[-1]).endswith("ended (exit code 9); its last words: I am dying")
+    assert [status.state for status in connections.statuses] == ["lost", "connected"]
+    assert str(watcher.statuses[-1]).endswith("ended (exit code 9); its last words: I am dying")
     with pytest.raises(ConnectionClosed, match="is not connected"):
         await connections.call(act)
     assert [tool.server for tool in connections.tools] == ["other"]
@@ -191,8 +191,8 @@ async def test_a_server_that_dies_while_nobody_calls_is_reported(
 ):
     await connections.connect([started_by_shell(scripted(""), tmp_path / "pid")])
     os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
-    await watcher.until(lambda: watcher.fates[-1].state == "lost")
-    assert watcher.fates[-1].exit_code == -signal.SIGKILL
+    await watcher.until(lambda: watcher.statuses[-1].state == "lost")
+    assert watcher.statuses[-1].exit_code == -signal.SIGKILL
     assert connections.tools == []
 
 
@@ -221,7 +221,7 @@ async def test_a_result_that_cannot_be_read_says_where(connections: ServerConnec
     with pytest.raises(Malformed) as malformed:
         await connections.call(tool_of(connections, "act"))
     assert malformed.value.path == "scripted/act: $.content[1]"
-    assert connections.fates[0].is_connected
+    assert connections.statuses[0].is_connected
 
 
 async def test_a_result_may_be_structured_only(connections: ServerConnections):
@@ -260,7 +260,7 @@ async def test_an_answer_that_is_no_result_fails_the_call(connections: ServerCon
     await connections.connect([scripted(behaviour)])
     with pytest.raises(RequestFailed, match=message):
         await connections.call(tool_of(connections, "act"))
-    assert connections.fates[0].is_connected
+    assert connections.statuses[0].is_connected
 
 
 async def test_arguments_are_checked_before_anything_is_sent(connections: ServerConnections):

@@ -33,7 +33,7 @@ async def test_closing_twice_and_from_any_task_is_closing_once(tmp_path: Path, w
     await connections.connect([scripted("")])
     await asyncio.gather(connections.aclose(), asyncio.create_task(connections.aclose()), connections.aclose())
     await connections.aclose()
-    assert [fate.state for fate in watcher.fates] == ["connected", "closed"]
+    assert [status.state for status in watcher.statuses] == ["connected", "closed"]
     assert connections.tools == []
 
 
@@ -58,8 +58,8 @@ async def test_closing_fails_the_calls_under_way(tmp_path: Path):
 async def test_after_closing_nothing_is_connected(tmp_path: Path):
     connections = ServerConnections(tmp_path)
     await connections.aclose()
-    (fate,) = await connections.connect([scripted("")])
-    assert (fate.state, fate.reason) == ("closed", "the session is closed")
+    (status,) = await connections.connect([scripted("")])
+    assert (status.state, status.reason) == ("closed", "the session is closed")
 
 
 @pytest.mark.parametrize("ticks", [0, 1, 2, 3, 5, 8, 13, 21, 50, 100])
@@ -77,7 +77,7 @@ async def test_closing_while_connecting_ends_it_wherever_it_is(tmp_path: Path, t
         await asyncio.sleep(0)
     await asyncio.create_task(connections.aclose())
     await connecting
-    assert {fate.state for fate in connections.fates[1:]} == {"closed"}
+    assert {status.state for status in connections.statuses[1:]} == {"closed"}
 
 
 @pytest.mark.parametrize("ticks", [0, 1, 2, 5, 20, 100])
@@ -99,8 +99,8 @@ async def test_a_connect_that_is_cancelled_ends_what_it_began(tmp_path: Path, ti
 async def test_closing_ends_a_server_that_does_not_want_to(tmp_path: Path):
     pid_file = tmp_path / "pid"
     connections = ServerConnections(tmp_path)
-    (fate,) = await connections.connect([started_by_shell(scripted("stays"), pid_file)])
-    assert fate.is_connected
+    (status,) = await connections.connect([started_by_shell(scripted("stays"), pid_file)])
+    assert status.is_connected
     process = int(pid_file.read_text())
     assert is_alive(process)
     await connections.aclose()
@@ -116,8 +116,8 @@ async def test_the_end_of_the_program_without_closing_leaves_no_error(caplog: py
 
 async def forgets_to_close() -> None:
     connections = ServerConnections("/")
-    (fate,) = await connections.connect([scripted("")])
-    assert fate.is_connected
+    (status,) = await connections.connect([scripted("")])
+    assert status.is_connected
 
 
 async def test_opening_and_closing_many_times_in_other_tasks_never_leaves_a_scope_behind(tmp_path: Path):

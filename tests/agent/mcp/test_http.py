@@ -44,8 +44,8 @@ async def test_the_tools_of_a_server_on_the_network_are_called(
     if kind == "newer http":  # as with a server that refuses the handshake of old
         monkeypatch.setattr(server_connection, "greet", ClientSession.discover)
         kind = "http"
-    (fate,) = await connections.connect([server_at(kind, ports[kind])])
-    assert fate.is_connected
+    (status,) = await connections.connect([server_at(kind, ports[kind])])
+    assert status.is_connected
     assert (await connections.call(tool_of(connections, "everything"))).content == EVERYTHING.content
     heard: list[float] = []
 
@@ -61,7 +61,7 @@ async def test_the_tools_of_a_server_on_the_network_are_called(
         await call
     await watcher.until(lambda: len(connections.tools) > before)
     await connections.aclose()
-    assert watcher.fates[-1].state == "closed"
+    assert watcher.statuses[-1].state == "closed"
 
 
 @pytest.mark.requirement("CHECK-26", "CHECK-37", "SESS-08", "INIT-31", "INIT-32")
@@ -96,7 +96,7 @@ async def test_a_server_on_the_network_that_dies_fails_its_calls_and_is_reported
         add = tool_of(connections, "add")
         with pytest.raises(ConnectionClosed):
             await connections.call(tool_of(connections, "die"))
-        await watcher.until(lambda: watcher.fates[-1].state == "lost")
+        await watcher.until(lambda: watcher.statuses[-1].state == "lost")
         with pytest.raises(ConnectionClosed, match="'web' is not connected"):
             await connections.call(add, {"a": 1, "b": 2})
 
@@ -110,7 +110,7 @@ async def test_a_server_killed_between_calls_is_reported_with_the_next(
         add = tool_of(connections, "add")
     with pytest.raises(ConnectionClosed, match="'web' is not connected"):
         await connections.call(add, {"a": 1, "b": 2})
-    assert watcher.fates[-1].state == "lost"
+    assert watcher.statuses[-1].state == "lost"
 
 
 ANSWERS = {
@@ -147,10 +147,10 @@ async def test_what_is_no_server_over_http_is_reported_with_what_it_answered(
 ):
     async with canned(lambda method, path: ANSWERS[path]) as (address, requests):
         server = HttpServer(name="web", url=f"{address}{path}", headers={"Authorization": "Bearer secret"})
-        (fate,) = await connections.connect([server])
-    assert fate.state == "failed"
-    assert reason in fate.reason
-    assert "secret" not in str(fate)
+        (status,) = await connections.connect([server])
+    assert status.state == "failed"
+    assert reason in status.reason
+    assert "secret" not in str(status)
     assert "authorization: bearer secret" in requests[0].lower()
 
 
@@ -169,10 +169,10 @@ async def test_what_is_no_server_over_sse_is_reported_with_what_it_answered(
 ):
     async with canned(lambda method, path: ANSWERS[path]) as (address, requests):
         server = SseServer(name="old", url=f"{address}{path}", headers={"Authorization": "Bearer secret"})
-        (fate,) = await connections.connect([server])
-    assert fate.state == "failed"
-    assert reason in fate.reason
-    assert "secret" not in str(fate)
+        (status,) = await connections.connect([server])
+    assert status.state == "failed"
+    assert reason in status.reason
+    assert "secret" not in str(status)
     assert "authorization: bearer secret" in requests[0].lower()
 
 
@@ -182,19 +182,19 @@ async def test_an_sse_server_that_refuses_a_message_is_given_up_rather_than_wait
     stream = response("200 OK", "event: endpoint\ndata: /messages\n\n", "text/event-stream")
     refusal = response("503 Service Unavailable")
     async with canned(lambda method, path: stream if method == "GET" else refusal) as (address, _):
-        (fate,) = await connections.connect([SseServer(name="old", url=f"{address}/sse")])
-    assert (fate.state, fate.reason) == ("failed", "it answered 503 Service Unavailable")
+        (status,) = await connections.connect([SseServer(name="old", url=f"{address}/sse")])
+    assert (status.state, status.reason) == ("failed", "it answered 503 Service Unavailable")
 
 
 @pytest.mark.parametrize("url", ["", "nonsense", "ftp://127.0.0.1/", "http://", "http://[/", "http://127.0.0.1:1/?k=v"])
 @pytest.mark.parametrize("kind", [HttpServer, SseServer])
-async def test_an_address_that_leads_nowhere_is_a_fate_and_no_exception(
+async def test_an_address_that_leads_nowhere_is_a_status_and_no_exception(
     connections: ServerConnections, kind: type[HttpServer | SseServer], url: str
 ):
-    (fate,) = await connections.connect([kind(name="web", url=url)])
-    assert fate.state == "failed"
-    assert fate.reason
-    assert "k=v" not in fate.reason
+    (status,) = await connections.connect([kind(name="web", url=url)])
+    assert status.state == "failed"
+    assert status.reason
+    assert "k=v" not in status.reason
 
 
 @pytest.mark.parametrize("kind", [HttpServer, SseServer])
@@ -210,11 +210,11 @@ async def test_several_headers_of_one_name_are_all_sent(
     ]
 
 
-async def test_a_header_that_cannot_be_sent_is_a_fate_and_no_exception(connections: ServerConnections):
+async def test_a_header_that_cannot_be_sent_is_a_status_and_no_exception(connections: ServerConnections):
     server = HttpServer(name="web", url="http://127.0.0.1:1", headers={"X": "a\r\nb: secret"})
-    (fate,) = await connections.connect([server])
-    assert fate.state == "failed"
-    assert "secret" not in str(fate)
+    (status,) = await connections.connect([server])
+    assert status.state == "failed"
+    assert "secret" not in str(status)
 
 
 @asynccontextmanager
@@ -247,7 +247,7 @@ async def test_a_server_that_has_forgotten_the_session_is_lost(connections: Serv
         await connections.connect([server])
         with pytest.raises(ConnectionClosed, match="it answered 404 Not Found"):
             await connections.call(tool_of(connections, "act"))
-    assert connections.fates[0].state == "lost"
+    assert connections.statuses[0].state == "lost"
 
 
 async def test_a_call_refused_with_a_status_says_which(connections: ServerConnections):
@@ -255,7 +255,7 @@ async def test_a_call_refused_with_a_status_says_which(connections: ServerConnec
         await connections.connect([server])
         with pytest.raises(RequestFailed, match="it answered 503 Service Unavailable"):
             await connections.call(tool_of(connections, "act"))
-    assert connections.fates[0].is_connected
+    assert connections.statuses[0].is_connected
 
 
 async def test_a_refusal_over_http_is_in_the_servers_own_words(connections: ServerConnections, ports: dict[str, int]):

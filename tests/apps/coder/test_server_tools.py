@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from accord import permissions
-from accord.agent.mcp import McpResult, McpTool, ServerFate
+from accord.agent.mcp import McpResult, McpTool, ServerStatus
 from accord.apps.coder.tools.mcp_tools import tools_of
 from accord.errors import DeadlineExceeded
 from accord.session.content import Image, Text
@@ -23,7 +23,7 @@ class Servers:
 
     def __init__(self, call: Any) -> None:
         self.tools = [SHOOT]
-        self.fates = [ServerFate(name="cam era", kind="stdio", state="connected", tools=1)]
+        self.statuses = [ServerStatus(name="cam era", kind="stdio", state="connected", tools=1)]
         self.call = call
 
     async def aclose(self) -> None:

@@ -1,4 +1,4 @@
-"""The MCP servers of a session: connected, their tools called, the fate of each one told.
+"""The MCP servers of a session: connected, their tools called, the status of each one told.
 
 The package `mcp` is not imported before the first server is named.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from accord.agent.mcp.content import McpResult, McpTool, OnProgress
 from accord.agent.mcp.servers import ServerConnections, is_installed
-from accord.agent.mcp.status import KINDS, Kind, ServerFate, failed, kind_of, not_offered, skipped
+from accord.agent.mcp.status import KINDS, Kind, ServerStatus, failed, kind_of, not_offered, skipped
 
 __all__ = [
     "KINDS",
@@ -16,7 +16,7 @@ __all__ = [
     "McpTool",
     "OnProgress",
     "ServerConnections",
-    "ServerFate",
+    "ServerStatus",
     "failed",
     "is_installed",
     "kind_of",

@@ -29,7 +29,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from accord.agent.mcp.content import McpResult, McpTool, OnProgress, result_from_mcp
 from accord.agent.mcp.failure_reasons import reason_of, traceback_of
 from accord.agent.mcp.protocol import Dispatcher, all_tools, call_tool, greet
-from accord.agent.mcp.status import ServerFate, Settings, State, kind_of, told
+from accord.agent.mcp.status import ServerStatus, Settings, State, kind_of, told
 from accord.agent.mcp.streams import Pipe, Streams, http_streams, sse_streams, stdio_streams
 from accord.errors import ConnectionClosed, DeadlineExceeded, Malformed, RequestFailed
 from accord.errors.escape_sequences import clean_output
@@ -38,7 +38,7 @@ from accord.peer.limited_log import LimitedLog
 from accord.session.mcp_servers import HttpServer, SseServer, StdioServer
 from accord.transports.process_transport import Process
 
-__all__ = ["ServerOwner"]
+__all__ = ["ServerConnection"]
 
 log = logging.getLogger("accord.mcp")
 
@@ -47,7 +47,7 @@ _UNDECLARED_SECONDS = 5.0
 _VERDICT_SECONDS = 5.0
 
 
-class ServerOwner:
+class ServerConnection:
     """`settled` is done, and never fails, when the server is connected or it is known why not."""
 
     def __init__(self, server: StdioServer | HttpServer | SseServer, name: str, settings: Settings) -> None:
@@ -67,7 +67,7 @@ class ServerOwner:
         self._scope = anyio.CancelScope(deadline=anyio.current_time() + settings.connect_deadline)
         self._wake = asyncio.Event()
         self._over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._last_words: ServerFate | None = None
+        self._last_words: ServerStatus | None = None
         self._has_ended = False
         self._looked: asyncio.Future[None] | None = None
         self._is_stopping = False
@@ -75,13 +75,13 @@ class ServerOwner:
         self.task = asyncio.create_task(self._own(), name=f"accord mcp {name}")
 
     @property
-    def fate(self) -> ServerFate:
+    def status(self) -> ServerStatus:
         """As it is now."""
         if self._last_words is not None:
             return self._last_words
         lost = self._pipe.lost if self._pipe is not None else None
         notes = [*self._notes, *(["it prints what is no MCP message to stdout"] if self._noise else [])]
-        return ServerFate(
+        return ServerStatus(
             name=self.name,
             kind=kind_of(self._server),
             state=self._state,
@@ -136,13 +136,13 @@ class ServerOwner:
             await asyncio.wait(verdicts, timeout=_VERDICT_SECONDS, return_when=asyncio.FIRST_COMPLETED)
             if self._over.done():
                 return self._gone()
-        status = f" ({self._refusal})" if self._refusal else ""
-        return _refused(error.code, redact(error.message + status, self._url), error.data)
+        refusal = f" ({self._refusal})" if self._refusal else ""
+        return _refused(error.code, redact(error.message + refusal, self._url), error.data)
 
     def _gone(self) -> ConnectionClosed:
-        fate = self.fate
+        status = self.status
         return ConnectionClosed(
-            f"MCP server {self.name!r} is not connected: {self._reason}", fate.exit_code, fate.stderr_tail
+            f"MCP server {self.name!r} is not connected: {self._reason}", status.exit_code, status.stderr_tail
         )
 
     async def _own(self) -> None:
@@ -151,7 +151,7 @@ class ServerOwner:
             with self._scope:
                 async with self._streams() as (read, write):
                     await self._speak(read, write)
-        except Exception as caught:  # noqa: BLE001  # whatever it is, it is this server's fate and nobody else's
+        except Exception as caught:  # noqa: BLE001  # whatever it is, it is this server's status and nobody else's
             log.debug("MCP server %r: %s", self.name, traceback_of(caught, self._url))
             error = caught
         finally:
@@ -302,7 +302,7 @@ class ServerOwner:
             self._state = "failed" if self._state == "connecting" else "lost"
         self._session = None
         self.tools = []
-        self._last_words = self.fate
+        self._last_words = self.status
         self._over.set_result(None)
         self._tell()
 
@@ -317,7 +317,7 @@ class ServerOwner:
     def _tell(self) -> None:
         if not self.settled.done():
             self.settled.set_result(None)
-        told(self.fate, self._settings.on_change)
+        told(self.status, self._settings.on_change)
 
     def _tool(self, tool: Tool) -> McpTool:
         annotations = tool.annotations.model_dump(by_alias=True, exclude_none=True) if tool.annotations else {}

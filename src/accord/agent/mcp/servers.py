@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 from accord.agent.blocked_loop import loading
 from accord.agent.mcp.content import McpResult, McpTool, OnProgress
-from accord.agent.mcp.status import KINDS, Kind, ServerFate, Settings, kind_of, name_of, told
+from accord.agent.mcp.status import KINDS, Kind, ServerStatus, Settings, kind_of, name_of, told
 from accord.errors import ConnectionClosed, Unencodable
 from accord.session.mcp_servers import HttpServer, McpServer, SseServer, StdioServer
 
 if TYPE_CHECKING:
-    from accord.agent.mcp.server_connection import ServerOwner
+    from accord.agent.mcp.server_connection import ServerConnection
 
 __all__ = ["ServerConnections", "is_installed"]
 
@@ -35,10 +35,10 @@ def is_installed() -> bool:
 
 
 class ServerConnections:
-    """The servers that a client named, each with its fate, and the tools of those that are connected.
+    """The servers that a client named, each with its status, and the tools of those that are connected.
 
     `kinds` are those the agent has offered. `env` is what a started server gets beside its own variables, None our
-    environment. `on_change` is told each fate as it comes, also later: a list of tools that changed, a server that died.
+    environment. `on_change` is told each status as it comes, also later: a list of tools that changed, a server that died.
     """
 
     def __init__(
@@ -51,12 +51,12 @@ class ServerConnections:
         client_version: str = "0",
         connect_deadline: float = 30.0,
         call_deadline: float | None = None,
-        on_change: Callable[[ServerFate], None] | None = None,
+        on_change: Callable[[ServerStatus], None] | None = None,
     ) -> None:
         self._kinds = frozenset(kinds)
         self._call_deadline = call_deadline
         self._settings = Settings(os.fspath(cwd), env, client_name, client_version, connect_deadline, on_change)
-        self._servers: list[ServerOwner | ServerFate] = []
+        self._servers: list[ServerConnection | ServerStatus] = []
         self._names: set[str] = set()
         self._is_closed = False
 
@@ -69,17 +69,17 @@ class ServerConnections:
         await self.aclose()
 
     @property
-    def fates(self) -> list[ServerFate]:
+    def statuses(self) -> list[ServerStatus]:
         """Of every server ever named here, in that order, as they are now."""
-        return [server if isinstance(server, ServerFate) else server.fate for server in self._servers]
+        return [server if isinstance(server, ServerStatus) else server.status for server in self._servers]
 
     @property
     def tools(self) -> list[McpTool]:
         """Of all connected servers, as they are now."""
         return [tool for server in self._owners() for tool in server.tools]
 
-    async def connect(self, servers: Sequence[McpServer]) -> list[ServerFate]:
-        """Connect all at once and return the fate of each, in order. No server's failure is raised.
+    async def connect(self, servers: Sequence[McpServer]) -> list[ServerStatus]:
+        """Connect all at once and return the status of each, in order. No server's failure is raised.
 
         Cancelled, it ends the servers it has started.
         """
@@ -87,7 +87,7 @@ class ServerConnections:
         owner = await _owner_class() if offered else ""
         begun = [self._begin(server, owner) for server in servers]
         self._servers += begun
-        owners = [server for server in begun if not isinstance(server, ServerFate)]
+        owners = [server for server in begun if not isinstance(server, ServerStatus)]
         try:
             for server in owners:
                 await asyncio.shield(server.settled)
@@ -95,7 +95,7 @@ class ServerConnections:
             for server in owners:
                 server.stop()
             raise
-        return [server if isinstance(server, ServerFate) else server.fate for server in begun]
+        return [server if isinstance(server, ServerStatus) else server.status for server in begun]
 
     async def call(
         self,
@@ -127,19 +127,21 @@ class ServerConnections:
         if owners:
             await asyncio.wait([server.task for server in owners])
 
-    def _owners(self) -> list[ServerOwner]:
-        return [server for server in self._servers if not isinstance(server, ServerFate)]
+    def _owners(self) -> list[ServerConnection]:
+        return [server for server in self._servers if not isinstance(server, ServerStatus)]
 
-    def _begin(self, server: McpServer, owner: type[ServerOwner] | str) -> ServerOwner | ServerFate:
+    def _begin(self, server: McpServer, owner: type[ServerConnection] | str) -> ServerConnection | ServerStatus:
         name = self._name(server)
         kind = kind_of(server)
         if kind not in self._kinds or not isinstance(server, StdioServer | HttpServer | SseServer):
             known = "this agent does not offer" if kind in KINDS else "this agent does not know"
-            return self._told(ServerFate(name=name, kind=kind, state="skipped", reason=f"{known} servers of this kind"))
+            return self._told(
+                ServerStatus(name=name, kind=kind, state="skipped", reason=f"{known} servers of this kind")
+            )
         if isinstance(owner, str):
-            return self._told(ServerFate(name=name, kind=kind, state="failed", reason=owner))
+            return self._told(ServerStatus(name=name, kind=kind, state="failed", reason=owner))
         if self._is_closed:
-            return self._told(ServerFate(name=name, kind=kind, state="closed", reason="the session is closed"))
+            return self._told(ServerStatus(name=name, kind=kind, state="closed", reason="the session is closed"))
         return owner(server, name, self._settings)
 
     def _name(self, server: McpServer) -> str:
@@ -151,24 +153,24 @@ class ServerConnections:
         self._names.add(name)
         return name
 
-    def _told(self, fate: ServerFate) -> ServerFate:
-        told(fate, self._settings.on_change)
-        return fate
+    def _told(self, status: ServerStatus) -> ServerStatus:
+        told(status, self._settings.on_change)
+        return status
 
 
-async def _owner_class() -> type[ServerOwner] | str:
+async def _owner_class() -> type[ServerConnection] | str:
     # In a thread, because importing mcp costs about a second.
     try:
         if (loaded := sys.modules.get(_OWNER)) is not None:
-            return loaded.ServerOwner
+            return loaded.ServerConnection
         with loading():
             module = await asyncio.to_thread(import_module, _OWNER)
-    except Exception as error:  # whatever is wrong with it, each server's fate says so
+    except Exception as error:  # whatever is wrong with it, each server's status says so
         if not is_installed():
             return "the package that speaks MCP is missing; run: pip install 'accord[mcp]'"
         log.info("mcp can't be imported", exc_info=error)
         return f"the installed package mcp does not fit ({error}); run: pip install --upgrade 'accord[mcp]'"
-    return module.ServerOwner
+    return module.ServerConnection
 
 
 def _sendable(tool: McpTool, arguments: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from accord.session.mcp_servers import HttpServer, McpServer, SseServer, StdioSe
 __all__ = [
     "KINDS",
     "Kind",
-    "ServerFate",
+    "ServerStatus",
     "Settings",
     "State",
     "failed",
@@ -33,7 +33,7 @@ State: TypeAlias = Literal["connecting", "connected", "failed", "skipped", "lost
 KINDS: tuple[Kind, ...] = ("stdio", "http", "sse")
 
 
-class ServerFate(msgspec.Struct, kw_only=True, frozen=True):
+class ServerStatus(msgspec.Struct, kw_only=True, frozen=True):
     """What became of one server; as a string, one line to show to the user.
 
     `failed`: it never was connected. `lost`: it was. `skipped`: of a kind that was not offered. `closed`: by us.
@@ -99,31 +99,31 @@ def not_offered(servers: Sequence[McpServer], kinds: Collection[str]) -> Invalid
     return None
 
 
-def skipped(server: McpServer, reason: str) -> ServerFate:
-    """The fate of one that is not connected on purpose."""
-    return ServerFate(name=name_of(server), kind=kind_of(server), state="skipped", reason=reason)
+def skipped(server: McpServer, reason: str) -> ServerStatus:
+    """The status of one that is not connected on purpose."""
+    return ServerStatus(name=name_of(server), kind=kind_of(server), state="skipped", reason=reason)
 
 
-def failed(server: McpServer, reason: str) -> ServerFate:
-    """The fate of one that could not be connected."""
-    return ServerFate(name=name_of(server), kind=kind_of(server), state="failed", reason=reason)
+def failed(server: McpServer, reason: str) -> ServerStatus:
+    """The status of one that could not be connected."""
+    return ServerStatus(name=name_of(server), kind=kind_of(server), state="failed", reason=reason)
 
 
-def told(fate: ServerFate, listener: Callable[[ServerFate], None] | None) -> None:
-    """Tell a fate to whoever wants to know, and survive it."""
+def told(status: ServerStatus, listener: Callable[[ServerStatus], None] | None) -> None:
+    """Tell a status to whoever wants to know, and survive it."""
     if listener is not None:
         try:
-            listener(fate)
+            listener(status)
         except Exception:
             log.exception("whoever is told of MCP servers failed")
 
 
 class Settings(NamedTuple):
-    """`env` None is our environment; `on_change` is told each fate as it comes."""
+    """`env` None is our environment; `on_change` is told each status as it comes."""
 
     cwd: str
     env: Mapping[str, str] | None
     client_name: str
     client_version: str
     connect_deadline: float
-    on_change: Callable[[ServerFate], None] | None
+    on_change: Callable[[ServerStatus], None] | None

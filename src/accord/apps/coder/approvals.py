@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from accord.agent.tool_calls import OpenToolCall
+from accord.agent.tool_calls import AgentToolCall
 from accord.apps.coder.errors import ToolFailed
 from accord.apps.coder.settings.display import printable
 from accord.apps.coder.tools.file_state import ToolContext
@@ -36,7 +36,7 @@ def rejection() -> ToolResult:
     )
 
 
-async def refusal(context: ToolContext, tool: Tool[Any], arguments: Any, call: OpenToolCall) -> ToolResult | None:
+async def refusal(context: ToolContext, tool: Tool[Any], arguments: Any, call: AgentToolCall) -> ToolResult | None:
     """None when it may go on; otherwise what comes of the call."""
     danger = await in_thread(partial(tool.danger, context, arguments))
     if danger is None and tool.needs in _FREE.get(context.mode, _FREE["ask"]):
@@ -57,14 +57,14 @@ async def refusal(context: ToolContext, tool: Tool[Any], arguments: Any, call: O
     return rejection()
 
 
-async def confirm_danger(context: ToolContext, call: OpenToolCall, danger: str) -> bool:
+async def confirm_danger(context: ToolContext, call: AgentToolCall, danger: str) -> bool:
     """Ask the user about this call alone, whatever the mode and earlier choices say; `danger` is shown with it."""
     await call.say(danger)
     return await context.turn.allowed(call, options=[_ALLOW, _REJECT], scope=f"call {call.id}")
 
 
 async def _is_allowed(
-    context: ToolContext, tool: Tool[Any], arguments: Any, call: OpenToolCall, *, is_dangerous: bool
+    context: ToolContext, tool: Tool[Any], arguments: Any, call: AgentToolCall, *, is_dangerous: bool
 ) -> bool:
     # A mode is the user's own safeguard: never given away for always.
     scope = None if is_dangerous or tool.needs == "mode" else await in_thread(partial(tool.scope, context, arguments))

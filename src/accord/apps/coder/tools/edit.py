@@ -13,7 +13,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from accord.agent.tool_calls import OpenToolCall, Shown, file_change
+from accord.agent.tool_calls import AgentToolCall, ToolCallContent, file_change
 from accord.apps.coder.errors import ToolFailed
 from accord.apps.coder.settings.display import printable
 from accord.apps.coder.tools.file_state import ToolContext
@@ -50,12 +50,12 @@ class WriteFile(Tool[WriteArguments]):
         path = context.path_to_change(arguments.path)
         return context.repository_made(path) or context.installation_changed(path)
 
-    async def preview(self, context: ToolContext, arguments: WriteArguments) -> list[Shown]:
+    async def preview(self, context: ToolContext, arguments: WriteArguments) -> list[ToolCallContent]:
         path = context.path_to_change(arguments.path)
         before = await self._before(context, path, is_preview=True)
         return [Diff(changes=[file_change(str(path), before, arguments.content)])]
 
-    async def run(self, context: ToolContext, arguments: WriteArguments, call: OpenToolCall) -> ToolResult:
+    async def run(self, context: ToolContext, arguments: WriteArguments, call: AgentToolCall) -> ToolResult:
         path = context.path_to_change(arguments.path)
         before = await self._before(context, path)
         await context.write(path, arguments.content)
@@ -105,14 +105,14 @@ class EditFile(Tool[EditArguments]):
         path = context.path_to_change(arguments.path)
         return context.repository_made(path) or context.installation_changed(path)
 
-    async def preview(self, context: ToolContext, arguments: EditArguments) -> list[Shown]:
+    async def preview(self, context: ToolContext, arguments: EditArguments) -> list[ToolCallContent]:
         path = context.path_to_change(arguments.path)
         before = await context.read(path)
         context.previewed.note(path, before)
         after, _ = self._edited(context, path, before, arguments)
         return [Diff(changes=[file_change(str(path), before, after)])]
 
-    async def run(self, context: ToolContext, arguments: EditArguments, call: OpenToolCall) -> ToolResult:
+    async def run(self, context: ToolContext, arguments: EditArguments, call: AgentToolCall) -> ToolResult:
         path = context.path_to_change(arguments.path)
         before = await context.read(path)
         after, line = self._edited(context, path, before, arguments)
@@ -163,7 +163,7 @@ class DeleteFile(Tool[DeleteArguments]):
     def locations(self, context: ToolContext, arguments: DeleteArguments) -> Iterable[Location]:
         return [Location(path=str(context.path_to_change(arguments.path)))]
 
-    async def preview(self, context: ToolContext, arguments: DeleteArguments) -> list[Shown]:
+    async def preview(self, context: ToolContext, arguments: DeleteArguments) -> list[ToolCallContent]:
         path = context.path_to_change(arguments.path)
         if await in_thread(path.is_dir):
             raise ToolFailed(f"{arguments.path} is a directory: only files can be deleted")
@@ -176,7 +176,7 @@ class DeleteFile(Tool[DeleteArguments]):
         context.previewed.note(path, before)
         return [Diff(changes=[file_change(str(path), before, None)])]
 
-    async def run(self, context: ToolContext, arguments: DeleteArguments, call: OpenToolCall) -> ToolResult:
+    async def run(self, context: ToolContext, arguments: DeleteArguments, call: AgentToolCall) -> ToolResult:
         path = context.path_to_change(arguments.path)
         if context.previewed.is_known(path):
             context.check_unchanged(path, await context.read(path))
@@ -208,7 +208,7 @@ class MoveFile(Tool[MoveArguments]):
         made = context.repository_made(destination) or context.repository_moved(source)
         return made or context.installation_changed(destination) or context.installation_changed(source)
 
-    async def preview(self, context: ToolContext, arguments: MoveArguments) -> list[Shown]:
+    async def preview(self, context: ToolContext, arguments: MoveArguments) -> list[ToolCallContent]:
         source, destination = context.path_to_change(arguments.source), context.path_to_change(arguments.destination)
         if not await in_thread(lambda: os.path.lexists(source)):
             raise ToolFailed(f"there is no {arguments.source}")
@@ -218,7 +218,7 @@ class MoveFile(Tool[MoveArguments]):
             raise ToolFailed(f"{arguments.destination} is there already: delete it first, or choose another name")
         return [f"{printable(arguments.source)} → {printable(arguments.destination)}"]
 
-    async def run(self, context: ToolContext, arguments: MoveArguments, call: OpenToolCall) -> ToolResult:
+    async def run(self, context: ToolContext, arguments: MoveArguments, call: AgentToolCall) -> ToolResult:
         source, destination = context.path_to_change(arguments.source), context.path_to_change(arguments.destination)
         await _on_disk(lambda: _move(context, source, destination), f"{arguments.source} can't be moved")
         context.seen.forget(source)

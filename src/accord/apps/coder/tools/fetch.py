@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 
 from msgspec import Meta, Struct
 
-from accord.agent.tool_calls import OpenToolCall, Shown
+from accord.agent.tool_calls import AgentToolCall, ToolCallContent
 from accord.apps.coder.approvals import confirm_danger, rejection
 from accord.apps.coder.errors import ToolFailed
 from accord.apps.coder.tools.addresses import ResolvedHost, known_host, resolve_host
@@ -58,7 +58,7 @@ class FetchPage(Tool[FetchArguments]):
     def title(self, context: ToolContext, arguments: FetchArguments) -> str:
         return f"Fetch {arguments.url}"
 
-    async def preview(self, context: ToolContext, arguments: FetchArguments) -> list[Shown]:
+    async def preview(self, context: ToolContext, arguments: FetchArguments) -> list[ToolCallContent]:
         address = await in_thread(lambda: _address(arguments.url))
         name = address.raw_host.decode("ascii")
         target = await in_thread(lambda: known_host(address.scheme, name, address.port))
@@ -75,7 +75,7 @@ class FetchPage(Tool[FetchArguments]):
         target = self._targets.get(arguments)
         return None if target is None else target.danger
 
-    async def run(self, context: ToolContext, arguments: FetchArguments, call: OpenToolCall) -> ToolResult:
+    async def run(self, context: ToolContext, arguments: FetchArguments, call: AgentToolCall) -> ToolResult:
         address = _address(arguments.url)
         target = self._targets.get(arguments)
         if target is None:  # not looked up before the user said yes: a name can carry a secret to its owner

@@ -14,8 +14,8 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from accord.agent.command_line import Ran
-from accord.agent.tool_calls import OpenToolCall
+from accord.agent.command_line import CommandResult
+from accord.agent.tool_calls import AgentToolCall
 from accord.apps.coder.errors import ToolFailed
 from accord.apps.coder.tools.file_state import ToolContext
 from accord.apps.coder.tools.programs import environment, run_program
@@ -57,7 +57,7 @@ class ShowChanges(Tool[ChangesArguments]):
     def locations(self, context: ToolContext, arguments: ChangesArguments) -> Iterable[Location]:
         return [Location(path=str(context.path(arguments.path)))]
 
-    async def run(self, context: ToolContext, arguments: ChangesArguments, call: OpenToolCall) -> ToolResult:
+    async def run(self, context: ToolContext, arguments: ChangesArguments, call: AgentToolCall) -> ToolResult:
         try:
             async with asyncio.timeout(_SECONDS):
                 status, difference = await self._changes(context, context.path(arguments.path))
@@ -72,7 +72,7 @@ class ShowChanges(Tool[ChangesArguments]):
         files = {} if status.is_truncated else {"files": len(status.output.splitlines())}
         return ToolResult(f"{shown}\n{_shown(difference)}", files)
 
-    async def _changes(self, context: ToolContext, path: Path) -> tuple[Ran, Ran]:
+    async def _changes(self, context: ToolContext, path: Path) -> tuple[CommandResult, CommandResult]:
         """The files, and the diff."""
         where, below = await in_thread(context.turn.cwd.resolve), await in_thread(path.resolve)
         whole = {**await safe_git_environment(context, where), "GIT_LITERAL_PATHSPECS": "0"}
@@ -101,11 +101,11 @@ async def safe_git_environment(context: ToolContext, where: Path) -> dict[str, s
         raise ToolFailed(f"git can't be asked here without permission: {why}", "use the run tool") from None
 
 
-def _succeeded(ended: Ran) -> Ran:
+def _succeeded(ended: CommandResult) -> CommandResult:
     if ended.code != 0:
         raise ToolFailed(f"git says: {ended.output.strip() or ended.code}")
     return ended
 
 
-def _shown(ended: Ran) -> str:
+def _shown(ended: CommandResult) -> str:
     return f"[the beginning is left out: ask for a path]\n{ended.output}" if ended.is_truncated else ended.output

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from accord.agent.mcp.content import McpTool
-from accord.agent.tool_calls import OpenToolCall, Shown
+from accord.agent.tool_calls import AgentToolCall, ToolCallContent
 from accord.apps.coder.errors import ToolFailed
 from accord.apps.coder.models.model import ToolDescription
 from accord.apps.coder.settings.display import printable
@@ -47,14 +47,14 @@ class McpServerTool(Tool[AnyArguments]):
     def title(self, context: ToolContext, arguments: AnyArguments) -> str:
         return f"{self.tool.server}: {self.tool.title or self.tool.name}"
 
-    async def preview(self, context: ToolContext, arguments: AnyArguments) -> list[Shown]:
+    async def preview(self, context: ToolContext, arguments: AnyArguments) -> list[ToolCallContent]:
         written = msgspec.json.format(msgspec.json.encode(arguments.members), indent=2).decode()
         return [f"{printable(self.tool.name)} of {printable(self.tool.server)}, with\n{fenced(written, 'json')}"]
 
     def scope(self, context: ToolContext, arguments: AnyArguments) -> str:
         return f"use the tool {self.tool.name} of the MCP server {self.tool.server}"
 
-    async def run(self, context: ToolContext, arguments: AnyArguments, call: OpenToolCall) -> ToolResult:
+    async def run(self, context: ToolContext, arguments: AnyArguments, call: AgentToolCall) -> ToolResult:
         servers = context.session.mcp_servers.connections
         if servers is None:
             raise ToolFailed(f"the server {self.tool.server} is not connected any more")

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from accord.agent.tool_calls import OpenToolCall
+from accord.agent.tool_calls import AgentToolCall
 from accord.apps.coder.errors import ToolFailed
 from accord.apps.coder.tools.file_state import ToolContext
 from accord.apps.coder.tools.tool import Tool, ToolResult
@@ -36,7 +36,7 @@ class UpdatePlan(Tool[PlanArguments]):
         done = sum(step.status == "completed" for step in arguments.steps)
         return f"Plan: {done} of {len(arguments.steps)} done"
 
-    async def run(self, context: ToolContext, arguments: PlanArguments, call: OpenToolCall) -> ToolResult:
+    async def run(self, context: ToolContext, arguments: PlanArguments, call: AgentToolCall) -> ToolResult:
         await context.turn.plan(
             PlanEntry(content=step.content, status=step.status, priority=step.priority) for step in arguments.steps
         )
@@ -57,7 +57,7 @@ class AskUser(Tool[AskArguments]):
     def title(self, context: ToolContext, arguments: AskArguments) -> str:
         return _plain(arguments.question)
 
-    async def run(self, context: ToolContext, arguments: AskArguments, call: OpenToolCall) -> ToolResult:
+    async def run(self, context: ToolContext, arguments: AskArguments, call: AgentToolCall) -> ToolResult:
         if not context.turn.can_ask:
             raise ToolFailed("this client has no forms", "ask in your answer and end your turn")
         field: dict[str, Any] = {"type": "string", "title": "Answer"}
@@ -93,6 +93,6 @@ class SwitchMode(Tool[ModeArguments]):
     def title(self, context: ToolContext, arguments: ModeArguments) -> str:
         return f"Switch to the mode {arguments.mode}" + (f": {_plain(arguments.reason)}" if arguments.reason else "")
 
-    async def run(self, context: ToolContext, arguments: ModeArguments, call: OpenToolCall) -> ToolResult:
+    async def run(self, context: ToolContext, arguments: ModeArguments, call: AgentToolCall) -> ToolResult:
         await context.turn.mode(arguments.mode)
         return ToolResult(f"The mode is {arguments.mode} now.")

@@ -12,7 +12,7 @@ import sysconfig
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from accord.agent.command_line import Ran
+from accord.agent.command_line import CommandResult
 from accord.agent.command_runs import start
 from accord.apps.coder.errors import ToolFailed
 from accord.errors import ConnectionClosed
@@ -50,7 +50,7 @@ def ripgrep(search_path: str | None = None) -> str:
 
 async def run_program(
     command: Sequence[str], cwd: Path, whole: Mapping[str, str], seconds: float = _SECONDS, *, kept: int = _KEPT
-) -> Ran:
+) -> CommandResult:
     """Run it to its end, in this whole environment; ToolFailed when it can't be started or takes too long.
 
     It is ended with all it started. Of its output the last `kept` bytes are.
@@ -67,4 +67,4 @@ async def run_program(
         raise ToolFailed(f"{Path(command[0]).name} took longer than {seconds:g} seconds", "ask for less") from None
     finally:
         ended = await running.end()
-    return Ran(output=running.output, code=ended.code, signal=ended.signal, is_truncated=running.is_truncated)
+    return CommandResult(output=running.output, code=ended.code, signal=ended.signal, is_truncated=running.is_truncated)

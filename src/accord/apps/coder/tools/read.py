@@ -9,7 +9,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from accord.agent.tool_calls import OpenToolCall
+from accord.agent.tool_calls import AgentToolCall
 from accord.apps.coder.errors import ToolFailed
 from accord.apps.coder.tools.file_state import ToolContext
 from accord.apps.coder.tools.tool import Tool, ToolResult, fenced
@@ -41,7 +41,7 @@ class ReadFile(Tool[ReadArguments]):
     def locations(self, context: ToolContext, arguments: ReadArguments) -> Iterable[Location]:
         return [Location(path=str(context.path(arguments.path)), line=arguments.line)]
 
-    async def run(self, context: ToolContext, arguments: ReadArguments, call: OpenToolCall) -> ToolResult:
+    async def run(self, context: ToolContext, arguments: ReadArguments, call: AgentToolCall) -> ToolResult:
         path = context.path(arguments.path)
         if await in_thread(lambda: _is_large(path)) and (arguments.line or arguments.limit):
             return await self._part_of_large(context, path, arguments, call)
@@ -59,7 +59,7 @@ class ReadFile(Tool[ReadArguments]):
         return ToolResult(f"[lines {first + 1} to {last} of {len(lines)}]\n{part}", {"lines": len(lines)})
 
     async def _part_of_large(
-        self, context: ToolContext, path: Path, arguments: ReadArguments, call: OpenToolCall
+        self, context: ToolContext, path: Path, arguments: ReadArguments, call: AgentToolCall
     ) -> ToolResult:
         """Lines of a file that nobody wants whole in memory; so it can't be known whether it changes later."""
         first = arguments.line or 1
@@ -98,7 +98,7 @@ class ListDirectory(Tool[ListArguments]):
     def locations(self, context: ToolContext, arguments: ListArguments) -> Iterable[Location]:
         return [Location(path=str(context.path(arguments.path)))]
 
-    async def run(self, context: ToolContext, arguments: ListArguments, call: OpenToolCall) -> ToolResult:
+    async def run(self, context: ToolContext, arguments: ListArguments, call: AgentToolCall) -> ToolResult:
         path = context.path(arguments.path)
         try:
             names = await in_thread(lambda: _names(path))

@@ -10,8 +10,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from accord.agent.command_line import Ran
-from accord.agent.tool_calls import OpenToolCall, Shown
+from accord.agent.command_line import CommandResult
+from accord.agent.tool_calls import AgentToolCall, ToolCallContent
 from accord.apps.coder.errors import ToolFailed
 from accord.apps.coder.settings.display import printable
 from accord.apps.coder.tools.always_scope import AlwaysScope, covered
@@ -48,7 +48,7 @@ class RunCommand(Tool[RunArguments]):
     def title(self, context: ToolContext, arguments: RunArguments) -> str:
         return arguments.command
 
-    async def preview(self, context: ToolContext, arguments: RunArguments) -> list[Shown]:
+    async def preview(self, context: ToolContext, arguments: RunArguments) -> list[ToolCallContent]:
         where = self._directory(context, arguments)
         if "\0" in arguments.command or not arguments.command.strip():
             raise ToolFailed("that is no command: it is blank, or holds a NUL character")
@@ -74,7 +74,7 @@ class RunCommand(Tool[RunArguments]):
         where = context.path(arguments.directory) if arguments.directory else context.turn.cwd
         return None if where == context.turn.cwd else where
 
-    async def run(self, context: ToolContext, arguments: RunArguments, call: OpenToolCall) -> ToolResult:
+    async def run(self, context: ToolContext, arguments: RunArguments, call: AgentToolCall) -> ToolResult:
         deadline = min(arguments.seconds or context.settings.command_deadline, context.settings.command_deadline)
         where = self._directory(context, arguments)
         coverage = await in_thread(partial(self._coverage, context, arguments))
@@ -94,8 +94,8 @@ class RunCommand(Tool[RunArguments]):
         return ToolResult(told(ended, deadline), details, is_error=not ended.succeeded)
 
     async def _look(
-        self, context: ToolContext, words: list[str], where: Path, deadline: float, call: OpenToolCall
-    ) -> Ran:
+        self, context: ToolContext, words: list[str], where: Path, deadline: float, call: AgentToolCall
+    ) -> CommandResult:
         """By ourselves, because only so it does no more than the user was told: without a shell, and git as for `changes`."""
         real = await in_thread(where.resolve)
         try:
@@ -152,7 +152,7 @@ def _in_project(cwd: Path, where: Path) -> str | None:
     return str(real.relative_to(project)) if real.is_relative_to(project) else str(real)
 
 
-def told(ran: Ran, deadline: float) -> str:
+def told(ran: CommandResult, deadline: float) -> str:
     """How it ended, in words, and what it wrote."""
     if ran.is_timed_out:
         end = f"killed after {deadline:g} seconds"

@@ -10,7 +10,7 @@ from typing import Annotated, NamedTuple
 
 from msgspec import Meta, Struct
 
-from accord.agent.tool_calls import OpenToolCall
+from accord.agent.tool_calls import AgentToolCall
 from accord.apps.coder.errors import ToolFailed
 from accord.apps.coder.tools.file_state import ToolContext
 from accord.apps.coder.tools.programs import environment, ripgrep, run_program
@@ -58,7 +58,7 @@ class SearchFiles(Tool[SearchArguments]):
     def locations(self, context: ToolContext, arguments: SearchArguments) -> Iterable[Location]:
         return [Location(path=str(context.path(arguments.path)))]
 
-    async def run(self, context: ToolContext, arguments: SearchArguments, call: OpenToolCall) -> ToolResult:
+    async def run(self, context: ToolContext, arguments: SearchArguments, call: AgentToolCall) -> ToolResult:
         path = context.path(arguments.path)
         if await in_thread(lambda: file_kind(path)) not in ("directory", "file"):
             raise ToolFailed(f"there is no file and no directory {arguments.path}: nothing can be searched there")

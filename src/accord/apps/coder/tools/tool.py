@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, cast
 
 import msgspec
 
-from accord.agent.tool_calls import OpenToolCall, Shown
+from accord.agent.tool_calls import AgentToolCall, ToolCallContent
 from accord.apps.coder.errors import ToolFailed
 from accord.apps.coder.models.model import ToolDescription
 from accord.apps.coder.tools.file_state import ToolContext
@@ -70,7 +70,7 @@ class Tool(Generic[Arguments]):
         """Where it works, so that an editor can follow."""
         return ()
 
-    async def preview(self, context: ToolContext, arguments: Arguments) -> list[Shown]:
+    async def preview(self, context: ToolContext, arguments: Arguments) -> list[ToolCallContent]:
         """What the user sees before being asked; it fails early when the call can't succeed."""
         return []
 
@@ -82,7 +82,7 @@ class Tool(Generic[Arguments]):
         """Why the user is asked about this call whatever the mode and earlier choices say, in words for the user."""
         return None
 
-    async def run(self, context: ToolContext, arguments: Arguments, call: OpenToolCall) -> ToolResult:
+    async def run(self, context: ToolContext, arguments: Arguments, call: AgentToolCall) -> ToolResult:
         """Do it; ToolFailed is told to the model and the user. A quiet tool's call is never announced."""
         raise NotImplementedError
 

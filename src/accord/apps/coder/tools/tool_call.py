@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from accord.agent.tool_calls import OpenToolCall
+from accord.agent.tool_calls import AgentToolCall
 from accord.apps.coder.approvals import refusal
 from accord.apps.coder.errors import ToolFailed
 from accord.apps.coder.history import MODEL_TEXT, OUTPUT
@@ -84,7 +84,7 @@ async def _called(context: ToolContext, toolbox: Toolbox, request: ToolRequest) 
         return _outcome(context, request, await _run(context, tool, arguments, call), call)
 
 
-async def _run(context: ToolContext, tool: Tool[Any], arguments: Any, call: OpenToolCall) -> ToolResult:
+async def _run(context: ToolContext, tool: Tool[Any], arguments: Any, call: AgentToolCall) -> ToolResult:
     try:
         refused = await refusal(context, tool, arguments, call)
         if refused is not None:
@@ -121,7 +121,7 @@ async def _refused(
         return _outcome(context, request, _result(failed), call)
 
 
-def _outcome(context: ToolContext, request: ToolRequest, result: ToolResult, call: OpenToolCall) -> ToolOutcome:
+def _outcome(context: ToolContext, request: ToolRequest, result: ToolResult, call: AgentToolCall) -> ToolOutcome:
     """End the call, and what the model is told, which is also kept: a history is made from it after a restart.
 
     The raw output is something that many clients show, so it holds what people are told.

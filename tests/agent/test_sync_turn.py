@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from accord.agent import OpenToolCall, SyncToolCall, SyncTurn, Turn
+from accord.agent import AgentToolCall, SyncToolCall, SyncTurn, Turn
 from accord.errors import MethodNotFound
 from accord.session.capabilities import ClientCapabilities
 from accord.session.requests import ElicitationAnswer, ElicitationRequest
@@ -47,7 +47,7 @@ async def test_a_plain_function_can_do_all_that_a_turn_can(version, tmp_path):
 
 def test_a_turn_for_threads_has_the_same_names():
     """All but the words for those who work below the turn."""
-    for ours, sync, left_out in ((Turn, SyncTurn, set()), (OpenToolCall, SyncToolCall, {"asked", "outlives_turn"})):
+    for ours, sync, left_out in ((Turn, SyncTurn, set()), (AgentToolCall, SyncToolCall, {"asked", "outlives_turn"})):
         names = {name for name in dir(ours) if not name.startswith("_")}
         assert names - left_out - set(dir(sync)) == set()
 
