@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from accord.apps.console.agent_process import Answers, Link
+from accord.apps.console.agent_process import AgentCallbacks, AgentProcess
 from accord.apps.console.agent_stderr import AgentOutput
 from accord.apps.console.error_messages import TOO_LONG, explained
 from accord.apps.console.errors import Exit
@@ -250,13 +250,14 @@ async def test_a_flood_on_stderr_is_read_and_its_end_is_shown(typed):
     assert finished.err.count("noise") < 30
 
 
-async def test_a_message_that_is_too_long_is_skipped_and_told(tmp_path):
+async def test_a_message_that_is_too_long_is_skipped_and_told():
     told: list[str] = []
     async with program(ScriptedAgent(1)) as command:
         known = KnownAgent(name="chatty", command=command.args, source="command")
-        async with Link(known, tmp_path, Answers(), on_too_long=lambda: told.append(TOO_LONG)) as link:
-            link.client.peer.frame_refused(too_long(FRAME_LIMIT))
-            link.client.peer.frame_refused(FrameRejected("it is no frame"))
+        callbacks = AgentCallbacks(on_long_frame=lambda: told.append(TOO_LONG))
+        async with AgentProcess(known, command, callbacks) as process:
+            process.client.peer.frame_refused(too_long(FRAME_LIMIT))
+            process.client.peer.frame_refused(FrameRejected("it is no frame"))
     assert told == ["the agent sent more than 64 MiB in one message, which was skipped; something is missing here"]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from accord.apps.console.errors import Exit
-from accord.apps.console.start_watch import StartWatch
+from accord.apps.console.start_progress import StartProgress
 from accord.testing import ScriptedAgent, Silent, faulty, program
 from tests.virtual_clock import run
 
@@ -28,7 +28,7 @@ def watched(seconds: float, limit: float | None, **options: Any) -> list[str]:
     told: list[str] = []
 
     async def main() -> None:
-        with StartWatch("slow", limit, told.append, **options):
+        with StartProgress("slow", limit, told.append, **options):
             await asyncio.sleep(seconds)
         await asyncio.sleep(1000)
 
@@ -38,7 +38,7 @@ def watched(seconds: float, limit: float | None, **options: Any) -> list[str]:
 
 def test_an_agent_that_starts_at_once_is_not_mentioned():
     assert watched(1.4, 60) == []
-    assert watched(9, 60, is_told=True) == []
+    assert watched(9, 60, is_announced=True) == []
 
 
 def test_who_waits_is_told_so_every_ten_seconds():
@@ -47,7 +47,7 @@ def test_who_waits_is_told_so_every_ten_seconds():
         "starting 'slow': no answer yet after 10 s, of 90 s that --start-timeout gives it",
         "starting 'slow': no answer yet after 20 s, of 90 s that --start-timeout gives it",
     ]
-    assert watched(12, None, is_told=True) == ["starting 'slow': no answer yet after 10 s"]
+    assert watched(12, None, is_announced=True) == ["starting 'slow': no answer yet after 10 s"]
 
 
 async def test_run_waits_as_long_as_it_is_told_and_says_that_it_waits(typed: Any):

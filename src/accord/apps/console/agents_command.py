@@ -13,14 +13,15 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from accord.apps.console.agent_process import Answers, Link, told_on_stderr
-from accord.apps.console.environment import SurroundingsIn
+from accord.apps.console.agent_process import AgentCallbacks, AgentProcess, agent_command
+from accord.apps.console.environment import SurroundingsIn, write_stderr_line
 from accord.apps.console.errors import ConsoleFailed
 from accord.apps.console.known_agents import KnownAgent, agent_meant, known_agents
 from accord.apps.console.run_command import describe_start, directory_of, start_timeout_of
 from accord.apps.console.sanitizer import escaped, one_line
 from accord.apps.console.tty import described
 from accord.client.callbacks import SessionUpdate
+from accord.client.deadlines import Deadlines
 from accord.client.session import Session
 from accord.errors import AccordError
 from accord.peer.event_loop import run
@@ -136,28 +137,29 @@ async def look(agent: KnownAgent, cwd: Path, start_timeout: float) -> Looked:
         if isinstance(heard.update, CommandsChanged):
             told.set()
 
-    waiting: dict[str, Any] = {"start_timeout": start_timeout, "on_waiting": told_on_stderr}
-    async with Link(agent, cwd, Answers(update=update), **waiting) as link:
+    callbacks = AgentCallbacks(on_update=update, on_progress=write_stderr_line)
+    deadlines = Deadlines(handshake=start_timeout)
+    async with AgentProcess(agent, agent_command(agent, cwd), callbacks, deadlines=deadlines) as process:
         session: Session | None = None
         failure: str | None = None
         try:
-            session = await link.new_session([])
+            session = await process.open_session(None, cwd)
         except ConsoleFailed as failed:
             failure = str(failed)
         if session is not None and not session.commands:
             with suppress(TimeoutError):  # agents tell them after the answer, or never
                 async with asyncio.timeout(_COMMANDS_SECONDS):
                     await told.wait()
-        looked = _looked(link, session, failure)
+        looked = _looked(process, session, failure)
         if session is not None:
             with suppress(AccordError):
                 await session.close()
-                await link.client.delete_session(session.id)
+                await process.client.delete_session(session.id)
         return looked
 
 
-def _looked(link: Link, session: Session | None, failure: str | None) -> Looked:
-    said = link.agent
+def _looked(process: AgentProcess, session: Session | None, failure: str | None) -> Looked:
+    said = process.agent
     can = said.capabilities
     names = [name for name in can.__struct_fields__ if getattr(can, name) is True]
     return Looked(
@@ -165,7 +167,7 @@ def _looked(link: Link, session: Session | None, failure: str | None) -> Looked:
         title=said.info and said.info.title,
         agent_version=said.info and said.info.version,
         protocol=said.version,
-        dialect=link.client.connection.dialect.name,
+        dialect=process.client.connection.dialect.name,
         capabilities=names,
         logins=[described(method) for method in said.auth_methods],
         session_failure=failure,

@@ -13,7 +13,7 @@ from accord.apps.console.sanitizer import visible
 from accord.apps.console.session_records import Records
 from accord.session.mcp_servers import McpServer
 
-__all__ = ["AgentCommand", "Surroundings", "SurroundingsIn"]
+__all__ = ["AgentCommand", "Surroundings", "SurroundingsIn", "write_stderr_line"]
 
 
 class AgentCommand(Struct, frozen=True, kw_only=True):
@@ -43,7 +43,7 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     def tell_notices(self) -> None:
         """On stderr, for commands that hold no conversation."""
         for notice in self.notices:
-            sys.stderr.write(f"{visible(notice)}\n")
+            write_stderr_line(notice)
 
     @property
     def records(self) -> Records | None:
@@ -53,3 +53,8 @@ class Surroundings(Struct, frozen=True, kw_only=True):
 
 SurroundingsIn: TypeAlias = Callable[[Path], Surroundings]
 """Those of a directory; raises an AccordError that names the place when a setting is wrong."""
+
+
+def write_stderr_line(text: str) -> None:
+    """For commands that hold no conversation."""
+    sys.stderr.write(f"{visible(text)}\n")

@@ -10,8 +10,7 @@ import signal
 from contextlib import suppress
 from typing import Literal
 
-from accord.apps.console.agent_process import NEW_INSTEAD, Answers, Link, NotTakenUp, left_out
-from accord.apps.console.error_messages import explained
+from accord.apps.console.agent_process import NEW_INSTEAD, AgentCallbacks, AgentProcess, agent_command
 from accord.apps.console.errors import ConsoleFailed, exit_of_stop_reason
 from accord.apps.console.known_agents import KnownAgent
 from accord.apps.console.permission_flags import asking, policy_of, workspace_of
@@ -22,7 +21,7 @@ from accord.apps.console.run.output_stream import Outputs
 from accord.apps.console.run.text_printer import Printer
 from accord.apps.console.screen.mentions import content_of
 from accord.apps.console.screen.shutdown import Ending
-from accord.apps.console.session_choice import NOTHING_EARLIER, last_session
+from accord.apps.console.session_choice import NOTHING_EARLIER
 from accord.apps.console.session_records import Recording
 from accord.apps.console.session_settings import SessionSettings
 from accord.apps.console.tty import Person, asked_of, chooser
@@ -64,7 +63,7 @@ class _Plain:
         self._reply: Reply | None = None
         self._tally = Tally()
         self._recording: Recording | None = None
-        self._link: Link | None = None
+        self._process: AgentProcess | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._status = 0
         self._can_go_on = False
@@ -72,16 +71,16 @@ class _Plain:
 
     async def talk(self) -> int:
         asked = self._asked
-        link = Link(
+        process = AgentProcess(
             asked.agent,
-            asked.cwd,
-            self._answers(),
-            start_timeout=asked.start_timeout,
-            on_waiting=self._printer.noted,
-            is_start_told=True,
-            extra=asked.words_at_start,
+            agent_command(asked.agent, asked.cwd, asked.args),
+            self._callbacks(),
+            servers=asked.servers,
+            records=asked.around.records,
+            deadlines=asked.deadlines,
+            is_start_announced=True,
         )
-        working = asyncio.create_task(self._work(link), name="accord plain")
+        working = asyncio.create_task(self._work(process), name="accord plain")
         with suppress(NotImplementedError):  # Windows: there Ctrl-C ends the program
             asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self._interrupted, working)
         ending = Ending(lambda status: self._told_to_end(working, status))
@@ -100,24 +99,25 @@ class _Plain:
             ending.forget()
         return self._status
 
-    def _answers(self) -> Answers:
+    def _callbacks(self) -> AgentCallbacks:
         asked, person, printer = self._asked, self._person, self._printer
-        return Answers(
-            permission=policy_of(
+        return AgentCallbacks(
+            on_permission=policy_of(
                 asked.permissions or "ask",
                 asking(person, str(asked.cwd), is_builtin=asked.agent.is_builtin),
                 self._decided,
             ),
-            elicitation=asked_of(person, self._elicited),
+            on_elicitation=asked_of(person, self._elicited),
             choose_login=chooser(asked.login, person),
             run_login=run_in_terminal,
-            workspace=workspace_of(
+            new_workspace=lambda agent: workspace_of(
                 asked.permissions,
-                asked.agent,
+                agent,
                 on_write=lambda asked: printer.wrote(asked.path, len(asked.content.encode())),
                 on_terminal=terminals_told(printer.changed),
             ),
-            update=self._heard_opening,
+            on_update=self._heard_opening,
+            on_progress=printer.noted,
         )
 
     def _heard_opening(self, update: SessionUpdate) -> None:
@@ -140,80 +140,75 @@ class _Plain:
         self._tally.decided(asked, answer)
         self._printer.decided(asked, answer, by)
 
-    async def _work(self, link: Link) -> None:
-        self._link = link
+    async def _work(self, process: AgentProcess) -> None:
+        self._process = process
         name = self._asked.agent.title or self._asked.agent.name
         self._outputs.out.write(f"Starting {name}.\n")
-        async with link:
-            can = link.agent.capabilities
+        async with process:
+            can = process.agent.capabilities
             self._can_go_on = can.load or can.resume
-            for told in left_out(self._asked.servers, can):
-                self._printer.noted(told, "warning")
-            session = self._opened(await self._session(link))
-            with link.explaining("choosing the model and the mode"):
+            for warning in process.server_warnings:
+                self._printer.noted(warning, "warning")
+            session = self._opened(process, await self._session(process))
+            with process.explaining("choosing the model and the mode"):
                 await self._restore(session)
             who = (
-                "" if link.known.name == self._asked.agent.name else f"This is {link.known.title or link.known.name}. "
+                ""
+                if process.known.name == self._asked.agent.name
+                else f"This is {process.known.title or process.known.name}. "
             )
             self._outputs.out.write(f"Ready, in {self._asked.cwd}. {who}{_HELP}")
             while (text := await self._person.prompted("\nYou: ")) is not None:
                 if text.strip() == "/quit":
                     return
                 if text.strip():
-                    session = await self._turn(link, session, text)
+                    session = await self._turn(process, session, text)
 
-    async def _session(self, link: Link) -> Session:
+    async def _session(self, process: AgentProcess) -> Session:
         asked = self._asked
         wanted = asked.session_id
         if wanted is None and asked.continues:
-            with link.explaining("listing the sessions"):
-                wanted = await last_session(
-                    link.client, self._prompts, asked.around.records, asked.agent.key, asked.cwd
-                )
+            with process.explaining("listing the sessions"):
+                wanted = await process.sessions.last(asked.around.state, asked.cwd)
             if wanted is None:
                 self._printer.noted(NOTHING_EARLIER)
-        if wanted is None:
-            return await link.new_session(asked.servers)
-        try:
-            session = await link.take_up(wanted, asked.servers, with_history=True)
-        except NotTakenUp as failed:
-            self._printer.noted(f"{failed.reason}: {NEW_INSTEAD}", "warning")
-            return await link.new_session(asked.servers)
+        session = await process.open_session(wanted, asked.cwd, self._printer.noted, with_history=True)
+        if not session.is_taken_up:
+            return session
         session.on_update = self._heard_early
         for change in replay(session.transcript):
             self._printer.retold(change)
             await self._outputs.room()
         return session
 
-    def _opened(self, session: Session) -> Session:
-        records = self._asked.around.records
-        self._recording = None if records is None else Recording(records, self._asked.agent.key, session)
+    def _opened(self, process: AgentProcess, session: Session) -> Session:
+        self._recording = process.record(session)
         return session
 
-    async def _turn(self, link: Link, session: Session, text: str) -> Session:
+    async def _turn(self, process: AgentProcess, session: Session, text: str) -> Session:
         """The session to go on with: another one, where a login has ended this one and it can't be taken up."""
         asked = self._asked
         await asyncio.to_thread(self._prompts.add, asked.agent.key, asked.cwd, session.id, text)
         self._outputs.out.write("\n")
         try:
             try:
-                await self._exchange(link, session, text)
+                await self._exchange(process, session, text)
             except AuthRequired as refused:  # some agents open sessions for anybody
                 self._settings.hold()
-                with link.explaining("logging in", letting=ConnectionClosed):
-                    before, session = session, self._opened(await link.logged_in(refused, session, asked.servers))
+                with process.explaining("logging in", but=ConnectionClosed):
+                    before, session = session, self._opened(process, await process.log_in(refused, session))
                     if session.id != before.id:
                         self._printer.noted(f"after the login {NEW_INSTEAD}", "warning")
                     await self._restore(session)
-                await self._exchange(link, session, text)
+                await self._exchange(process, session, text)
         except ConnectionClosed as error:
-            raise self._gone(link, error) from error
+            raise self._gone(process, error) from error
         except AccordError as error:
             if self._is_unsettled:
                 raise
             failed = error
             if not isinstance(error, ConsoleFailed):
-                failed = explained(error, "answering the prompt", link.known, link.output, link.agent.auth_methods)
+                failed = process.explain(error, "answering the prompt")
             self._printer.noted(str(failed), "error")
         return session
 
@@ -222,10 +217,10 @@ class _Plain:
         await self._settings.restore(session)
         self._is_unsettled = False
 
-    async def _exchange(self, link: Link, session: Session, text: str) -> None:
+    async def _exchange(self, process: AgentProcess, session: Session, text: str) -> None:
         asked = self._asked
         try:
-            content = await asyncio.to_thread(content_of, text, asked.cwd, link.agent.capabilities)
+            content = await asyncio.to_thread(content_of, text, asked.cwd, process.agent.capabilities)
             session.on_update = self._heard
             tally = self._tally = Tally()
             reply = self._reply = session.prompt(content)
@@ -243,9 +238,9 @@ class _Plain:
             if self._recording is not None:
                 await asyncio.shield(self._recording.keep())
 
-    def _gone(self, link: Link, error: ConnectionClosed) -> ConsoleFailed:
-        failed = explained(error, "answering the prompt", link.known, link.output)
-        way = f"`{_way_back(link.known)}` starts it again and goes on with this session" if self._can_go_on else ""
+    def _gone(self, process: AgentProcess, error: ConnectionClosed) -> ConsoleFailed:
+        failed = process.explain(error, "answering the prompt")
+        way = f"`{_way_back(process.known)}` starts it again and goes on with this session" if self._can_go_on else ""
         advice = ". ".join(each for each in (failed.advice, way) if each)
         return ConsoleFailed(failed.reason, advice, failed.status, failed.last_words)
 
@@ -255,11 +250,11 @@ class _Plain:
             working.cancel()
 
     def _interrupted(self, working: asyncio.Task[None]) -> None:
-        reply, link = self._reply, self._link
-        if reply is None or link is None:
+        reply, process = self._reply, self._process
+        if reply is None or process is None:
             working.cancel()
         elif reply.cancel_requested:
-            link.client.connection.kill()
+            process.client.connection.kill()
         else:
             self._printer.noted("stopping… (Ctrl-C again ends the agent)")
             task = asyncio.create_task(reply.cancel(), name="accord cancel")

@@ -12,14 +12,15 @@ from typing import Any
 
 import msgspec
 
-from accord.apps.console.agent_process import Answers, Link, told_on_stderr
-from accord.apps.console.environment import SurroundingsIn
+from accord.apps.console.agent_process import AgentCallbacks, AgentProcess, agent_command
+from accord.apps.console.environment import SurroundingsIn, write_stderr_line
 from accord.apps.console.errors import ConsoleFailed, UsageWrong
 from accord.apps.console.known_agents import KnownAgent, agent_meant
 from accord.apps.console.run_command import describe_agent, directory_of, start_timeout_of
 from accord.apps.console.sanitizer import escaped, one_line, visible
 from accord.apps.console.session_choice import MOST, KnownSession, is_in, joined, newest, when_of
 from accord.apps.console.session_records import Records
+from accord.client.deadlines import Deadlines
 from accord.client.session import Session
 from accord.errors import MethodNotFound, RequestFailed
 from accord.peer.event_loop import run
@@ -86,8 +87,8 @@ class _Looking:
 
     async def listed(self, *, is_limited: bool) -> list[KnownSession]:
         """What the agent lists, and what was kept here."""
-        async with self._link() as link:
-            listed = await self._listed(link, self._cwd if is_limited else None)
+        async with self._process() as process:
+            listed = await self._listed(process, self._cwd if is_limited else None)
         if listed is None:
             sys.stderr.write(f"The agent {self.agent.name!r} does not list its sessions; these were held here.\n")
         own = self._records.listed(self.agent.key)
@@ -115,68 +116,68 @@ class _Looking:
         return kept if told is None or (kept and not told.timeline) else [told]
 
     async def _loaded(self, session_id: str) -> Transcript | None:
-        async with self._link() as link:
-            if not link.agent.capabilities.load:
+        async with self._process() as process:
+            if not process.agent.capabilities.load:
                 return None
-            session = await self._taken_up(link, session_id, "none")
-            return session.transcript if link.agent.capabilities.load else None  # it may have refused to
+            session = await self._taken_up(process, session_id, "none")
+            return session.transcript if process.agent.capabilities.load else None  # it may have refused to
 
     async def take_over(self, session_id: str) -> str:
         """Away from another process; what was done, as a sentence."""
-        async with self._link() as link:
-            await self._taken_up(link, session_id, "take_over")
+        async with self._process() as process:
+            await self._taken_up(process, session_id, "take_over")
         return "Taken over: a process that had it keeps nothing more of it. `accord --resume ID` goes on with it."
 
-    async def _taken_up(self, link: Link, session_id: str, claim: str) -> Session:
+    async def _taken_up(self, process: AgentProcess, session_id: str, claim: str) -> Session:
         with_history = claim == "none"
-        link.cwd = _place(session_id, self._records.listed(self.agent.key)) or self._cwd
+        cwd = _place(session_id, self._records.listed(self.agent.key)) or self._cwd
         try:
-            return await link.take_up(session_id, [], with_history=with_history, claim=claim)
+            return await process.reopen_session(session_id, cwd, with_history=with_history, claim=claim)
         except ConsoleFailed:  # many agents load a session where it was held, and nowhere else
-            place = _place(session_id, await self._listed(link) or [])
-            if place in (None, link.cwd):
+            place = _place(session_id, await self._listed(process) or [])
+            if place in (None, cwd):
                 raise
-            link.cwd = place
-            return await link.take_up(session_id, [], with_history=with_history, claim=claim)
+            return await process.reopen_session(session_id, place, with_history=with_history, claim=claim)
 
     async def delete(self, session_id: str) -> str:
         """At the agent, where it can, and then here; what was done, as a sentence."""
         is_here = any(each.session_id == session_id for each in self._records.listed(self.agent.key))
-        async with self._link() as link:
+        async with self._process() as process:
             agent = self.agent
-            can_delete = link.agent.capabilities.delete
-            listed = await self._listed(link) if can_delete else []
+            can_delete = process.agent.capabilities.delete
+            listed = await self._listed(process) if can_delete else []
             is_told_of = listed is None or len(listed) >= MOST or any(each.session_id == session_id for each in listed)
             if not is_here and not is_told_of:
                 what = f"has no session {session_id!r}" if can_delete else "can't delete sessions"
                 raise ConsoleFailed(f"the agent {agent.name!r} {what}, and none {session_id!r} was kept here", _LISTED)
-            refusal = await _refusal_to_delete(link, session_id, is_told_of) if can_delete else None
-            can_delete = link.agent.capabilities.delete  # it may have refused to
+            refusal = await _refusal_to_delete(process, session_id, is_told_of) if can_delete else None
+            can_delete = process.agent.capabilities.delete  # it may have refused to
         self._records.forget(agent.key, session_id)
         if refusal is not None:
             return f"Deleted here; the agent {agent.name!r} does not list it and answers: {visible(str(refusal))}"
         return "Deleted." if can_delete else f"Deleted here; the agent {agent.name!r} can't delete what it has kept."
 
     @asynccontextmanager
-    async def _link(self) -> AsyncGenerator[Link]:
-        waiting: dict[str, Any] = {"start_timeout": self._start_timeout, "on_waiting": told_on_stderr}
-        async with Link(self.agent, self._cwd, Answers(), **waiting) as link:
-            self.agent = link.known
-            yield link
+    async def _process(self) -> AsyncGenerator[AgentProcess]:
+        callbacks, deadlines = AgentCallbacks(on_progress=write_stderr_line), Deadlines(handshake=self._start_timeout)
+        command = agent_command(self.agent, self._cwd)
+        async with AgentProcess(self.agent, command, callbacks, deadlines=deadlines) as process:
+            self.agent = process.known
+            yield process
 
-    async def _listed(self, link: Link, cwd: Path | None = None) -> list[SessionSummary] | None:
+    async def _listed(self, process: AgentProcess, cwd: Path | None = None) -> list[SessionSummary] | None:
         """Those that the agent tells of; None if it does not list them."""
         try:
-            return await link.sessions(cwd)
+            return await process.list_sessions(cwd)
         except MethodNotFound:
             return None
 
 
-async def _refusal_to_delete(link: Link, session_id: str, is_told_of: bool) -> RequestFailed | None:
+async def _refusal_to_delete(process: AgentProcess, session_id: str, is_told_of: bool) -> RequestFailed | None:
     """What the agent says against it, if it does not tell of the session anyway; None where nothing is left to say."""
-    with link.explaining("deleting the session"):
+    with process.explaining("deleting the session"):
         try:
-            await link.client.delete_session(session_id)
+            await process.client.delete_session(session_id)
         except MethodNotFound:  # what it can do says so from now on
             return None
         except RequestFailed as error:

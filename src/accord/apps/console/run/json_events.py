@@ -98,7 +98,7 @@ class EventLines:
         for event in self._maker.events_of(change):
             self._write(event)
 
-    def received(self, frame: bytes) -> None:
+    def frame(self, direction: Literal["sent", "received"], frame: bytes) -> None:
         pass
 
     def decided(self, asked: PermissionRequest, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:

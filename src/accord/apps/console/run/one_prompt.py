@@ -11,7 +11,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from accord.apps.console.agent_process import NEW_INSTEAD, Answers, Link, NotTakenUp, left_out, named, taken
+from accord.apps.console.agent_process import NEW_INSTEAD, AgentCallbacks, AgentProcess, agent_command
 from accord.apps.console.attachments import Attachment, stdin_text
 from accord.apps.console.environment import Surroundings
 from accord.apps.console.error_messages import TOO_LONG, did_not_stop, not_answered
@@ -25,11 +25,11 @@ from accord.apps.console.run.output_format import LATE_SECONDS, Outcome, Reporte
 from accord.apps.console.run.output_stream import Output, Outputs
 from accord.apps.console.run.raw_updates import WireLines
 from accord.apps.console.run.text_printer import Printer
-from accord.apps.console.session_choice import NOTHING_EARLIER, last_session
-from accord.apps.console.session_records import Recording
+from accord.apps.console.session_choice import NOTHING_EARLIER
 from accord.apps.console.session_settings import SessionSettings
 from accord.apps.console.tty import Person, asked_of, chooser, is_attached
 from accord.client.callbacks import SessionUpdate
+from accord.client.deadlines import Deadlines
 from accord.client.login import run_in_terminal
 from accord.client.session import Session
 from accord.errors import AuthRequired
@@ -80,9 +80,13 @@ class Run(Struct, frozen=True, kw_only=True):
         return [] if self.agent.is_builtin else self.around.servers
 
     @property
-    def words_at_start(self) -> list[str] | None:
+    def args(self) -> list[str]:
         """For the built-in agent: a model of a provider need not be on its list, so it is told at its start."""
-        return ["--model", self.model] if self.agent.is_builtin and self.model and ":" in self.model else None
+        return ["--model", self.model] if self.agent.is_builtin and self.model and ":" in self.model else []
+
+    @property
+    def deadlines(self) -> Deadlines:
+        return Deadlines(handshake=self.start_timeout or Deadlines().handshake, cancel_grace=10.0)
 
 
 def run(asked: Run) -> int:
@@ -157,7 +161,7 @@ class _Running:
         self._outputs = outputs
         self._reporter = reporter
         self._prompts = Prompts(asked.around.state)
-        self._link: Link | None = None
+        self._process: AgentProcess | None = None
         self._in_order = asyncio.Lock()
         self._unprompted = 0
         self._tally = Tally()
@@ -165,7 +169,7 @@ class _Running:
     @property
     def agent(self) -> KnownAgent:
         """As far as it has said who it is."""
-        return self._asked.agent if self._link is None else self._link.known
+        return self._asked.agent if self._process is None else self._process.known
 
     def as_stopped(self, outcome: Outcome, status: Exit) -> Outcome:
         """Whoever stopped the run decides on its status, whatever the agent made of it."""
@@ -175,10 +179,10 @@ class _Running:
         return Outcome(exit=status, stop_reason=outcome.stop_reason, session_id=outcome.session_id, failure=failure)
 
     def _timed_out(self, seconds: float) -> ConsoleFailed:
-        link = self._link
-        if link is not None and link.output.messages == 0:
-            return not_answered(link.known, link.output, seconds, "--timeout")
-        words = "" if link is None else link.output.tail
+        process = self._process
+        if process is not None and process.output.messages == 0:
+            return not_answered(process.known, process.output, seconds, "--timeout")
+        words = "" if process is None else process.output.tail
         return ConsoleFailed(f"the time is up: {seconds:g} s", "--timeout gives it more", Exit.TIMEOUT, words)
 
     async def work(self) -> Outcome:
@@ -188,19 +192,17 @@ class _Running:
         text = await self._text()
         # A stdin that was read for the prompt answers no questions.
         person = Person(self._outputs.err) if asked.prompt is not None and is_attached() else None
-        link = self._link = Link(
+        process = self._process = AgentProcess(
             asked.agent,
-            asked.cwd,
-            self._answers(person),
-            start_timeout=asked.start_timeout,
-            on_waiting=self._reporter.noted,
-            on_received=self._reporter.received,
-            on_too_long=lambda: self._reporter.noted(TOO_LONG, "warning"),
-            extra=asked.words_at_start,
+            agent_command(asked.agent, asked.cwd, asked.args),
+            self._callbacks(person),
+            servers=asked.servers,
+            records=asked.around.records,
+            deadlines=asked.deadlines,
             transcript_bytes=_KEPT_BYTES,
         )
-        async with link:
-            return await self._converse(link, text)
+        async with process:
+            return await self._converse(process, text)
 
     async def _text(self) -> str:
         asked = self._asked
@@ -219,7 +221,7 @@ class _Running:
             raise UsageWrong("there is no prompt", "Give one as an argument, with --prompt-file or on stdin")
         return text
 
-    def _answers(self, person: Person | None) -> Answers:
+    def _callbacks(self, person: Person | None) -> AgentCallbacks:
         asked = self._asked
         chosen = asked.permissions
         if chosen is None:
@@ -230,54 +232,55 @@ class _Running:
                 )
         elif chosen == "ask" and person is None:
             raise UsageWrong("--permissions ask needs a terminal, and a prompt that does not come from stdin")
-        workspace = workspace_of(
-            chosen,
-            asked.agent,
-            on_write=lambda asked: self._reporter.wrote(asked.path, len(asked.content.encode())),
-            on_terminal=terminals_told(self._reporter.changed),
-        )
         is_builtin = asked.agent.is_builtin
         asks = None if person is None else asking(person, str(asked.cwd), is_builtin=is_builtin)
-        return Answers(
-            permission=policy_of(chosen, asks, self._decided),
-            elicitation=None if person is None else asked_of(person, self._elicited),
+        return AgentCallbacks(
+            on_permission=policy_of(chosen, asks, self._decided),
+            on_elicitation=None if person is None else asked_of(person, self._elicited),
             choose_login=chooser(asked.login, person),
             run_login=None if person is None else run_in_terminal,
-            workspace=workspace,
-            update=self._heard_before,
+            new_workspace=lambda agent: workspace_of(
+                chosen,
+                agent,
+                on_write=lambda asked: self._reporter.wrote(asked.path, len(asked.content.encode())),
+                on_terminal=terminals_told(self._reporter.changed),
+            ),
+            on_update=self._heard_before,
+            on_progress=self._reporter.noted,
+            on_frame=self._reporter.frame,
+            on_long_frame=lambda: self._reporter.noted(TOO_LONG, "warning"),
         )
 
-    async def _converse(self, link: Link, text: str) -> Outcome:
+    async def _converse(self, process: AgentProcess, text: str) -> Outcome:
         asked, reporter = self._asked, self._reporter
-        self._tell_servers(link)
-        session, resumed = await self._session(link)
+        self._tell_servers(process)
+        session = await self._session(process)
         self.session_id = session.id
         settings = SessionSettings(asked.mode, asked.model)
-        with link.explaining("choosing the model and the mode"):
+        with process.explaining("choosing the model and the mode"):
             await settings.restore(session)
-        can = link.agent.capabilities
+        can = process.agent.capabilities
         blocks: list[Content] = [Text(text=text)] if text.strip() else []
         blocks += [attachment.block(can) for attachment in asked.attachments]
         await asyncio.to_thread(self._prompts.add, asked.agent.key, asked.cwd, session.id, text)
-        reporter.started(link.agent, session, resumed=resumed)
+        reporter.started(process.agent, session, resumed=session.is_taken_up)
         if isinstance(reporter, Printer) and asked.is_transcript:
             reporter.prompted(text)
-        with link.explaining("answering the prompt"):
+        with process.explaining("answering the prompt"):
             try:
-                stop_reason = await self._prompt(session, blocks)
+                stop_reason = await self._prompt(process, session, blocks)
             except AuthRequired as refused:  # some agents open sessions for anybody
                 settings.hold()
-                session = await link.logged_in(refused, session, asked.servers)
+                session = await process.log_in(refused, session)
                 if session.id != self.session_id:
                     self._reporter.noted(f"after the login {NEW_INSTEAD}", "warning")
                 self.session_id = session.id
                 await settings.restore(session)
-                stop_reason = await self._prompt(session, blocks)
+                stop_reason = await self._prompt(process, session, blocks)
         return Outcome(exit=self._tally.exit_of(stop_reason), stop_reason=stop_reason, session_id=session.id)
 
-    async def _prompt(self, session: Session, blocks: list[Content]) -> str | None:
-        records = self._asked.around.records
-        recording = None if records is None else Recording(records, self._asked.agent.key, session)
+    async def _prompt(self, process: AgentProcess, session: Session, blocks: list[Content]) -> str | None:
+        recording = process.record(session)
         session.on_update = self._heard
         reply = self.stopping.turn = session.prompt(blocks)
         has_answer = False
@@ -327,23 +330,18 @@ class _Running:
             heard = self._unprompted
             await asyncio.sleep(LATE_SECONDS if is_expected or heard != before else _MOMENT_SECONDS)
 
-    async def _session(self, link: Link) -> tuple[Session, bool]:
+    async def _session(self, process: AgentProcess) -> Session:
         asked = self._asked
-        session_id = await self._last_session(link) if asked.continues else asked.session_id
-        if session_id is None:
-            return await link.new_session(asked.servers), False
-        try:
-            session = await link.take_up(session_id, asked.servers)
-        except NotTakenUp as failed:
-            self._reporter.noted(f"{failed.reason}: {NEW_INSTEAD}", "warning")
-            return await link.new_session(asked.servers), False
-        await self._quiet(session, is_expected=False)
-        return session, True
+        session_id = await self._last_session(process) if asked.continues else asked.session_id
+        session = await process.open_session(session_id, asked.cwd, self._reporter.noted)
+        if session.is_taken_up:
+            await self._quiet(session, is_expected=False)
+        return session
 
-    async def _last_session(self, link: Link) -> str | None:
+    async def _last_session(self, process: AgentProcess) -> str | None:
         asked = self._asked
-        with link.explaining("listing the sessions"):
-            last = await last_session(link.client, self._prompts, asked.around.records, asked.agent.key, asked.cwd)
+        with process.explaining("listing the sessions"):
+            last = await process.sessions.last(asked.around.state, asked.cwd)
         if last is None and asked.is_transcript:  # a talk begins in any case
             self._reporter.noted(NOTHING_EARLIER)
         elif last is None:
@@ -352,12 +350,11 @@ class _Running:
             )
         return last
 
-    def _tell_servers(self, link: Link) -> None:
-        servers, can = self._asked.servers, link.agent.capabilities
-        if names := [named(server) for server in taken(servers, can, link.cwd)]:
+    def _tell_servers(self, process: AgentProcess) -> None:
+        if names := process.server_names:
             self._reporter.noted(f"MCP servers for the agent to connect: {', '.join(names)}")
-        for told in left_out(servers, can):
-            self._reporter.noted(told, "warning")
+        for warning in process.server_warnings:
+            self._reporter.noted(warning, "warning")
 
 
 def _is_answer(change: Update) -> bool:

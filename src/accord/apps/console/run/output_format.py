@@ -124,8 +124,8 @@ class Reporter(Protocol):
         """Something changed in the session."""
         ...
 
-    def received(self, frame: bytes) -> None:
-        """A frame of the agent's, before anything is made of it."""
+    def frame(self, direction: Literal["sent", "received"], frame: bytes) -> None:
+        """A frame of either side, before anything is made of it."""
         ...
 
     def decided(self, asked: PermissionRequest, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:

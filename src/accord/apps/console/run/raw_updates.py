@@ -58,7 +58,7 @@ class WireLines:
         self._is_spoken = session.connection.dialect.name == self._dialect.name
         self._session_id = session.id
         for frame in self._early_frames:
-            self.received(frame, with_history=not resumed)
+            self._received(frame, with_history=not resumed)
         settings = [each for each in replay(session.transcript, 0) if not isinstance(each, StateChanged)]
         for change in settings if resumed else self._early:
             self.changed(change)
@@ -76,9 +76,11 @@ class WireLines:
         for params in self._dialect.update_to_wire(self._session_id, change):
             self._write(encode(Notification("session/update", params)))
 
-    def received(self, frame: bytes, *, with_history: bool = True) -> None:
-        if b'"session/update"' not in frame:
-            return
+    def frame(self, direction: Literal["sent", "received"], frame: bytes) -> None:
+        if direction == "received" and b'"session/update"' in frame:
+            self._received(frame, with_history=True)
+
+    def _received(self, frame: bytes, *, with_history: bool) -> None:
         if self._session_id is None:
             self._early_room -= len(frame)
             if self._early_room >= 0:

@@ -152,7 +152,7 @@ class Printer:
         finally:
             self._is_retelling = False
 
-    def received(self, frame: bytes) -> None:
+    def frame(self, direction: Literal["sent", "received"], frame: bytes) -> None:
         pass
 
     def decided(self, asked: PermissionRequest, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:

@@ -1,4 +1,4 @@
-"""The agent behind the screen: started, watched, started again; and the talks that go through it."""
+"""The agent behind the screen, and the talks that go through it."""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from typing import Any, Literal, Protocol
 
 from accord import __version__
-from accord.apps.console.agent_process import left_out, taken
-from accord.apps.console.agent_stderr import AgentOutput
+from accord.apps.console.agent_process import AgentCallbacks, AgentProcess, AgentState
 from accord.apps.console.always_choices import Keeper
 from accord.apps.console.error_messages import TOO_LONG
 from accord.apps.console.known_agents import KnownAgent
-from accord.apps.console.permission_flags import Permissions, adapt, policy_of, what_is_asked, workspace_of
+from accord.apps.console.permission_flags import Permissions, policy_of, what_is_asked, workspace_of
 from accord.apps.console.screen.blocks.notices import Failure
 from accord.apps.console.screen.errors import failure_of, failure_of_agent, not_restored
 from accord.apps.console.screen.resumption import Resumption
 from accord.apps.console.screen.session import Talk
 from accord.apps.console.screen.wire_log import Traffic
 from accord.apps.console.session_choice import KnownSessions
-from accord.apps.console.session_records import Recording, Records
+from accord.apps.console.session_records import Records
 from accord.client.callbacks import SessionUpdate
 from accord.client.client import Client
 from accord.client.deadlines import Deadlines
@@ -29,9 +28,9 @@ from accord.client.permissions.writes_and_commands import allows
 from accord.client.session import Session
 from accord.client.target import AnyTarget, Command
 from accord.client.workspace.terminals import TerminalEvent
-from accord.client.workspace.workspace import FileWrite, Workspace
+from accord.client.workspace.workspace import FileWrite
 from accord.dialects.negotiation import ProtocolVersion
-from accord.errors import AccordError, ConnectionClosed, FrameRejected
+from accord.errors import AccordError, ConnectionClosed
 from accord.session.capabilities import AuthMethod, Implementation
 from accord.session.mcp_servers import McpServer
 from accord.session.requests import ElicitationAnswer, ElicitationRequest, PermissionAnswer, PermissionRequest
@@ -79,98 +78,70 @@ class AgentSide:
         version: ProtocolVersion = "auto",
         deadlines: Deadlines | None = None,
     ) -> None:
-        self.state: Literal["starting", "ready", "gone"] = "gone"
         self.traffic = Traffic()
         self.talks: list[Talk] = []
-        self._target = target
         self._owner = owner
-        self._known = known
-        self._records = records
-        self._output = AgentOutput()
         self._doing_last = ""
-        self._servers = list(servers)
-        self._version: ProtocolVersion = version
-        self._deadlines = deadlines or Deadlines()
-        self._client: Client | None = None
-        self._watching: asyncio.Task[None] | None = None
-        self._workspace: Workspace | None = None
         self._early: dict[str, list[Update]] = {}
-        self._is_logging_in = False
         self._holds_settings = False
-        self._permissions: Permissions | None = permissions
         self.choices = policies.remember(self._permission)
         self.keeper: Keeper = "built-in agent" if known.is_builtin else "screen"
         # What is revoked of the built-in agent's choices must count at once: nobody else remembers them.
-        self._asks = self._permission if known.is_builtin else self.choices
-        if isinstance(target, Command) and target.on_stderr is None:
-            target.on_stderr = self._stderr
+        asks = self._permission if known.is_builtin else self.choices
+        callbacks = AgentCallbacks(
+            on_permission=policy_of(permissions or "ask", asks, self._decided),
+            on_elicitation=self._elicitation,
+            choose_login=self._choose_login,
+            run_login=owner.run_login,
+            new_workspace=lambda agent: workspace_of(
+                permissions, agent, on_terminal=self._terminal, on_write=self._wrote
+            ),
+            on_update=self._update,
+            on_state=owner.agent_changed,
+            on_closed=self._closed,
+            on_frame=self.traffic.frame,
+            on_stderr=self.traffic.stderr,
+            on_long_frame=self._long_frame,
+        )
+        self.process = AgentProcess(
+            known, target, callbacks, servers=servers, records=records, version=version, deadlines=deadlines
+        )
 
     @property
     def client(self) -> Client:
-        assert self._client is not None
-        return self._client
+        return self.process.client
+
+    @property
+    def state(self) -> AgentState:
+        return self.process.state
 
     async def start(self) -> None:
         """Start the agent and shake hands; raises what went wrong. One at a time: whoever calls it sees to that."""
         await self.aclose()
-        self._set("starting")
         self._early.clear()
-        self._output = AgentOutput()
         self._doing_last = ""
-        self._workspace = workspace_of(self._permissions, self._known, on_terminal=self._terminal, on_write=self._wrote)
-        client = self._client = Client(
-            self._target,
-            version=self._version,
-            on_permission=policy_of(self._permissions or "ask", self._asks, self._decided),
-            on_elicitation=self._elicitation,
-            on_update=self._update,
-            on_login=self._choose_login,
-            run_login=self._run_login,
-            workspace=self._workspace,
-            info=_INFO,
-            deadlines=self._deadlines,
-            on_frame=self._frame,
-            on_rejected_frame=self._rejected_frame,
-        )
-        try:
-            await client.open()
-        except Exception:
-            self._set("gone")
-            raise
-        self._known = self._known.introduced(client.agent.info)
-        if adapt(self._workspace, self._known):
-            await self.start()
-            return
-        self._watch()
-        self._set("ready")
+        await self.process.start()
 
     @property
     def start_timeout(self) -> float | None:
         """How many seconds it has to answer at its start."""
-        return self._deadlines.handshake
+        return self.process.deadlines.handshake
 
     @property
     def shown_name(self) -> str:
         """What it is called, which may be what it calls itself."""
-        return self._known.title or self._known.name
+        return self.process.known.title or self.process.known.name
 
     def failure(self, error: Exception, doing: str = "starting") -> Failure:
         """What keeps the agent from working, told to its user."""
-        return failure_of_agent(error, doing, self._known, self._output)
+        return failure_of_agent(error, doing, self.process.known, self.process.output)
 
     async def aclose(self) -> None:
         """End the agent and all that it started. Safe to call twice."""
-        if self._watching is not None:
-            self._watching.cancel()
-            self._watching = None
-        self.state = "gone"
+        self.process.stop_watch()
         for talk in self.talks:
             await talk.kept()
-        # Both stay ours: whoever is cancelled in the middle of this leaves the rest to the next who calls it.
-        if self._client is not None:
-            await self._client.aclose()
-        if self._workspace is not None:
-            await self._workspace.aclose()
+        await self.process.aclose()
 
     async def end(self) -> None:
         """As `aclose`, for good: sessions in which nothing was said are not left in the agent's list."""
@@ -188,7 +159,7 @@ class AgentSide:
 
     async def open(self, talk: Talk) -> bool:
         """A new session; False when it was refused, which the talk shows."""
-        servers = self._taken(talk)
+        servers = self._servers(talk)
         talk.is_new = True
         return await self._fill(talk, lambda: self.client.new_session(talk.cwd, servers))
 
@@ -196,7 +167,7 @@ class AgentSide:
         """A session that the agent has kept: with its history where it can tell it, else without, else a new one."""
         talk.is_new = False
         resumption = Resumption(
-            talk, session_id, client=self.client, known=self.sessions, servers=self._taken(talk), fill=self._fill
+            talk, session_id, client=self.client, known=self.sessions, servers=self._servers(talk), fill=self._fill
         )
         if (done := await resumption.attempt(with_history=replay)) is not None:
             return done
@@ -205,7 +176,7 @@ class AgentSide:
 
     async def fork(self, talk: Talk, session_id: str) -> bool:
         """A new session that begins with the history of another."""
-        servers = self._taken(talk)
+        servers = self._servers(talk)
         return await self._fill(talk, lambda: self.client.fork_session(session_id, talk.cwd, servers))
 
     async def open_again(self) -> None:
@@ -227,7 +198,7 @@ class AgentSide:
         try:
             done = await self.client.login()
         finally:
-            self._end_login()
+            self.process.finish_login()
         if done:
             await self._take_up_closed()
         await self._restore_held()
@@ -236,7 +207,7 @@ class AgentSide:
     @property
     def sessions(self) -> KnownSessions:
         """All that are known of this agent, open or not."""
-        return KnownSessions(self.client, self._records, self._known.key)
+        return self.process.sessions
 
     async def leave(self, talk: Talk) -> None:
         """Close its session and forget it."""
@@ -249,16 +220,16 @@ class AgentSide:
 
     def kill_terminals(self, terminal_ids: Iterable[str]) -> list[Coroutine[Any, Any, None]]:
         """What ends the commands among these that run in our workspace."""
-        known = {} if self._workspace is None else dict(self._workspace.terminals)
+        workspace = self.process.workspace
+        known = {} if workspace is None else dict(workspace.terminals)
         found = [known[each] for each in terminal_ids if each in known]
         return [terminal.kill() for terminal in found if terminal.exit is None]
 
-    def _taken(self, talk: Talk) -> list[McpServer]:
+    def _servers(self, talk: Talk) -> list[McpServer]:
         """The MCP servers that the agent can be told of; the talk shows which ones it can't."""
-        can = self.client.agent.capabilities
-        for told in left_out(self._servers, can):
-            talk.say(told)
-        return taken(self._servers, can, talk.cwd)
+        for warning in self.process.server_warnings:
+            talk.say(warning)
+        return self.process.servers_for(talk.cwd)
 
     async def _fill(
         self,
@@ -292,9 +263,9 @@ class AgentSide:
             talk.fail(failed(error))
             return False
         finally:
-            is_another_connection = self._end_login()
+            is_another_connection = self.process.finish_login()
         talk.session_id = session.id
-        talk.recording = None if self._records is None else Recording(self._records, self._known.key, session)
+        talk.recording = self.process.record(session)
         for change in self._early.pop(session.id, ()):
             talk.story.tell(change)
         try:
@@ -330,51 +301,23 @@ class AgentSide:
                 with contextlib.suppress(ConnectionClosed):
                     await self._restore(talk, talk.session)
 
-    def _end_login(self) -> bool:
-        """Whether the client stands on another connection than before: it was a login in the terminal."""
-        was_logging_in, self._is_logging_in = self._is_logging_in, False
-        is_watched = self._watching is not None and not self._watching.done()
-        if not was_logging_in or is_watched or self.state != "ready":
-            return False
-        self._watch()
-        return True
-
     async def _take_up_closed(self) -> None:
         """The sessions that a login in the terminal has closed, and those that have waited for it."""
         client = self.client
         for talk in list(self.talks):
-            if client is self._client and not talk.is_open:
+            if client is self.client and not talk.is_open:
                 await self._open_again(talk)
 
-    def _watch(self) -> None:
-        self._watching = asyncio.create_task(self._watch_connection(self.client), name="accord agent side")
-
-    async def _watch_connection(self, client: Client) -> None:
-        reason = await client.wait_closed()
-        if self._is_logging_in or client is not self._client:
-            return
-        self._set("gone")
+    def _closed(self, reason: ConnectionClosed) -> None:
         is_cut_off = any(talk.is_cut_off for talk in self.talks)
         doing = "answering" if is_cut_off else self._doing_last or "it had nothing to do"
         for talk in self.talks:
             talk.fail(self.failure(reason, doing))
             talk.closed()
 
-    def _set(self, state: Literal["starting", "ready", "gone"]) -> None:
-        self.state = state
-        self._owner.agent_changed()
-
-    def _frame(self, direction: Literal["sent", "received"], frame: bytes) -> None:
-        self.traffic.frame(direction, frame)
-        self._output.add_frame(direction, frame)
-
-    def _stderr(self, piece: bytes) -> None:
-        self.traffic.stderr(piece)
-        self._output.add_stderr(piece)
-
-    def _rejected_frame(self, error: FrameRejected) -> None:
+    def _long_frame(self) -> None:
         talk = self._owner.current_talk()
-        if error.is_too_long and talk is not None:
+        if talk is not None:
             talk.say(TOO_LONG)
 
     def _talk(self, session_id: str | None) -> Talk | None:
@@ -421,7 +364,3 @@ class AgentSide:
         for talk in self.talks:
             talk.settings.hold()
         return await self._owner.choose_login(methods)
-
-    async def _run_login(self, command: Command) -> int:
-        self._is_logging_in = True
-        return await self._owner.run_login(command)

@@ -10,13 +10,13 @@ import os
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
+from accord.apps.console.agent_process import agent_command
 from accord.apps.console.line_mode import main as talk_plainly
 from accord.apps.console.run.one_prompt import Run
 from accord.apps.console.screen import main as open_screen
 from accord.apps.console.screen.session import Talk
 from accord.apps.console.screen.themes import check_theme
 from accord.apps.console.session_choice import NOTHING_EARLIER
-from accord.client.target import Command
 from accord.errors import AccordError
 
 if TYPE_CHECKING:
@@ -107,15 +107,8 @@ def main(asked: Run, theme: str | None = None, *, is_plain: bool = False) -> int
     if is_plain or os.environ.get("TERM") == "dumb":
         return talk_plainly(asked)
     extra = ["--model", asked.model] if known.is_builtin and asked.model else []
-    command = Command(
-        [*known.command, *extra],
-        env=known.env,
-        cwd=None if known.source == "command" else asked.cwd,
-        close_grace=1.0,
-        terminate_grace=1.0,
-    )
     return open_screen(
-        command,
+        agent_command(known, asked.cwd, extra),
         name=known.name,
         known=known,
         title=known.title or known.name,
