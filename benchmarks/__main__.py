@@ -16,6 +16,7 @@ from benchmarks.child_processes import ContenderFailed
 from benchmarks.comparison import compare
 from benchmarks.contenders import TYPESCRIPT
 from benchmarks.experiments import EXPERIMENTS, FULL, QUICK, Scale
+from benchmarks.profile import PROFILES, profile
 from benchmarks.results import Result, result_of, table, write_json, write_section
 
 Rounds = dict[str, list[dict[str, float]]]
@@ -32,9 +33,11 @@ def read_arguments() -> argparse.Namespace:
         "--json", type=Path, default=Path(__file__).parent / "latest.json", help="the file for the rows"
     )
     parser.add_argument("--page", type=Path, help="the page that gets the table: docs/benchmarks.md")
-    parser.add_argument(
-        "--compare", metavar="REV", help="run accord's side of the rows here and at this commit instead"
+    mode = parser.add_mutually_exclusive_group()
+    mode.add_argument(
+        "--profile", choices=[*PROFILES, "all"], help="count the instructions per layer instead (needs valgrind)"
     )
+    mode.add_argument("--compare", metavar="REV", help="run accord's side of the rows here and at this commit instead")
     return parser.parse_args()
 
 
@@ -87,6 +90,9 @@ def main() -> int:
     if sys.platform != "linux":
         print("The benchmarks read /proc and pin CPUs: they need Linux.", file=sys.stderr)
         return 2
+    if arguments.profile:
+        names = list(PROFILES) if arguments.profile == "all" else [arguments.profile]
+        return profile(names, page=arguments.page)
     cases = [case for case in CASES if not arguments.case or case.name in arguments.case]
     scale = QUICK if arguments.quick else FULL
     if arguments.rounds:

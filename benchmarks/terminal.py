@@ -1,4 +1,4 @@
-"""`accord` at a pseudo-terminal, seen from outside: when it shows something, and what it costs when nobody does anything."""
+"""`accord` at a pseudo-terminal: waits for text on the screen, types, and reads all output."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from benchmarks.child_processes import ContenderFailed, end_group, environment
 __all__ = ["Terminal", "at_terminal"]
 
 ROWS, COLUMNS = 40, 120
-SECONDS_PER_SIGHT = 30
+SECONDS_PER_TEXT = 30
 
 
 class Terminal:
-    """Whoever sits before it reads all that comes, and types."""
+    """The controlling side of a pseudo-terminal."""
 
     def __init__(self, pid: int, descriptor: int) -> None:
         self.pid = pid
         self._descriptor = descriptor
-        self._shown = b""
+        self._output = b""
 
     def wait_for(self, text: str) -> None:
-        """Until this is shown, after what was waited for before."""
-        deadline = time.monotonic() + SECONDS_PER_SIGHT
-        while text.encode() not in self._shown:
+        """Wait until this text is shown, after the text that was waited for before."""
+        deadline = time.monotonic() + SECONDS_PER_TEXT
+        while text.encode() not in self._output:
             if not self._read(deadline - time.monotonic()):
-                raise ContenderFailed(f"{text!r} was not shown in {SECONDS_PER_SIGHT} s")
-        self._shown = self._shown.partition(text.encode())[2]
+                raise ContenderFailed(f"{text!r} was not shown: timed out after {SECONDS_PER_TEXT} s")
+        self._output = self._output.partition(text.encode())[2]
 
     def watch(self, seconds: float) -> None:
-        """For so long, and do nothing."""
+        """Read output for so many seconds."""
         deadline = time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0:
             self._read(left)
-        self._shown = b""
+        self._output = b""
 
     def type(self, text: str) -> None:
         os.write(self._descriptor, text.encode())
@@ -51,15 +51,15 @@ class Terminal:
         if seconds <= 0 or not select.select([self._descriptor], [], [], seconds)[0]:
             return False
         try:
-            self._shown += os.read(self._descriptor, 1 << 16)
-        except OSError:  # nobody has the other end open any more
-            raise ContenderFailed(self._shown.decode(errors="replace")[-500:] or "ended without a word") from None
+            self._output += os.read(self._descriptor, 1 << 16)
+        except OSError:  # the program has ended
+            raise ContenderFailed(self._output.decode(errors="replace")[-500:] or "it ended without output") from None
         return True
 
 
 @contextmanager
 def at_terminal(*arguments: str) -> Iterator[Terminal]:
-    """Python with these arguments at a terminal of its own."""
+    """Run Python with these arguments at a terminal of its own."""
     pid, descriptor = pty.fork()
     if pid == 0:
         variables = {**environment(), "TERM": "xterm-256color", "COLORTERM": "truecolor"}

@@ -47,11 +47,11 @@ class BenchAgent:
         assert incoming.params is not UNSET
         return self.answer(self.dialect.request_from_wire(incoming.method, incoming.params, "client"))
 
-    async def answer(self, asked: AcpRequest) -> Any:
-        return self.dialect.answer_to_wire(asked, await self.answer_in_words(asked))
+    async def answer(self, request: AcpRequest) -> Any:
+        return self.dialect.answer_to_wire(request, await self.result_of(request))
 
-    async def answer_in_words(self, asked: AcpRequest) -> Value:
-        match asked:
+    async def result_of(self, request: AcpRequest) -> Value:
+        match request:
             case SetMode():
                 return EmptyResult()
             case Prompt(session_id=session_id, content=[Text(text=order)]):
@@ -64,13 +64,13 @@ class BenchAgent:
             case NewSession():
                 return SessionSetup(session_id=SESSION_ID)
             case _:
-                raise TypeError(asked)
+                raise TypeError(request)
 
     async def take_turn(self, session_id: str, count: int, size: int) -> None:
         text = text_of(size)
         for _ in range(count):
-            change = self.transcript.apply(MessageAppend(role="agent", id=None, content=Text(text=text)))
-            for params in self.dialect.update_to_wire(session_id, change):
+            update = self.transcript.apply(MessageAppend(role="agent", id=None, content=Text(text=text)))
+            for params in self.dialect.update_to_wire(session_id, update):
                 await self.peer.notify("session/update", params)
 
 

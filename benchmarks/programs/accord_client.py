@@ -44,13 +44,13 @@ class Connected:
         if isinstance(event, RequestReceived):
             raise MethodNotFound(event.incoming.method)
         assert self.inbox is not None
-        _, reports = self.dialect.update_from_wire(event.params)
-        for told in reports:
-            self.inbox.put(self.transcript.apply(told), len(event.params))
+        _, patches = self.dialect.update_from_wire(event.params)
+        for patch in patches:
+            self.inbox.put(self.transcript.apply(patch), len(event.params))
         return None
 
-    async def ask(self, asked: AcpRequest) -> Any:
-        return self.dialect.answer_from_wire(asked, await self.peer.request(*self.dialect.request_to_wire(asked)))
+    async def ask(self, request: AcpRequest) -> Any:
+        return self.dialect.answer_from_wire(request, await self.peer.request(*self.dialect.request_to_wire(request)))
 
     async def open(self) -> None:
         capabilities = ClientCapabilities()
@@ -65,16 +65,16 @@ class Connected:
 
     async def prompt(self, count: int, size: int) -> int:
         self.inbox = inbox = self.peer.inbox(MERGING)
-        asked = Prompt(session_id=self.session_id, content=[Text(text=write_order(count, size))])
-        method, params = self.dialect.request_to_wire(asked)
+        request = Prompt(session_id=self.session_id, content=[Text(text=write_order(count, size))])
+        method, params = self.dialect.request_to_wire(request)
         call = self.peer.call(method, params, lambda _: inbox.close())
         if self.is_stalled:
             await asyncio.get_running_loop().create_future()
         received = 0
-        async for change in inbox:
-            assert isinstance(change, MessageChunk)
-            received += len(change.text)
-        self.dialect.answer_from_wire(asked, await call)
+        async for update in inbox:
+            assert isinstance(update, MessageChunk)
+            received += len(update.text)
+        self.dialect.answer_from_wire(request, await call)
         self.peer.discard(inbox)
         return received
 

@@ -1,4 +1,4 @@
-"""What the coding agent adds to each token that a model streams: its turn against that of an agent that only talks."""
+"""Measures what the coding agent adds to each streamed token: its turn minus that of an agent that only talks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class CountingModel:
     def __init__(self, count: int) -> None:
         self.count = count
 
-    async def stream(self, asked: ModelRequest) -> AsyncGenerator[Event, None]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Event, None]:
         for _ in range(self.count):
             yield TextDelta(TOKEN)
         yield Stop("end")

@@ -1,4 +1,4 @@
-"""Which event loop a program runs on."""
+"""Runs a program on the chosen event loop."""
 
 from __future__ import annotations
 

@@ -56,5 +56,5 @@ class BenchAgent:
 
 
 if __name__ == "__main__":
-    # The SDK looks methods up by name; its Protocol would want all fifteen.
+    # The SDK looks methods up by name; its Protocol class would require all fifteen.
     run(acp.run_agent(cast("Any", BenchAgent())), uvloop="--uvloop" in sys.argv)

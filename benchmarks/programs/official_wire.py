@@ -1,4 +1,4 @@
-"""What the official SDK does between a model and a line, and back."""
+"""The official SDK's steps from a model to a line and back."""
 
 from __future__ import annotations
 

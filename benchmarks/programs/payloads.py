@@ -1,4 +1,4 @@
-"""What every contender sends and receives, so that all of them move the same JSON."""
+"""The payloads that every contender sends and receives, so that all of them move the same JSON."""
 
 from __future__ import annotations
 

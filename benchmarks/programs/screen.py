@@ -1,8 +1,8 @@
-"""The screen with an agent process behind it, while somebody types. Prints JSON.
+"""Measures the screen of an agent process while keys are pressed, and prints JSON.
 
-`frame` is the longest time in which the event loop could have taken no key, `key` the longest from a key to its letter
-in the prompt, both in seconds. `stream CHUNKS CALLS` measures while so much comes in, `long LINES` in a session of so
-many lines: scrolling, another width, typing.
+`frame` is the longest time in which the event loop could not have handled a key, `key` the longest time from a key to its
+letter in the prompt, both in seconds. `stream CHUNKS CALLS` measures while so many chunks and tool calls stream in,
+`long LINES` in a session of so many lines: scrolling, other sizes, typing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TICK = 0.001
 
 
 class Watch:
-    """How long the loop was busy at a time."""
+    """The longest time for which the event loop was busy."""
 
     def __init__(self) -> None:
         self.longest = 0.0
@@ -51,7 +51,7 @@ class Watch:
 
 
 class Typist:
-    """Somebody at the keyboard, and how long they waited for a letter at most."""
+    """Presses keys; `longest` is the longest wait for a letter."""
 
     def __init__(self, app: Console) -> None:
         self.app = app
@@ -60,7 +60,7 @@ class Typist:
     async def type_letter(self) -> None:
         wanted, pressed = len(self.app.prompt.text) + 1, time.perf_counter()
         self.app.post_message(Key("x", "x"))
-        while len(self.app.prompt.text) < wanted:  # noqa: ASYNC110  # nothing tells it
+        while len(self.app.prompt.text) < wanted:  # noqa: ASYNC110  # there is no event for it
             await asyncio.sleep(_TICK)
         self.longest = max(self.longest, time.perf_counter() - pressed)
         await asyncio.sleep(0.02)
@@ -69,7 +69,7 @@ class Typist:
 async def stream(app: Console, order: str) -> dict[str, float]:
     typist = Typist(app)
     with Watch() as watch:
-        app.talk.send(order)  # not by a key: the pilot would wait until all is quiet again
+        app.talk.send(order)  # not by a key: the pilot would wait until the turn has ended
         while app.talk.is_busy:
             await typist.type_letter()
         for step in (-1, -1, 1, -1, 1, 1):
@@ -92,7 +92,7 @@ async def look_through(app: Console, pilot: Pilot[int], order: str) -> dict[str,
         for width, height in ((80, 24), (200, 60), (120, 40)):
             await pilot.resize_terminal(width, height)
             await typist.type_letter()
-            await asyncio.sleep(0.5)  # what it measures when nothing happens is measured, too
+            await asyncio.sleep(0.5)  # includes the layout that it does when idle
     return {"frame": watch.longest, "key": typist.longest}
 
 
@@ -102,7 +102,7 @@ async def measure(work: str, sizes: list[str]) -> dict[str, float]:
         app = Console(Opening(target=command, name="talker", cwd=Path(cwd), theme="accord-dark"))
         keep_collector_calm()
         async with app.run_test(size=(120, 40)) as pilot:
-            while not app.talk.is_open:  # noqa: ASYNC110  # nothing tells it
+            while not app.talk.is_open:  # noqa: ASYNC110  # there is no event for it
                 await asyncio.sleep(0.01)
             if work == "stream":
                 return await stream(app, " ".join(["stream", *sizes]))

@@ -1,6 +1,6 @@
-"""An agent that says and does much: what the screen is shown while it is measured.
+"""An agent that sends many updates to the screen that is measured.
 
-`stream CHUNKS CALLS` streams that much as fast as it is read; `lines LINES` tells a session of so many lines.
+`stream CHUNKS CALLS` streams that much as fast as it is read; `lines LINES` sends a session of so many lines.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["LAST_WORD", "LINES_EACH"]
 
 LAST_WORD = "That-is-all."
 LINES_EACH = 50
-"""How many lines a message of a long session has."""
+"""Lines per message of a long session."""
 OLD = "".join(f"value_{number} = {number}\n" for number in range(30))
 CODE = "\n\n```python\nfor x in range(3):\n    print(x)\n```\n\n"
 

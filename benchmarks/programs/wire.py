@@ -14,7 +14,7 @@ __all__ = ["measure_wire"]
 
 
 def measure_wire(encode: Callable[[], bytes], decode: Callable[[bytes], object]) -> None:
-    """Print the seconds per call of both; the frame must say what every contender's frame says."""
+    """Print the seconds per call of both. The encoded frame must equal that of the other contenders."""
     count = int(sys.argv[1])
     frame = encode()
     if json.loads(frame) != TOOL_CALL_FRAME:
