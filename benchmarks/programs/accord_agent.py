@@ -48,7 +48,7 @@ class BenchAgent:
         return self.answer(self.dialect.request_from_wire(incoming.method, incoming.params, "client"))
 
     async def answer(self, request: AcpRequest) -> Any:
-        return self.dialect.answer_to_wire(request, await self.result_of(request))
+        return self.dialect.result_to_wire(request, await self.result_of(request))
 
     async def result_of(self, request: AcpRequest) -> Value:
         match request:

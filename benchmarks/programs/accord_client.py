@@ -10,7 +10,7 @@ from accord.dialects.v1 import V1
 from accord.errors import MethodNotFound
 from accord.jsonrpc.events import NotificationReceived, RequestReceived
 from accord.peer import Inbox, Merging, Peer
-from accord.session.backlog_merge import joined, joins, newest, supersedes
+from accord.session.backlog_merge import merge, merge_key, supersede, supersede_key
 from accord.session.capabilities import ClientCapabilities
 from accord.session.content import Text
 from accord.session.requests import AcpRequest, Initialize, NewSession, Prompt, SetMode
@@ -23,7 +23,7 @@ from benchmarks.programs.client_program import Options, measure, read_options, r
 from benchmarks.programs.loops import run
 from benchmarks.programs.payloads import MODE_ID, PROTOCOL_VERSION, write_order
 
-MERGING = Merging(joins, joined, supersedes, newest)
+MERGING = Merging(merge_key, merge, supersede_key, supersede)
 
 
 class Connected:
@@ -50,7 +50,7 @@ class Connected:
         return None
 
     async def ask(self, request: AcpRequest) -> Any:
-        return self.dialect.answer_from_wire(request, await self.peer.request(*self.dialect.request_to_wire(request)))
+        return self.dialect.result_from_wire(request, await self.peer.request(*self.dialect.request_to_wire(request)))
 
     async def open(self) -> None:
         capabilities = ClientCapabilities()
@@ -74,7 +74,7 @@ class Connected:
         async for update in inbox:
             assert isinstance(update, MessageChunk)
             received += len(update.text)
-        self.dialect.answer_from_wire(request, await call)
+        self.dialect.result_from_wire(request, await call)
         self.peer.discard(inbox)
         return received
 

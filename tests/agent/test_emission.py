@@ -196,7 +196,7 @@ MISTAKES: dict[str, tuple[Mistake, str]] = {
     ),
     "current mode that is not there": (
         lambda turn, call: turn.tell(ModesPatch(modes=Modes(current="z", available=[Mode("a", "A")]))),
-        "not one of those that are available: a",
+        "is not available: expected a",
     ),
     "negative tokens": (lambda turn, call: turn.usage(-1, 10), "invalid used -1"),
     "negative size": (lambda turn, call: turn.usage(1, -10), "invalid size -10"),
@@ -321,11 +321,11 @@ MISTAKES: dict[str, tuple[Mistake, str]] = {
     ),
     "elicitation without a scope": (
         lambda turn, call: turn.client.ask(ElicitationRequest(message="?", mode="form")),
-        "a session or a request that it belongs to",
+        "a session or the id of a request",
     ),
     "elicitation with two scopes": (
         lambda turn, call: turn.client.ask(ElicitationRequest(message="?", mode="form", session_id="s", request_id=1)),
-        "a session or a request that it belongs to",
+        "a session or the id of a request",
     ),
     "elicitation of a call without its session": (
         lambda turn, call: turn.client.ask(
@@ -335,7 +335,7 @@ MISTAKES: dict[str, tuple[Mistake, str]] = {
     ),
     "id of a permission option": (
         lambda turn, call: turn.allowed(call, options=[PermissionOption(id=1, name="Yes", kind="allow_once")]),  # type: ignore[arg-type]
-        r"can't be asked: Expected `str`, got `int` - at `\$.options\[0\].id`",
+        r"can't be sent: Expected `str`, got `int` - at `\$.options\[0\].id`",
     ),
     "name of a permission option": (
         lambda turn, call: turn.allowed("May I?", options=[NO, PermissionOption(id="y", name=None, kind="allow_once")]),  # type: ignore[arg-type]
@@ -464,7 +464,7 @@ async def test_what_is_no_content_is_a_type_error_and_nothing_of_it_is_kept(vers
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda turn: turn.tell(5), "expected a report of accord.session.updates, not int"),
+        (lambda turn: turn.tell(5), "expected a patch of accord.session.updates, not int"),
         (lambda turn: turn.client.ask(5), "expected a request of accord.session.requests, not int"),
         (lambda turn: turn.allowed(5), "expected a tool call or a question in words, not int"),
         (lambda turn: turn.ask("?", ["name"]), "expected fields by name, not list"),

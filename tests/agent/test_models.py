@@ -8,7 +8,7 @@ import pytest
 
 from accord import Client
 from accord.agent import Agent, Turn
-from accord.dialects.all_versions.options import models_of, option_of_models
+from accord.dialects.all_versions.options import models_to_option, option_to_models
 from accord.errors import InvalidParams, MethodNotFound, NotFound
 from accord.session.entities import OptionChoice
 from accord.session.requests import LoadSession, ResumeSession, SetModel
@@ -142,7 +142,7 @@ async def test_a_client_that_knows_nothing_but_models_can_choose_one():
 def test_what_is_written_is_what_is_read():
     agent, _ = an_agent()
     options = [offered.option for offered in agent.definition.options.values()]
-    option = option_of_models(models_of(options))
+    option = models_to_option(option_to_models(options))
     assert option is not None
     assert (option.value, option.choices) == ("good", CHOICES)
-    assert models_of([]) is UNSET
+    assert option_to_models([]) is UNSET

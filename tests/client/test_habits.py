@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from accord import Client, permissions
-from accord.dialects.all_versions.options import option_of_models
+from accord.dialects.all_versions.options import models_to_option
 from accord.session.updates import ToolCallChanged
 from accord.testing import ScriptedAgent
 from tests.client.words import CWD
@@ -183,4 +183,4 @@ class TestModelsThatAreListed:
 
     @pytest.mark.parametrize("told", [None, {}, [], "pro", {"currentModelId": "a"}, {**MODELS, "availableModels": [1]}])
     def test_are_nothing_when_they_look_like_something_else(self, told):
-        assert option_of_models(told) is None
+        assert models_to_option(told) is None

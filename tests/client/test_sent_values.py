@@ -51,7 +51,7 @@ MISTAKES: dict[str, tuple[Mistake, type[Exception], str]] = {
     "text that is a number": (
         lambda client, session: session.prompt([Text(5)]),  # type: ignore[arg-type]
         ValueError,
-        "can't be asked: Expected `str`, got `int` - at `$.text`",
+        "can't be sent: Expected `str`, got `int` - at `$.text`",
     ),
     "link without a name": (
         lambda client, session: session.prompt(ResourceLink(uri="file:///a", name=None)),  # type: ignore[arg-type]
@@ -206,7 +206,7 @@ async def test_a_bare_name_and_an_absolute_path_of_any_system_are_sent_as_they_a
     ids=["info", "meta"],
 )
 def test_what_a_client_says_of_itself_is_checked_when_it_is_made(options):
-    with pytest.raises(ValueError, match="this can't be asked"):
+    with pytest.raises(ValueError, match="this can't be sent"):
         Client(ScriptedAgent(1), **options)
 
 

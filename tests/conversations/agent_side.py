@@ -102,7 +102,7 @@ class AgentSide:
         """The client's answer, in words."""
         assert self.dialect is not None
         method, params = self.dialect.request_to_wire(asked)
-        return self.dialect.answer_from_wire(asked, await self.peer.request(method, params, deadline=PATIENCE))
+        return self.dialect.result_from_wire(asked, await self.peer.request(method, params, deadline=PATIENCE))
 
     async def tell(self, session: Session, report: Patch) -> None:
         """Apply a report to our own transcript, and tell the client what came of it."""
@@ -144,7 +144,7 @@ class AgentSide:
         if isinstance(asked, Prompt):
             return await self.prompt(asked, self.dialect)
         answer = await self.answer_in_words(asked)
-        result = self.dialect.answer_to_wire(asked, answer)
+        result = self.dialect.result_to_wire(asked, answer)
         if isinstance(asked, Initialize):
             agree = partial(
                 self.peer.agree,
@@ -233,11 +233,11 @@ class AgentSide:
         session.transcript.begin_turn()
         change = session.transcript.apply(MessagePatch(role=USER, id=said, content=asked.content))
         session.transcript.begin_turn()
-        if dialect.answer_ends_turn:
+        if dialect.result_ends_turn:
             self.begin(session, asked, change)
             assert session.turn is not None
-            return dialect.answer_to_wire(asked, PromptResult(stop_reason=await session.turn, message_id=said))
-        answer = dialect.answer_to_wire(asked, PromptResult(message_id=said))
+            return dialect.result_to_wire(asked, PromptResult(stop_reason=await session.turn, message_id=said))
+        answer = dialect.result_to_wire(asked, PromptResult(message_id=said))
         return Answer(answer, partial(self.begin, session, asked, change))
 
     def begin(self, session: Session, asked: Prompt, change: Update) -> None:
@@ -254,7 +254,7 @@ class AgentSide:
         except asyncio.CancelledError:
             stop_reason = await self.clean_up(session)
         except Exception as failure:
-            if self.dialect.answer_ends_turn:
+            if self.dialect.result_ends_turn:
                 raise
             stop_reason, error = "error", {"code": -32603, "message": str(failure)}
         state = State(state="idle", stop_reason=stop_reason, error=error)

@@ -126,7 +126,7 @@ class ClientSide:
         """The answer to any request, in words."""
         assert self.dialect is not None
         method, params = self.dialect.request_to_wire(asked)
-        return self.dialect.answer_from_wire(asked, await self.peer.request(method, params, deadline=PATIENCE))
+        return self.dialect.result_from_wire(asked, await self.peer.request(method, params, deadline=PATIENCE))
 
     async def tell(self, told: AcpNotification) -> None:
         assert self.dialect is not None
@@ -209,7 +209,7 @@ class ClientSide:
 
     async def answer(self, asked: AcpRequest) -> Any:
         assert self.dialect is not None
-        return self.dialect.answer_to_wire(asked, await self.answer_in_words(asked))
+        return self.dialect.result_to_wire(asked, await self.answer_in_words(asked))
 
     async def answer_in_words(self, asked: AcpRequest) -> Value:
         match asked:

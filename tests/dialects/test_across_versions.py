@@ -108,12 +108,12 @@ def test_answers_of_one_version_are_given_in_another(
     try:
         asked = source.request_from_wire(method.name, Raw(encoded(chosen.draw(values(method.params)))), sender(method))
         exchange = target.EXCHANGES[type(asked)]
-        answer = source.answer_from_wire(asked, Raw(encoded(chosen.draw(foreign(method.result)))))
+        answer = source.result_from_wire(asked, Raw(encoded(chosen.draw(foreign(method.result)))))
     except (InvalidParams, KeyError):
         return
     if isinstance(answer, PromptResult):
         answer = replace(answer, message_id=answer.message_id or "m1")  # whoever passes it on has given it one
-    fits(told_in, exchange.method, "result", target.answer_to_wire(asked, answer))
+    fits(told_in, exchange.method, "result", target.result_to_wire(asked, answer))
 
 
 def requests_of(dialect: type[Dialect]) -> list[Method]:

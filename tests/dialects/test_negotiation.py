@@ -296,7 +296,7 @@ def test_an_answer_of_v2_that_does_not_fit_is_malformed():
 def test_our_agent_and_our_client_agree(versions: tuple[int, ...], asked: Any, strict: bool):
     agent, word = negotiate(raw(offer(asked, WHO, ABLE)), versions, strict=strict)
     can = AgentCapabilities(load=True, resume=True, list=True, close=True, image=True, logout=False)
-    result = agent.answer_to_wire(word, InitializeResult(version=agent.version, info=WHO, capabilities=can))
+    result = agent.result_to_wire(word, InitializeResult(version=agent.version, info=WHO, capabilities=can))
     wanted = {"auto": versions[-1], "2-draft": 2}.get(asked, asked)
     if agent.version != wanted:
         with pytest.raises(VersionRefused):

@@ -38,7 +38,7 @@ def passed_on(kind: type[Dialect], params: dict[str, Any]) -> list[Any]:
 
 
 def answered(kind: type[Dialect], asked: AcpRequest, result: dict[str, Any]) -> Any:
-    return plain(kind(client=ABLE).answer_to_wire(asked, kind().answer_from_wire(asked, raw(result))))
+    return plain(kind(client=ABLE).result_to_wire(asked, kind().result_from_wire(asked, raw(result))))
 
 
 @pytest.mark.requirement("EXT-01")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.dialects.chunk_fast_path import update_taker
+from accord.dialects.chunk_fast_path import update_reader
 from accord.dialects.dialect import Dialect
 from accord.dialects.v1 import V1
 from accord.dialects.v2 import V2
@@ -68,7 +68,7 @@ def the_long_way(dialect: Dialect, frame: bytes) -> list[Patch] | None:
 
 def check(kind: type[Dialect], frame: bytes) -> bool:
     heard, dialect, patient = Heard(), kind(), kind()
-    take = update_taker(dialect, {"s": heard})
+    take = update_reader(dialect, {"s": heard})
     assert take is not None
     if not take(frame):
         assert heard.reports == []
@@ -163,4 +163,4 @@ def test_a_frame_with_a_few_bytes_changed_is_taken_as_the_rules_would_or_left_to
 
 @pytest.mark.parametrize("kind", DIALECTS)
 def test_in_strict_mode_there_is_no_short_way(kind):
-    assert update_taker(kind(strict=True), {}) is None
+    assert update_reader(kind(strict=True), {}) is None

@@ -6,12 +6,12 @@ import pytest
 
 from accord.errors import ConnectionClosed
 from accord.peer import Inbox, Merging
-from accord.session.backlog_merge import joined, joins, newest, supersedes
+from accord.session.backlog_merge import merge, merge_key, supersede, supersede_key
 from accord.session.content import Text
 from accord.session.transcript import Transcript
 from accord.session.updates import MessageAppend, MessageChunk, ToolCallChanged, ToolCallPatch, Update
 
-MERGING: Merging[Update] = Merging(joins, joined, supersedes, newest)
+MERGING: Merging[Update] = Merging(merge_key, merge, supersede_key, supersede)
 
 
 async def drained(inbox: Inbox[Update]) -> list[Update]:

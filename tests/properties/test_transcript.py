@@ -34,7 +34,7 @@ from accord.session import (
 from accord.session.content import text_of
 from accord.session.entities import ContentItem, Exit, Location, Notice
 from accord.session.memory_estimate import weigh, weigh_piece
-from accord.session.partial_update import added_by
+from accord.session.patch_rules import appended_content
 from accord.session.updates import (
     CommandsPatch,
     CompactionAppend,
@@ -487,9 +487,9 @@ def test_a_report_is_never_changed_by_being_applied(history: list[Patch]):
 def test_what_was_added_to_a_content_makes_the_one_the_other(before: list[Any], after: list[Any], extends: bool):
     if extends:
         after = before + after
-    added = added_by(before, after)
+    added = appended_content(before, after)
     if added is None:
         assert not extends
     else:
-        assert added_by([*before, *added], after) in ([], [Text("")])
+        assert appended_content([*before, *added], after) in ([], [Text("")])
         assert text_of([*before, *added]) == text_of(after)

@@ -21,7 +21,7 @@ from accord.apps.console.screen.drawing.permission_text import permission_parts
 from accord.apps.console.screen.widgets.lines import LinesView
 from accord.apps.console.screen.widgets.permission import PermissionBar
 from accord.local.text import character_visibility, max_cells
-from accord.session.content import Resource, ResourceLink, readable
+from accord.session.content import Resource, ResourceLink, render_text
 from accord.session.entities import ContentItem, Diff, DiffPatch, FileChange, Location
 from accord.session.requests import PermissionOption, PermissionRequest, ToolCallSubject
 from accord.session.updates import ToolCallPatch
@@ -643,7 +643,7 @@ async def test_the_built_in_agent_shows_it_to_clients_that_show_text_as_it_is(si
     subject = asked[0].subject
     assert isinstance(subject, ToolCallSubject)
     texts = [str(asked[0].title), *(option.name for option in asked[0].options)]
-    texts += [readable([item.content]) for item in subject.call.content or () if isinstance(item, ContentItem)]
+    texts += [render_text([item.content]) for item in subject.call.content or () if isinstance(item, ContentItem)]
     prose = [part for text in texts for part in text.split("```")[::2]]
     assert all(is_seen or letter == "\n" for part in prose for letter, is_seen in character_visibility(part)), texts
     assert any("\\u202e\\u200b\\x1b\\u3164" in part for part in prose[1:]), texts

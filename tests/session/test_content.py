@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from accord.session.content import Audio, Content, Image, Resource, ResourceLink, Text, readable, text_of
+from accord.session.content import Audio, Content, Image, Resource, ResourceLink, Text, render_text, text_of
 from accord.session.value import Unknown
 
 
@@ -20,10 +20,10 @@ from accord.session.value import Unknown
     ],
 )
 def test_every_block_can_be_read_as_text(block: Content, expected: str):
-    assert readable([block]) == expected
+    assert render_text([block]) == expected
 
 
 def test_only_what_was_written_is_the_text():
     blocks: list[Content] = [Text("See "), ResourceLink(uri="file:///a", name="a"), Text(".")]
     assert text_of(blocks) == "See ."
-    assert readable(blocks) == "See [a](file:///a)."
+    assert render_text(blocks) == "See [a](file:///a)."

@@ -10,7 +10,7 @@ import pytest
 from accord.session import Compaction, Image, Location, Plan, PlanEntry, Text, Transcript
 from accord.session.entities import ContentItem, Exit, State, Terminal, TerminalItem, TerminalSize, ToolCall
 from accord.session.memory_estimate import LINE, PIECE, content_weight, details_weight, weigh, weigh_detail, weigh_text
-from accord.session.snapshots import Items, Output
+from accord.session.snapshots import SnapshotBytes, SnapshotList
 from accord.session.updates import (
     CompactionPatch,
     InfoPatch,
@@ -288,8 +288,8 @@ def test_every_field_of_an_entity_weighs(kind: type[Any]):
     required: dict[str, Any] = {"id": "x", **({"status": "x"} if kind is Compaction else {})}
     plain = kind(**required)
     for name in kind.__struct_fields__:
-        value = Items([ContentItem(content=Text(LONG))]) if name in ("content", "summary") else LONG
-        value = Output(LONG.encode()) if name == "output" else value
+        value = SnapshotList([ContentItem(content=Text(LONG))]) if name in ("content", "summary") else LONG
+        value = SnapshotBytes(LONG.encode()) if name == "output" else value
         heavy = kind(**{**required, name: value})
         grown = content_weight(table, heavy) + details_weight(table, heavy)
         assert grown - content_weight(table, plain) - details_weight(table, plain) >= len(LONG), name

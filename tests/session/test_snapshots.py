@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from accord.session.snapshots import Items, Output
+from accord.session.snapshots import SnapshotBytes, SnapshotList
 
 
 def test_items_read_like_a_list():
-    items = Items("abc")
+    items = SnapshotList("abc")
     assert items == ["a", "b", "c"] == items
     assert items == ["a", "b", "c"]
     assert items != ["a", "b"]
@@ -18,11 +18,11 @@ def test_items_read_like_a_list():
     assert list(reversed(items)) == ["c", "b", "a"]
     assert "b" in items
     assert repr(items) == "['a', 'b', 'c']"
-    assert not Items()
+    assert not SnapshotList()
 
 
 def test_items_that_are_not_there_any_more_or_not_yet_cannot_be_reached():
-    older = Items("ab")
+    older = SnapshotList("ab")
     older.plus("c")
     for index in (2, -3):
         with pytest.raises(IndexError):
@@ -31,7 +31,7 @@ def test_items_that_are_not_there_any_more_or_not_yet_cannot_be_reached():
 
 
 def test_adding_to_an_older_value_leaves_the_newer_one_alone():
-    older = Items("a")
+    older = SnapshotList("a")
     newer = older.plus("b")
     branch = older.plus("x").plus("y")
     assert (older, newer, branch) == (["a"], ["a", "b"], ["a", "x", "y"])
@@ -39,37 +39,37 @@ def test_adding_to_an_older_value_leaves_the_newer_one_alone():
 
 def test_items_do_not_change_with_the_list_they_were_made_of():
     source = ["a"]
-    items = Items(source)
+    items = SnapshotList(source)
     source.append("b")
     assert items == ["a"]
 
 
 def test_output_reads_like_bytes():
-    output = Output(b"ab").plus(b"").plus(b"cd")
+    output = SnapshotBytes(b"ab").plus(b"").plus(b"cd")
     assert output == b"abcd"
-    assert output == Output(b"abcd")
+    assert output == SnapshotBytes(b"abcd")
     assert output != b"abc"
     assert output != "abcd"
     assert (len(output), output[-2:], output[1:3], output[::-1], bytes(output)) == (4, b"cd", b"bc", b"dcba", b"abcd")
     assert repr(output) == "b'abcd'"
-    assert not Output()
+    assert not SnapshotBytes()
 
 
 def test_output_stays_as_it_was():
-    older = Output(b"a")
+    older = SnapshotBytes(b"a")
     newer = older.plus(b"b")
     branch = older.plus(b"x")
     assert (bytes(older), bytes(newer), bytes(branch)) == (b"a", b"ab", b"ax")
     assert (older[-1:], older[:5]) == (b"a", b"a")
 
 
-@pytest.mark.parametrize("value", [Items(), Output()])
+@pytest.mark.parametrize("value", [SnapshotList(), SnapshotBytes()])
 def test_what_can_be_added_to_is_no_key(value: object):
     with pytest.raises(TypeError):
         hash(value)
 
 
 def test_an_empty_value_holds_nothing_of_what_was_added_to_it():
-    nothing, no_items = Output(), Items[int]()
+    nothing, no_items = SnapshotBytes(), SnapshotList[int]()
     assert (bytes(nothing.plus(b"x")), list(no_items.plus(1))) == (b"x", [1])
     assert (len(nothing._storage), len(no_items._storage)) == (0, 0)

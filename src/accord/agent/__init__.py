@@ -12,7 +12,7 @@ from accord.agent.session_registry import LastSubscriberPolicy, SessionRegistry
 from accord.agent.sync_turn import SyncToolCall, SyncTurn
 from accord.agent.tool_calls import AgentToolCall
 from accord.agent.turn import Turn
-from accord.session.vocabulary import STOP_REASONS, StopReason, ToolKind, ToolStatus
+from accord.session.open_enums import STOP_REASONS, StopReason, ToolKind, ToolStatus
 
 __all__ = [
     "STOP_REASONS",

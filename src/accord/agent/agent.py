@@ -26,10 +26,10 @@ from accord.agent.session_registry import SessionRegistry
 from accord.peer import FrameObserver, Limits
 from accord.peer.event_loop import is_strict, run, run_until
 from accord.session.capabilities import AgentCapabilities, AgentLogin, Implementation, TerminalLogin
-from accord.session.checks import check_command, check_extension, check_option
 from accord.session.entities import Option, OptionChoice, SlashCommand
-from accord.session.form import check_form
-from accord.session.vocabulary import OptionCategory
+from accord.session.open_enums import OptionCategory
+from accord.session.type_checks import check_types
+from accord.session.validation import check_command, check_extension, check_option
 from accord.transports.transport import Transport
 
 if TYPE_CHECKING:
@@ -108,8 +108,8 @@ class Agent:
             on_frame=on_frame,
         )
         """What was given and registered."""
-        check_form(self.definition.info)
-        check_form(AgentCapabilities(meta=self.definition.meta))
+        check_types(self.definition.info)
+        check_types(AgentCapabilities(meta=self.definition.meta))
 
     def prompt(self, handler: F) -> F:
         """Register what answers a prompt: `async def f(turn: Turn)`, or `def f(turn: SyncTurn)` in a thread.
@@ -128,7 +128,7 @@ class Agent:
         """Register a way to log in: `f(client)`. It has failed when it raises."""
         _check_new(self.definition.logins, "login", id)
         method = AgentLogin(id=id, name=name, description=description)
-        check_form(method)
+        check_types(method)
 
         def register(handler: F) -> F:
             self.definition.logins[id] = LoginMethod(method, handler)
@@ -148,7 +148,7 @@ class Agent:
         """Offer a login that the client runs as an interactive start of this program, with these arguments more."""
         _check_new(self.definition.logins, "login", id)
         method = TerminalLogin(id=id, name=name, description=description, args=list(args), env=dict(env or {}))
-        check_form(method)
+        check_types(method)
         self.definition.logins[id] = LoginMethod(method)
 
     def logout(self, handler: F) -> F:

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Protocol, TypeVar
 
 from accord.session.entities import Work
-from accord.session.vocabulary import ToolStatus
+from accord.session.open_enums import ToolStatus
 
 __all__ = ["BackgroundTasks"]
 

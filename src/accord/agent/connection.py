@@ -25,9 +25,7 @@ from accord.jsonrpc.events import NotificationReceived, RequestReceived
 from accord.jsonrpc.messages import ResultResponse
 from accord.peer import Answer, Peer
 from accord.session.capabilities import AgentCapabilities, ClientCapabilities, Implementation, TerminalLogin
-from accord.session.checks import check_extension
 from accord.session.content import Audio, Content, Image, Resource
-from accord.session.form import check_form
 from accord.session.requests import (
     AcpNotification,
     AcpRequest,
@@ -48,7 +46,8 @@ from accord.session.requests import (
     SetModel,
     SetOption,
 )
-from accord.session.validation import Validator
+from accord.session.type_checks import check_types
+from accord.session.validation import Validator, check_extension
 from accord.session.value import Value
 from accord.transports.transport import Transport
 
@@ -157,7 +156,7 @@ class AgentConnection:
         """
         asked = self._with_trace(self._validator.request(asked))
         method, params = self._to_wire(asked)
-        return self.dialect.answer_from_wire(asked, await self.peer.request(method, params, deadline=deadline))
+        return self.dialect.result_from_wire(asked, await self.peer.request(method, params, deadline=deadline))
 
     def check(self, asked: AcpRequest) -> None:
         """ValueError for what must not be asked, before anybody learns that something is."""
@@ -167,11 +166,11 @@ class AgentConnection:
         try:
             return self.dialect.request_to_wire(asked)
         except Malformed as error:
-            raise ValueError(f"this can't be asked: {error.path}: {error.reason}") from error
+            raise ValueError(f"this can't be sent: {error.path}: {error.reason}") from error
 
     async def tell(self, told: AcpNotification) -> None:
         """Tell in words; ValueError for what must not be told."""
-        check_form(told)
+        check_types(told)
         await self.peer.notify(*self.dialect.notification_to_wire(self._with_trace(told)))
 
     def _with_trace(self, word: T) -> T:
@@ -242,11 +241,11 @@ class AgentConnection:
             capabilities=self._definition.capabilities(),
             auth_methods=[login.method for login in self._definition.logins.values()],
         )
-        result = dialect.answer_to_wire(asked, answer)
+        result = dialect.result_to_wire(asked, answer)
         # As the client reads it: a version may bring more with it than was said (v2's list, resume and close).
         said = msgspec.Raw(encode(ResultResponse(id=0, result=result)))
         said = msgspec.json.decode(said, type=_Result).result
-        self._offered = dialect.answer_from_wire(asked, said).capabilities
+        self._offered = dialect.result_from_wire(asked, said).capabilities
         self.logins = msgspec.json.decode(said, type=_Logins).auth_methods
         self._handler = self._make_handler(self)
         return self._initialized(result, dialect)
@@ -325,7 +324,7 @@ class AgentConnection:
                     answer = await self._log_out()
                 case _:
                     answer, then = await sessions.answer(asked, method)
-        result = self.dialect.answer_to_wire(asked, answer)
+        result = self.dialect.result_to_wire(asked, answer)
         return result if then is None else Answer(result, then)
 
     async def _log_in(self, asked: Authenticate) -> EmptyResult:

@@ -16,7 +16,6 @@ from accord.agent.deadlines import TurnDeadlines
 from accord.agent.session import AgentSession
 from accord.agent.tool_calls import AgentToolCall
 from accord.errors import Malformed, RequestFailed
-from accord.session.form import check_type
 from accord.session.requests import (
     ElicitationAnswer,
     ElicitationRequest,
@@ -25,6 +24,7 @@ from accord.session.requests import (
     PermissionRequest,
     ToolCallSubject,
 )
+from accord.session.type_checks import check_type
 
 __all__ = ["OPTIONS", "ClientQuestions"]
 

@@ -95,12 +95,12 @@ class AgentSession:
 
     async def send(self, update: Patch) -> None:
         """Tell an update; returns when there is room for the next one. ValueError for what must not be told."""
-        if not self.post(self.validator.report(update)):
+        if not self.post(self.validator.patch(update)):
             await self.drain()
 
     def send_nowait(self, update: Patch, *, silent: bool = False) -> Update:
         """As `send`, without waiting for room; for callbacks and for the end of things. `silent` tells nobody."""
-        change = self.apply(self.validator.report(update))
+        change = self.apply(self.validator.patch(update))
         if not silent:
             self.stream.send(change)
         return change

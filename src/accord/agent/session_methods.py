@@ -22,7 +22,7 @@ from accord.agent.session_servers import check_servers
 from accord.agent.slash_commands import handle, is_command
 from accord.agent.turn_queue import TurnQueue
 from accord.agent.update_stream import Subscription
-from accord.dialects.all_versions.options import models_of
+from accord.dialects.all_versions.options import option_to_models
 from accord.errors import InvalidParams, MethodNotFound, NotFound
 from accord.session.entities import SlashCommand
 from accord.session.mcp_servers import McpServer
@@ -324,7 +324,7 @@ class SessionMethods:
         if not options:
             return SessionSetup()
         has_models = self._definition.legacy_models and self._connection.dialect.has_models
-        return SessionSetup(options=options, models=models_of(options) if has_models else UNSET)
+        return SessionSetup(options=options, models=option_to_models(options) if has_models else UNSET)
 
     def _follow(self, session: AgentSession, servers: list[McpServer], has_commands: bool = False) -> None:
         """What belongs to a session that was just opened, right after its answer (FN-01)."""

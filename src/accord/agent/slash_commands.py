@@ -10,7 +10,7 @@ from accord.agent.session import AgentSession
 from accord.agent.sync_turn import in_thread
 from accord.agent.turn import Turn
 from accord.errors import TurnStopped
-from accord.session.content import Content, Text, newest_of
+from accord.session.content import Content, Text, drop_repeated
 from accord.session.requests import Prompt
 
 __all__ = ["handle", "is_command"]
@@ -36,7 +36,7 @@ async def _show_unusable_servers(turn: Turn) -> None:
 
 def is_command(definition: AgentDefinition, session: AgentSession, asked: Prompt) -> bool:
     """Whether a prompt calls one of the agent's slash commands."""
-    return _called(definition, newest_of(asked.content, session.cancelled_content)) is not None
+    return _called(definition, drop_repeated(asked.content, session.cancelled_content)) is not None
 
 
 def _called(definition: AgentDefinition, content: list[Content]) -> tuple[CommandDefinition, str] | None:

@@ -24,10 +24,10 @@ from accord.agent.turn import Turn
 from accord.local.threads import shielded_result
 from accord.session.content import Content
 from accord.session.entities import Location, PlanEntry, TokenUsage, ToolCall
+from accord.session.open_enums import NoticeSeverity, StopReason, ToolKind, ToolStatus
 from accord.session.requests import AcpNotification, AcpRequest, PermissionOption
 from accord.session.updates import Patch
 from accord.session.value import UNSET
-from accord.session.vocabulary import NoticeSeverity, StopReason, ToolKind, ToolStatus
 
 if TYPE_CHECKING:
     from accord.agent.mcp import McpResult, McpTool, ServerConnections, ServerStatus

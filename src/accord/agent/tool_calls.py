@@ -16,9 +16,9 @@ from accord.agent.session import AgentSession
 from accord.errors import TurnStopped
 from accord.session.content import Content, Text
 from accord.session.entities import ContentItem, Diff, FileChange, Location, TerminalItem, ToolCall, ToolCallItem
+from accord.session.open_enums import FINAL_STATUSES, ToolKind, ToolStatus
 from accord.session.updates import Patch, ToolCallAppend, ToolCallPatch
 from accord.session.value import UNSET, Unknown
-from accord.session.vocabulary import ENDINGS, ToolKind, ToolStatus
 
 __all__ = ["AgentToolCall", "BackgroundWork", "ToolCallContent", "file_change", "to_items"]
 
@@ -54,7 +54,7 @@ class AgentToolCall:
         self.allowed: bool | None = None
         """The user's last word, None when nobody was asked."""
         self._session = session
-        self._announcement = session.validator.report(announcement)
+        self._announcement = session.validator.patch(announcement)
         self._on_report = on_report
         self._has_failed = False
         self._check_new()
@@ -86,12 +86,12 @@ class AgentToolCall:
 
         The client is told with it all that the call shows and gave (FN-114).
         """
-        if status not in ENDINGS:
-            raise ValueError(f"invalid final status of a tool call {status!r}: expected {', '.join(ENDINGS)}")
+        if status not in FINAL_STATUSES:
+            raise ValueError(f"invalid final status of a tool call {status!r}: expected {', '.join(FINAL_STATUSES)}")
         if self.call.finished:
             return
         end = ToolCallPatch(id=self.id, status=status, raw_output=raw_output, meta=UNSET if meta is None else meta)
-        end = self._session.validator.report(end)
+        end = self._session.validator.patch(end)
         if status == "completed" and self.status == "pending":
             self._session.send_nowait(ToolCallPatch(id=self.id, status="in_progress"))  # TOOL-28
         self._session.send_nowait(end)
@@ -107,7 +107,7 @@ class AgentToolCall:
 
     async def show(self, *shown: ToolCallContent) -> None:
         """Add to what the call shows."""
-        check = self._session.validator.report
+        check = self._session.validator.patch
         for piece in [check(ToolCallAppend(id=self.id, item=item)) for item in to_items(shown)]:
             await self._progress(piece)
 
@@ -117,7 +117,7 @@ class AgentToolCall:
 
     async def replace(self, *shown: ToolCallContent) -> None:
         """Show this and nothing else."""
-        await self._progress(self._session.validator.report(ToolCallPatch(id=self.id, content=to_items(shown))))
+        await self._progress(self._session.validator.patch(ToolCallPatch(id=self.id, content=to_items(shown))))
 
     async def diff(self, path: str | os.PathLike[str], new_text: str | None, old_text: str | None = None) -> None:
         """Show a changed file. Without an old text it is a new one, without a new text it is gone."""
@@ -131,7 +131,7 @@ class AgentToolCall:
         """Add a place that the call works on, so that an editor can follow; lines count from 1."""
         here = Location(path=self._session.absolute(path), line=line)
         patch = ToolCallPatch(id=self.id, locations=[*self.call.locations, here])
-        await self._progress(self._session.validator.report(patch))
+        await self._progress(self._session.validator.patch(patch))
 
     async def update(
         self,
@@ -147,7 +147,7 @@ class AgentToolCall:
         patch.title = UNSET if title is None else title
         patch.kind = UNSET if kind is None else kind
         patch.status = UNSET if status is None else status
-        await self._progress(self._session.validator.report(patch))
+        await self._progress(self._session.validator.patch(patch))
 
     async def fail(self, reason: str | None = None) -> None:
         """It has failed, though nothing is raised; the block may go on."""

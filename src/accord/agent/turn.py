@@ -17,11 +17,11 @@ from accord.agent.permissions import OPTIONS, ClientQuestions
 from accord.agent.session import AgentSession
 from accord.agent.tool_calls import AgentToolCall, BackgroundWork, ToolCallContent, to_items
 from accord.errors import TurnStopped
-from accord.session.checks import check_token_usage
-from accord.session.content import Content, Text, newest_of, paragraphs, readable, text_of
+from accord.session.content import Content, Text, drop_repeated, render_text, separate_texts, text_of
 from accord.session.entities import AGENT, THOUGHT, Cost, Location, Notice, Plan, PlanEntry, TokenUsage
-from accord.session.form import check_type
+from accord.session.open_enums import STOP_REASONS, NoticeSeverity, StopReason, ToolKind
 from accord.session.requests import PermissionOption, Prompt
+from accord.session.type_checks import check_type
 from accord.session.updates import (
     MessageAppend,
     ModePatch,
@@ -31,8 +31,8 @@ from accord.session.updates import (
     ToolCallPatch,
     UsagePatch,
 )
+from accord.session.validation import check_token_usage
 from accord.session.value import UNSET
-from accord.session.vocabulary import STOP_REASONS, NoticeSeverity, StopReason, ToolKind
 
 if TYPE_CHECKING:
     from accord.agent.mcp import ServerConnections
@@ -58,7 +58,7 @@ class Turn:
         self.session = session
         self.content: list[Content] = asked.content
         """The prompt, block by block."""
-        self.new_content = newest_of(asked.content, session.cancelled_content)
+        self.new_content = drop_repeated(asked.content, session.cancelled_content)
         """The same without what only repeats a prompt that was cancelled: some clients send that again (FN-110)."""
         self.meta = asked.meta or {}
         """The prompt's `_meta`."""
@@ -87,12 +87,12 @@ class Turn:
     @property
     def text(self) -> str:
         """What the user wrote, each block a paragraph; what came with it is in `content` and in `whole_text`."""
-        return text_of(paragraphs(block for block in self.content if type(block) is Text))
+        return text_of(separate_texts(block for block in self.content if type(block) is Text))
 
     @property
     def whole_text(self) -> str:
         """The prompt for a model that reads text only: links and texts that came with it are in their places."""
-        return readable(paragraphs(self.content))
+        return render_text(separate_texts(self.content))
 
     @property
     def cwd(self) -> Path:
@@ -285,7 +285,7 @@ class Turn:
         """Report anything there is a word for, see `accord.session.updates`; ValueError for what must not be told."""
         self._touch()
         if isinstance(report, PlanPatch):
-            self.session.validator.report(report)
+            self.session.validator.patch(report)
             plan = report.plan
             if plan.id in self.plan_ids and report.meta is UNSET and plan == self.session.transcript.plans.get(plan.id):
                 return
@@ -295,7 +295,7 @@ class Turn:
     def _piece(self, role: str, content: str | Content) -> Patch:
         if isinstance(content, str):
             return MessageAppend(role=role, id=None, content=Text(content))
-        return self.session.validator.report(MessageAppend(role=role, id=None, content=content))
+        return self.session.validator.patch(MessageAppend(role=role, id=None, content=content))
 
     def _touch(self) -> None:
         if self.is_over:

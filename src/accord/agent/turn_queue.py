@@ -34,9 +34,9 @@ from accord.peer import Answer
 from accord.peer.inbound_requests import correlation_id
 from accord.session.content import Content
 from accord.session.entities import USER, TokenUsage
+from accord.session.open_enums import STOP_REASONS
 from accord.session.requests import Prompt, PromptResult
 from accord.session.updates import MessagePatch, ToolCallPatch
-from accord.session.vocabulary import STOP_REASONS
 
 __all__ = ["TurnHandler", "TurnQueue"]
 
@@ -61,7 +61,7 @@ class QueuedPrompt:
         self.over = asyncio.Event()
         """Its turn has ended, or there will be none."""
         self.work: Coroutine[Any, Any, Any]
-        self._answer_ends_turn = client.dialect.answer_ends_turn
+        self._answer_ends_turn = client.dialect.result_ends_turn
         self._due: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     @property
@@ -186,7 +186,7 @@ class TurnQueue:
             answer = PromptResult(
                 stop_reason=waiting.stop_reason, message_id=waiting.message_id, token_usage=waiting.token_usage
             )
-            result = client.dialect.answer_to_wire(waiting.asked, answer)
+            result = client.dialect.result_to_wire(waiting.asked, answer)
         except BaseException:
             waiting.settled.set()
             raise
@@ -243,12 +243,12 @@ class TurnQueue:
         # At once: whoever begins to listen from here on finds it in the history.
         session.stream.echo(change, waiting.client, to_sender=False)
         dialect = waiting.client.dialect
-        if dialect.echoes_prompt and dialect.answer_ends_turn:
+        if dialect.echoes_prompt and dialect.result_ends_turn:
             session.stream.echo(change, waiting.client, to_sender=True)
         session.transcript.begin_turn()
         await session.commit()
         waiting.inserted(change.message.id)
-        if not dialect.answer_ends_turn:
+        if not dialect.result_ends_turn:
             await waiting.settled.wait()
             session.stream.echo(change, waiting.client, to_sender=True)
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from accord.agent.connection import AgentConnection
 from accord.dialects.chunk_fast_path import TextFrames
-from accord.session.backlog_merge import is_end, joined, joins, joins_end, with_outcome
+from accord.session.backlog_merge import is_final, merge, merge_key, waits_for_end, with_outcome
 from accord.session.updates import MessageChunk, NoticeShown, ToolCallChanged, Update
 
 __all__ = ["Subscription", "UpdateStream"]
@@ -134,16 +134,16 @@ class UpdateStream:
         """Send it, or hold it for the window; whether there is room for more."""
         if type(change) is ToolCallChanged:
             return self._send_call(change)
-        return self._hold(change, joins(change)) if self._window else self._post(change)
+        return self._hold(change, merge_key(change)) if self._window else self._post(change)
 
     def _send_call(self, change: ToolCallChanged) -> bool:
         key = ("call", change.call.id)
-        if is_end(change):
+        if is_final(change):
             waiting = self._take_held() if key == self._held_key else []
             change = with_outcome(change, [each for each in waiting if type(each) is ToolCallChanged])
         if not self._window:
             return self._post(change)
-        return self._hold(change, key if joins_end(change) else None)
+        return self._hold(change, key if waits_for_end(change) else None)
 
     def _hold(self, change: Update, key: Hashable | None) -> bool:
         if key is None or key != self._held_key:
@@ -164,7 +164,7 @@ class UpdateStream:
         if not self._held:
             return
         held = self._take_held()
-        for change in held if type(held[0]) is ToolCallChanged else (joined(held),):
+        for change in held if type(held[0]) is ToolCallChanged else (merge(held),):
             self._post(change)
 
     def _take_held(self) -> list[Update]:

@@ -49,19 +49,19 @@ def _key(delivery: _Delivery, of: Callable[[Update], Hashable | None]) -> Hashab
 
 def _joined(deliveries: Sequence[_Delivery]) -> _Delivery:
     first = deliveries[0]
-    change = backlog_merge.joined([delivery.item.update for delivery in deliveries])
+    change = backlog_merge.merge([delivery.item.update for delivery in deliveries])
     return _Delivery(first.callback, SessionUpdate(first.item.session, change, first.item.replayed))
 
 
 def _newest(earlier: _Delivery, later: _Delivery) -> _Delivery:
-    backlog_merge.newest(earlier.item.update, later.item.update)
+    backlog_merge.supersede(earlier.item.update, later.item.update)
     return later
 
 
 _MERGING: Merging[_Delivery] = Merging(
-    lambda delivery: _key(delivery, backlog_merge.joins),
+    lambda delivery: _key(delivery, backlog_merge.merge_key),
     _joined,
-    lambda delivery: _key(delivery, backlog_merge.supersedes),
+    lambda delivery: _key(delivery, backlog_merge.supersede_key),
     _newest,
 )
 

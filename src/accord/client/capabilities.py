@@ -15,9 +15,9 @@ from accord.local.paths import directory_error
 from accord.session.capabilities import AgentCapabilities
 from accord.session.content import Audio, Content, Image, Resource, Text
 from accord.session.entities import Option
-from accord.session.form import check_block, check_form, check_type
 from accord.session.mcp_servers import HttpServer, McpServer, SseServer, StdioServer
 from accord.session.requests import ElicitationAnswer, ElicitationRequest
+from accord.session.type_checks import check_block, check_type, check_types
 from accord.session.validation import is_absolute, is_relative
 
 __all__ = [
@@ -75,7 +75,7 @@ def check_content(blocks: Sequence[Content], can: AgentCapabilities) -> None:
             kind = type(block).__name__.lower()
             raise InvalidParams(f"the agent takes no content of type {kind}", field=f"prompt[{index}]")
         check_block(block)
-        check_form(block, "asked")
+        check_types(block)
 
 
 def check_choice(options: Sequence[Option], option_id: str, value: str | bool) -> None:
@@ -106,7 +106,7 @@ def check_servers(servers: Sequence[McpServer], can: AgentCapabilities) -> None:
     """An agent is only told of MCP servers that it can connect to (SESS-34, SESS-39), by absolute paths (SESS-26)."""
     for index, server in enumerate(servers):
         check_type(server, _SERVERS, "an MCP server")
-        check_form(server, "asked")
+        check_types(server)
         if isinstance(server, StdioServer) and is_relative(server.command):
             raise InvalidParams(
                 "must be an absolute path, or the name of a program", field=f"mcpServers[{index}].command"
@@ -131,7 +131,7 @@ def check_directories(directories: Sequence[str], can: AgentCapabilities) -> Non
 
 def check_filled(asked: ElicitationRequest, answer: ElicitationAnswer) -> None:
     """An accepted form holds texts, numbers, truth values and lists of texts; anything, where it asks for something else."""
-    check_form(answer)
+    check_types(answer)
     known = cast("dict[str, Any]", (asked.schema or {}).get("properties") or {})
     for name, value in (answer.content or {}).items():
         texts = cast("list[Any]", value) if isinstance(value, list) else [None]

@@ -44,8 +44,6 @@ from accord.local.threads import in_thread
 from accord.peer import FrameObserver, Limits, Peer
 from accord.peer.event_loop import is_strict
 from accord.session.capabilities import AuthMethod, Implementation, TerminalLogin, VariableLogin
-from accord.session.checks import check_extension
-from accord.session.form import check_form
 from accord.session.mcp_servers import McpServer
 from accord.session.memory_estimate import TRANSCRIPT_BYTES
 from accord.session.requests import (
@@ -61,6 +59,8 @@ from accord.session.requests import (
     SessionPage,
     SessionSummary,
 )
+from accord.session.type_checks import check_types
+from accord.session.validation import check_extension
 
 __all__ = ["Client"]
 
@@ -115,7 +115,7 @@ class Client:
         self._extensions = Extensions()
         self._info = info
         for word in (info, self._capabilities):
-            check_form(word, "asked")
+            check_types(word)
         self._strict = is_strict() if strict is None else strict
         self._deadlines = deadlines or Deadlines()
         self._on_update = on_update

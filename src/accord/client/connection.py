@@ -14,14 +14,14 @@ from accord.client.deadlines import Deadlines
 from accord.client.dispatch import Dispatcher, Extensions
 from accord.client.session import Session
 from accord.client.workspace.workspace import Workspace
-from accord.dialects.all_versions.lifecycle import logins_named
+from accord.dialects.all_versions.lifecycle import read_auth_methods
 from accord.dialects.dialect import Dialect
 from accord.dialects.negotiation import ProtocolVersion, accepted, offer
 from accord.errors import AuthRequired, ConnectionClosed, FrameRejected
 from accord.peer import FrameObserver, Limits, Peer
 from accord.session.capabilities import AuthMethod, ClientCapabilities, Implementation
-from accord.session.form import check_form
 from accord.session.requests import AcpRequest, ForkSession, InitializeResult, LoadSession, NewSession, SessionSetup
+from accord.session.type_checks import check_types
 from accord.session.value import UNSET
 from accord.transports.transport import Transport
 
@@ -100,16 +100,16 @@ class ClientConnection:
 
     def logins(self, refused: AuthRequired) -> list[AuthMethod]:
         """What the agent named when it refused, else all that it has named; those that are new to us are noted."""
-        named = logins_named(refused.auth_methods, self.agent.auth_methods)
+        named = read_auth_methods(refused.auth_methods, self.agent.auth_methods)
         self.agent.auth_methods += [method for method in named if method not in self.agent.auth_methods]
         return named or self.agent.auth_methods
 
     async def ask(self, asked: AcpRequest, deadline: float | None = None) -> Any:
         """The answer, in words; ValueError for what no agent could read."""
-        check_form(asked, "asked")
+        check_types(asked)
         method, params = self.dialect.request_to_wire(asked)
         seconds = self.deadlines.request if deadline is None else deadline
-        return self.dialect.answer_from_wire(asked, await self.peer.request(method, params, deadline=seconds))
+        return self.dialect.result_from_wire(asked, await self.peer.request(method, params, deadline=seconds))
 
     async def open_session(self, asked: NewSession | ForkSession) -> Session:
         """A session that the answer names."""
@@ -152,7 +152,7 @@ class ClientConnection:
 
     async def _opened(self, asked: Any, named: Callable[[SessionSetup], Session]) -> Session:
         def opened(result: Raw) -> Session:
-            answer: SessionSetup = self.dialect.answer_from_wire(asked, result)
+            answer: SessionSetup = self.dialect.result_from_wire(asked, result)
             session = named(answer)
             may_go_on = isinstance(asked, LoadSession) and self.dialect.replay_may_follow_load
             session.is_replaying = may_go_on and session.awaits_an_answer
@@ -160,7 +160,7 @@ class ClientConnection:
             self._add(session)
             return session
 
-        check_form(asked, "asked")
+        check_types(asked)
         method, params = self.dialect.request_to_wire(asked)
         return await self.peer.request(method, params, deadline=self.deadlines.request, on_answer=opened)
 

@@ -17,11 +17,10 @@ from accord.client.call_match import open_call_for
 from accord.client.permissions.option_choice import refuses
 from accord.client.permissions.policies import with_streamed_input
 from accord.dialects.all_versions.subagents import Subagents
-from accord.dialects.chunk_fast_path import update_taker
+from accord.dialects.chunk_fast_path import update_reader
 from accord.dialects.dialect import Dialect
 from accord.errors import InvalidRequest, MethodNotFound, NotFound
 from accord.jsonrpc.events import NotificationReceived, RequestReceived
-from accord.session.checks import check_extension
 from accord.session.entities import ToolCall
 from accord.session.requests import (
     AcpRequest,
@@ -31,6 +30,7 @@ from accord.session.requests import (
     ToolCallSubject,
 )
 from accord.session.updates import Patch, ToolCallPatch
+from accord.session.validation import check_extension
 
 if TYPE_CHECKING:
     from accord.client.connection import ClientConnection
@@ -73,7 +73,7 @@ class Dispatcher:
         self.sessions[session.id] = session
         peer = self._connection.peer
         if peer.take_frame is None and self.dialect is not None:  # not earlier: to make it takes some milliseconds
-            peer.take_frame = update_taker(self.dialect, self.sessions)
+            peer.take_frame = update_reader(self.dialect, self.sessions)
         for report, size in self._held.pop(session.id, ()):
             self._held_bytes -= size
             session.take(report, size)
@@ -203,7 +203,7 @@ async def _answered(
     dialect: Dialect, asked: AcpRequest, work: Callable[[], Coroutine[Any, Any, Any]], asker: Session | None
 ) -> Any:
     if asker is None:
-        return dialect.answer_to_wire(asked, await work())
+        return dialect.result_to_wire(asked, await work())
     asker.question_opened()
     try:
         answer = await work()
@@ -211,7 +211,7 @@ async def _answered(
         asker.question_closed()
     if isinstance(asked, PermissionRequest) and refuses(asked, answer):
         asker.foreground.refused(asked.subject.call.id if isinstance(asked.subject, ToolCallSubject) else None)
-    return dialect.answer_to_wire(asked, answer)
+    return dialect.result_to_wire(asked, answer)
 
 
 Handler = TypeVar("Handler", bound=Callable[[Any], Any])

@@ -28,6 +28,7 @@ from accord.peer import Inbox, Merging
 from accord.session import backlog_merge
 from accord.session.content import Content
 from accord.session.entities import AGENT, USER, Message, State, TokenUsage
+from accord.session.open_enums import StopReason
 from accord.session.requests import Prompt, PromptResult
 from accord.session.updates import (
     MessageChanged,
@@ -39,7 +40,6 @@ from accord.session.updates import (
     ToolCallPatch,
     Update,
 )
-from accord.session.vocabulary import StopReason
 
 if TYPE_CHECKING:
     from accord.client.connection import ClientConnection
@@ -50,7 +50,7 @@ __all__ = ["CHANGES", "PromptedTurn", "Reply"]
 _IDS = 1024 * 1024  # letters
 
 CHANGES: Merging[Update] = Merging(
-    backlog_merge.joins, backlog_merge.joined, backlog_merge.supersedes, backlog_merge.newest
+    backlog_merge.merge_key, backlog_merge.merge, backlog_merge.supersede_key, backlog_merge.supersede
 )
 
 
@@ -77,7 +77,7 @@ class PromptedTurn:
         self.is_listened_to = False
         """Whether `heard_at` is kept up to date, for a deadline on silence."""
         self._telling: Message | None = None
-        self.sent = SentPrompt(content, session.transcript, is_named=not self.connection.dialect.answer_ends_turn)
+        self.sent = SentPrompt(content, session.transcript, is_named=not self.connection.dialect.result_ends_turn)
         self._was_busy = False
         self._is_another = False
         """Whether the work that is told now is on somebody else's prompt."""
@@ -104,7 +104,7 @@ class PromptedTurn:
         """Send the prompt; the session's turns are sent one after the other."""
         dialect, transcript = self.connection.dialect, self.session.transcript
         self.is_sent = True
-        self._was_busy = dialect.tells_state and transcript.state.state != "idle"
+        self._was_busy = dialect.reports_state and transcript.state.state != "idle"
         self.heard_at = asyncio.get_running_loop().time()
         transcript.begin_turn()
         self.session.foreground.begin()
@@ -115,7 +115,7 @@ class PromptedTurn:
             self.end(error=error)
             return
         self._show_prompt()
-        if not dialect.tells_state:
+        if not dialect.reports_state:
             self.session.tell_state(State(state="running"))
 
     def take(self, change: Update, size: int) -> None:
@@ -132,7 +132,7 @@ class PromptedTurn:
         elif isinstance(change, ToolCallChanged) and isinstance(change.patch, ToolCallPatch) and change.patch.creates:
             self.session.foreground.began(change.call.id)
         self.inbox.put(change, size)
-        if isinstance(change, StateChanged) and self.connection.dialect.tells_state:
+        if isinstance(change, StateChanged) and self.connection.dialect.reports_state:
             self._state_told(change.state)
 
     def overdue(self, error: DeadlineExceeded) -> None:
@@ -147,7 +147,7 @@ class PromptedTurn:
             self.session.foreground.end(is_clean=stop_reason == "end_turn" and error is None)
         self.stop_reason = stop_reason
         self.error = self._overdue or error
-        if self.is_sent and not self.connection.dialect.tells_state:
+        if self.is_sent and not self.connection.dialect.reports_state:
             self.session.tell_state(State(state="idle", stop_reason=stop_reason, token_usage=self.token_usage))
         self.ended.set_result(None)
         self.inbox.close(self.error)
@@ -199,7 +199,7 @@ class PromptedTurn:
 
     def _answered(self, outcome: Raw | AccordError) -> None:
         if isinstance(outcome, AccordError):
-            if isinstance(outcome, RequestFailed) and not self.connection.dialect.answer_ends_turn:
+            if isinstance(outcome, RequestFailed) and not self.connection.dialect.result_ends_turn:
                 self._apply(self.sent.refused())
             if isinstance(outcome, AuthRequired):
                 self.connection.logins(outcome)
@@ -210,7 +210,7 @@ class PromptedTurn:
             return
         dialect = self.connection.dialect
         try:
-            answer: PromptResult = dialect.answer_from_wire(self.asked, outcome)
+            answer: PromptResult = dialect.result_from_wire(self.asked, outcome)
         except Malformed as error:
             self.end(error=error)
             return
@@ -218,7 +218,7 @@ class PromptedTurn:
         self.token_usage = answer.token_usage
         idle = self._idle_when_named(answer.message_id)
         self._apply(self.sent.answered(answer.message_id))
-        if dialect.answer_ends_turn or answer.stop_reason is not None:
+        if dialect.result_ends_turn or answer.stop_reason is not None:
             self.end(answer.stop_reason)
         elif idle is not None:
             self._end_with(idle)

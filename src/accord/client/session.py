@@ -15,11 +15,12 @@ from accord.client.capabilities import blocks_of, check_choice, check_content
 from accord.client.foreground import Foreground
 from accord.client.prompts import SentPrompt
 from accord.client.reply import PromptedTurn, Reply
-from accord.dialects.all_versions.options import MODEL, option_of_models
+from accord.dialects.all_versions.options import MODEL, models_to_option
 from accord.errors import AccordError, DeadlineExceeded, InvalidParams, MethodNotFound, NotFound
 from accord.session import Transcript
 from accord.session.content import Content
 from accord.session.entities import USER, Modes, Option, SlashCommand, State
+from accord.session.open_enums import FINAL_STATUSES
 from accord.session.requests import (
     Cancel,
     CancelTerminal,
@@ -46,7 +47,6 @@ from accord.session.updates import (
     ToolCallPatch,
 )
 from accord.session.value import UNSET
-from accord.session.vocabulary import ENDINGS
 
 if TYPE_CHECKING:
     from accord.client.connection import ClientConnection
@@ -237,7 +237,7 @@ class Session:
         if call is None:
             if dialect.announces_tool_calls and not report.creates:
                 note(log, "the tool call %s was never announced", report.id)  # AMB-54
-        elif call.status in ENDINGS and report.status is not UNSET and report.status != call.status:
+        elif call.status in FINAL_STATUSES and report.status is not UNSET and report.status != call.status:
             note(log, "the tool call %s has ended as %s and is now %s", report.id, call.status, report.status)  # AMB-55
 
     def _take_unprompted(self, report: Patch, size: int) -> None:
@@ -249,7 +249,7 @@ class Session:
             self._late = late if is_user and late.awaits_echo else None
         for each in told:
             change = self.transcript.apply(each)
-            if type(change) is StateChanged and self.connection.dialect.tells_state and not self.is_replaying:
+            if type(change) is StateChanged and self.connection.dialect.reports_state and not self.is_replaying:
                 self._foreground_stands(change.state)
             callback = self.on_update or self.connection.on_update
             if callback is not None:
@@ -270,7 +270,7 @@ class Session:
         transcript = self.transcript
         if answer.options is not UNSET and not transcript.options:
             transcript.apply(OptionsPatch(options=answer.options))
-        models = option_of_models(answer.models) if self.connection.dialect.has_models else None
+        models = models_to_option(answer.models) if self.connection.dialect.has_models else None
         if models is not None and not any(MODEL in (option.id, option.category) for option in transcript.options):
             self._lists_models = True
             transcript.apply(OptionsPatch(options=[*transcript.options, models]))
@@ -286,13 +286,13 @@ class Session:
     def question_opened(self) -> None:
         """Somebody on our side is being asked."""
         self._questions += 1
-        if self._questions == 1 and self._running is not None and not self.connection.dialect.tells_state:
+        if self._questions == 1 and self._running is not None and not self.connection.dialect.reports_state:
             self.tell_state(State(state="requires_action"))
 
     def question_closed(self) -> None:
         """They have answered."""
         self._questions -= 1
-        if self._questions == 0 and self._running is not None and not self.connection.dialect.tells_state:
+        if self._questions == 0 and self._running is not None and not self.connection.dialect.reports_state:
             self.tell_state(State(state="running"))
 
     def history_told(self) -> None:
@@ -347,7 +347,7 @@ class Session:
             self._turns.remove(turn)
         if turn is self._running:
             self._running = None
-            is_empty = self.connection.dialect.answer_ends_turn and turn.sent.is_last
+            is_empty = self.connection.dialect.result_ends_turn and turn.sent.is_last
             self._late = turn.sent if is_empty and not turn.sent.is_recognised else None
             self.connection.questions.turn_ended(self.id)
             self._send_next()

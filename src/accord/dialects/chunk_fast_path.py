@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, Protocol, TypeAlias
 
 import msgspec
 
-from accord.dialects.dialect import Dialect, put_around
+from accord.dialects.dialect import Dialect, set_notification_meta
 from accord.jsonrpc.codec import encode
 from accord.jsonrpc.messages import Notification
 from accord.session.content import Text, is_plain
@@ -21,7 +21,7 @@ from accord.session.entities import Message
 from accord.session.updates import MessageAppend, MessageChanged, MessageChunk, MessagePatch, Patch, Update
 from accord.session.value import UNSET
 
-__all__ = ["Hearing", "TextFrames", "update_taker"]
+__all__ = ["PatchReceiver", "TextFrames", "update_reader"]
 
 _write = msgspec.json.Encoder().encode
 _TEXT, _ID = "\ue000text", "\ue000id"
@@ -46,7 +46,7 @@ class TextFrames:
                 content = change.content
                 if type(content) is not Text or content.annotations is not None or content.meta is not None:
                     return None
-                if change.patch.meta is not UNSET or change.patch.meta_around is not UNSET:
+                if change.patch.meta is not UNSET or change.patch.notification_meta is not UNSET:
                     return None
                 if change.message is not self._message and not self._turn_to(change.message):
                     return None
@@ -60,7 +60,7 @@ class TextFrames:
         blocks = change.patch.content
         if not change.created or not blocks or len(blocks) > 1:
             return None
-        if change.patch.meta is not UNSET or change.patch.meta_around is not UNSET:
+        if change.patch.meta is not UNSET or change.patch.notification_meta is not UNSET:
             return None
         if not is_plain(blocks[0]) or not self._tells_at_once(change.message):
             return None
@@ -83,7 +83,7 @@ class TextFrames:
         return True
 
     def _tells_at_once(self, message: Message) -> bool:
-        return self._dialect.tells_at_once(self._session_id, message)
+        return self._dialect.can_send_chunk(self._session_id, message)
 
     def _pattern_of(self, kind: type[MessageChunk | MessageChanged], role: str) -> _Pattern | None:
         key = (kind, role)
@@ -118,7 +118,7 @@ def _around(pattern: _Pattern, id: str) -> tuple[bytes, bytes]:
     return (first + written + second, third) if id_comes_first else (first, second + written + third)
 
 
-class Hearing(Protocol):
+class PatchReceiver(Protocol):
     """A session that hears what is reported."""
 
     def take(self, report: Patch, size: int) -> None:
@@ -126,7 +126,7 @@ class Hearing(Protocol):
         ...
 
 
-def update_taker(dialect: Dialect, sessions: Mapping[str, Hearing]) -> Callable[[bytes], bool] | None:
+def update_reader(dialect: Dialect, sessions: Mapping[str, PatchReceiver]) -> Callable[[bytes], bool] | None:
     """What hands the reports of a frame to its session; False when the frame is not such a one.
 
     None in strict mode, where every value is looked at.
@@ -147,7 +147,7 @@ def update_taker(dialect: Dialect, sessions: Mapping[str, Hearing]) -> Callable[
         update, size = params.update, len(frame)
         reports = from_wire[type(update)](dialect, update)
         if params.meta is not UNSET:
-            put_around(reports, params.meta)
+            set_notification_meta(reports, params.meta)
         for report in reports:
             session.take(report, size)
         return True

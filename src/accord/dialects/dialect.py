@@ -27,16 +27,16 @@ from accord.session.updates import Patch, ToolCallAppend, ToolCallChanged, ToolC
 from accord.session.value import Value
 
 __all__ = [
-    "AnswerFunction",
+    "BoundedList",
     "Dialect",
-    "Exchange",
-    "Recent",
+    "NotificationConverter",
+    "RequestConverter",
     "RequestFunction",
+    "ResultFunction",
     "Side",
-    "Telling",
     "UpdatesFromWire",
     "UpdatesToWire",
-    "put_around",
+    "set_notification_meta",
 ]
 
 Side = Literal["client", "agent"]
@@ -44,7 +44,7 @@ Side = Literal["client", "agent"]
 RequestFunction: TypeAlias = Callable[[Any, Any], Any]
 """Given the dialect and a word it returns the params; given the params, the word."""
 
-AnswerFunction: TypeAlias = Callable[[Any, Any, Any], Any]
+ResultFunction: TypeAlias = Callable[[Any, Any, Any], Any]
 """Given the dialect, what was asked and the answer it returns the result; given the result, the answer."""
 
 UpdatesToWire: TypeAlias = Mapping[type[Any], Callable[[Any, str, Any], list[Any]]]
@@ -59,7 +59,7 @@ _NOTHING = (b"null", b"[]")
 """How the empty object is written as well; the second one by languages in which an empty table is a list."""
 
 
-class Recent(list[T]):
+class BoundedList(list[T]):
     """A list that keeps only what was appended last: a peer must not be able to make it grow."""
 
     LIMIT = 256
@@ -70,7 +70,7 @@ class Recent(list[T]):
             del self[: -self.LIMIT]
 
 
-class Exchange(msgspec.Struct, frozen=True, gc=False):
+class RequestConverter(msgspec.Struct, frozen=True, gc=False):
     """How one request word and its answer look in one version.
 
     Where words share a method (v2's resume is LoadSession and ResumeSession), the one that comes first in the table
@@ -81,11 +81,11 @@ class Exchange(msgspec.Struct, frozen=True, gc=False):
     method: str
     to_wire: RequestFunction
     from_wire: RequestFunction
-    answer_to_wire: AnswerFunction
-    answer_from_wire: AnswerFunction
+    result_to_wire: ResultFunction
+    result_from_wire: ResultFunction
 
 
-class Telling(msgspec.Struct, frozen=True, gc=False):
+class NotificationConverter(msgspec.Struct, frozen=True, gc=False):
     """How one notification word looks in one version."""
 
     word: type[AcpNotification]
@@ -94,10 +94,10 @@ class Telling(msgspec.Struct, frozen=True, gc=False):
     from_wire: RequestFunction
 
 
-def put_around(reports: list[Patch], meta: dict[str, Any] | None) -> None:
+def set_notification_meta(reports: list[Patch], meta: dict[str, Any] | None) -> None:
     """Give reports the `_meta` of the notification that told them."""
     for report in reports:
-        report.meta_around = meta
+        report.notification_meta = meta
 
 
 class Dialect:
@@ -105,9 +105,9 @@ class Dialect:
 
     name: ClassVar[str]
     version: ClassVar[int]
-    answer_ends_turn: ClassVar[bool]
+    result_ends_turn: ClassVar[bool]
     """The prompt's answer carries the stop reason; otherwise the turn ends with a state report."""
-    tells_state: ClassVar[bool]
+    reports_state: ClassVar[bool]
     """Running, idle and requires_action are reported."""
     echoes_prompt: ClassVar[bool]
     """The agent must tell the user's message back."""
@@ -131,8 +131,8 @@ class Dialect:
     """A batch may be sent, when explicitly asked for."""
 
     METHODS: ClassVar[Mapping[str, Method]]
-    EXCHANGES: ClassVar[Mapping[type[AcpRequest], Exchange]]
-    TELLINGS: ClassVar[Mapping[type[AcpNotification], Telling]]
+    EXCHANGES: ClassVar[Mapping[type[AcpRequest], RequestConverter]]
+    TELLINGS: ClassVar[Mapping[type[AcpNotification], NotificationConverter]]
     UPDATES_TO_WIRE: ClassVar[UpdatesToWire]
     UPDATES_FROM_WIRE: ClassVar[UpdatesFromWire]
     UPDATE_PARAMS: ClassVar[type[Any]]
@@ -141,13 +141,13 @@ class Dialect:
     def __init__(self, *, strict: bool = False, client: ClientCapabilities | None = None) -> None:
         self.strict = strict
         self.client = client or ClientCapabilities()
-        self.losses: list[Loss] = Recent()
+        self.losses: list[Loss] = BoundedList()
         """The newest things that could not be said."""
         self.loss_counts: Counter[str] = Counter()
         """How often each row of the loss table was met."""
-        self.notes: list[str] = Recent()
+        self.notes: list[str] = BoundedList()
         """The newest things that were forgiven in reading."""
-        self._exchange_of_method: dict[str, Exchange] = {}
+        self._exchange_of_method: dict[str, RequestConverter] = {}
         for exchange in self.EXCHANGES.values():
             self._exchange_of_method.setdefault(exchange.method, exchange)
         self._telling_of_method = {telling.method: telling for telling in self.TELLINGS.values()}
@@ -175,18 +175,18 @@ class Dialect:
         except Malformed as error:
             raise InvalidParams(error.reason, field=error.path.removeprefix("$").removeprefix(".") or None) from error
 
-    def answer_to_wire(self, asked: AcpRequest, answer: Value) -> Any:
+    def result_to_wire(self, asked: AcpRequest, answer: Value) -> Any:
         """The result that answers a request."""
-        return self._exchange(asked).answer_to_wire(self, asked, answer)
+        return self._exchange(asked).result_to_wire(self, asked, answer)
 
-    def answer_from_wire(self, asked: AcpRequest, result: Raw) -> Any:
+    def result_from_wire(self, asked: AcpRequest, result: Raw) -> Any:
         """The answer to a request of ours, as `asked.answer`; Malformed when it is not one."""
         exchange = self._exchange(asked)
         method = self.METHODS[exchange.method]
         said = bytes(memoryview(result)[:5])
         if said in _NOTHING and self._takes_nothing(method, said):
             result = Raw(b"{}")  # AMB-01..05, FN-103
-        return exchange.answer_from_wire(self, asked, self._reader(method.result).decode(result, self.notes))
+        return exchange.result_from_wire(self, asked, self._reader(method.result).decode(result, self.notes))
 
     def _takes_nothing(self, method: Method, said: bytes) -> bool:
         if self.strict:
@@ -218,7 +218,7 @@ class Dialect:
         if type(change) is ToolCallChanged and change.call.ended_without_result:
             change = self._failed(change)
         updates = self.UPDATES_TO_WIRE[type(change)](self, session_id, change)
-        meta = change.patch.meta_around
+        meta = change.patch.notification_meta
         if len(updates) == 1:  # nearly always, and a comprehension costs as much as the rest
             return [params(session_id=session_id, update=updates[0], meta=meta)]
         return [params(session_id=session_id, update=update, meta=meta) for update in updates]
@@ -229,10 +229,10 @@ class Dialect:
         update = read.update
         reports = self.UPDATES_FROM_WIRE[type(update)](self, update)
         if read.meta is not UNSET:
-            put_around(reports, read.meta)
+            set_notification_meta(reports, read.meta)
         return read.session_id, reports
 
-    def tells_at_once(self, session_id: str, message: Message) -> bool:
+    def can_send_chunk(self, session_id: str, message: Message) -> bool:
         """Whether a piece of a message can be told as it is, whatever was told before."""
         return True
 
@@ -245,7 +245,7 @@ class Dialect:
         patch = ToolCallPatch(id=call.id) if isinstance(change.patch, ToolCallAppend) else change.patch
         return ToolCallChanged(call=call, patch=replace(patch, status="failed"), created=change.created)
 
-    def _exchange(self, asked: AcpRequest) -> Exchange:
+    def _exchange(self, asked: AcpRequest) -> RequestConverter:
         exchange = self.EXCHANGES.get(type(asked))
         if exchange is None:
             raise MethodNotFound(type(asked).__name__)

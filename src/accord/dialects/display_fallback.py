@@ -14,12 +14,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from accord.dialects.all_versions.content import ContentMapping
+from accord.dialects.all_versions.content import ContentConverter
 from accord.dialects.all_versions.options import current_mode, is_mode_option
 from accord.dialects.all_versions.paths_and_lines import noted
-from accord.dialects.all_versions.updates import AlikeUpdates
+from accord.dialects.all_versions.updates import SharedUpdates
 from accord.dialects.dialect import Dialect, UpdatesToWire
-from accord.dialects.terminal_meta import ToldTerminal
+from accord.dialects.terminal_meta import AnnouncedTerminal
 from accord.dialects.unset_values import none_if_unset, unset_if_none
 from accord.schema.wire_values import Unknown as UnknownOnWire
 from accord.session.diffs import texts_of_patch
@@ -36,7 +36,7 @@ from accord.session.entities import (
     ToolCall,
     ToolCallItem,
 )
-from accord.session.snapshots import Output
+from accord.session.snapshots import SnapshotBytes
 from accord.session.updates import (
     CompactionChanged,
     ModeChanged,
@@ -49,14 +49,14 @@ from accord.session.updates import (
 from accord.session.value import Unknown
 
 __all__ = [
-    "ShowingDialect",
-    "ShowingUpdates",
-    "Shown",
-    "ShownItems",
+    "DisplayDialect",
+    "DisplayState",
+    "DisplayUpdates",
+    "ItemWriter",
     "diff_from_wire",
-    "entries_to_tell",
-    "plan_is_told",
+    "supported_entries",
     "terminal_text",
+    "track_plan",
 ]
 
 TAIL = 32 * 1024
@@ -65,7 +65,7 @@ _ESCAPES = re.compile(
 )
 
 
-class Shown:
+class DisplayState:
     """One session's part of it."""
 
     __slots__ = ("_calls", "_owing", "_told", "in_meta", "mode", "options", "plans", "terminals")
@@ -75,7 +75,7 @@ class Shown:
         self.options: Sequence[Option] = ()
         self.plans: dict[str, Plan] = {}
         self.terminals: dict[str, Terminal] = {}
-        self.in_meta: dict[str, ToldTerminal] = {}
+        self.in_meta: dict[str, AnnouncedTerminal] = {}
         """The terminals that the client was told of in `_meta`, and shows itself."""
         self._calls: dict[str, ToolCall] = {}
         self._owing: set[str] = set()
@@ -102,7 +102,7 @@ class Shown:
     def keep(self, terminal: Terminal) -> None:
         """Remember a terminal as it is now; of one that has ended, no more than is told of it."""
         if terminal.exit is not None and len(terminal.output) > TAIL + 1:
-            terminal = replace(terminal, output=Output(terminal.output[-TAIL - 1 :]))
+            terminal = replace(terminal, output=SnapshotBytes(terminal.output[-TAIL - 1 :]))
         self.terminals[terminal.id] = terminal
 
     def calls_with(self, terminal_id: str) -> list[ToolCall]:
@@ -165,33 +165,33 @@ def _ending(end: Exit) -> str:
     return "ended" if end.code is None else f"exit code {end.code}"
 
 
-class ShowingDialect(Dialect):
+class DisplayDialect(Dialect):
     """A dialect that has to remember what it showed."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self._shown: dict[str, Shown] = {}
+        self._shown: dict[str, DisplayState] = {}
         self.questions = 0
         """How many tool calls were made up for permission requests."""
 
-    def shown(self, session_id: str) -> Shown:
+    def shown(self, session_id: str) -> DisplayState:
         """What the client has been shown of a session."""
         shown = self._shown.get(session_id)
         if shown is None:
-            shown = self._shown[session_id] = Shown()
+            shown = self._shown[session_id] = DisplayState()
         return shown
 
     def forget_session(self, session_id: str) -> None:
         self._shown.pop(session_id, None)
 
 
-class ShowingUpdates:
+class DisplayUpdates:
     """Bound to the updates of one version, and to how it writes items and options."""
 
     def __init__(
         self,
-        alike: AlikeUpdates,
-        items: ShownItems,
+        alike: SharedUpdates,
+        items: ItemWriter,
         options_to_wire: Callable[[Dialect, Iterable[Option]], list[Any]],
         *,
         tool_call: type[Any],
@@ -215,13 +215,13 @@ class ShowingUpdates:
             StateChanged: _state_changed,
         }
 
-    def terminal_changed(self, dialect: ShowingDialect, session_id: str, change: TerminalChanged) -> list[Any]:
+    def terminal_changed(self, dialect: DisplayDialect, session_id: str, change: TerminalChanged) -> list[Any]:
         return self._terminal_told(dialect, session_id, change.terminal, whole=True)
 
-    def terminal_output(self, dialect: ShowingDialect, session_id: str, change: TerminalOutput) -> list[Any]:
+    def terminal_output(self, dialect: DisplayDialect, session_id: str, change: TerminalOutput) -> list[Any]:
         return self._terminal_told(dialect, session_id, change.terminal, whole=False)
 
-    def _terminal_told(self, dialect: ShowingDialect, session_id: str, terminal: Terminal, whole: bool) -> list[Any]:
+    def _terminal_told(self, dialect: DisplayDialect, session_id: str, terminal: Terminal, whole: bool) -> list[Any]:
         shown = dialect.shown(session_id)
         if terminal.id not in shown.terminals:
             dialect.lose("display-terminal", terminal.id)
@@ -233,7 +233,7 @@ class ShowingUpdates:
             for call in shown.calls_with(terminal.id)
         ]
 
-    def options_changed(self, dialect: ShowingDialect, session_id: str, change: OptionsChanged) -> list[Any]:
+    def options_changed(self, dialect: DisplayDialect, session_id: str, change: OptionsChanged) -> list[Any]:
         """All options, and the mode if they changed it."""
         options = self._options_to_wire(dialect, change.options)
         updates = [self._options(config_options=options, meta=change.patch.meta)]
@@ -245,7 +245,7 @@ class ShowingUpdates:
             updates.append(self._mode(current_mode_id=mode))
         return updates
 
-    def mode_changed(self, dialect: ShowingDialect, session_id: str, change: ModeChanged) -> list[Any]:
+    def mode_changed(self, dialect: DisplayDialect, session_id: str, change: ModeChanged) -> list[Any]:
         """The mode, and all options if one of them has to follow it."""
         updates: list[Any] = []
         shown = dialect.shown(session_id)
@@ -277,7 +277,7 @@ def _state_changed(dialect: Dialect, session_id: str, change: StateChanged) -> l
     return []
 
 
-def plan_is_told(dialect: ShowingDialect, session_id: str, plan: Plan) -> bool:
+def track_plan(dialect: DisplayDialect, session_id: str, plan: Plan) -> bool:
     """Remember a plan, and say whether to tell it: one that cannot be told still takes the place of one that was."""
     plans = dialect.shown(session_id).plans
     if plan.raw is None:
@@ -287,7 +287,7 @@ def plan_is_told(dialect: ShowingDialect, session_id: str, plan: Plan) -> bool:
     return plans.pop(plan.id, None) is not None
 
 
-def entries_to_tell(dialect: Dialect, plan: Plan) -> Iterator[PlanEntry]:
+def supported_entries(dialect: Dialect, plan: Plan) -> Iterator[PlanEntry]:
     """The entries, each with a status that v1 and the draft have; but for those that were cancelled."""
     for entry in plan.entries:
         if entry.status in ("pending", "in_progress", "completed"):
@@ -299,10 +299,10 @@ def entries_to_tell(dialect: Dialect, plan: Plan) -> Iterator[PlanEntry]:
             yield replace(entry, status="in_progress")
 
 
-class ShownItems:
+class ItemWriter:
     """Bound to the schema of one version, its diffs and its content blocks."""
 
-    def __init__(self, schema: Any, diff: type[Any], content: ContentMapping) -> None:
+    def __init__(self, schema: Any, diff: type[Any], content: ContentConverter) -> None:
         self._content = schema.Content
         self._text_block = schema.TextContent
         self._terminal = schema.Terminal
@@ -310,7 +310,7 @@ class ShownItems:
         self._block_to_wire = content.to_wire
         self._closed_by = content.closed_by
 
-    def to_wire(self, dialect: ShowingDialect, session_id: str, items: Iterable[ToolCallItem]) -> list[Any]:
+    def to_wire(self, dialect: DisplayDialect, session_id: str, items: Iterable[ToolCallItem]) -> list[Any]:
         """The items, in order; a diff becomes as many as it has files."""
         written: list[Any] = []
         for item in items:
@@ -332,7 +332,7 @@ class ShownItems:
         dialect.lose("content-type", item.tag)
         return self._text_item(f"[{item.tag}]")
 
-    def _terminal_item(self, dialect: ShowingDialect, session_id: str, item: TerminalItem) -> Any:
+    def _terminal_item(self, dialect: DisplayDialect, session_id: str, item: TerminalItem) -> Any:
         shown = dialect.shown(session_id)
         is_told = item.terminal_id in shown.in_meta
         terminal = None if is_told else shown.terminals.get(item.terminal_id)

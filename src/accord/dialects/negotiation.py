@@ -140,7 +140,7 @@ def accepted(
         raise _refused(said, offered)
     dialect = load_dialect(name)(strict=strict, client=capabilities)
     asked = Initialize(version=dialect.version, info=None, capabilities=dialect.client)
-    return dialect, dialect.answer_from_wire(asked, result)
+    return dialect, dialect.result_from_wire(asked, result)
 
 
 _peek = msgspec.json.Decoder(_Peek)

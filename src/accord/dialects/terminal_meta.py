@@ -15,7 +15,7 @@ from accord.session.entities import Exit, Terminal, TerminalItem
 from accord.session.updates import Patch, TerminalAppend, TerminalPatch, ToolCallPatch
 from accord.session.value import UNSET
 
-__all__ = ["ToldTerminal", "exit_meta", "info_meta", "output_meta", "reports_with_terminals"]
+__all__ = ["AnnouncedTerminal", "exit_meta", "info_meta", "output_meta", "split_terminals"]
 
 _INFO, _OUTPUT, _EXIT = "terminal_info", "terminal_output", "terminal_exit"
 _OUTPUTS = (_OUTPUT, "terminal_output_delta")
@@ -39,7 +39,7 @@ def exit_meta(terminal_id: str, ended: Exit) -> dict[str, Any]:
     return {_EXIT: {"terminal_id": terminal_id, "exit_code": ended.code, "signal": ended.signal}}
 
 
-class ToldTerminal:
+class AnnouncedTerminal:
     """A terminal that a client was told of, by the tool call that announced it; its output goes out as whole characters."""
 
     __slots__ = ("_decode", "call_id")
@@ -53,7 +53,7 @@ class ToldTerminal:
         return self._decode(output, is_all)
 
 
-def reports_with_terminals(patch: ToolCallPatch) -> list[Patch]:
+def split_terminals(patch: ToolCallPatch) -> list[Patch]:
     """What an update of a tool call reports: the call, and the terminals in its `_meta`, which is left without them.
 
     What is malformed there stays where it is, and means nothing. An update that only tells of a terminal does not

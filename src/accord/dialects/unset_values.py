@@ -12,7 +12,7 @@ from msgspec import UNSET, UnsetType
 
 from accord.session.message import Message
 from accord.session.updates import EntityPatch
-from accord.session.value import Patched, Value
+from accord.session.value import Tristate, Value
 
 __all__ = ["list_or_empty", "map_list", "map_value", "meta_whole", "none_if_unset", "unset_if_none"]
 
@@ -35,16 +35,16 @@ def unset_if_none(value: T | None) -> T | UnsetType:
     return UNSET if value is None else value
 
 
-def meta_whole(patch: EntityPatch, entity: Value | Message) -> Patched[dict[str, Any]]:
+def meta_whole(patch: EntityPatch, entity: Value | Message) -> Tristate[dict[str, Any]]:
     """The `_meta` that a patch leaves an entity with, for versions where an object replaces the stored one."""
     return patch.meta if patch.meta is UNSET or patch.meta is None else entity.meta or {}
 
 
-def map_value(value: Patched[T], convert: Callable[[T], U]) -> Patched[U]:
+def map_value(value: Tristate[T], convert: Callable[[T], U]) -> Tristate[U]:
     """A member with three states, of which only a value is converted."""
     return value if value is UNSET or value is None else convert(value)
 
 
-def map_list(values: Patched[list[T]], convert: Callable[[T], U]) -> Patched[list[U]]:
+def map_list(values: Tristate[list[T]], convert: Callable[[T], U]) -> Tristate[list[U]]:
     """A list with three states, of which only the values are converted."""
     return values if values is UNSET or values is None else [convert(value) for value in values]

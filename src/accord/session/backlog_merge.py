@@ -13,6 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from accord.session.content import Text
+from accord.session.open_enums import FINAL_STATUSES
 from accord.session.updates import (
     CommandsChanged,
     InfoChanged,
@@ -28,28 +29,27 @@ from accord.session.updates import (
     UsageChanged,
 )
 from accord.session.value import UNSET
-from accord.session.vocabulary import ENDINGS
 
-__all__ = ["is_end", "joined", "joins", "joins_end", "newest", "supersedes", "with_outcome"]
+__all__ = ["is_final", "merge", "merge_key", "supersede", "supersede_key", "waits_for_end", "with_outcome"]
 
 _DETAILS = ("title", "name", "kind", "locations", "raw_input", "cancellable")
 _LISTS = (CommandsChanged, OptionsChanged, UsageChanged, InfoChanged)
 
 
-def joins(change: Update) -> Hashable | None:
+def merge_key(change: Update) -> Hashable | None:
     """Changes that follow each other and have the same key here can be joined; None joins with nothing."""
     if type(change) is MessageChunk:
         content = change.content
         plain = type(content) is Text and content.annotations is None and content.meta is None
-        if plain and change.patch.meta is UNSET and change.patch.meta_around is UNSET:
+        if plain and change.patch.meta is UNSET and change.patch.notification_meta is UNSET:
             return ("text", change.message.role, change.message.id)
-    elif type(change) is TerminalOutput and change.patch.meta is UNSET and change.patch.meta_around is UNSET:
+    elif type(change) is TerminalOutput and change.patch.meta is UNSET and change.patch.notification_meta is UNSET:
         return ("output", change.terminal.id)
     return None
 
 
-def joined(changes: Sequence[Update]) -> Update:
-    """One change that says what all of these say; they have the same `joins`."""
+def merge(changes: Sequence[Update]) -> Update:
+    """One change that says what all of these say; they have the same `merge_key`."""
     first = changes[0]
     if len(changes) == 1:
         return first
@@ -65,7 +65,7 @@ def joined(changes: Sequence[Update]) -> Update:
     raise TypeError(f"{type(first).__name__} cannot be joined")
 
 
-def supersedes(change: Update) -> Hashable | None:
+def supersede_key(change: Update) -> Hashable | None:
     """A change makes an earlier one with the same key here needless; None makes nothing needless."""
     if type(change) is ToolCallChanged:
         return ("tool call", change.call.id)
@@ -76,14 +76,14 @@ def supersedes(change: Update) -> Hashable | None:
     return None
 
 
-def newest(earlier: Update, later: Update) -> Update:
-    """The later of two changes with the same `supersedes`, still marked as the first sight if the earlier was."""
+def supersede(earlier: Update, later: Update) -> Update:
+    """The later of two changes with the same `supersede_key`, still marked as the first sight if the earlier was."""
     if earlier.created:
         later.created = True
     return later
 
 
-def joins_end(change: ToolCallChanged) -> bool:
+def waits_for_end(change: ToolCallChanged) -> bool:
     """Whether it may wait for the end of its call, which then tells it: a piece, or a patch without status and meta."""
     patch = change.patch
     if change.created or patch.meta is not UNSET:
@@ -91,10 +91,10 @@ def joins_end(change: ToolCallChanged) -> bool:
     return type(patch) is not ToolCallPatch or (patch.status is UNSET and not patch.ended_without_result)
 
 
-def is_end(change: ToolCallChanged) -> bool:
+def is_final(change: ToolCallChanged) -> bool:
     """Whether it gives a call that was told before its final status."""
     patch = change.patch
-    return type(patch) is ToolCallPatch and not change.created and patch.status in tuple(ENDINGS)
+    return type(patch) is ToolCallPatch and not change.created and patch.status in tuple(FINAL_STATUSES)
 
 
 def with_outcome(change: ToolCallChanged, waiting: Sequence[ToolCallChanged] = ()) -> ToolCallChanged:

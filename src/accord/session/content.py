@@ -17,10 +17,10 @@ __all__ = [
     "Resource",
     "ResourceLink",
     "Text",
+    "drop_repeated",
     "is_plain",
-    "newest_of",
-    "paragraphs",
-    "readable",
+    "render_text",
+    "separate_texts",
     "text_of",
 ]
 
@@ -101,7 +101,7 @@ def text_of(blocks: Iterable[Content]) -> str:
     return "".join([block.text for block in blocks if type(block) is Text])
 
 
-def readable(blocks: Iterable[Content]) -> str:
+def render_text(blocks: Iterable[Content]) -> str:
     """All blocks as text, for a reader of nothing else: links and included texts in their places, the rest by name."""
     return "".join(map(_readable, blocks)).strip()
 
@@ -125,7 +125,7 @@ def _readable(block: Content) -> str:
             return f"[{block.tag}]"
 
 
-def paragraphs(blocks: Iterable[Content]) -> list[Content]:
+def separate_texts(blocks: Iterable[Content]) -> list[Content]:
     """A prompt's blocks with a blank line between texts that follow each other: nobody wrote them as one line."""
     spaced: list[Content] = []
     for block in blocks:
@@ -135,7 +135,7 @@ def paragraphs(blocks: Iterable[Content]) -> list[Content]:
     return spaced
 
 
-def newest_of(prompt: list[Content], cancelled: Sequence[Content]) -> list[Content]:
+def drop_repeated(prompt: list[Content], cancelled: Sequence[Content]) -> list[Content]:
     """A prompt without the blocks it begins with that only repeat what was cancelled, if there is text behind them.
 
     Some clients send what had no answer again, before what the user wrote now. Text that stands alone is asked for anew.

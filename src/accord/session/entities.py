@@ -14,9 +14,7 @@ import msgspec
 
 from accord.session.content import Content
 from accord.session.message import AGENT, THOUGHT, USER, Message
-from accord.session.snapshots import Items, Output
-from accord.session.value import Unknown, Value
-from accord.session.vocabulary import (
+from accord.session.open_enums import (
     CompactionStatus,
     NoticeSeverity,
     OptionCategory,
@@ -26,6 +24,8 @@ from accord.session.vocabulary import (
     ToolKind,
     ToolStatus,
 )
+from accord.session.snapshots import SnapshotBytes, SnapshotList
+from accord.session.value import Unknown, Value
 
 __all__ = [
     "AGENT",
@@ -130,7 +130,7 @@ class ToolCall(Value, kw_only=True):
     name: str | None = None
     kind: ToolKind = OTHER
     status: ToolStatus = PENDING
-    content: Sequence[ToolCallItem] = msgspec.field(default_factory=Items[ToolCallItem])
+    content: Sequence[ToolCallItem] = msgspec.field(default_factory=SnapshotList[ToolCallItem])
     locations: list[Location] = []
     raw_input: Any = None
     raw_output: Any = None
@@ -187,7 +187,7 @@ class Terminal(Value, kw_only=True):
     id: str
     command: str | None = None
     cwd: str | None = None
-    output: Output = msgspec.field(default_factory=Output)
+    output: SnapshotBytes = msgspec.field(default_factory=SnapshotBytes)
     exit: Exit | None = None
     size: TerminalSize | None = None
     cancellable: bool = False
@@ -306,7 +306,7 @@ class Compaction(Value, kw_only=True):
 
     id: str
     status: CompactionStatus
-    summary: Sequence[Content] = msgspec.field(default_factory=Items[Content])
+    summary: Sequence[Content] = msgspec.field(default_factory=SnapshotList[Content])
     error: str | None = None
     dropped: bool = False
 

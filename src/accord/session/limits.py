@@ -16,8 +16,8 @@ from accord.session.memory_estimate import (
     content_weight,
     details_growth,
     details_weight,
+    emptied_fields,
     is_light,
-    remains_of,
     weigh_detail,
 )
 from accord.session.updates import UnknownPatch
@@ -146,7 +146,7 @@ class LimitedTables:
             entity.dropped = True
         else:
             self._weight -= content_weight(table, entity)
-            entity = self._tables[table][key] = replace(entity, **remains_of(table, entity))
+            entity = self._tables[table][key] = replace(entity, **emptied_fields(table, entity))
         self._room -= details_weight(table, entity)
 
 

@@ -15,7 +15,7 @@ from msgspec.msgpack import Encoder
 from msgspec.structs import astuple
 
 from accord.session.content import Text, is_plain
-from accord.session.snapshots import Items, Output
+from accord.session.snapshots import SnapshotBytes, SnapshotList
 
 __all__ = [
     "CONTENT",
@@ -25,8 +25,8 @@ __all__ = [
     "content_weight",
     "details_growth",
     "details_weight",
+    "emptied_fields",
     "is_light",
-    "remains_of",
     "weigh",
     "weigh_detail",
     "weigh_piece",
@@ -42,10 +42,10 @@ LINE = 200
 CONTENT: Mapping[str, Mapping[str, Any]] = {
     "messages": {},  # which weigh their content themselves
     "unknown": {"raw": None},
-    "tool_calls": {"content": Items[Any](), "raw_input": None, "raw_output": None},
-    "terminals": {"output": Output()},
+    "tool_calls": {"content": SnapshotList[Any](), "raw_input": None, "raw_output": None},
+    "terminals": {"output": SnapshotBytes()},
     "plans": {"entries": [], "raw": None},
-    "compactions": {"summary": Items[Any]()},
+    "compactions": {"summary": SnapshotList[Any]()},
 }
 """By kind of entity, its content, and what remains of that when it is dropped. All its other fields are details."""
 _STEP = 64 * 1024
@@ -55,9 +55,9 @@ _encode = Encoder(enc_hook=repr).encode  # the quickest way to add up all that i
 
 def weigh(value: Any) -> int:
     """The weight of what a field holds; None and an empty list weigh nothing."""
-    if isinstance(value, Items):
+    if isinstance(value, SnapshotList):
         return sum([weigh_piece(piece) for piece in value])  # pyright: ignore[reportUnknownVariableType]
-    if isinstance(value, Output):
+    if isinstance(value, SnapshotBytes):
         return len(value)
     return 0 if value is None or value == [] else _encoded(value)
 
@@ -127,7 +127,7 @@ def is_light(entity: Any) -> bool:
     return not weigh_detail(getattr(entity, "id", None))
 
 
-def remains_of(table: str, entity: Any) -> dict[str, Any]:
+def emptied_fields(table: str, entity: Any) -> dict[str, Any]:
     """The fields of an entity whose content is dropped."""
     names = [name for name in _details(table, entity.__class__) if name != "id"]
     return {**{name: _left_of(getattr(entity, name)) for name in names}, **CONTENT[table], "dropped": True}

@@ -12,9 +12,9 @@ from accord.session.capabilities import AgentCapabilities, AuthMethod, ClientCap
 from accord.session.content import Content
 from accord.session.entities import Exit, Modes, Option, SlashCommand, TokenUsage
 from accord.session.mcp_servers import McpServer
+from accord.session.open_enums import PermissionKind, StopReason
 from accord.session.updates import ToolCallPatch
 from accord.session.value import UNSET, Unknown, UnsetType, Value
-from accord.session.vocabulary import PermissionKind, StopReason
 
 __all__ = [
     "AcpNotification",

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TypeVar, overload
 
-__all__ = ["Items", "Output"]
+__all__ = ["SnapshotBytes", "SnapshotList"]
 
 T = TypeVar("T")
 
 
-class Items(Sequence[T]):
+class SnapshotList(Sequence[T]):
     """A read-only list that can be added to; equal to any sequence with the same items."""
 
     __slots__ = ("_length", "_storage")
@@ -25,13 +25,13 @@ class Items(Sequence[T]):
         self._storage = list(items)
         self._length = len(self._storage)
 
-    def plus(self, item: T) -> Items[T]:
+    def plus(self, item: T) -> SnapshotList[T]:
         """These items and one more."""
         storage = self._storage
         if len(storage) != self._length or not storage:  # an empty one may be a constant, which must not grow
             storage = storage[: self._length]
         storage.append(item)
-        grown: Items[T] = object.__new__(type(self))
+        grown: SnapshotList[T] = object.__new__(type(self))
         grown._storage = storage
         grown._length = self._length + 1
         return grown
@@ -62,7 +62,7 @@ class Items(Sequence[T]):
         return repr(list(self))
 
 
-class Output:
+class SnapshotBytes:
     """Bytes that can be added to; `bytes()`, slices, `len()` and comparing work as with bytes."""
 
     __slots__ = ("_length", "_storage")
@@ -71,13 +71,13 @@ class Output:
         self._storage = bytearray(data)
         self._length = len(data)
 
-    def plus(self, data: bytes) -> Output:
+    def plus(self, data: bytes) -> SnapshotBytes:
         """These bytes and some more."""
         storage = self._storage
         if len(storage) != self._length or not storage:  # an empty one may be a constant, which must not grow
             storage = storage[: self._length]
         storage += data
-        grown = object.__new__(Output)
+        grown = object.__new__(SnapshotBytes)
         grown._storage = storage
         grown._length = len(storage)
         return grown
@@ -95,7 +95,7 @@ class Output:
         return bytes(memoryview(self._storage)[: self._length])
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, Output | bytes | bytearray):
+        if isinstance(other, SnapshotBytes | bytes | bytearray):
             return bytes(self) == bytes(other)
         return NotImplemented
 

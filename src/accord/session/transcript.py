@@ -41,8 +41,8 @@ from accord.session.memory_estimate import (
     weigh_detail,
     weigh_piece,
 )
-from accord.session.partial_update import added_by, lay, meta_after, plus
-from accord.session.snapshots import Items, Output
+from accord.session.patch_rules import append_item, appended_content, apply_fields, merge_meta
+from accord.session.snapshots import SnapshotBytes, SnapshotList
 from accord.session.updates import MessageAppend, MessageChunk, Patch, PromptPatch, UnknownPatch, Update
 from accord.session.value import UNSET
 
@@ -103,14 +103,14 @@ class Transcript(LimitedTables):
     def _message_patch(self, report: updates.MessagePatch) -> Update:
         message, created = self._message(report.role, report.id)
         if report.meta is not UNSET:
-            meta, message.meta = message.meta, meta_after(message.meta, report)
+            meta, message.meta = message.meta, merge_meta(message.meta, report)
             self._room -= weigh_detail(message.meta) - weigh_detail(meta)
         added: list[Content] | None = []
         before: list[Content] = []
         growth = 0
         if report.content is not UNSET:
             content, before = report.content or [], message.content
-            added = added_by(before, content)
+            added = appended_content(before, content)
             growth = message.replace(content)
             message.dropped = False
         change = updates.MessageChanged(message=message.snapshot(), patch=report, created=created, added=added)
@@ -189,11 +189,11 @@ class Transcript(LimitedTables):
         if report.locations is not UNSET:
             call.locations = [*(report.locations or ())]
         if report.meta is not UNSET:
-            call.meta = meta_after(call.meta, report)
+            call.meta = merge_meta(call.meta, report)
         growth = 0
         if report.content is not UNSET:
             growth = -weigh(call.content)
-            call.content = Items(report.content or ())
+            call.content = SnapshotList(report.content or ())
             growth += weigh(call.content)
         if report.raw_input is not UNSET:
             growth += weigh(report.raw_input) - weigh(call.raw_input)
@@ -206,7 +206,7 @@ class Transcript(LimitedTables):
 
     def _tool_call_piece(self, report: updates.ToolCallAppend) -> Update:
         call, created = self._renewed("tool_calls", report.id, ToolCall)
-        call.content = plus(call.content, report.item)
+        call.content = append_item(call.content, report.item)
         call.ended_without_result = False
         self._change("tool_calls", None if created else call, call, weigh_piece(report.item))
         return updates.ToolCallChanged(call=call, patch=report, created=created)
@@ -214,12 +214,12 @@ class Transcript(LimitedTables):
     def _terminal_patch(self, report: updates.TerminalPatch) -> Update:
         before = self.terminals.get(report.id)
         terminal, created = self._renewed("terminals", report.id, Terminal)
-        terminal.meta = meta_after(terminal.meta, report)
-        lay(report, terminal, _TERMINAL)
+        terminal.meta = merge_meta(terminal.meta, report)
+        apply_fields(report, terminal, _TERMINAL)
         growth = 0
         if report.output is not UNSET:
             growth = -len(terminal.output)
-            terminal.output = Output(report.output or b"")
+            terminal.output = SnapshotBytes(report.output or b"")
             terminal.dropped = False
             growth += len(terminal.output)
         self._change("terminals", before, terminal, growth)
@@ -247,13 +247,13 @@ class Transcript(LimitedTables):
         before = self.compactions.get(report.id)
         compaction, created = self._renewed("compactions", report.id, Compaction, status=report.status)
         compaction.status = report.status
-        compaction.meta = meta_after(compaction.meta, report)
+        compaction.meta = merge_meta(compaction.meta, report)
         growth = 0
         if report.error is not UNSET:
             compaction.error = report.error
         if report.summary is not UNSET:
             growth = -weigh(compaction.summary)
-            compaction.summary = Items(report.summary or ())
+            compaction.summary = SnapshotList(report.summary or ())
             compaction.dropped = False
             growth += weigh(compaction.summary)
         self._change("compactions", before, compaction, growth)
@@ -261,7 +261,7 @@ class Transcript(LimitedTables):
 
     def _compaction_piece(self, report: updates.CompactionAppend) -> Update:
         compaction, created = self._renewed("compactions", report.id, Compaction, status="in_progress")
-        compaction.summary = plus(compaction.summary, report.content)
+        compaction.summary = append_item(compaction.summary, report.content)
         self._change("compactions", None if created else compaction, compaction, weigh_piece(report.content))
         return updates.CompactionChanged(compaction=compaction, patch=report, created=created)
 
@@ -304,8 +304,8 @@ class Transcript(LimitedTables):
             self._set("options", options)
 
     def _info_patch(self, report: updates.InfoPatch) -> Update:
-        info = replace(self.info, meta=meta_after(self.info.meta, report))
-        lay(report, info, _INFO)
+        info = replace(self.info, meta=merge_meta(self.info.meta, report))
+        apply_fields(report, info, _INFO)
         self._set("info", info)
         return updates.InfoChanged(info=info, patch=report)
 

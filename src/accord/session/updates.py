@@ -30,8 +30,8 @@ from accord.session.entities import (
     ToolCallItem,
     Usage,
 )
-from accord.session.value import UNSET, Patched
-from accord.session.vocabulary import CompactionStatus, ToolKind, ToolStatus
+from accord.session.open_enums import CompactionStatus, ToolKind, ToolStatus
+from accord.session.value import UNSET, Tristate
 
 __all__ = [
     "CommandsChanged",
@@ -76,10 +76,10 @@ __all__ = [
 
 # The tags stand in stored journals: a class may get another name, its tag stays.
 class PatchFields(msgspec.Struct, gc=False, kw_only=True, tag_field="report", tag=True):
-    """`meta` is the update's `_meta`; `meta_around` that of the notification around it, told but not kept."""
+    """`meta` is the update's `_meta`; `notification_meta` that of the notification around it, told but not kept."""
 
-    meta: Patched[dict[str, Any]] = UNSET
-    meta_around: Patched[dict[str, Any]] = UNSET
+    meta: Tristate[dict[str, Any]] = UNSET
+    notification_meta: Tristate[dict[str, Any]] = msgspec.field(default=UNSET, name="meta_around")  # the stored name
 
 
 class EntityPatch(PatchFields, kw_only=True, tag=True):
@@ -96,7 +96,7 @@ class MessagePatch(EntityPatch, tag="MessagePatch"):
 
     role: str
     id: str | None
-    content: Patched[list[Content]] = UNSET
+    content: Tristate[list[Content]] = UNSET
 
 
 class MessageAppend(PatchFields, tag="MessagePiece"):
@@ -117,15 +117,15 @@ class ToolCallPatch(EntityPatch, tag="ToolCallPatch"):
     """
 
     id: str
-    title: Patched[str] = UNSET
-    name: Patched[str] = UNSET
-    kind: Patched[ToolKind] = UNSET
-    status: Patched[ToolStatus] = UNSET
-    content: Patched[list[ToolCallItem]] = UNSET
-    locations: Patched[list[Location]] = UNSET
+    title: Tristate[str] = UNSET
+    name: Tristate[str] = UNSET
+    kind: Tristate[ToolKind] = UNSET
+    status: Tristate[ToolStatus] = UNSET
+    content: Tristate[list[ToolCallItem]] = UNSET
+    locations: Tristate[list[Location]] = UNSET
     raw_input: Any = UNSET
     raw_output: Any = UNSET
-    cancellable: Patched[bool] = UNSET
+    cancellable: Tristate[bool] = UNSET
     creates: bool = False
     ended_without_result: bool = False
 
@@ -141,12 +141,12 @@ class TerminalPatch(EntityPatch, tag="TerminalPatch"):
     """A display terminal created or patched; `output` replaces all the bytes there were."""
 
     id: str
-    command: Patched[str] = UNSET
-    cwd: Patched[str] = UNSET
-    output: Patched[bytes] = UNSET
-    exit: Patched[Exit] = UNSET
-    size: Patched[TerminalSize] = UNSET
-    cancellable: Patched[bool] = UNSET
+    command: Tristate[str] = UNSET
+    cwd: Tristate[str] = UNSET
+    output: Tristate[bytes] = UNSET
+    exit: Tristate[Exit] = UNSET
+    size: Tristate[TerminalSize] = UNSET
+    cancellable: Tristate[bool] = UNSET
 
 
 class TerminalAppend(PatchFields, tag="TerminalPiece"):
@@ -189,8 +189,8 @@ class ModePatch(PatchFields, tag="ModeReport"):
 class InfoPatch(EntityPatch, tag="InfoPatch"):
     """A new title or time of change."""
 
-    title: Patched[str] = UNSET
-    updated_at: Patched[str] = UNSET
+    title: Tristate[str] = UNSET
+    updated_at: Tristate[str] = UNSET
 
 
 class UsagePatch(PatchFields, tag="UsageReport"):
@@ -198,7 +198,7 @@ class UsagePatch(PatchFields, tag="UsageReport"):
 
     used: int
     size: int
-    cost: Patched[Cost] = UNSET
+    cost: Tristate[Cost] = UNSET
 
 
 class NoticePatch(PatchFields, tag="NoticeReport"):
@@ -212,8 +212,8 @@ class CompactionPatch(EntityPatch, tag="CompactionPatch"):
 
     id: str
     status: CompactionStatus
-    summary: Patched[list[Content]] = UNSET
-    error: Patched[str] = UNSET
+    summary: Tristate[list[Content]] = UNSET
+    error: Tristate[str] = UNSET
 
 
 class CompactionAppend(PatchFields, tag="CompactionPiece"):

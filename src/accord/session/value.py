@@ -7,11 +7,11 @@ from typing import Any, TypeAlias, TypeVar
 import msgspec
 from msgspec import UNSET, UnsetType
 
-__all__ = ["UNSET", "Patched", "Unknown", "UnsetType", "Value"]
+__all__ = ["UNSET", "Tristate", "Unknown", "UnsetType", "Value"]
 
 T = TypeVar("T")
 
-Patched: TypeAlias = T | None | UnsetType
+Tristate: TypeAlias = T | None | UnsetType
 """A field of a patch: `UNSET` keeps the stored value, `None` clears it, a value replaces it."""
 
 

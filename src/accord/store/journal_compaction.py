@@ -14,7 +14,7 @@ from collections.abc import Hashable, Iterable
 from typing import Any, TypeVar, cast
 
 from accord.session.content import Text
-from accord.session.partial_update import meta_after
+from accord.session.patch_rules import merge_meta
 from accord.session.updates import (
     MessageAppend,
     Patch,
@@ -95,7 +95,7 @@ def _lay_meta(earlier: ToolCallPatch, later: ToolCallPatch) -> None:
     elif later.meta is None or later.meta_replaces or earlier.meta is UNSET:
         return
     elif earlier.meta is None or earlier.meta_replaces:
-        later.meta, later.meta_replaces = meta_after(earlier.meta, later), True
+        later.meta, later.meta_replaces = merge_meta(earlier.meta, later), True
     else:
         later.meta = {**earlier.meta, **later.meta}
 

@@ -93,7 +93,7 @@ class ScriptedClient(ScriptedEnd):
         answer = await prompt
         if answer.error is not None:
             raise AssertionError(f"the prompt failed\n{self._story()}")
-        if self._dialect is None or self._dialect.answer_ends_turn:
+        if self._dialect is None or self._dialect.result_ends_turn:
             return answer.result["stopReason"]
         idle = await self.next("session/update", where=_is_idle)
         return idle.params["update"]["stopReason"]

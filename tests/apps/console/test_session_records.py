@@ -13,7 +13,7 @@ from accord.apps.console import session_records as records_module
 from accord.apps.console.known_agents import KnownAgent
 from accord.apps.console.session_records import Recorded, Records
 from accord.session import Transcript
-from accord.session.content import Text, readable
+from accord.session.content import Text, render_text
 from accord.session.entities import AGENT, Message
 from accord.session.updates import MessagePatch
 from accord.testing import ScriptedAgent, program
@@ -25,7 +25,7 @@ TESTER = KnownAgent(name="tester", command=["tester"], source="command").key  # 
 
 
 def said(transcripts: list[Transcript]) -> list[str]:
-    return [readable(place.content) for part in transcripts for place in part.timeline if isinstance(place, Message)]
+    return [render_text(place.content) for part in transcripts for place in part.timeline if isinstance(place, Message)]
 
 
 def lines(*texts: str) -> list[bytes]:

@@ -12,7 +12,7 @@ from accord.apps.console.known_agents import KnownAgent
 from accord.apps.console.screen.export import as_json, as_markdown
 from accord.apps.console.session_records import Records
 from accord.session import Transcript
-from accord.session.content import readable
+from accord.session.content import render_text
 from accord.session.entities import Message, Notice
 from accord.session.updates import NoticePatch
 from accord.testing import ScriptedAgent, program
@@ -27,7 +27,7 @@ TESTER = KnownAgent(name="tester", command=["tester"], source="command").key  # 
 
 
 def said(parts: list[Transcript]) -> list[str]:
-    return [readable(place.content) for part in parts for place in part.timeline if isinstance(place, Message)]
+    return [render_text(place.content) for part in parts for place in part.timeline if isinstance(place, Message)]
 
 
 def refreshing(agent: ScriptedAgent) -> Any:

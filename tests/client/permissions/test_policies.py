@@ -23,7 +23,7 @@ from accord.session.requests import (
     PermissionRequest,
     ToolCallSubject,
 )
-from accord.session.snapshots import Items
+from accord.session.snapshots import SnapshotList
 from accord.session.updates import ToolCallChanged, ToolCallPatch
 from accord.session.value import UNSET, Unknown
 from tests import virtual_clock
@@ -216,7 +216,7 @@ def test_an_answer_is_one_of_the_offered_options_or_none_at_all(kinds: list[str]
     asked = request(*kinds)
     policy = ask(lambda asked: chosen) if name == "person" else getattr(policies, name)
     answer = asyncio.run(decide(policy, asked))
-    wire = msgspec.json.decode(msgspec.json.encode(V1().answer_to_wire(asked, answer)))
+    wire = msgspec.json.decode(msgspec.json.encode(V1().result_to_wire(asked, answer)))
     if wire["outcome"]["outcome"] == "selected":
         assert kinds.count(wire["outcome"]["optionId"]) == 1
     else:
@@ -506,12 +506,12 @@ def words(*texts: str) -> Any:
 )
 def test_arguments_that_a_call_has_streamed_as_text_are_told_with_the_question(streamed, told, raw_input):
     """kimi-code streams them as the content of the call, and its question replaces that."""
-    before = ToolCall(id="c", content=Items(streamed))
+    before = ToolCall(id="c", content=SnapshotList(streamed))
     assert policies.with_streamed_input(ToolCallPatch(id="c", **told), before).raw_input == raw_input
 
 
 def test_arguments_that_were_told_otherwise_are_not_looked_for_in_a_text():
-    before = ToolCall(id="c", content=Items(words('{"path": "a"}')), raw_input={"path": "b"})
+    before = ToolCall(id="c", content=SnapshotList(words('{"path": "a"}')), raw_input={"path": "b"})
     told = ToolCallPatch(id="c", content=[])
     assert policies.with_streamed_input(told, before) is told
     assert policies.with_streamed_input(told, None) is told

@@ -534,5 +534,5 @@ async def test_answers_go_on_the_wire_as_v1_has_them(workspace: Workspace):
     terminal_id = await create(workspace, "exec sleep 1000")
     await kill(workspace, terminal_id)
     asked = WaitForExit(session_id="s", terminal_id=terminal_id)
-    wire = dialect.answer_to_wire(asked, await workspace.answer(asked))
+    wire = dialect.result_to_wire(asked, await workspace.answer(asked))
     assert msgspec.json.decode(msgspec.json.encode(wire)) == {"exitCode": None, "signal": "SIGTERM"}

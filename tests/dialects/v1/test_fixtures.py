@@ -75,9 +75,9 @@ def test_an_answer_becomes_a_word_and_the_same_answer_again(file: Path):
     dialect, method, result = speaker(), method_of(file), json.loads(file.read_bytes())
     sender: Any = V1.METHODS[method].sender
     asked = dialect.request_from_wire(method, raw(some_request(file)), sender)
-    word = dialect.answer_from_wire(asked, raw(result))
+    word = dialect.result_from_wire(asked, raw(result))
     assert type(word) is asked.answer
-    assert unexplained(result, plain(dialect.answer_to_wire(asked, word))) == {}
+    assert unexplained(result, plain(dialect.result_to_wire(asked, word))) == {}
     assert (dialect.losses, dialect.notes) == ([], [])
 
 

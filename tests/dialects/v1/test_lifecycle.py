@@ -33,7 +33,7 @@ def read_offer(**said: Any) -> ClientCapabilities:
 
 
 def read_answer(**said: Any) -> InitializeResult:
-    return speaker().answer_from_wire(OFFER, raw({"protocolVersion": 1, **said}))
+    return speaker().result_from_wire(OFFER, raw({"protocolVersion": 1, **said}))
 
 
 @pytest.mark.requirement("INIT-03", "INIT-04", "INIT-20", "INIT-21", "INIT-22", "INIT-23")
@@ -59,7 +59,7 @@ def test_a_client_says_its_version_and_what_it_can_do():
 def test_an_agent_says_its_version_what_it_can_do_and_always_how_to_log_in():
     can = AgentCapabilities(load=True, image=True, mcp_http=True, list=True, logout=True)
     answer = InitializeResult(version=1, info=Implementation(name="agent", version="2"), capabilities=can)
-    assert plain(speaker().answer_to_wire(OFFER, answer)) == {
+    assert plain(speaker().result_to_wire(OFFER, answer)) == {
         "protocolVersion": 1,
         "agentInfo": {"name": "agent", "version": "2"},
         "agentCapabilities": {
@@ -130,7 +130,7 @@ def test_ways_to_log_in_go_both_ways_and_one_of_an_unknown_type_is_the_agents():
         AgentLogin("n", "N", raw=said[2]),
     ]
     answer = InitializeResult(version=1, info=None, capabilities=AgentCapabilities(), auth_methods=methods)
-    assert plain(speaker().answer_to_wire(OFFER, answer))["authMethods"] == said
+    assert plain(speaker().result_to_wire(OFFER, answer))["authMethods"] == said
 
 
 @pytest.mark.requirement("INIT-18")
@@ -161,8 +161,8 @@ def test_a_login_by_variables_keeps_them_in_every_version(dialect: type[Dialect]
     variables = [LoginVariable("ACME_KEY", label="Key"), LoginVariable("ACME_URL", secret=False, optional=True)]
     assert method == VariableLogin("key", "API key", variables, link="https://acme.example/keys")
     answer = InitializeResult(version=1, info=None, capabilities=AgentCapabilities(), auth_methods=[method])
-    told = plain(dialect().answer_to_wire(OFFER, answer))
-    assert dialect().answer_from_wire(OFFER, raw(told)).auth_methods == [method]
+    told = plain(dialect().result_to_wire(OFFER, answer))
+    assert dialect().result_from_wire(OFFER, raw(told)).auth_methods == [method]
 
 
 UNSTABLE = {
@@ -197,5 +197,5 @@ def test_capabilities_of_no_published_version_are_kept_in_every_version(dialect:
     }
     can = read_answer(agentCapabilities=said).capabilities
     assert can.unstable == UNSTABLE
-    told = plain(dialect().answer_to_wire(OFFER, InitializeResult(version=1, info=None, capabilities=can)))
-    assert dialect().answer_from_wire(OFFER, raw(told)).capabilities.unstable == UNSTABLE
+    told = plain(dialect().result_to_wire(OFFER, InitializeResult(version=1, info=None, capabilities=can)))
+    assert dialect().result_from_wire(OFFER, raw(told)).capabilities.unstable == UNSTABLE

@@ -135,12 +135,12 @@ def chunk(content: Any, id: str = "m") -> Any:
 
 
 def answered(asked: AcpRequest, answer: Any) -> Callable[[V1], Any]:
-    return lambda dialect: plain(dialect.answer_to_wire(asked, answer))
+    return lambda dialect: plain(dialect.result_to_wire(asked, answer))
 
 
 def opened(**fields: Any) -> Callable[[V1], Any]:
     return lambda dialect: plain(
-        dialect.answer_to_wire(NewSession(cwd="/w"), SessionSetup(session_id=SESSION, **fields))
+        dialect.result_to_wire(NewSession(cwd="/w"), SessionSetup(session_id=SESSION, **fields))
     )
 
 
@@ -157,7 +157,7 @@ def request(call: Any, kind: str = "allow_once") -> Any:
 def login(*methods: Any) -> Callable[[V1], Any]:
     answer = InitializeResult(version=1, info=None, capabilities=AgentCapabilities(), auth_methods=[*methods])
     offer = Initialize(version=1, info=Implementation(name="c", version="1"), capabilities=UNABLE)
-    return lambda dialect: plain(dialect.answer_to_wire(offer, answer))["authMethods"]
+    return lambda dialect: plain(dialect.result_to_wire(offer, answer))["authMethods"]
 
 
 def plan(*entries: PlanEntry, id: str = "main") -> PlanPatch:
@@ -318,7 +318,7 @@ CASES = [
     Case("background", told(StatePatch(state=State("running", background=[Work("terminal", "t")]))), []),
     Case(
         "stop-reason",
-        lambda dialect: plain(dialect.answer_to_wire(Prompt(SESSION, []), PromptResult(stop_reason="_tired"))),
+        lambda dialect: plain(dialect.result_to_wire(Prompt(SESSION, []), PromptResult(stop_reason="_tired"))),
         {"stopReason": "end_turn", "_meta": {"accord/stopReason": "_tired"}},
     ),
     Case(

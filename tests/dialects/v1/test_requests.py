@@ -183,33 +183,33 @@ def test_a_client_that_says_little_wrong_or_too_much_is_served():
     "AMB-01", "AMB-02", "AMB-03", "AMB-04", "AMB-05", "AMB-06", "FS-14", "MODE-12", "AUTH-06", "TERM-32"
 )
 def test_a_null_answer_says_that_it_worked_where_nothing_else_has_to_be_said(asked: words.AcpRequest, answer: Any):
-    assert speaker().answer_from_wire(asked, Raw(b"null")) == answer
-    assert speaker().answer_from_wire(asked, Raw(b"{}")) == answer
-    assert speaker().answer_from_wire(asked, Raw(b"[]")) == answer
+    assert speaker().result_from_wire(asked, Raw(b"null")) == answer
+    assert speaker().result_from_wire(asked, Raw(b"{}")) == answer
+    assert speaker().result_from_wire(asked, Raw(b"[]")) == answer
     with pytest.raises(Malformed):
-        speaker(strict=True).answer_from_wire(asked, Raw(b"[]"))
+        speaker(strict=True).result_from_wire(asked, Raw(b"[]"))
     if isinstance(asked, words.WriteFile | words.LoadSession):  # the documents show it
-        assert speaker(strict=True).answer_from_wire(asked, Raw(b"null")) == answer
+        assert speaker(strict=True).result_from_wire(asked, Raw(b"null")) == answer
     else:
         with pytest.raises(Malformed):
-            speaker(strict=True).answer_from_wire(asked, Raw(b"null"))
+            speaker(strict=True).result_from_wire(asked, Raw(b"null"))
     if isinstance(answer, words.EmptyResult):
-        assert plain(speaker().answer_to_wire(asked, answer)) == {}
+        assert plain(speaker().result_to_wire(asked, answer)) == {}
 
 
 def test_a_prompt_answered_with_null_is_a_clear_error():
     """FN-53: the prompt fails, and only the prompt."""
     asked = words.Prompt(session_id=SESSION, content=[Text("hi")])
     with pytest.raises(Malformed, match=r"Malformed at \$: expected `object`, got `null`"):
-        speaker().answer_from_wire(asked, Raw(b"null"))
+        speaker().result_from_wire(asked, Raw(b"null"))
     with pytest.raises(Malformed, match=r"Malformed at \$\.stopReason: required"):
-        speaker().answer_from_wire(asked, Raw(b"{}"))
+        speaker().result_from_wire(asked, Raw(b"{}"))
 
 
 def test_an_unknown_stop_reason_is_delivered_as_it_is():
     """FN-51: what the agent said is what the client gets."""
     asked = words.Prompt(session_id=SESSION, content=[])
-    assert speaker().answer_from_wire(asked, raw({"stopReason": "out_of_coffee"})).stop_reason == "out_of_coffee"
+    assert speaker().result_from_wire(asked, raw({"stopReason": "out_of_coffee"})).stop_reason == "out_of_coffee"
 
 
 @pytest.mark.parametrize(
@@ -304,13 +304,13 @@ def test_an_mcp_server_that_cannot_be_reached_is_refused(server: Any):
 def test_exits_are_written_with_both_members_and_only_when_there_is_one():
     dialect, asked = speaker(), words.ReadTerminal(session_id="s", terminal_id="t")
     running = words.TerminalSnapshot(output="x", truncated=False)
-    assert plain(dialect.answer_to_wire(asked, running)) == {"output": "x", "truncated": False}
+    assert plain(dialect.result_to_wire(asked, running)) == {"output": "x", "truncated": False}
     killed = words.TerminalSnapshot(output="x", truncated=True, exit=Exit(signal="SIGTERM"))
-    assert plain(dialect.answer_to_wire(asked, killed))["exitStatus"] == {"exitCode": None, "signal": "SIGTERM"}
+    assert plain(dialect.result_to_wire(asked, killed))["exitStatus"] == {"exitCode": None, "signal": "SIGTERM"}
     waited = words.WaitForExit(session_id="s", terminal_id="t")
-    assert plain(dialect.answer_to_wire(waited, Exit(code=0))) == {"exitCode": 0, "signal": None}
+    assert plain(dialect.result_to_wire(waited, Exit(code=0))) == {"exitCode": 0, "signal": None}
     null = {"output": "", "truncated": False, "exitStatus": None}
-    assert dialect.answer_from_wire(asked, raw(null)).exit is None
+    assert dialect.result_from_wire(asked, raw(null)).exit is None
 
 
 @pytest.mark.parametrize(
@@ -324,13 +324,13 @@ def test_exits_are_written_with_both_members_and_only_when_there_is_one():
 @pytest.mark.requirement("PERM-13", "PERM-14", "PERM-15")
 def test_the_outcome_of_a_permission_request_is_kept_as_it_is(outcome: Any, answer: words.PermissionAnswer):
     asked = words.PermissionRequest(session_id="s", options=[])
-    assert speaker().answer_from_wire(asked, raw({"outcome": outcome})) == answer
+    assert speaker().result_from_wire(asked, raw({"outcome": outcome})) == answer
 
 
 def test_an_outcome_that_is_not_known_is_written_as_not_approved():
     asked = words.PermissionRequest(session_id="s", options=[])
     for answer in (words.PermissionAnswer("later"), words.PermissionAnswer("selected")):
-        assert plain(speaker().answer_to_wire(asked, answer)) == {"outcome": {"outcome": "cancelled"}}
+        assert plain(speaker().result_to_wire(asked, answer)) == {"outcome": {"outcome": "cancelled"}}
 
 
 @pytest.mark.requirement("PERM-03", "AMB-57")
@@ -374,8 +374,8 @@ def test_an_elicitation_for_a_request_with_the_id_null_goes_both_ways():
 )
 def test_the_action_of_an_elicitation_is_kept_as_it_is(result: Any, answer: words.ElicitationAnswer):
     asked = words.ElicitationRequest(message="?", mode="form", session_id="s")
-    assert speaker().answer_from_wire(asked, raw(result)) == answer
-    assert plain(speaker().answer_to_wire(asked, answer)) == result
+    assert speaker().result_from_wire(asked, raw(result)) == answer
+    assert plain(speaker().result_to_wire(asked, answer)) == result
 
 
 def test_half_a_surrogate_pair_in_a_prompt_is_read_as_a_replacement_character():

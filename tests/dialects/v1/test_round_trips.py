@@ -56,11 +56,11 @@ def test_an_answer_said_again_is_the_same_word(method: Any, chosen: st.DataObjec
     kind = spoken(method)
     asked = kind(**{name: SESSION for name in kind.__struct_fields__ if name in kind.__annotations__})
     dialect = speaker()
-    word = dialect.answer_from_wire(asked, Raw(encoded(chosen.draw(values(method.result)))))
-    again = plain(dialect.answer_to_wire(asked, word))
+    word = dialect.result_from_wire(asked, Raw(encoded(chosen.draw(values(method.result)))))
+    again = plain(dialect.result_to_wire(asked, word))
     if method.name == "initialize":
         word.version = again["protocolVersion"]
-    assert _without_made_modes(dialect.answer_from_wire(asked, raw(again)), word) == word
+    assert _without_made_modes(dialect.result_from_wire(asked, raw(again)), word) == word
 
 
 def _without_made_modes(again: Any, word: Any) -> Any:

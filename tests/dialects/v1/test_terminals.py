@@ -7,7 +7,7 @@ from typing import Any
 from accord.dialects.display_fallback import TAIL, terminal_text
 from accord.session.content import Text
 from accord.session.entities import ContentItem, Exit, Terminal, TerminalItem
-from accord.session.snapshots import Output
+from accord.session.snapshots import SnapshotBytes
 from accord.session.transcript import Transcript
 from accord.session.updates import TerminalAppend, TerminalPatch, ToolCallPatch
 from tests.dialects.telling import SESSION, reports_of, rows_lost, updates_of
@@ -85,7 +85,7 @@ def test_a_closed_session_is_forgotten():
 
 
 def text(output: bytes, end: Exit | None = None) -> str:
-    return terminal_text(Terminal(id="t", output=Output(output), exit=end))
+    return terminal_text(Terminal(id="t", output=SnapshotBytes(output), exit=end))
 
 
 def test_escape_sequences_and_control_characters_leave_the_text():

@@ -253,7 +253,7 @@ MODES = Modes(current="ask", available=[Mode("ask", "Ask"), Mode("code", "Code")
 
 
 def open_session(dialect: Any, **fields: Any) -> Any:
-    return plain(dialect.answer_to_wire(NewSession(cwd="/w"), SessionSetup(session_id=SESSION, **fields)))
+    return plain(dialect.result_to_wire(NewSession(cwd="/w"), SessionSetup(session_id=SESSION, **fields)))
 
 
 @pytest.mark.requirement("MODE-02", "MODE-03", "MODE-04")

@@ -66,11 +66,11 @@ def test_an_answer_becomes_a_word_and_the_same_answer_again(file: Path, strict: 
     dialect, method, result = speaker(strict), method_of(file), json.loads(file.read_bytes())
     request = next(FIXTURES.glob(f"{file.name.split('.')[0]}.request*minimal.json"))
     asked = asked_of(dialect, method, json.loads(request.read_bytes()))
-    word = dialect.answer_from_wire(asked, raw(result))
+    word = dialect.result_from_wire(asked, raw(result))
     assert type(word) is asked.answer
-    written = plain(dialect.answer_to_wire(asked, word))
+    written = plain(dialect.result_to_wire(asked, word))
     assert unexplained(result, written, method) == {}
-    assert speaker(strict=True).answer_from_wire(asked, raw(written)) == word
+    assert speaker(strict=True).result_from_wire(asked, raw(written)) == word
     assert (dialect.losses, dialect.notes) == ([], [])
 
 

@@ -26,7 +26,7 @@ OFFER = Initialize(version=2, info=INFO, capabilities=ClientCapabilities())
 
 
 def answered(**members: Any) -> InitializeResult:
-    return V2().answer_from_wire(OFFER, raw({"protocolVersion": 2, "info": WIRE_INFO, **members}))
+    return V2().result_from_wire(OFFER, raw({"protocolVersion": 2, "info": WIRE_INFO, **members}))
 
 
 def offered(strict: bool = False, **members: Any) -> Initialize:
@@ -49,7 +49,7 @@ def test_an_agent_that_does_not_say_so_has_no_sessions(capabilities: Any) -> Non
 def test_stdio_is_advertised_like_any_other_transport() -> None:
     assert answered(capabilities={"session": {"mcp": {"stdio": {}}}}).capabilities.mcp_stdio is True
     answer = InitializeResult(version=2, info=INFO, capabilities=AgentCapabilities(mcp_stdio=False, mcp_http=True))
-    written = plain(speaker().answer_to_wire(OFFER, answer))
+    written = plain(speaker().result_to_wire(OFFER, answer))
     assert written["capabilities"] == {"session": {"mcp": {"http": {}}}}
 
 
@@ -61,7 +61,7 @@ def test_an_agent_that_has_a_login_has_a_logout(methods: list[Any]) -> None:
 def test_an_agent_without_sessions_says_nothing_about_them() -> None:
     answer = InitializeResult(version=2, info=INFO, capabilities=AgentCapabilities(sessions=False, image=True))
     dialect = speaker()
-    assert plain(dialect.answer_to_wire(OFFER, answer))["capabilities"] == {}
+    assert plain(dialect.result_to_wire(OFFER, answer))["capabilities"] == {}
     assert rows_lost(dialect) == []
 
 
@@ -82,7 +82,7 @@ def test_what_implementers_advertise_in_meta_is_kept_by_its_path() -> None:
     assert can.group_meta == {"auth": note, "elicitation.form": note}
     agent = answered(capabilities={"session": {"prompt": {"image": {"_meta": note}}, "_meta": note}}).capabilities
     assert agent.group_meta == {"session.prompt.image": note, "session": note}
-    written = plain(speaker().answer_to_wire(OFFER, InitializeResult(version=2, info=INFO, capabilities=agent)))
+    written = plain(speaker().result_to_wire(OFFER, InitializeResult(version=2, info=INFO, capabilities=agent)))
     assert written["capabilities"] == {"session": {"prompt": {"image": {"_meta": note}}, "_meta": note}}
 
 
@@ -91,7 +91,7 @@ def test_who_speaks_is_always_told() -> None:
     unknown = {"name": "unknown", "version": "unknown"}
     assert plain(speaker().request_to_wire(asked)[1])["info"] == unknown
     answer = InitializeResult(version=2, info=None, capabilities=AgentCapabilities())
-    assert plain(speaker().answer_to_wire(OFFER, answer))["info"] == unknown
+    assert plain(speaker().result_to_wire(OFFER, answer))["info"] == unknown
 
 
 @pytest.mark.parametrize("info", [None, "trowel", {"name": "trowel"}])
@@ -128,7 +128,7 @@ def test_an_offer_may_carry_v1s_shape_beside_v2s(strict: bool) -> None:
 
 def test_an_answer_must_say_who_speaks() -> None:
     with pytest.raises(Malformed, match="info"):
-        V2().answer_from_wire(OFFER, raw({"protocolVersion": 2, "agentInfo": WIRE_INFO}))
+        V2().result_from_wire(OFFER, raw({"protocolVersion": 2, "agentInfo": WIRE_INFO}))
 
 
 def test_ways_to_log_in_keep_their_types() -> None:
@@ -138,7 +138,7 @@ def test_ways_to_log_in_keep_their_types() -> None:
         Unknown(tag="_smoke", raw={"type": "_smoke", "methodId": "s", "name": "Smoke", "colour": "white"}),
     ]
     answer = InitializeResult(version=2, info=INFO, capabilities=AgentCapabilities(logout=True), auth_methods=methods)
-    written = plain(speaker().answer_to_wire(OFFER, answer))["authMethods"]
+    written = plain(speaker().result_to_wire(OFFER, answer))["authMethods"]
     assert written == [
         {"type": "agent", "methodId": "key", "name": "Key"},
         {

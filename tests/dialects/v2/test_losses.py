@@ -43,7 +43,7 @@ def offer(dialect: V2, **can: Any) -> Any:
 def accept(dialect: V2, can: AgentCapabilities, **more: Any) -> Any:
     asked = Initialize(version=2, info=INFO, capabilities=ClientCapabilities())
     answer = InitializeResult(version=2, info=INFO, capabilities=can, **more)
-    return plain(dialect.answer_to_wire(asked, answer))
+    return plain(dialect.result_to_wire(asked, answer))
 
 
 def said(dialect: V2, block: Content) -> Any:
@@ -63,7 +63,7 @@ def options(dialect: V2, *choices: OptionChoice, value: str | None = "small", **
 
 def opened(dialect: V2, **fields: Any) -> Any:
     answer = SessionSetup(session_id=SESSION, **fields)
-    return plain(dialect.answer_to_wire(NewSession(cwd="/srv"), answer))
+    return plain(dialect.result_to_wire(NewSession(cwd="/srv"), answer))
 
 
 def changed_file(dialect: V2) -> Any:

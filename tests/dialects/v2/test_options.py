@@ -66,9 +66,9 @@ def test_modes_without_an_option_become_one() -> None:
 def test_modes_in_the_answer_that_opens_a_session_become_an_option() -> None:
     dialect, asked = speaker(), NewSession(cwd="/srv")
     answer = SessionSetup(session_id=SESSION, modes=MODES)
-    assert [option["configId"] for option in plain(dialect.answer_to_wire(asked, answer))["configOptions"]] == ["mode"]
+    assert [option["configId"] for option in plain(dialect.result_to_wire(asked, answer))["configOptions"]] == ["mode"]
     answer = SessionSetup(session_id=SESSION, modes=MODES, options=[WAY])
-    assert [option["configId"] for option in plain(dialect.answer_to_wire(asked, answer))["configOptions"]] == ["way"]
+    assert [option["configId"] for option in plain(dialect.result_to_wire(asked, answer))["configOptions"]] == ["way"]
     assert [values(update) for update in updates_of(dialect, ModePatch(mode_id="code"))] == [{"way": "code"}]
 
 
@@ -76,7 +76,7 @@ def test_the_answer_to_a_choice_has_the_modes_too() -> None:
     dialect = speaker()
     updates_of(dialect, OptionsPatch(options=[MODEL]), ModesPatch(modes=MODES))
     asked = SetOption(session_id=SESSION, option_id="model", value="small")
-    result = plain(dialect.answer_to_wire(asked, SessionSetup(options=[MODEL])))
+    result = plain(dialect.result_to_wire(asked, SessionSetup(options=[MODEL])))
     assert [option["configId"] for option in result["configOptions"]] == ["model", "mode"]
 
 
@@ -189,6 +189,6 @@ def test_a_choice_of_a_type_the_agent_does_not_have_is_refused(members: dict[str
 
 def test_an_answer_without_lists_tells_none() -> None:
     dialect, asked = speaker(), NewSession(cwd="/srv")
-    assert plain(dialect.answer_to_wire(asked, SessionSetup(session_id=SESSION))) == {"sessionId": SESSION}
-    read = dialect.answer_from_wire(asked, raw({"sessionId": SESSION, "configOptions": None}))
+    assert plain(dialect.result_to_wire(asked, SessionSetup(session_id=SESSION))) == {"sessionId": SESSION}
+    read = dialect.result_from_wire(asked, raw({"sessionId": SESSION, "configOptions": None}))
     assert (read.options, read.commands) == (UNSET, UNSET)

@@ -139,22 +139,22 @@ def test_a_question_with_only_a_tool_call_is_read_unless_strict(tool_call: dict[
 @pytest.mark.requirement("PERM-13", "PERM-14", "PERM-15")
 def test_an_answer_is_an_offered_option_or_a_no(answer: PermissionAnswer, outcome: dict[str, Any]) -> None:
     asked = PermissionRequest(session_id=SESSION, options=OPTIONS)
-    assert plain(speaker().answer_to_wire(asked, answer)) == {"outcome": outcome}
+    assert plain(speaker().result_to_wire(asked, answer)) == {"outcome": outcome}
 
 
 def test_an_outcome_that_is_not_known_is_kept_and_chooses_nothing() -> None:
     """FN-44: an unknown outcome is no approval."""
     asked = PermissionRequest(session_id=SESSION, options=OPTIONS)
     outcome = {"outcome": "_later", "optionId": "y"}
-    answer = V2().answer_from_wire(asked, raw({"outcome": outcome}))
+    answer = V2().result_from_wire(asked, raw({"outcome": outcome}))
     assert answer == PermissionAnswer(outcome="_later", raw=outcome)
-    assert V2(strict=True).answer_from_wire(asked, raw({"outcome": outcome})) == answer
+    assert V2(strict=True).result_from_wire(asked, raw({"outcome": outcome})) == answer
     with pytest.raises(Malformed):
-        V2(strict=True).answer_from_wire(asked, raw({"outcome": {"outcome": "later"}}))
+        V2(strict=True).result_from_wire(asked, raw({"outcome": {"outcome": "later"}}))
 
 
 def test_an_outcome_that_is_not_known_is_passed_on_as_it_came() -> None:
     asked = PermissionRequest(session_id=SESSION, options=OPTIONS)
     outcome = {"outcome": "_later", "optionId": "y", "when": ["tomorrow"], "_meta": {"a": 1}}
-    answer = V2().answer_from_wire(asked, raw({"outcome": outcome}))
-    assert plain(V2().answer_to_wire(asked, answer)) == {"outcome": outcome}
+    answer = V2().result_from_wire(asked, raw({"outcome": outcome}))
+    assert plain(V2().result_to_wire(asked, answer)) == {"outcome": outcome}

@@ -65,5 +65,5 @@ def test_a_request_is_right_by_the_strict_reading(asked: Any) -> None:
 @given(words.opened(unknown=True))
 def test_what_a_session_starts_with_comes_back_as_it_was(answer: SessionSetup) -> None:
     dialect, asked = V2(), NewSession(cwd="/srv/garden")
-    result = dialect.answer_to_wire(asked, answer)
-    assert dialect.answer_from_wire(asked, as_bytes(result)) == answer
+    result = dialect.result_to_wire(asked, answer)
+    assert dialect.result_from_wire(asked, as_bytes(result)) == answer

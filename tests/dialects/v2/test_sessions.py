@@ -22,8 +22,8 @@ SSE = {"type": "sse", "name": "weather", "url": "https://example.org", "headers"
 
 def test_the_questions_that_versions_answer() -> None:
     assert (V2.name, V2.version) == ("v2", 2)
-    assert (V2.tells_state, V2.echoes_prompt) == (True, True)
-    assert (V2.answer_ends_turn, V2.has_client_resources, V2.has_modes) == (False, False, False)
+    assert (V2.reports_state, V2.echoes_prompt) == (True, True)
+    assert (V2.result_ends_turn, V2.has_client_resources, V2.has_modes) == (False, False, False)
     assert (V2.odd_ids_allowed, V2.batches_allowed) == (False, False)
 
 
@@ -145,23 +145,23 @@ def test_a_prompt_of_what_the_agent_cannot_take_is_refused(prompt: list[Any], fi
 
 
 def test_a_prompt_is_answered_with_the_id_of_its_message() -> None:
-    result = speaker().answer_to_wire(PROMPT, words.PromptResult(message_id="m1"))
+    result = speaker().result_to_wire(PROMPT, words.PromptResult(message_id="m1"))
     assert plain(result) == {"messageId": "m1"}
-    assert V2().answer_from_wire(PROMPT, raw({"messageId": "m1"})) == words.PromptResult(message_id="m1")
+    assert V2().result_from_wire(PROMPT, raw({"messageId": "m1"})) == words.PromptResult(message_id="m1")
 
 
 @pytest.mark.parametrize("result", [{}, None, {"messageId": None}, {"messageId": 7}, []])
 def test_an_answer_to_a_prompt_that_names_no_message_is_one_of_v2_as_first_published(result: Any) -> None:
     """FN-53: in strict mode a clear error for that prompt, and nothing else."""
-    assert V2().answer_from_wire(PROMPT, raw(result)) == words.PromptResult()
+    assert V2().result_from_wire(PROMPT, raw(result)) == words.PromptResult()
     with pytest.raises(Malformed):
-        V2(strict=True).answer_from_wire(PROMPT, raw(result))
+        V2(strict=True).result_from_wire(PROMPT, raw(result))
 
 
 @pytest.mark.parametrize("word", [words.CloseSession, words.DeleteSession])
 @pytest.mark.parametrize("result", [{}, None])
 def test_an_answer_that_only_says_yes_may_be_null(word: type[Any], result: Any) -> None:
-    assert V2().answer_from_wire(word(session_id=SESSION), raw(result)) == words.EmptyResult()
+    assert V2().result_from_wire(word(session_id=SESSION), raw(result)) == words.EmptyResult()
 
 
 GONE = [

@@ -33,9 +33,9 @@ OFFER = Initialize(version=2, info=Implementation(name="a", version="1"), capabi
 )
 def test_a_stop_reason_in_the_answer_to_a_prompt_shows_an_agent_of_the_draft(result: Any, answer: PromptResult) -> None:
     """FN-51: also a stop reason that is not known is delivered as it is."""
-    assert V2().answer_from_wire(PROMPT, raw(result)) == answer
+    assert V2().result_from_wire(PROMPT, raw(result)) == answer
     with pytest.raises(Malformed):
-        V2(strict=True).answer_from_wire(PROMPT, raw(result))
+        V2(strict=True).result_from_wire(PROMPT, raw(result))
 
 
 LOOSE: list[tuple[str, dict[str, Any], Any]] = [
@@ -104,9 +104,9 @@ def test_a_way_to_log_in_under_id_and_without_a_type_is_the_agents() -> None:
         "info": {"name": "a", "version": "1"},
         "authMethods": [{"id": "key", "name": "Key"}],
     }
-    assert V2().answer_from_wire(OFFER, raw(result)).auth_methods == [AgentLogin(id="key", name="Key")]
+    assert V2().result_from_wire(OFFER, raw(result)).auth_methods == [AgentLogin(id="key", name="Key")]
     with pytest.raises(Malformed):
-        V2(strict=True).answer_from_wire(OFFER, raw(result))
+        V2(strict=True).result_from_wire(OFFER, raw(result))
 
 
 @pytest.mark.parametrize(

@@ -91,9 +91,9 @@ def test_a_request_becomes_a_word_and_the_same_request_again(file: Path):
 def test_an_answer_becomes_a_word_and_the_same_answer_again(file: Path):
     dialect, method, result = speaker(), method_of(file), json.loads(file.read_bytes())
     asked = dialect.request_from_wire(method, raw(some_request(file)), sender_of(method))
-    word = dialect.answer_from_wire(asked, raw(result))
+    word = dialect.result_from_wire(asked, raw(result))
     assert type(word) is asked.answer
-    again = plain(dialect.answer_to_wire(asked, word))
+    again = plain(dialect.result_to_wire(asked, word))
     if "accepted" in file.name:
         assert again.pop("stopReason") == "end_turn"
     assert unexplained(result, again) == {}
@@ -134,9 +134,9 @@ NOT_READ = {"v2-elicitation_create.response.accept.full"}
 def test_an_answer_of_v1_or_v2_is_read_as_v1_reads_its_own(file: Path):
     dialect, method, result = speaker(), method_of(file), json.loads(file.read_bytes())
     asked = dialect.request_from_wire(method, raw(some_request(file)), sender_of(method))
-    word = dialect.answer_from_wire(asked, raw(result))
+    word = dialect.result_from_wire(asked, raw(result))
     if file.parent.name == "v1":
-        assert word == V1().answer_from_wire(asked, raw(result))
+        assert word == V1().result_from_wire(asked, raw(result))
 
 
 @pytest.mark.parametrize("file", files("notification", "v1", "v2"))

@@ -40,11 +40,11 @@ ALL = AgentCapabilities(
 
 def answered(**fields: Any) -> Any:
     answer = InitializeResult(version=2, info=fields.pop("info", WHO), capabilities=fields.pop("can", ALL), **fields)
-    return plain(speaker().answer_to_wire(OFFER, answer))
+    return plain(speaker().result_to_wire(OFFER, answer))
 
 
 def heard(**members: Any) -> InitializeResult:
-    return speaker().answer_from_wire(OFFER, raw({"protocolVersion": 2, **members}))
+    return speaker().result_from_wire(OFFER, raw({"protocolVersion": 2, **members}))
 
 
 def offered(**members: Any) -> Initialize:
@@ -65,7 +65,7 @@ def offered(**members: Any) -> Initialize:
 @pytest.mark.requirement("AMB-49")
 def test_null_clears_after_a_handshake_with_bare_capabilities_only(members: dict[str, Any], clears: bool):
     client, agent = speaker(), speaker()
-    client.answer_from_wire(OFFER, raw({"protocolVersion": 2, **members}))
+    client.result_from_wire(OFFER, raw({"protocolVersion": 2, **members}))
     agent.request_from_wire("initialize", raw({"protocolVersion": 2, **members}), "client")
     assert (client.null_clears, agent.null_clears) == (clears, clears)
 
@@ -130,7 +130,7 @@ def test_what_implementers_advertise_is_kept_where_it_stood():
         },
     ).capabilities
     assert can.group_meta == {"session.mcp": note, "session.list": note, "session.prompt": {"old": 1}}
-    again = plain(speaker().answer_to_wire(OFFER, InitializeResult(version=2, info=None, capabilities=can)))
+    again = plain(speaker().result_to_wire(OFFER, InitializeResult(version=2, info=None, capabilities=can)))
     assert again["capabilities"]["session"]["list"] == {"_meta": note}
     assert again["capabilities"]["session"]["prompt"] == {"_meta": {"old": 1}}
     assert "info" not in again

@@ -98,12 +98,12 @@ def diff(**members: Any) -> list[Any]:
 def login(*methods: Any) -> Callable[[V2Draft], Any]:
     answer = InitializeResult(version=2, info=None, capabilities=AgentCapabilities(), auth_methods=[*methods])
     offer = Initialize(version=2, info=None, capabilities=UNABLE)
-    return lambda dialect: [each["methodId"] for each in plain(dialect.answer_to_wire(offer, answer))["authMethods"]]
+    return lambda dialect: [each["methodId"] for each in plain(dialect.result_to_wire(offer, answer))["authMethods"]]
 
 
 def opened(dialect: V2Draft) -> Any:
     answer = SessionSetup(session_id=SESSION, commands=[SlashCommand("web", "Search")])
-    return plain(dialect.answer_to_wire(NewSession(cwd="/w"), answer))
+    return plain(dialect.result_to_wire(NewSession(cwd="/w"), answer))
 
 
 def asked(dialect: V2Draft) -> Any:
@@ -213,7 +213,7 @@ CASES = [
     ),
     Case(
         "form-value",
-        lambda dialect: plain(dialect.answer_to_wire(FORM, ElicitationAnswer("accept", content={"a": {}}))),
+        lambda dialect: plain(dialect.result_to_wire(FORM, ElicitationAnswer("accept", content={"a": {}}))),
         {"action": "accept", "content": {}},
     ),
     Case(

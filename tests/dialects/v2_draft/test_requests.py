@@ -34,8 +34,8 @@ def said(word: words.AcpRequest, dialect: V2Draft | None = None) -> tuple[str, A
 
 
 def test_the_questions_of_a_dialect_are_answered_as_in_v1_but_for_the_echo():
-    assert V2Draft.answer_ends_turn
-    assert not V2Draft.tells_state
+    assert V2Draft.result_ends_turn
+    assert not V2Draft.reports_state
     assert V2Draft.echoes_prompt
     assert V2Draft.has_client_resources
     assert V2Draft.has_modes
@@ -86,22 +86,22 @@ def test_a_method_of_nobody_is_not_found():
 def test_a_prompt_is_answered_with_the_stop_reason_and_the_id_of_the_message():
     answer = words.PromptResult(stop_reason="_tired", message_id="m")
     dialect = speaker()
-    assert plain(dialect.answer_to_wire(PROMPT, answer)) == {"stopReason": "_tired", "messageId": "m"}
-    assert plain(dialect.answer_to_wire(PROMPT, words.PromptResult())) == {"stopReason": "end_turn"}
+    assert plain(dialect.result_to_wire(PROMPT, answer)) == {"stopReason": "_tired", "messageId": "m"}
+    assert plain(dialect.result_to_wire(PROMPT, words.PromptResult())) == {"stopReason": "end_turn"}
     assert dialect.losses == []
-    assert dialect.answer_from_wire(PROMPT, raw({"stopReason": "end_turn"})) == words.PromptResult("end_turn")
+    assert dialect.result_from_wire(PROMPT, raw({"stopReason": "end_turn"})) == words.PromptResult("end_turn")
 
 
 def test_an_answer_that_only_accepts_the_prompt_is_v2_after_all():
     dialect = speaker()
-    assert dialect.answer_from_wire(PROMPT, raw({"messageId": "m"})) == words.PromptResult(message_id="m")
+    assert dialect.result_from_wire(PROMPT, raw({"messageId": "m"})) == words.PromptResult(message_id="m")
     assert dialect.null_clears
 
 
 def test_a_prompt_answered_with_nothing_is_a_clear_error():
     for nothing in (b"null", b"{}"):
         with pytest.raises(Malformed, match="`stopReason` is required"):
-            speaker().answer_from_wire(PROMPT, Raw(nothing))
+            speaker().result_from_wire(PROMPT, Raw(nothing))
 
 
 def test_links_keep_their_icons():
@@ -120,32 +120,32 @@ MODE = Option(
 def test_a_session_opens_with_modes_and_options_under_both_keys():
     grouped = Option(id="o", name="O", value="x", choices=[OptionChoice("x", "X", group="g", group_name="G")])
     answer = words.SessionSetup(session_id="s", options=[MODE, grouped])
-    result = plain(speaker().answer_to_wire(words.NewSession(cwd="/w"), answer))
+    result = plain(speaker().result_to_wire(words.NewSession(cwd="/w"), answer))
     assert result["modes"]["currentModeId"] == "a"
     first, second = result["configOptions"]
     assert (first["id"], first["configId"]) == ("mode", "mode")
     group = second["options"][0]
     assert (group["group"], group["groupId"], group["name"]) == ("g", "g", "G")
-    read = speaker().answer_from_wire(words.NewSession(cwd="/w"), raw(result))
+    read = speaker().result_from_wire(words.NewSession(cwd="/w"), raw(result))
     assert read.options == answer.options
     assert read.modes == Modes("a", [Mode("a", "A"), Mode("b", "B")])
 
 
 def test_commands_in_an_answer_are_read():
     result = {"sessionId": "s", "availableCommands": [{"name": "/web", "description": "Search"}]}
-    assert speaker().answer_from_wire(words.NewSession(cwd="/w"), raw(result)).commands[0].name == "web"
+    assert speaker().result_from_wire(words.NewSession(cwd="/w"), raw(result)).commands[0].name == "web"
 
 
 def test_an_option_of_an_unknown_kind_is_kept_whole():
     slider = {"type": "slider", "id": "v", "name": "Volume", "max": 11}
     nameless = {"type": "slider", "max": 11}
     dialect = speaker()
-    read = dialect.answer_from_wire(
+    read = dialect.result_from_wire(
         words.NewSession(cwd="/w"), raw({"sessionId": "s", "configOptions": [slider, nameless]})
     )
     assert read.options == [Option(id="v", name="Volume", kind="slider", raw=slider)]
     assert len(dialect.notes) == 1
-    again = plain(dialect.answer_to_wire(words.NewSession(cwd="/w"), read))
+    again = plain(dialect.result_to_wire(words.NewSession(cwd="/w"), read))
     assert again["configOptions"] == [{**slider, "configId": "v"}]
 
 

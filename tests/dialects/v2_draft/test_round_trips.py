@@ -54,8 +54,8 @@ def test_an_answer_said_again_is_the_same_word(exchange: Any, chosen: st.DataObj
     asked = kind(**{name: SESSION for name in kind.__struct_fields__ if name in kind.__annotations__})
     dialect = speaker()
     result = chosen.draw(values(V2Draft.METHODS[exchange.method].result))
-    word = dialect.answer_from_wire(asked, Raw(encoded(result)))
-    again = dialect.answer_from_wire(asked, raw(plain(dialect.answer_to_wire(asked, word))))
+    word = dialect.result_from_wire(asked, Raw(encoded(result)))
+    again = dialect.result_from_wire(asked, raw(plain(dialect.result_to_wire(asked, word))))
     if kind.answer is SessionSetup:
         again.commands, word.modes = word.commands, again.modes
     if kind is Prompt:

@@ -382,7 +382,7 @@ MODE = Option(
 @pytest.mark.requirement("AMB-21", "MODE-13")
 def test_modes_and_the_mode_option_are_kept_in_step():
     dialect = speaker()
-    dialect.answer_to_wire(NewSession(cwd="/w"), SessionSetup(session_id=SESSION, options=[MODE]))
+    dialect.result_to_wire(NewSession(cwd="/w"), SessionSetup(session_id=SESSION, options=[MODE]))
     by_mode = updates_of(dialect, ModePatch(mode_id="b"))
     assert [update["sessionUpdate"] for update in by_mode] == ["current_mode_update", "config_option_update"]
     assert by_mode[1]["configOptions"][0]["currentValue"] == "b"

@@ -27,8 +27,8 @@ from accord.local.paths import directory_error
 from accord.peer.event_loop import run, run_until
 from accord.session.content import Content, Text
 from accord.session.entities import Option, OptionChoice
+from accord.session.open_enums import StopReason
 from accord.session.updates import CompactionPatch, OptionsPatch
-from accord.session.vocabulary import StopReason
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -33,8 +33,8 @@ from accord.apps.coder.tools.tool_call import call_tools
 from accord.apps.coder.tools.toolbox import Toolbox
 from accord.session.content import Content
 from accord.session.entities import USER, Message
+from accord.session.open_enums import StopReason
 from accord.session.updates import MessagePatch
-from accord.session.vocabulary import StopReason
 
 __all__ = ["Loop"]
 

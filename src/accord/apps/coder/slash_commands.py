@@ -10,7 +10,7 @@ from accord.agent.turn import Turn
 from accord.apps.coder.approvals import MODES
 from accord.apps.coder.errors import ModelFailed
 from accord.errors import InvalidParams
-from accord.session.vocabulary import StopReason
+from accord.session.open_enums import StopReason
 
 if TYPE_CHECKING:
     from accord.apps.coder.coder import Coder

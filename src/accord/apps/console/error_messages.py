@@ -11,7 +11,7 @@ from accord.apps.console.errors import ConsoleFailed, Exit
 from accord.apps.console.known_agents import KnownAgent
 from accord.apps.console.sanitizer import one_line
 from accord.apps.console.tty import described
-from accord.dialects.all_versions.lifecycle import logins_named
+from accord.dialects.all_versions.lifecycle import read_auth_methods
 from accord.errors import (
     AccordError,
     AuthRequired,
@@ -66,7 +66,7 @@ def explained(
                 output.tail,
             )
         case AuthRequired():
-            ways = logins_named(error.auth_methods, methods) or methods
+            ways = read_auth_methods(error.auth_methods, methods) or methods
             return ConsoleFailed(_wants_login(error, who), _logins(ways), Exit.LOGIN_NEEDED)
         case Overloaded() | Malformed():
             return ConsoleFailed(

@@ -228,7 +228,7 @@ class _Plain:
                 tally.changed(change)
                 self._printer.changed(change)
                 await self._outputs.room()
-            if tally.is_empty and session.connection.dialect.answer_ends_turn:
+            if tally.is_empty and session.connection.dialect.result_ends_turn:
                 await asyncio.sleep(LATE_SECONDS)
             reason = reply.stop_reason
             status = exit_of_stop_reason(reason) if reply.cancel_requested else tally.exit_of(reason)

@@ -29,7 +29,7 @@ from accord.client.permissions import policies
 from accord.client.permissions.policies import Policy
 from accord.client.workspace.terminals import OnTerminal
 from accord.client.workspace.workspace import OnWrite, Workspace
-from accord.session.content import readable
+from accord.session.content import render_text
 from accord.session.diffs import git_patch, read_git_patch
 from accord.session.entities import ContentItem, Diff, FileChange, TerminalItem, ToolCallItem
 from accord.session.requests import (
@@ -207,7 +207,7 @@ def _of_call(call: ToolCallPatch, title: str | None, cwd: str) -> list[str]:
     diffs = [item for item in content if isinstance(item, Diff)]
     in_diffs = {path for diff in diffs for change in diff.changes for path in (change.path, change.old_path) if path}
     places = call.locations or []
-    texts = [readable([item.content]) for item in content if isinstance(item, ContentItem)]
+    texts = [render_text([item.content]) for item in content if isinstance(item, ContentItem)]
     untold = untold_input(
         call.raw_input or None,
         cwd,
@@ -225,14 +225,14 @@ def _of_call(call: ToolCallPatch, title: str | None, cwd: str) -> list[str]:
 
 
 def _is_told(item: ToolCallItem, command: str | None) -> bool:
-    is_command = isinstance(item, ContentItem) and is_only_command(readable([item.content]), command)
+    is_command = isinstance(item, ContentItem) and is_only_command(render_text([item.content]), command)
     return is_command or isinstance(item, Diff)
 
 
 def _of_item(item: ToolCallItem) -> list[str]:
     match item:
         case ContentItem():
-            return _indented(readable([item.content]), "  ")
+            return _indented(render_text([item.content]), "  ")
         case TerminalItem():
             return [f"  terminal {exact_line(item.terminal_id)}"]
         case Diff():

@@ -21,7 +21,7 @@ from accord.apps.console.sanitizer import encodable
 from accord.client.session import Session
 from accord.local.files import make_private_directory, open_file, read_file, write_private_file
 from accord.session import Transcript, replay
-from accord.session.content import readable
+from accord.session.content import render_text
 from accord.session.entities import USER, Message
 from accord.session.requests import SessionSummary
 from accord.session.updates import Patch, Update
@@ -167,7 +167,7 @@ def _within(lines: Iterable[bytes]) -> list[bytes]:
 def _first_words(transcript: Transcript) -> str | None:
     for place in transcript.timeline:
         if isinstance(place, Message) and place.role == USER and not place.not_accepted:
-            return " ".join(readable(place.content).split())[:80] or None
+            return " ".join(render_text(place.content).split())[:80] or None
     return None
 
 

@@ -39,11 +39,11 @@ from accord.client.permissions.saved_answers import (
 from accord.peer.limited_log import LimitedLog
 from accord.session.content import Text
 from accord.session.entities import ContentItem, ToolCall
-from accord.session.form import check_form
+from accord.session.open_enums import TOOL_KINDS, ToolKind
 from accord.session.requests import PermissionAnswer, PermissionOption, PermissionRequest, ToolCallSubject
+from accord.session.type_checks import check_types
 from accord.session.updates import ToolCallPatch
 from accord.session.value import UNSET
-from accord.session.vocabulary import TOOL_KINDS, ToolKind
 
 __all__ = [
     "Callback",
@@ -116,7 +116,7 @@ async def decide(policy: Policy, asked: PermissionRequest, limited: LimitedLog |
 
 def _has_form(answer: PermissionAnswer) -> bool:
     try:
-        check_form(answer)
+        check_types(answer)
     except ValueError:
         return False
     return True

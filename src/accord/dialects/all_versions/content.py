@@ -16,12 +16,12 @@ from accord.schema.wire_values import Unknown as UnknownOnWire
 from accord.session.content import Annotations, Audio, Content, Icon, Image, Resource, ResourceLink, Text
 from accord.session.value import Unknown
 
-__all__ = ["ContentMapping"]
+__all__ = ["ContentConverter"]
 
 _AUDIENCES = ("assistant", "user")
 
 
-class ContentMapping:
+class ContentConverter:
     """Bound to the schema of one version, and to its name if that closes what it lists."""
 
     def __init__(self, schema: Any, closed_by: str | None = None) -> None:

@@ -6,8 +6,8 @@ from typing import Any, cast
 
 import msgspec
 
-from accord.dialects.copied_members import plain
-from accord.dialects.dialect import Dialect, Exchange, Telling
+from accord.dialects.dialect import Dialect, NotificationConverter, RequestConverter
+from accord.dialects.struct_converter import plain
 from accord.dialects.unset_values import none_if_unset, unset_if_none
 from accord.errors import InvalidParams
 from accord.schema.reader import Reader
@@ -15,28 +15,28 @@ from accord.schema.wire_values import UNSET
 from accord.schema.wire_values import Unknown as UnknownOnWire
 from accord.session.requests import ElicitationAnswer, ElicitationCompleted, ElicitationRequest
 
-__all__ = ["ElicitationMapping"]
+__all__ = ["ElicitationConverter"]
 
 
 _FORMATS = ("email", "uri", "date", "date-time")
 
 
-class ElicitationMapping:
+class ElicitationConverter:
     """Bound to the schema of one version; `is_open`: it takes formats and values that are not listed."""
 
     def __init__(self, schema: Any, is_open: bool = True) -> None:
         self._schema = schema
         self._is_open = is_open
         self._form: Reader[Any] = Reader(schema.ElicitationSchema)
-        self.exchange = Exchange(
+        self.exchange = RequestConverter(
             ElicitationRequest,
             "elicitation/create",
             self.to_wire,
             self.from_wire,
-            self.answer_to_wire,
-            self.answer_from_wire,
+            self.result_to_wire,
+            self.result_from_wire,
         )
-        self.telling = Telling(
+        self.telling = NotificationConverter(
             ElicitationCompleted,
             "elicitation/complete",
             *plain(ElicitationCompleted, schema.CompleteElicitationNotification),
@@ -95,7 +95,7 @@ class ElicitationMapping:
         form = msgspec.to_builtins(params.requested_schema, enc_hook=lambda unknown: unknown.__wire__())
         return ElicitationRequest(mode="form", schema={"type": "object", "properties": {}, **form}, **scope)
 
-    def answer_to_wire(self, dialect: Dialect, asked: Any, answer: ElicitationAnswer) -> Any:
+    def result_to_wire(self, dialect: Dialect, asked: Any, answer: ElicitationAnswer) -> Any:
         """An action that is not known is sent as it came; one that came from nowhere, as cancel."""
         meta = unset_if_none(answer.meta)
         if answer.raw is not None:
@@ -111,7 +111,7 @@ class ElicitationMapping:
             return self._schema.ElicitationDeclineAction(meta=meta)
         return self._schema.ElicitationCancelAction(meta=meta)
 
-    def answer_from_wire(self, dialect: Dialect, asked: Any, result: Any) -> ElicitationAnswer:
+    def result_from_wire(self, dialect: Dialect, asked: Any, result: Any) -> ElicitationAnswer:
         """The answer; an action that is not known is kept, for whoever acts on it to treat as cancel."""
         if isinstance(result, UnknownOnWire):
             return ElicitationAnswer(action=result.tag, raw=result.raw)

@@ -28,10 +28,10 @@ __all__ = [
     "group_meta",
     "info_from_wire",
     "info_to_wire",
-    "login_said",
-    "logins_named",
     "marker",
     "other_login",
+    "read_auth_method",
+    "read_auth_methods",
     "unstable",
     "unstable_of",
     "variable_login",
@@ -142,18 +142,18 @@ def unstable_of(groups: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def logins_named(said: Iterable[Any], methods: Sequence[AuthMethod]) -> list[AuthMethod]:
+def read_auth_methods(said: Iterable[Any], methods: Sequence[AuthMethod]) -> list[AuthMethod]:
     """What the error's `authMethods` say; one that the handshake named too is told in full there."""
     by_id = {method.id: method for method in methods if not isinstance(method, Unknown)}
     named: list[AuthMethod] = []
     for each in said:
-        method = login_said(cast("dict[str, Any]", each)) if isinstance(each, dict) else None
+        method = read_auth_method(cast("dict[str, Any]", each)) if isinstance(each, dict) else None
         if method is not None:
             named.append(by_id.get(method.id, method))
     return named
 
 
-def login_said(said: dict[str, Any]) -> AgentLogin | TerminalLogin | VariableLogin | None:
+def read_auth_method(said: dict[str, Any]) -> AgentLogin | TerminalLogin | VariableLogin | None:
     """One login, in whatever version's spelling; None when it has no id, or is of an unknown type."""
     id = said.get("methodId", said.get("id"))
     kind = said.get("type", "agent")

@@ -21,7 +21,7 @@ from accord.session.updates import CommandsChanged, CommandsPatch, Patch
 __all__ = [
     "MODE",
     "MODEL",
-    "CommandMapping",
+    "CommandConverter",
     "choices_to_wire",
     "commands_from_wire",
     "commands_report",
@@ -30,11 +30,11 @@ __all__ = [
     "is_mode_option",
     "mode_option",
     "model_option",
-    "models_of",
+    "models_to_option",
     "note_empty_groups",
     "option_from_wire",
     "option_members",
-    "option_of_models",
+    "option_to_models",
     "set_option_from_wire",
     "unknown_option",
 ]
@@ -160,7 +160,7 @@ def current_mode(options: Iterable[Option]) -> str | None:
     return None if option is None else str(option.value)
 
 
-class CommandMapping:
+class CommandConverter:
     """Bound to how one version makes a command, its input, and the update that tells all of them."""
 
     def __init__(self, command: Callable[..., Any], command_input: Callable[..., Any], update: type[Any]) -> None:
@@ -240,7 +240,7 @@ def model_option(options: Iterable[Option]) -> Option | None:
     return next((option for option in options if option.category == MODEL and isinstance(option.value, str)), None)
 
 
-def models_of(options: Iterable[Option]) -> Any:
+def option_to_models(options: Iterable[Option]) -> Any:
     """The list that says the same as the option for the models; UNSET where there is none. SESS-07"""
     option = model_option(options)
     if option is None:
@@ -251,7 +251,7 @@ def models_of(options: Iterable[Option]) -> Any:
     return msgspec.to_builtins(_Models(current_model_id=str(option.value), available_models=models))
 
 
-def option_of_models(value: Any) -> Option | None:
+def models_to_option(value: Any) -> Option | None:
     """The option of category `model` that says the same; None when this is no list of models. SESS-40, AMB-06"""
     try:
         models = msgspec.convert(value, _Models)

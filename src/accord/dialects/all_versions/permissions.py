@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from accord.dialects.dialect import Dialect, Exchange, RequestFunction
+from accord.dialects.dialect import Dialect, RequestConverter, RequestFunction
 from accord.dialects.unset_values import none_if_unset, unset_if_none
 from accord.schema.wire_values import Unknown as UnknownOnWire
 from accord.session.requests import PermissionAnswer, PermissionOption, PermissionRequest
 
-__all__ = ["PermissionMapping", "permission_options"]
+__all__ = ["PermissionConverter", "permission_options"]
 
 
-class PermissionMapping:
+class PermissionConverter:
     """Bound to the schema of one version; `is_open`: it takes outcomes that are not listed."""
 
     def __init__(self, schema: Any, is_open: bool = True) -> None:
         self._schema = schema
         self._is_open = is_open
 
-    def exchange(self, to_wire: RequestFunction, from_wire: RequestFunction) -> Exchange:
+    def exchange(self, to_wire: RequestFunction, from_wire: RequestFunction) -> RequestConverter:
         """The question, which each version asks in its own way, and its answer."""
-        return Exchange(
-            PermissionRequest, "session/request_permission", to_wire, from_wire, self.answer_to_wire, answer_from_wire
+        return RequestConverter(
+            PermissionRequest, "session/request_permission", to_wire, from_wire, self.result_to_wire, result_from_wire
         )
 
     def options_to_wire(self, options: Iterable[PermissionOption]) -> list[Any]:
@@ -35,7 +35,7 @@ class PermissionMapping:
             for option in options
         ]
 
-    def answer_to_wire(self, dialect: Dialect, asked: Any, answer: PermissionAnswer) -> Any:
+    def result_to_wire(self, dialect: Dialect, asked: Any, answer: PermissionAnswer) -> Any:
         """The outcome; whatever does not select an option, and is not one of another kind as it came, is a cancelled one."""
         meta = unset_if_none(answer.outcome_meta)
         outcome: Any
@@ -58,7 +58,7 @@ def permission_options(options: Iterable[Any]) -> list[PermissionOption]:
     ]
 
 
-def answer_from_wire(dialect: Dialect, asked: Any, result: Any) -> PermissionAnswer:
+def result_from_wire(dialect: Dialect, asked: Any, result: Any) -> PermissionAnswer:
     """The outcome. One that is not known is kept, and is not an approval (AMB-58)."""
     outcome = result.outcome
     if isinstance(outcome, UnknownOnWire):

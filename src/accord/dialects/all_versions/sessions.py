@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from accord.dialects.all_versions.content import ContentMapping
+from accord.dialects.all_versions.content import ContentConverter
 from accord.dialects.all_versions.paths_and_lines import absolute
-from accord.dialects.dialect import Dialect, Exchange, RequestFunction
+from accord.dialects.dialect import Dialect, RequestConverter, RequestFunction
 from accord.dialects.unset_values import list_or_empty, none_if_unset, unset_if_none
 from accord.errors import InvalidParams
 from accord.schema.wire_values import UNSET
@@ -25,10 +25,10 @@ from accord.session.requests import (
 )
 from accord.session.value import Unknown
 
-__all__ = ["PromptMapping", "SessionMapping", "tokens_from_wire", "tokens_to_wire"]
+__all__ = ["PromptConverter", "SessionConverter", "tokens_from_wire", "tokens_to_wire"]
 
 
-class SessionMapping:
+class SessionConverter:
     """Bound to the schema of one version, and to how it names MCP servers."""
 
     def __init__(
@@ -40,7 +40,7 @@ class SessionMapping:
         self._schema = schema
         self._servers_to_wire = servers_to_wire
         self._servers_from_wire = servers_from_wire
-        self.listing = Exchange(
+        self.listing = RequestConverter(
             ListSessions, "session/list", self._list_to_wire, _list_from_wire, self._page_to_wire, _page_from_wire
         )
 
@@ -139,10 +139,10 @@ def _page_from_wire(dialect: Dialect, asked: ListSessions, result: Any) -> Sessi
     )
 
 
-class PromptMapping:
+class PromptConverter:
     """Bound to the request and the content blocks of one version; `least` is how many of these there must be."""
 
-    def __init__(self, params: type[Any], content: ContentMapping, least: int = 0) -> None:
+    def __init__(self, params: type[Any], content: ContentConverter, least: int = 0) -> None:
         self._params = params
         self._content = content
         self._least = least

@@ -13,7 +13,7 @@ from accord.session.content import Text
 from accord.session.entities import ContentItem
 from accord.session.limits import LimitedDict
 from accord.session.updates import Patch, TerminalAppend, TerminalPatch, ToolCallAppend, ToolCallPatch, UnknownPatch
-from accord.session.value import UNSET, Patched
+from accord.session.value import UNSET, Tristate
 
 __all__ = ["Subagents"]
 
@@ -97,7 +97,7 @@ def _text_piece(subagent: str, block: Any) -> ToolCallAppend | None:
             return None
 
 
-def _status(state: Any) -> Patched[str]:
+def _status(state: Any) -> Tristate[str]:
     match state:
         case {"state": "idle", "stopReason": "cancelled"}:
             return "cancelled"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from accord.dialects.all_versions.content import ContentMapping
+from accord.dialects.all_versions.content import ContentConverter
 from accord.dialects.all_versions.paths_and_lines import noted
 from accord.dialects.dialect import Dialect
 from accord.dialects.unset_values import none_if_unset
@@ -32,7 +32,7 @@ class ItemReader:
     """Bound to the schema of one version, its content blocks, and its diffs."""
 
     def __init__(
-        self, schema: Any, content: ContentMapping, diff: type[Any], diff_from_wire: Callable[[Dialect, Any], Diff]
+        self, schema: Any, content: ContentConverter, diff: type[Any], diff_from_wire: Callable[[Dialect, Any], Diff]
     ) -> None:
         self._content = content
         self._readers: dict[type[Any], Callable[[Dialect, Any], ToolCallItem]] = {

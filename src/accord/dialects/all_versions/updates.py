@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from accord.dialects.all_versions.content import ContentMapping
+from accord.dialects.all_versions.content import ContentConverter
 from accord.dialects.dialect import Dialect, UpdatesFromWire, UpdatesToWire
 from accord.dialects.unset_values import map_value, meta_whole, none_if_unset, unset_if_none
 from accord.schema.wire_values import UNSET, Unknown
@@ -31,13 +31,13 @@ from accord.session.updates import (
 )
 from accord.session.value import Value
 
-__all__ = ["AlikeUpdates", "tags_of"]
+__all__ = ["SharedUpdates", "tags_of"]
 
 
-class AlikeUpdates:
+class SharedUpdates:
     """Bound to the schema of one version. `meta_replaces`: an entity's `_meta` is told whole, as before v2."""
 
-    def __init__(self, schema: Any, content: ContentMapping, meta_replaces: bool = False) -> None:
+    def __init__(self, schema: Any, content: ContentConverter, meta_replaces: bool = False) -> None:
         self._schema = schema
         self._content = content
         self._meta_replaces = meta_replaces

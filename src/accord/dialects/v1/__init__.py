@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from accord.dialects.all_versions.elicitation import ElicitationMapping
+from accord.dialects.all_versions.elicitation import ElicitationConverter
 from accord.dialects.all_versions.options import set_option_from_wire
-from accord.dialects.copied_members import acknowledged, plain, plain_answer
-from accord.dialects.dialect import Exchange, Telling
+from accord.dialects.dialect import NotificationConverter, RequestConverter
+from accord.dialects.struct_converter import acknowledged, plain, plain_answer
 from accord.dialects.v1 import lifecycle, sessions
 from accord.dialects.v1 import requests_to_client as client
 from accord.dialects.v1.requests_to_client import PERMISSIONS
-from accord.dialects.v1.rewrites import RewritingDialect
+from accord.dialects.v1.rewrites import RewriteDialect
 from accord.dialects.v1.sessions import OPENING, PROMPTS, SESSIONS
 from accord.dialects.v1.updates import UPDATES_FROM_WIRE, UPDATES_TO_WIRE, settled_to_wire
 from accord.schema import v1 as wire
@@ -21,15 +21,15 @@ from accord.session.updates import Update
 __all__ = ["EXCHANGES", "TELLINGS", "V1"]
 
 
-def _stored(word: type[words.AcpRequest], method: str, params: type[Any], result: type[Any]) -> Exchange:
+def _stored(word: type[words.AcpRequest], method: str, params: type[Any], result: type[Any]) -> RequestConverter:
     to_wire, from_wire = SESSIONS.stored_to_wire(params), SESSIONS.stored_from_wire(word)
-    return Exchange(word, method, to_wire, from_wire, OPENING.to_wire(result), OPENING.from_wire)
+    return RequestConverter(word, method, to_wire, from_wire, OPENING.to_wire(result), OPENING.from_wire)
 
 
-_ELICITATION = ElicitationMapping(wire, is_open=False)
+_ELICITATION = ElicitationConverter(wire, is_open=False)
 
 _EXCHANGES = (
-    Exchange(
+    RequestConverter(
         words.Initialize,
         "initialize",
         lifecycle.initialize_to_wire,
@@ -39,7 +39,7 @@ _EXCHANGES = (
     ),
     acknowledged(words.Authenticate, "authenticate", wire.AuthenticateRequest, wire.AuthenticateResponse),
     acknowledged(words.Logout, "logout", wire.LogoutRequest, wire.LogoutResponse),
-    Exchange(
+    RequestConverter(
         words.NewSession,
         "session/new",
         SESSIONS.new_to_wire,
@@ -53,7 +53,7 @@ _EXCHANGES = (
     SESSIONS.listing,
     acknowledged(words.CloseSession, "session/close", wire.CloseSessionRequest, wire.CloseSessionResponse),
     acknowledged(words.DeleteSession, "session/delete", wire.DeleteSessionRequest, wire.DeleteSessionResponse),
-    Exchange(
+    RequestConverter(
         words.Prompt,
         "session/prompt",
         PROMPTS.to_wire,
@@ -63,7 +63,7 @@ _EXCHANGES = (
     ),
     acknowledged(words.SetMode, "session/set_mode", wire.SetSessionModeRequest, wire.SetSessionModeResponse),
     acknowledged(words.SetModel, "session/set_model", wire.SetSessionModelRequest, wire.SetSessionModelResponse),
-    Exchange(
+    RequestConverter(
         words.SetOption,
         "session/set_config_option",
         sessions.set_option_to_wire,
@@ -73,35 +73,35 @@ _EXCHANGES = (
     ),
     PERMISSIONS.exchange(client.permission_to_wire, client.permission_from_wire),
     _ELICITATION.exchange,
-    Exchange(
+    RequestConverter(
         words.ReadFile,
         "fs/read_text_file",
         client.read_file_to_wire,
         client.read_file_from_wire,
         *plain_answer(words.FileContent, wire.ReadTextFileResponse),
     ),
-    Exchange(
+    RequestConverter(
         words.WriteFile,
         "fs/write_text_file",
         client.write_file_to_wire,
         client.write_file_from_wire,
         *plain_answer(words.EmptyResult, wire.WriteTextFileResponse),
     ),
-    Exchange(
+    RequestConverter(
         words.CreateTerminal,
         "terminal/create",
         client.create_terminal_to_wire,
         client.create_terminal_from_wire,
         *plain_answer(words.CreateTerminalResult, wire.CreateTerminalResponse),
     ),
-    Exchange(
+    RequestConverter(
         words.ReadTerminal,
         "terminal/output",
         *plain(words.ReadTerminal, wire.TerminalOutputRequest),
         client.snapshot_to_wire,
         client.snapshot_from_wire,
     ),
-    Exchange(
+    RequestConverter(
         words.WaitForExit,
         "terminal/wait_for_exit",
         *plain(words.WaitForExit, wire.WaitForTerminalExitRequest),
@@ -112,21 +112,21 @@ _EXCHANGES = (
     acknowledged(words.ReleaseTerminal, "terminal/release", wire.ReleaseTerminalRequest, wire.ReleaseTerminalResponse),
 )
 
-EXCHANGES: dict[type[words.AcpRequest], Exchange] = {exchange.word: exchange for exchange in _EXCHANGES}
+EXCHANGES: dict[type[words.AcpRequest], RequestConverter] = {exchange.word: exchange for exchange in _EXCHANGES}
 
-TELLINGS: dict[type[words.AcpNotification], Telling] = {
-    words.Cancel: Telling(words.Cancel, "session/cancel", *plain(words.Cancel, wire.CancelNotification)),
+TELLINGS: dict[type[words.AcpNotification], NotificationConverter] = {
+    words.Cancel: NotificationConverter(words.Cancel, "session/cancel", *plain(words.Cancel, wire.CancelNotification)),
     words.ElicitationCompleted: _ELICITATION.telling,
 }
 
 
-class V1(RewritingDialect):
+class V1(RewriteDialect):
     """ACP v1 as published, which takes in v1 as first documented."""
 
     name: ClassVar[str] = "v1"
     version: ClassVar[int] = 1
-    answer_ends_turn: ClassVar[bool] = True
-    tells_state: ClassVar[bool] = False
+    result_ends_turn: ClassVar[bool] = True
+    reports_state: ClassVar[bool] = False
     echoes_prompt: ClassVar[bool] = False
     has_client_resources: ClassVar[bool] = True
     has_modes: ClassVar[bool] = True

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Any
 
 from accord.dialects.all_versions.options import (
-    CommandMapping,
+    CommandConverter,
     choices_to_wire,
     is_grouped,
     note_empty_groups,
@@ -24,7 +24,7 @@ from accord.session.entities import EmptyGroup, Option, OptionChoice
 
 __all__ = ["COMMANDS", "options_from_wire", "options_to_wire", "select_choices"]
 
-COMMANDS = CommandMapping(wire.AvailableCommand, wire.UnstructuredCommandInput, wire.AvailableCommandsUpdate)
+COMMANDS = CommandConverter(wire.AvailableCommand, wire.UnstructuredCommandInput, wire.AvailableCommandsUpdate)
 
 
 def options_to_wire(dialect: Dialect, options: Iterable[Option]) -> list[wire.SessionConfigOption]:

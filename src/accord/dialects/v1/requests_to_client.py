@@ -6,9 +6,9 @@ import msgspec
 
 from accord.dialects.all_versions.mcp_servers import pairs_from_wire, pairs_to_wire
 from accord.dialects.all_versions.paths_and_lines import absolute, line_number
-from accord.dialects.all_versions.permissions import PermissionMapping, permission_options
+from accord.dialects.all_versions.permissions import PermissionConverter, permission_options
 from accord.dialects.dialect import Dialect
-from accord.dialects.display_fallback import ShowingDialect
+from accord.dialects.display_fallback import DisplayDialect
 from accord.dialects.unset_values import list_or_empty, none_if_unset, unset_if_none
 from accord.dialects.v1.tool_calls import patch_from_wire, patch_to_wire
 from accord.schema import v1 as wire
@@ -47,11 +47,11 @@ __all__ = [
 ]
 
 
-PERMISSIONS = PermissionMapping(wire, is_open=False)
+PERMISSIONS = PermissionConverter(wire, is_open=False)
 KINDS = frozenset(("allow_once", "allow_always", "reject_once", "reject_always"))
 
 
-def permission_to_wire(dialect: ShowingDialect, asked: PermissionRequest) -> wire.RequestPermissionRequest:
+def permission_to_wire(dialect: DisplayDialect, asked: PermissionRequest) -> wire.RequestPermissionRequest:
     call = subject_as_call(dialect, asked)
     if isinstance(asked.subject, ToolCallSubject) and (asked.description or asked.title not in (None, call.title)):
         dialect.lose("permission-text", call.id)
@@ -71,7 +71,7 @@ def _known_kind(dialect: Dialect, option: PermissionOption) -> PermissionOption:
     return msgspec.structs.replace(option, kind="reject_once")
 
 
-def subject_as_call(dialect: ShowingDialect, asked: PermissionRequest) -> ToolCallPatch:
+def subject_as_call(dialect: DisplayDialect, asked: PermissionRequest) -> ToolCallPatch:
     """What is asked about, as the tool call that v1 and the draft need: for other subjects one is made up."""
     subject = asked.subject
     if isinstance(subject, ToolCallSubject):
@@ -98,7 +98,7 @@ def _text_item(text: str) -> ToolCallItem:
     return ContentItem(content=Text(text))
 
 
-def _made_up(dialect: ShowingDialect) -> str:
+def _made_up(dialect: DisplayDialect) -> str:
     dialect.questions += 1
     return f"accord-permission-{dialect.questions}"
 

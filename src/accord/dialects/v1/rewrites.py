@@ -9,18 +9,18 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, TypeAlias
 
-from accord.dialects.display_fallback import ShowingDialect
+from accord.dialects.display_fallback import DisplayDialect
 from accord.session.content import Content, text_of
 from accord.session.message import Message
-from accord.session.partial_update import added_by
+from accord.session.patch_rules import appended_content
 from accord.session.updates import MessageChanged, MessageChunk, StateChanged, Update
 
-__all__ = ["Rewrites", "RewritingDialect", "Settled"]
+__all__ = ["FinishedRewrite", "MessageRewrites", "RewriteDialect"]
 
 _Key: TypeAlias = tuple[str, str]
 
 
-class Settled(NamedTuple):
+class FinishedRewrite(NamedTuple):
     """A message, and what of it is still to be told: the rest, or, if `is_new`, all of it, since it says something else."""
 
     message: Message
@@ -54,7 +54,7 @@ class _Rewrite:
 
     def added(self) -> list[Content] | None:
         """What has to be told to who was told before; None when it says something else, or not yet enough."""
-        return added_by(self._told, self.content) if self.is_long_enough else None
+        return appended_content(self._told, self.content) if self.is_long_enough else None
 
     @property
     def is_long_enough(self) -> bool:
@@ -65,10 +65,10 @@ class _Rewrite:
         """Find out whether what it says so far was told in the same words, so that the rest may follow."""
         if not self.differs and self._compared != self.size:
             self._compared = self.size
-            self.differs = added_by(self.content, self._told) is None
+            self.differs = appended_content(self.content, self._told) is None
 
 
-class Rewrites:
+class MessageRewrites:
     """Those of one session."""
 
     def __init__(self) -> None:
@@ -76,7 +76,7 @@ class Rewrites:
         self._ids: dict[_Key, str] = {}
         self._renamed = 0
 
-    def tells_at_once(self, message: Message) -> bool:
+    def can_send_chunk(self, message: Message) -> bool:
         """Whether a piece of the message can be told as it is."""
         return not self._open and (message.role, message.id) not in self._ids
 
@@ -107,7 +107,7 @@ class Rewrites:
             rewrite.restart(message)
         return True
 
-    def caught_up(self, change: MessageChunk | MessageChanged) -> Settled | None:
+    def caught_up(self, change: MessageChunk | MessageChanged) -> FinishedRewrite | None:
         """A message that now says all that was told, and perhaps more: it is no longer held."""
         key = (change.message.role, change.message.id)
         rewrite = self._open.get(key)
@@ -119,41 +119,41 @@ class Rewrites:
                 rewrite.compare()
             return None
         del self._open[key]
-        return Settled(rewrite.message, added)
+        return FinishedRewrite(rewrite.message, added)
 
-    def settled(self, change: Update) -> list[Settled]:
+    def settled(self, change: Update) -> list[FinishedRewrite]:
         """The messages of which more is told now, because something else happens: before that."""
         if not self._open:
             return []
         is_over = isinstance(change, StateChanged) and change.state.state == "idle"
         key = (change.message.role, change.message.id) if isinstance(change, MessageChunk | MessageChanged) else None
-        found: list[Settled] = []
+        found: list[FinishedRewrite] = []
         for each, rewrite in list(self._open.items()):
             if each == key:
                 continue
             rewrite.compare()
             if rewrite.differs or is_over:
                 del self._open[each]
-                found.append(Settled(rewrite.message, added_by([], rewrite.content) or [], is_new=True))
+                found.append(FinishedRewrite(rewrite.message, appended_content([], rewrite.content) or [], is_new=True))
         return found
 
 
-class RewritingDialect(ShowingDialect):
+class RewriteDialect(DisplayDialect):
     """A dialect that remembers what is written anew."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self._rewrites: dict[str, Rewrites] = {}
+        self._rewrites: dict[str, MessageRewrites] = {}
 
-    def rewrites(self, session_id: str) -> Rewrites:
+    def rewrites(self, session_id: str) -> MessageRewrites:
         """The messages of a session that are written anew."""
         rewrites = self._rewrites.get(session_id)
         if rewrites is None:
-            rewrites = self._rewrites[session_id] = Rewrites()
+            rewrites = self._rewrites[session_id] = MessageRewrites()
         return rewrites
 
-    def tells_at_once(self, session_id: str, message: Message) -> bool:
-        return self.rewrites(session_id).tells_at_once(message)
+    def can_send_chunk(self, session_id: str, message: Message) -> bool:
+        return self.rewrites(session_id).can_send_chunk(message)
 
     def forget_session(self, session_id: str) -> None:
         super().forget_session(session_id)

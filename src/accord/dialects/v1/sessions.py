@@ -7,9 +7,9 @@ from typing import Any
 
 from accord.dialects.all_versions.mcp_servers import pairs_to_wire, remote_server, stdio_server
 from accord.dialects.all_versions.options import commands_from_wire, mode_option
-from accord.dialects.all_versions.sessions import PromptMapping, SessionMapping, tokens_from_wire, tokens_to_wire
-from accord.dialects.dialect import AnswerFunction, Dialect
-from accord.dialects.display_fallback import ShowingDialect
+from accord.dialects.all_versions.sessions import PromptConverter, SessionConverter, tokens_from_wire, tokens_to_wire
+from accord.dialects.dialect import Dialect, ResultFunction
+from accord.dialects.display_fallback import DisplayDialect
 from accord.dialects.unset_values import list_or_empty, none_if_unset, unset_if_none
 from accord.dialects.v1.modes_and_options import options_from_wire, options_to_wire
 from accord.dialects.v1.tool_calls import CONTENT
@@ -25,14 +25,14 @@ __all__ = [
     "OPENING",
     "PROMPTS",
     "SESSIONS",
-    "OpeningMapping",
+    "SetupConverter",
     "prompt_answer_from_wire",
     "prompt_answer_to_wire",
     "set_option_to_wire",
 ]
 
 
-class OpeningMapping:
+class SetupConverter:
     """Bound to how one version spells options."""
 
     def __init__(
@@ -45,11 +45,11 @@ class OpeningMapping:
         self._options_from_wire = options_from_wire
         self._options_set = options_set
 
-    def to_wire(self, result: type[Any]) -> AnswerFunction:
+    def to_wire(self, result: type[Any]) -> ResultFunction:
         """For a result that may name a new session. Clients need not look for commands in it: those are left to updates."""
         names_session = "session_id" in result.__struct_fields__
 
-        def opened_to_wire(dialect: ShowingDialect, asked: Any, answer: SessionSetup) -> Any:
+        def opened_to_wire(dialect: DisplayDialect, asked: Any, answer: SessionSetup) -> Any:
             named: dict[str, Any] = {"session_id": answer.session_id} if names_session else {}
             session_id = named["session_id"] if names_session else asked.session_id
             if answer.commands:
@@ -84,7 +84,7 @@ class OpeningMapping:
         )
 
 
-def _modes_shown(dialect: ShowingDialect, session_id: str, answer: SessionSetup) -> Modes | None:
+def _modes_shown(dialect: DisplayDialect, session_id: str, answer: SessionSetup) -> Modes | None:
     """The modes to open a session with, made from the mode option if need be; they are kept in step from here on."""
     shown = dialect.shown(session_id)
     modes = answer.modes
@@ -174,9 +174,9 @@ def _server_from_wire(server: wire.McpServer | UnknownOnWire, field: str) -> Mcp
             return remote_server(SseServer, server)
 
 
-SESSIONS = SessionMapping(wire, _servers_to_wire, _servers_from_wire)
-OPENING = OpeningMapping(options_to_wire, options_from_wire, wire.SetSessionConfigOptionResponse)
-PROMPTS = PromptMapping(wire.PromptRequest, CONTENT)
+SESSIONS = SessionConverter(wire, _servers_to_wire, _servers_from_wire)
+OPENING = SetupConverter(options_to_wire, options_from_wire, wire.SetSessionConfigOptionResponse)
+PROMPTS = PromptConverter(wire.PromptRequest, CONTENT)
 STOP_REASONS = frozenset(("end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"))
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from accord.dialects.display_fallback import TAIL, ShowingDialect, Shown
-from accord.dialects.terminal_meta import ToldTerminal, exit_meta, info_meta, output_meta
+from accord.dialects.display_fallback import TAIL, DisplayDialect, DisplayState
+from accord.dialects.terminal_meta import AnnouncedTerminal, exit_meta, info_meta, output_meta
 from accord.dialects.v1.tool_calls import ITEMS, new_tool_call
 from accord.schema import v1 as wire
 from accord.schema.wire_values import UNSET, Wire
@@ -24,7 +24,7 @@ _CUT = "[earlier output left out]\n"
 _REPLACED = b"\xef\xbf\xbd"
 
 
-def unannounced(dialect: ShowingDialect, session_id: str, call: ToolCall) -> list[Terminal]:
+def unannounced(dialect: DisplayDialect, session_id: str, call: ToolCall) -> list[Terminal]:
     """The terminals that a call shows, and the client could show if it were told of them."""
     if not dialect.client.display_terminals or not call.content:
         return []
@@ -34,14 +34,14 @@ def unannounced(dialect: ShowingDialect, session_id: str, call: ToolCall) -> lis
 
 
 def announced(
-    dialect: ShowingDialect, session_id: str, call: ToolCall, terminals: Sequence[Terminal], meta: Any = None
+    dialect: DisplayDialect, session_id: str, call: ToolCall, terminals: Sequence[Terminal], meta: Any = None
 ) -> list[Wire]:
     """The call, told once for each of these terminals, and then what they hold already; `meta` is its own `_meta`."""
     shown = dialect.shown(session_id)
     shown.content_told(call, anyway=True)
     updates: list[Wire] = []
     for terminal in terminals:
-        shown.in_meta[terminal.id] = ToldTerminal(call.id)
+        shown.in_meta[terminal.id] = AnnouncedTerminal(call.id)
         updates.append(new_tool_call(dialect, session_id, call, {**(meta or {}), **info_meta(terminal)}))
         if terminal.command is not None or terminal.size is not None:
             dialect.lose("terminal-details", terminal.id)
@@ -50,7 +50,7 @@ def announced(
     return updates
 
 
-def terminal_changed(dialect: ShowingDialect, session_id: str, change: TerminalChanged) -> list[Wire]:
+def terminal_changed(dialect: DisplayDialect, session_id: str, change: TerminalChanged) -> list[Wire]:
     """What is new in a terminal; one that is shown and was not known is announced."""
     terminal, patch = change.terminal, change.patch
     shown = dialect.shown(session_id)
@@ -62,7 +62,7 @@ def terminal_changed(dialect: ShowingDialect, session_id: str, change: TerminalC
     return _told(dialect, shown, terminal, output, ends=bool(patch.exit))
 
 
-def terminal_output(dialect: ShowingDialect, session_id: str, change: TerminalOutput) -> list[Wire]:
+def terminal_output(dialect: DisplayDialect, session_id: str, change: TerminalOutput) -> list[Wire]:
     """What was written, as it comes."""
     terminal, shown = change.terminal, dialect.shown(session_id)
     shown.keep(terminal)
@@ -71,7 +71,7 @@ def terminal_output(dialect: ShowingDialect, session_id: str, change: TerminalOu
     return _told(dialect, shown, terminal, change.data, ends=False)
 
 
-def _announced_late(dialect: ShowingDialect, session_id: str, terminal: Terminal) -> list[Wire]:
+def _announced_late(dialect: DisplayDialect, session_id: str, terminal: Terminal) -> list[Wire]:
     """A terminal that calls name already, if any do."""
     calls = dialect.shown(session_id).calls_with(terminal.id)
     if not calls:
@@ -84,7 +84,7 @@ def _announced_late(dialect: ShowingDialect, session_id: str, terminal: Terminal
     return updates
 
 
-def _told(dialect: ShowingDialect, shown: Shown, terminal: Terminal, output: bytes, *, ends: bool) -> list[Wire]:
+def _told(dialect: DisplayDialect, shown: DisplayState, terminal: Terminal, output: bytes, *, ends: bool) -> list[Wire]:
     told = shown.in_meta[terminal.id]
     text = told.text(output, is_all=ends)
     if "\ufffd" in text and _REPLACED not in output:
@@ -95,7 +95,7 @@ def _told(dialect: ShowingDialect, shown: Shown, terminal: Terminal, output: byt
     return [wire.ToolCallUpdateVariant(tool_call_id=told.call_id, meta=meta)] if meta else []
 
 
-def _new_output(dialect: ShowingDialect, before: Terminal | None, output: bytes) -> bytes:
+def _new_output(dialect: DisplayDialect, before: Terminal | None, output: bytes) -> bytes:
     """What follows the output that was told; where that was replaced, all of the new one."""
     old = b"" if before is None else bytes(before.output)
     if output.startswith(old):

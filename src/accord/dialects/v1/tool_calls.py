@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from accord.dialects.all_versions.content import ContentMapping
+from accord.dialects.all_versions.content import ContentConverter
 from accord.dialects.all_versions.tool_calls import ItemReader, locations_from_wire
-from accord.dialects.all_versions.updates import AlikeUpdates
+from accord.dialects.all_versions.updates import SharedUpdates
 from accord.dialects.dialect import Dialect
-from accord.dialects.display_fallback import ShowingDialect, ShownItems, diff_from_wire
+from accord.dialects.display_fallback import DisplayDialect, ItemWriter, diff_from_wire
 from accord.dialects.unset_values import none_if_unset, unset_if_none
 from accord.schema import v1 as wire
 from accord.schema.wire_values import UNSET, UnsetType
@@ -28,10 +28,10 @@ __all__ = [
     "status_to_wire",
 ]
 
-CONTENT = ContentMapping(wire, closed_by="v1")
-ALIKE = AlikeUpdates(wire, CONTENT, meta_replaces=True)
+CONTENT = ContentConverter(wire, closed_by="v1")
+ALIKE = SharedUpdates(wire, CONTENT, meta_replaces=True)
 
-ITEMS = ShownItems(wire, wire.Diff, CONTENT)
+ITEMS = ItemWriter(wire, wire.Diff, CONTENT)
 T = TypeVar("T")
 
 _KINDS = frozenset(("read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"))
@@ -66,7 +66,7 @@ def locations_to_wire(locations: Iterable[Location]) -> list[wire.ToolCallLocati
 
 
 def new_tool_call(
-    dialect: ShowingDialect, session_id: str, call: ToolCall, meta: dict[str, Any] | None | UnsetType
+    dialect: DisplayDialect, session_id: str, call: ToolCall, meta: dict[str, Any] | None | UnsetType
 ) -> wire.ToolCall:
     """All of a call, as its first report tells it."""
     if call.cancellable:
@@ -86,7 +86,7 @@ def new_tool_call(
 
 
 def patch_to_wire(
-    dialect: ShowingDialect, session_id: str, patch: ToolCallPatch, kind: type[wire.ToolCallUpdate]
+    dialect: DisplayDialect, session_id: str, patch: ToolCallPatch, kind: type[wire.ToolCallUpdate]
 ) -> wire.ToolCallUpdate:
     """A patch; what it clears is set to the value that says nothing, since null changes nothing."""
     if patch.name is None or patch.raw_input is None or patch.raw_output is None:

@@ -11,12 +11,12 @@ from accord.dialects.all_versions.options import commands_report
 from accord.dialects.all_versions.plans import entries_from_wire, entries_to_wire
 from accord.dialects.all_versions.updates import tags_of
 from accord.dialects.dialect import Dialect, UpdatesFromWire, UpdatesToWire
-from accord.dialects.display_fallback import ShowingDialect, ShowingUpdates, entries_to_tell, plan_is_told
-from accord.dialects.terminal_meta import reports_with_terminals
+from accord.dialects.display_fallback import DisplayDialect, DisplayUpdates, supported_entries, track_plan
+from accord.dialects.terminal_meta import split_terminals
 from accord.dialects.unset_values import meta_whole, none_if_unset, unset_if_none
 from accord.dialects.v1 import terminals
 from accord.dialects.v1.modes_and_options import COMMANDS, options_from_wire, options_to_wire
-from accord.dialects.v1.rewrites import RewritingDialect, Settled
+from accord.dialects.v1.rewrites import FinishedRewrite, RewriteDialect
 from accord.dialects.v1.tool_calls import ALIKE, CONTENT, ITEMS, new_tool_call, patch_from_wire, patch_to_wire
 from accord.schema import v1 as wire
 from accord.schema.wire_values import UNSET, Wire
@@ -45,11 +45,11 @@ MAIN_PLAN = "main"
 
 
 def tool_call(dialect: Dialect, update: wire.ToolCall) -> list[Patch]:
-    return reports_with_terminals(patch_from_wire(dialect, update, creates=True))
+    return split_terminals(patch_from_wire(dialect, update, creates=True))
 
 
 def tool_call_update(dialect: Dialect, update: wire.ToolCallUpdate) -> list[Patch]:
-    return reports_with_terminals(patch_from_wire(dialect, update))
+    return split_terminals(patch_from_wire(dialect, update))
 
 
 def plan(dialect: Dialect, update: wire.Plan) -> list[Patch]:
@@ -85,7 +85,7 @@ CHUNKS: dict[str, type[wire.ContentChunk]] = {
     AGENT: wire.AgentMessageChunk,
     THOUGHT: wire.AgentThoughtChunk,
 }
-_SHOWING = ShowingUpdates(
+_SHOWING = DisplayUpdates(
     ALIKE,
     ITEMS,
     options_to_wire,
@@ -95,17 +95,17 @@ _SHOWING = ShowingUpdates(
 )
 
 
-def message_chunk(dialect: RewritingDialect, session_id: str, change: MessageChunk) -> list[Wire]:
+def message_chunk(dialect: RewriteDialect, session_id: str, change: MessageChunk) -> list[Wire]:
     return _message_told(dialect, session_id, change, [change.content])
 
 
-def message_changed(dialect: RewritingDialect, session_id: str, change: MessageChanged) -> list[Wire]:
+def message_changed(dialect: RewriteDialect, session_id: str, change: MessageChanged) -> list[Wire]:
     blocks = change.message.content if change.created else change.added or []
     return _message_told(dialect, session_id, change, blocks)
 
 
 def _message_told(
-    dialect: RewritingDialect, session_id: str, change: MessageChunk | MessageChanged, blocks: list[Content]
+    dialect: RewriteDialect, session_id: str, change: MessageChunk | MessageChanged, blocks: list[Content]
 ) -> list[Wire]:
     rewrites, meta = dialect.rewrites(session_id), change.patch.meta
     if rewrites.holds(change):
@@ -118,7 +118,7 @@ def _message_told(
     return updates
 
 
-def settled_to_wire(dialect: RewritingDialect, session_id: str, settled: Settled) -> list[Wire]:
+def settled_to_wire(dialect: RewriteDialect, session_id: str, settled: FinishedRewrite) -> list[Wire]:
     """What is told of a message that was written anew."""
     rewrites, message = dialect.rewrites(session_id), settled.message
     if not settled.is_new:
@@ -134,7 +134,7 @@ def _chunks(
     return [kind(content=CONTENT.to_wire(dialect, block), message_id=message_id, meta=meta) for block in blocks]
 
 
-def tool_call_changed(dialect: ShowingDialect, session_id: str, change: ToolCallChanged) -> list[Wire]:
+def tool_call_changed(dialect: DisplayDialect, session_id: str, change: ToolCallChanged) -> list[Wire]:
     call, patch = change.call, change.patch
     shown = dialect.shown(session_id)
     shown.hold(call)
@@ -157,7 +157,7 @@ def tool_call_changed(dialect: ShowingDialect, session_id: str, change: ToolCall
     return [update]
 
 
-def terminal_changed(dialect: ShowingDialect, session_id: str, change: TerminalChanged) -> list[Wire]:
+def terminal_changed(dialect: DisplayDialect, session_id: str, change: TerminalChanged) -> list[Wire]:
     if change.patch.cancellable:
         dialect.lose("cancellable", change.terminal.id)
     if dialect.client.display_terminals:
@@ -165,18 +165,18 @@ def terminal_changed(dialect: ShowingDialect, session_id: str, change: TerminalC
     return _SHOWING.terminal_changed(dialect, session_id, change)
 
 
-def terminal_output(dialect: ShowingDialect, session_id: str, change: TerminalOutput) -> list[Wire]:
+def terminal_output(dialect: DisplayDialect, session_id: str, change: TerminalOutput) -> list[Wire]:
     if dialect.client.display_terminals:
         return terminals.terminal_output(dialect, session_id, change)
     return _SHOWING.terminal_output(dialect, session_id, change)
 
 
-def plan_changed(dialect: ShowingDialect, session_id: str, change: PlanChanged) -> list[Wire]:
+def plan_changed(dialect: DisplayDialect, session_id: str, change: PlanChanged) -> list[Wire]:
     """The entries of all plans, in the order of their ids."""
     plan, plans = change.plan, dialect.shown(session_id).plans
     if plan.raw is None and plans and plan.id not in plans:
         dialect.lose("several-plans", plan.id)
-    if not plan_is_told(dialect, session_id, plan):
+    if not track_plan(dialect, session_id, plan):
         return []
     entries = [entry for _, each in sorted(plans.items()) for entry in _entries(dialect, each)]
     meta = change.patch.meta if change.patch.meta is not UNSET else unset_if_none(plan.meta)
@@ -184,7 +184,7 @@ def plan_changed(dialect: ShowingDialect, session_id: str, change: PlanChanged) 
 
 
 def _entries(dialect: Dialect, plan: Plan) -> Iterator[PlanEntry]:
-    for entry in entries_to_tell(dialect, plan):
+    for entry in supported_entries(dialect, plan):
         if entry.priority in ("high", "medium", "low"):
             yield entry
         else:

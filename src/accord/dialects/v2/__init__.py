@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
-from accord.dialects.all_versions.elicitation import ElicitationMapping
-from accord.dialects.copied_members import acknowledged, plain
-from accord.dialects.dialect import Exchange, Telling
+from accord.dialects.all_versions.elicitation import ElicitationConverter
+from accord.dialects.dialect import NotificationConverter, RequestConverter
+from accord.dialects.struct_converter import acknowledged, plain
 from accord.dialects.v2 import lifecycle, sessions
 from accord.dialects.v2 import requests_to_client as client
 from accord.dialects.v2.accepted_draft_shapes import LOOSER, Offer
-from accord.dialects.v2.lifecycle import OfferingDialect
+from accord.dialects.v2.lifecycle import OptionsDialect
 from accord.dialects.v2.requests_to_client import PERMISSIONS
 from accord.dialects.v2.sessions import PROMPTS, SESSIONS
 from accord.dialects.v2.updates import UPDATES_FROM_WIRE, UPDATES_TO_WIRE
@@ -23,10 +23,10 @@ from accord.session import requests as words
 __all__ = ["EXCHANGES", "METHODS", "TELLINGS", "V2"]
 
 
-_ELICITATION = ElicitationMapping(wire)
+_ELICITATION = ElicitationConverter(wire)
 
 _EXCHANGES = (
-    Exchange(
+    RequestConverter(
         words.Initialize,
         "initialize",
         lifecycle.initialize_to_wire,
@@ -36,7 +36,7 @@ _EXCHANGES = (
     ),
     acknowledged(words.Authenticate, "auth/login", wire.LoginAuthRequest, wire.LoginAuthResponse),
     acknowledged(words.Logout, "auth/logout", wire.LogoutAuthRequest, wire.LogoutAuthResponse),
-    Exchange(
+    RequestConverter(
         words.NewSession,
         "session/new",
         SESSIONS.new_to_wire,
@@ -44,7 +44,7 @@ _EXCHANGES = (
         sessions.opened_to_wire(wire.NewSessionResponse),
         sessions.opened_from_wire,
     ),
-    Exchange(
+    RequestConverter(
         words.LoadSession,
         "session/resume",
         SESSIONS.stored_to_wire(partial(wire.ResumeSessionRequest, replay_from=wire.ReplayFromStart())),
@@ -52,7 +52,7 @@ _EXCHANGES = (
         sessions.opened_to_wire(wire.ResumeSessionResponse),
         sessions.opened_from_wire,
     ),
-    Exchange(
+    RequestConverter(
         words.ResumeSession,
         "session/resume",
         SESSIONS.stored_to_wire(wire.ResumeSessionRequest),
@@ -60,7 +60,7 @@ _EXCHANGES = (
         sessions.opened_to_wire(wire.ResumeSessionResponse),
         sessions.opened_from_wire,
     ),
-    Exchange(
+    RequestConverter(
         words.ForkSession,
         "session/fork",
         SESSIONS.stored_to_wire(wire.ForkSessionRequest),
@@ -71,7 +71,7 @@ _EXCHANGES = (
     SESSIONS.listing,
     acknowledged(words.CloseSession, "session/close", wire.CloseSessionRequest, wire.CloseSessionResponse),
     acknowledged(words.DeleteSession, "session/delete", wire.DeleteSessionRequest, wire.DeleteSessionResponse),
-    Exchange(
+    RequestConverter(
         words.Prompt,
         "session/prompt",
         PROMPTS.to_wire,
@@ -79,7 +79,7 @@ _EXCHANGES = (
         sessions.prompt_answer_to_wire,
         sessions.prompt_answer_from_wire,
     ),
-    Exchange(
+    RequestConverter(
         words.SetOption,
         "session/set_config_option",
         sessions.set_option_to_wire(wire.SetSessionConfigOptionRequest),
@@ -93,23 +93,25 @@ _EXCHANGES = (
     _ELICITATION.exchange,
 )
 
-EXCHANGES: dict[type[words.AcpRequest], Exchange] = {exchange.word: exchange for exchange in _EXCHANGES}
+EXCHANGES: dict[type[words.AcpRequest], RequestConverter] = {exchange.word: exchange for exchange in _EXCHANGES}
 
-TELLINGS: dict[type[words.AcpNotification], Telling] = {
-    words.Cancel: Telling(words.Cancel, "session/cancel", *plain(words.Cancel, wire.CancelSessionNotification)),
+TELLINGS: dict[type[words.AcpNotification], NotificationConverter] = {
+    words.Cancel: NotificationConverter(
+        words.Cancel, "session/cancel", *plain(words.Cancel, wire.CancelSessionNotification)
+    ),
     words.ElicitationCompleted: _ELICITATION.telling,
 }
 
 METHODS = {**wire.METHODS, "initialize": replace(wire.METHODS["initialize"], params=Offer)}
 
 
-class V2(OfferingDialect):
+class V2(OptionsDialect):
     """ACP v2 as published. A few forms of its draft are read too, unless strict."""
 
     name: ClassVar[str] = "v2"
     version: ClassVar[int] = 2
-    answer_ends_turn: ClassVar[bool] = False
-    tells_state: ClassVar[bool] = True
+    result_ends_turn: ClassVar[bool] = False
+    reports_state: ClassVar[bool] = True
     echoes_prompt: ClassVar[bool] = True
     has_client_resources: ClassVar[bool] = False
     has_modes: ClassVar[bool] = False

@@ -13,8 +13,8 @@ from accord.dialects.all_versions.lifecycle import (
     group_meta,
     info_from_wire,
     info_to_wire,
-    login_said,
     marker,
+    read_auth_method,
     unstable,
     unstable_of,
     variables_to_wire,
@@ -41,8 +41,8 @@ from accord.session.requests import Initialize, InitializeResult
 from accord.session.value import Unknown
 
 __all__ = [
-    "Offered",
-    "OfferingDialect",
+    "OptionsDialect",
+    "SessionOptions",
     "agent_capabilities_from_wire",
     "agent_capabilities_to_wire",
     "auth_method_from_wire",
@@ -276,7 +276,7 @@ def auth_method_from_wire(method: wire.AuthMethod) -> AuthMethod:
                 meta=none_if_unset(method.meta),
             )
         case _:
-            login = login_said(method.raw) if method.tag == "env_var" else None
+            login = read_auth_method(method.raw) if method.tag == "env_var" else None
             return login or Unknown(tag=method.tag, raw=method.raw)
 
 
@@ -287,7 +287,7 @@ def _variables_to_wire(method: VariableLogin) -> dict[str, Any]:
     return {**raw, **{key: value for key, value in optional.items() if value is not None}}
 
 
-class Offered:
+class SessionOptions:
     """One session's part of it."""
 
     __slots__ = ("modes", "options")
@@ -319,18 +319,18 @@ class Offered:
         self.options = [replace(option, value=mode_id) if is_mode_option(option) else option for option in self.options]
 
 
-class OfferingDialect(Dialect):
+class OptionsDialect(Dialect):
     """A dialect that remembers what it offered."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self._offered: dict[str, Offered] = {}
+        self._offered: dict[str, SessionOptions] = {}
 
-    def offered(self, session_id: str) -> Offered:
+    def offered(self, session_id: str) -> SessionOptions:
         """What the client can choose from in a session."""
         offered = self._offered.get(session_id)
         if offered is None:
-            offered = self._offered[session_id] = Offered()
+            offered = self._offered[session_id] = SessionOptions()
         return offered
 
     def forget_session(self, session_id: str) -> None:

@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Any
 
 from accord.dialects.all_versions.options import (
-    CommandMapping,
+    CommandConverter,
     choices_to_wire,
     is_grouped,
     note_empty_groups,
@@ -23,7 +23,7 @@ from accord.session.entities import Option, OptionChoice
 
 __all__ = ["COMMANDS", "options_from_wire", "options_to_wire"]
 
-COMMANDS = CommandMapping(wire.Command, wire.TextCommandInput, wire.AvailableCommandsUpdate)
+COMMANDS = CommandConverter(wire.Command, wire.TextCommandInput, wire.AvailableCommandsUpdate)
 
 
 def options_to_wire(dialect: Dialect, options: Iterable[Option]) -> list[wire.SessionConfigOption]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from accord.dialects.all_versions.permissions import PermissionMapping, permission_options
+from accord.dialects.all_versions.permissions import PermissionConverter, permission_options
 from accord.dialects.dialect import Dialect
 from accord.dialects.unset_values import none_if_unset, unset_if_none
 from accord.dialects.v2.tool_calls import patch_from_wire, patch_to_wire
@@ -27,7 +27,7 @@ __all__ = [
 
 Speaking = TypeVar("Speaking", bound=Dialect)
 
-PERMISSIONS = PermissionMapping(wire)
+PERMISSIONS = PermissionConverter(wire)
 UNTITLED = "Permission required"
 
 

@@ -8,10 +8,10 @@ from typing import Any
 from accord.dialects.all_versions.mcp_servers import pairs_to_wire, remote_server, stdio_server
 from accord.dialects.all_versions.options import commands_from_wire
 from accord.dialects.all_versions.options import set_option_from_wire as value_from_wire
-from accord.dialects.all_versions.sessions import PromptMapping, SessionMapping, tokens_from_wire
-from accord.dialects.dialect import AnswerFunction, Dialect, RequestFunction
+from accord.dialects.all_versions.sessions import PromptConverter, SessionConverter, tokens_from_wire
+from accord.dialects.dialect import Dialect, RequestFunction, ResultFunction
 from accord.dialects.unset_values import list_or_empty, none_if_unset, unset_if_none
-from accord.dialects.v2.lifecycle import OfferingDialect
+from accord.dialects.v2.lifecycle import OptionsDialect
 from accord.dialects.v2.options import COMMANDS, options_from_wire, options_to_wire
 from accord.dialects.v2.tool_calls import CONTENT
 from accord.errors import InvalidParams
@@ -77,15 +77,15 @@ def _servers_from_wire(servers: list[wire.McpServer] | UnsetType) -> list[McpSer
     return read
 
 
-SESSIONS = SessionMapping(wire, _servers_to_wire, _servers_from_wire)
-PROMPTS = PromptMapping(wire.PromptRequest, CONTENT, least=1)
+SESSIONS = SessionConverter(wire, _servers_to_wire, _servers_from_wire)
+PROMPTS = PromptConverter(wire.PromptRequest, CONTENT, least=1)
 
 
-def opened_to_wire(result: type[Any]) -> AnswerFunction:
+def opened_to_wire(result: type[Any]) -> ResultFunction:
     """For a result that may name a new session."""
     names_session = "session_id" in result.__struct_fields__
 
-    def to_wire(dialect: OfferingDialect, asked: Any, answer: SessionSetup) -> Any:
+    def to_wire(dialect: OptionsDialect, asked: Any, answer: SessionSetup) -> Any:
         if none_if_unset(answer.models) is not None:
             dialect.lose("models", "models")
         named: dict[str, Any] = {"session_id": answer.session_id} if names_session else {}
@@ -158,7 +158,7 @@ def set_option_from_wire(dialect: Dialect, params: wire.SetSessionConfigOptionRe
     return value_from_wire(dialect, params)
 
 
-def options_set_to_wire(dialect: OfferingDialect, asked: SetOption, answer: SessionSetup) -> Any:
+def options_set_to_wire(dialect: OptionsDialect, asked: SetOption, answer: SessionSetup) -> Any:
     """All options, after one was set."""
     offered = dialect.offered(asked.session_id)
     if answer.options is not UNSET:

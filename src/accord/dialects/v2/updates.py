@@ -19,7 +19,7 @@ from accord.dialects.all_versions.updates import tags_of
 from accord.dialects.dialect import Dialect, UpdatesFromWire, UpdatesToWire
 from accord.dialects.unset_values import map_list, none_if_unset, unset_if_none
 from accord.dialects.v2 import terminals
-from accord.dialects.v2.lifecycle import OfferingDialect
+from accord.dialects.v2.lifecycle import OptionsDialect
 from accord.dialects.v2.options import COMMANDS, options_from_wire, options_to_wire
 from accord.dialects.v2.tool_calls import ALIKE, CONTENT, READER, item_to_wire, patch_from_wire, patch_to_wire
 from accord.schema import v2 as wire
@@ -215,13 +215,13 @@ def _plan_to_wire(plan: Plan) -> wire.PlanUpdateContent:
     return wire.PlanItems(plan_id=plan.id, entries=entries, meta=unset_if_none(plan.meta))
 
 
-def options_changed(dialect: OfferingDialect, session_id: str, change: OptionsChanged) -> list[Wire]:
+def options_changed(dialect: OptionsDialect, session_id: str, change: OptionsChanged) -> list[Wire]:
     offered = dialect.offered(session_id)
     offered.options = change.options
     return [_options(dialect, session_id, change.patch.meta)]
 
 
-def mode_changed(dialect: OfferingDialect, session_id: str, change: ModeChanged) -> list[Wire]:
+def mode_changed(dialect: OptionsDialect, session_id: str, change: ModeChanged) -> list[Wire]:
     """All options, with the one for the modes as it is now; nothing when that was told already."""
     offered = dialect.offered(session_id)
     before = offered.complete()
@@ -233,7 +233,7 @@ def mode_changed(dialect: OfferingDialect, session_id: str, change: ModeChanged)
     return [] if offered.complete() == before else [_options(dialect, session_id, change.patch.meta)]
 
 
-def _options(dialect: OfferingDialect, session_id: str, meta: Any) -> Wire:
+def _options(dialect: OptionsDialect, session_id: str, meta: Any) -> Wire:
     options = dialect.offered(session_id).complete()
     return wire.ConfigOptionUpdate(config_options=options_to_wire(dialect, options), meta=meta)
 

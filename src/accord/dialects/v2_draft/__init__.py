@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
-from accord.dialects.dialect import Exchange
+from accord.dialects.dialect import RequestConverter
 from accord.dialects.v1 import EXCHANGES as EXCHANGES_OF_V1
 from accord.dialects.v1 import TELLINGS
 from accord.dialects.v1.sessions import SESSIONS
@@ -19,7 +19,7 @@ from accord.dialects.v2.requests_to_client import PERMISSIONS
 from accord.dialects.v2.sessions import set_option_to_wire
 from accord.dialects.v2_draft import lifecycle, requests_to_client, sessions
 from accord.dialects.v2_draft.sessions import OPENING, PROMPTS
-from accord.dialects.v2_draft.tool_calls import ClearingDialect
+from accord.dialects.v2_draft.tool_calls import DraftDialect
 from accord.dialects.v2_draft.updates import UPDATES_FROM_WIRE, UPDATES_TO_WIRE
 from accord.schema import v2_draft as wire
 from accord.session import requests as words
@@ -27,12 +27,12 @@ from accord.session import requests as words
 __all__ = ["EXCHANGES", "V2Draft"]
 
 
-def _as_v1(word: type[words.AcpRequest], **functions: Any) -> Exchange:
+def _as_v1(word: type[words.AcpRequest], **functions: Any) -> RequestConverter:
     return replace(EXCHANGES_OF_V1[word], **functions)
 
 
-def _opens(word: type[words.AcpRequest], result: type[Any]) -> Exchange:
-    return _as_v1(word, answer_to_wire=OPENING.to_wire(result), answer_from_wire=OPENING.from_wire)
+def _opens(word: type[words.AcpRequest], result: type[Any]) -> RequestConverter:
+    return _as_v1(word, result_to_wire=OPENING.to_wire(result), result_from_wire=OPENING.from_wire)
 
 
 _DIFFERENT = (
@@ -40,8 +40,8 @@ _DIFFERENT = (
         words.Initialize,
         to_wire=lifecycle.initialize_to_wire,
         from_wire=lifecycle.initialize_from_wire,
-        answer_to_wire=lifecycle.initialized_to_wire,
-        answer_from_wire=lifecycle.initialized_from_wire,
+        result_to_wire=lifecycle.initialized_to_wire,
+        result_from_wire=lifecycle.initialized_from_wire,
     ),
     _opens(words.NewSession, wire.NewSessionResponse),
     _opens(words.LoadSession, wire.LoadSessionResponse),
@@ -51,34 +51,34 @@ _DIFFERENT = (
         words.Prompt,
         to_wire=PROMPTS.to_wire,
         from_wire=PROMPTS.from_wire,
-        answer_to_wire=sessions.prompt_answer_to_wire,
-        answer_from_wire=sessions.prompt_answer_from_wire,
+        result_to_wire=sessions.prompt_answer_to_wire,
+        result_from_wire=sessions.prompt_answer_from_wire,
     ),
     _as_v1(
         words.SetOption,
         to_wire=set_option_to_wire(wire.SetSessionConfigOptionRequest),
         from_wire=sessions.set_option_from_wire,
-        answer_to_wire=OPENING.options_set_to_wire,
-        answer_from_wire=OPENING.from_wire,
+        result_to_wire=OPENING.options_set_to_wire,
+        result_from_wire=OPENING.from_wire,
     ),
     PERMISSIONS.exchange(requests_to_client.permission_to_wire, requests_to_client.permission_from_wire),
     EXCHANGES_OF_V2[words.CancelToolCall],
     EXCHANGES_OF_V2[words.CancelTerminal],
 )
 
-EXCHANGES: dict[type[words.AcpRequest], Exchange] = {
+EXCHANGES: dict[type[words.AcpRequest], RequestConverter] = {
     **EXCHANGES_OF_V1,
     **{exchange.word: exchange for exchange in _DIFFERENT},
 }
 
 
-class V2Draft(ClearingDialect):
+class V2Draft(DraftDialect):
     """The early draft of v2, and v1 spoken under the number 2."""
 
     name: ClassVar[str] = "v2 draft"
     version: ClassVar[int] = 2
-    answer_ends_turn: ClassVar[bool] = True
-    tells_state: ClassVar[bool] = False
+    result_ends_turn: ClassVar[bool] = True
+    reports_state: ClassVar[bool] = False
     echoes_prompt: ClassVar[bool] = True
     has_client_resources: ClassVar[bool] = True
     has_modes: ClassVar[bool] = True

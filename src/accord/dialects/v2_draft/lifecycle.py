@@ -18,7 +18,7 @@ from accord.dialects.dialect import Dialect
 from accord.dialects.negotiation import shows_terminals
 from accord.dialects.unset_values import list_or_empty, none_if_unset, unset_if_none
 from accord.dialects.v1 import lifecycle as older
-from accord.dialects.v2_draft.tool_calls import ClearingDialect
+from accord.dialects.v2_draft.tool_calls import DraftDialect
 from accord.schema import v1, v2
 from accord.schema import v2_draft as wire
 from accord.schema.v2_draft import Support, is_supported
@@ -55,7 +55,7 @@ def initialize_to_wire(dialect: Dialect, asked: Initialize) -> v1.InitializeRequ
     return older.initialize_to_wire(dialect, asked)
 
 
-def initialize_from_wire(dialect: ClearingDialect, params: wire.InitializeRequest) -> Initialize:
+def initialize_from_wire(dialect: DraftDialect, params: wire.InitializeRequest) -> Initialize:
     if none_if_unset(params.capabilities) is not None and none_if_unset(params.client_capabilities) is None:
         dialect.null_clears = True
     return Initialize(
@@ -80,7 +80,7 @@ def initialized_to_wire(dialect: Dialect, asked: Initialize, answer: InitializeR
 
 
 def initialized_from_wire(
-    dialect: ClearingDialect, asked: Initialize, result: wire.InitializeResponse
+    dialect: DraftDialect, asked: Initialize, result: wire.InitializeResponse
 ) -> InitializeResult:
     if none_if_unset(result.capabilities) is not None and none_if_unset(result.agent_capabilities) is None:
         dialect.null_clears = True

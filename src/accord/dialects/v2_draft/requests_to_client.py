@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from accord.dialects.all_versions.permissions import permission_options
-from accord.dialects.display_fallback import ShowingDialect
+from accord.dialects.display_fallback import DisplayDialect
 from accord.dialects.unset_values import none_if_unset, unset_if_none
 from accord.dialects.v1.requests_to_client import subject_as_call
 from accord.dialects.v2.requests_to_client import PERMISSIONS, other_subject_to_wire, subject_from_wire
-from accord.dialects.v2_draft.tool_calls import ClearingDialect, patch_from_wire, patch_to_wire
+from accord.dialects.v2_draft.tool_calls import DraftDialect, patch_from_wire, patch_to_wire
 from accord.schema import v2_draft as wire
 from accord.schema.wire_values import UNSET
 from accord.session.requests import PermissionRequest, ToolCallSubject
@@ -15,7 +15,7 @@ from accord.session.requests import PermissionRequest, ToolCallSubject
 __all__ = ["permission_from_wire", "permission_to_wire"]
 
 
-def permission_to_wire(dialect: ShowingDialect, asked: PermissionRequest) -> wire.RequestPermissionRequest:
+def permission_to_wire(dialect: DisplayDialect, asked: PermissionRequest) -> wire.RequestPermissionRequest:
     """A subject that is not a tool call is named, too, for clients that look for one."""
     call, subject = subject_as_call(dialect, asked), asked.subject
     return wire.RequestPermissionRequest(
@@ -29,7 +29,7 @@ def permission_to_wire(dialect: ShowingDialect, asked: PermissionRequest) -> wir
     )
 
 
-def permission_from_wire(dialect: ClearingDialect, params: wire.RequestPermissionRequest) -> PermissionRequest:
+def permission_from_wire(dialect: DraftDialect, params: wire.RequestPermissionRequest) -> PermissionRequest:
     """The question; its subject, if it names one, counts before `toolCall`."""
     title = none_if_unset(params.title)
     if title is not None or none_if_unset(params.subject) is not None:

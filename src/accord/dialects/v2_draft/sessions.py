@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
-from accord.dialects.all_versions.options import CommandMapping, option_members
+from accord.dialects.all_versions.options import CommandConverter, option_members
 from accord.dialects.all_versions.options import set_option_from_wire as value_from_wire
-from accord.dialects.all_versions.sessions import PromptMapping, tokens_from_wire, tokens_to_wire
+from accord.dialects.all_versions.sessions import PromptConverter, tokens_from_wire, tokens_to_wire
 from accord.dialects.dialect import Dialect
 from accord.dialects.unset_values import none_if_unset, unset_if_none
 from accord.dialects.v1.modes_and_options import select_choices
-from accord.dialects.v1.sessions import OpeningMapping
+from accord.dialects.v1.sessions import SetupConverter
 from accord.dialects.v2.options import options_from_wire
-from accord.dialects.v2_draft.tool_calls import CONTENT, ClearingDialect
+from accord.dialects.v2_draft.tool_calls import CONTENT, DraftDialect
 from accord.errors import InvalidParams
 from accord.schema import v2
 from accord.schema import v2_draft as wire
@@ -31,7 +31,7 @@ __all__ = [
     "set_option_from_wire",
 ]
 
-COMMANDS = CommandMapping(
+COMMANDS = CommandConverter(
     partial(wire.AvailableCommand, type="command"),
     partial(wire.AvailableCommandInput, type="text"),
     wire.AvailableCommandsUpdate,
@@ -54,8 +54,8 @@ def _option_to_wire(dialect: Dialect, option: Option) -> wire.SessionConfigOptio
     return wire.SessionConfigSelect(id=option.id, current_value=value, options=choices, **members)
 
 
-OPENING = OpeningMapping(options_to_wire, options_from_wire, wire.SetSessionConfigOptionResponse)
-PROMPTS = PromptMapping(wire.PromptRequest, CONTENT)
+OPENING = SetupConverter(options_to_wire, options_from_wire, wire.SetSessionConfigOptionResponse)
+PROMPTS = PromptConverter(wire.PromptRequest, CONTENT)
 
 
 def prompt_answer_to_wire(dialect: Dialect, asked: Prompt, answer: PromptResult) -> wire.PromptResponse:
@@ -68,7 +68,7 @@ def prompt_answer_to_wire(dialect: Dialect, asked: Prompt, answer: PromptResult)
     )
 
 
-def prompt_answer_from_wire(dialect: ClearingDialect, asked: Prompt, result: wire.PromptResponse) -> PromptResult:
+def prompt_answer_from_wire(dialect: DraftDialect, asked: Prompt, result: wire.PromptResponse) -> PromptResult:
     """The end of the turn. Without a stop reason the agent speaks v2 after all, and a state report will tell the end."""
     message_id = none_if_unset(result.message_id)
     if message_id is not None:

@@ -6,9 +6,9 @@ from functools import partial
 from typing import Any
 
 from accord.dialects.all_versions.tool_calls import ItemReader, locations_from_wire
-from accord.dialects.all_versions.updates import AlikeUpdates
+from accord.dialects.all_versions.updates import SharedUpdates
 from accord.dialects.dialect import Dialect
-from accord.dialects.display_fallback import ShowingDialect, ShownItems
+from accord.dialects.display_fallback import DisplayDialect, ItemWriter
 from accord.dialects.display_fallback import diff_from_wire as diff_of_v1
 from accord.dialects.unset_values import map_value, none_if_unset
 from accord.dialects.v2.tool_calls import CONTENT, can_cancel, capabilities_to_wire, locations_to_wire
@@ -24,14 +24,14 @@ __all__ = [
     "CONTENT",
     "ITEMS",
     "READER",
-    "ClearingDialect",
+    "DraftDialect",
     "patch_from_wire",
     "patch_to_wire",
     "status_to_wire",
 ]
 
 
-class ClearingDialect(ShowingDialect):
+class DraftDialect(DisplayDialect):
     """A dialect that listens for whether null clears in tool call updates (AMB-49)."""
 
     def __init__(self, **options: Any) -> None:
@@ -40,19 +40,19 @@ class ClearingDialect(ShowingDialect):
         """The peer has sent a form that v1 does not have."""
 
 
-ALIKE = AlikeUpdates(v2, CONTENT, meta_replaces=True)
+ALIKE = SharedUpdates(v2, CONTENT, meta_replaces=True)
 
 
 def _diff_from_wire(dialect: Dialect, item: wire.Diff) -> Diff:
     """Changed files: v1's one, or v2's list, which v1 does not have."""
     if item.changes is UNSET:
         return diff_of_v1(dialect, item)
-    assert isinstance(dialect, ClearingDialect)
+    assert isinstance(dialect, DraftDialect)
     dialect.null_clears = True
     return diff_of_v2(dialect, item)
 
 
-ITEMS = ShownItems(v2, wire.Diff, CONTENT)
+ITEMS = ItemWriter(v2, wire.Diff, CONTENT)
 READER = ItemReader(v2, CONTENT, wire.Diff, _diff_from_wire)
 
 
@@ -65,7 +65,7 @@ def status_to_wire(dialect: Dialect, about: str, status: str) -> str:
 
 
 def patch_to_wire(
-    dialect: ShowingDialect, session_id: str, patch: ToolCallPatch, kind: type[wire.ToolCallUpdate]
+    dialect: DisplayDialect, session_id: str, patch: ToolCallPatch, kind: type[wire.ToolCallUpdate]
 ) -> wire.ToolCallUpdate:
     """A patch; what null might leave unchanged is set to the value that says nothing, where there is one."""
     return kind(
@@ -83,7 +83,7 @@ def patch_to_wire(
     )
 
 
-def patch_from_wire(dialect: ClearingDialect, update: wire.ToolCallUpdate, creates: bool = False) -> ToolCallPatch:
+def patch_from_wire(dialect: DraftDialect, update: wire.ToolCallUpdate, creates: bool = False) -> ToolCallPatch:
     """A tool call as reported; whether null clears depends on what the peer has shown of itself (AMB-49)."""
 
     def kept(value: Any) -> Any:

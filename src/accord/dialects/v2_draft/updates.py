@@ -12,8 +12,8 @@ from accord.dialects.all_versions.options import commands_report
 from accord.dialects.all_versions.plans import entries_to_wire, plan_from_wire
 from accord.dialects.all_versions.updates import tags_of
 from accord.dialects.dialect import UpdatesFromWire, UpdatesToWire
-from accord.dialects.display_fallback import ShowingDialect, ShowingUpdates, entries_to_tell, plan_is_told
-from accord.dialects.terminal_meta import reports_with_terminals
+from accord.dialects.display_fallback import DisplayDialect, DisplayUpdates, supported_entries, track_plan
+from accord.dialects.terminal_meta import split_terminals
 from accord.dialects.unset_values import map_list, meta_whole, none_if_unset, unset_if_none
 from accord.dialects.v1 import updates as older
 from accord.dialects.v2 import updates as newer
@@ -24,7 +24,7 @@ from accord.dialects.v2_draft.tool_calls import (
     CONTENT,
     ITEMS,
     READER,
-    ClearingDialect,
+    DraftDialect,
     patch_from_wire,
     patch_to_wire,
     status_to_wire,
@@ -50,13 +50,13 @@ from accord.session.updates import (
 
 __all__ = ["TAGS", "UPDATES_FROM_WIRE", "UPDATES_TO_WIRE"]
 
-Reading: TypeAlias = Callable[[ClearingDialect, Any], list[Patch]]
+Reading: TypeAlias = Callable[[DraftDialect, Any], list[Patch]]
 
 
 def newer_form(read: Reading) -> Reading:
     """For forms that v1 does not have: whoever sends one clears with null from then on."""
 
-    def reading(dialect: ClearingDialect, update: Any) -> list[Patch]:
+    def reading(dialect: DraftDialect, update: Any) -> list[Patch]:
         dialect.null_clears = True
         return read(dialect, update)
 
@@ -64,7 +64,7 @@ def newer_form(read: Reading) -> Reading:
 
 
 def _pieces(role: str) -> Reading:
-    def pieces(dialect: ClearingDialect, update: wire.ContentChunk) -> list[Patch]:
+    def pieces(dialect: DraftDialect, update: wire.ContentChunk) -> list[Patch]:
         message_id, content = none_if_unset(update.message_id), update.content
         if isinstance(content, list):
             dialect.null_clears = True
@@ -78,27 +78,27 @@ def _pieces(role: str) -> Reading:
 
 
 def _message(role: str) -> Reading:
-    def message(dialect: ClearingDialect, update: wire.Message) -> list[Patch]:
+    def message(dialect: DraftDialect, update: wire.Message) -> list[Patch]:
         content = map_list(update.content, CONTENT.from_wire)
         return [MessagePatch(role=role, id=update.message_id, content=content, meta=update.meta, meta_replaces=True)]
 
     return newer_form(message)
 
 
-def tool_call(dialect: ClearingDialect, update: wire.ToolCall) -> list[Patch]:
-    return reports_with_terminals(patch_from_wire(dialect, update, creates=True))
+def tool_call(dialect: DraftDialect, update: wire.ToolCall) -> list[Patch]:
+    return split_terminals(patch_from_wire(dialect, update, creates=True))
 
 
-def tool_call_update(dialect: ClearingDialect, update: wire.ToolCallUpdateVariant) -> list[Patch]:
-    return reports_with_terminals(patch_from_wire(dialect, update))
+def tool_call_update(dialect: DraftDialect, update: wire.ToolCallUpdateVariant) -> list[Patch]:
+    return split_terminals(patch_from_wire(dialect, update))
 
 
-def tool_call_piece(dialect: ClearingDialect, update: wire.ToolCallContentChunk) -> list[Patch]:
+def tool_call_piece(dialect: DraftDialect, update: wire.ToolCallContentChunk) -> list[Patch]:
     item = READER.from_wire(dialect, update.content)
     return [ToolCallAppend(id=update.tool_call_id, item=item, meta=update.meta)]
 
 
-def plan_update(dialect: ClearingDialect, update: wire.PlanUpdate) -> list[Patch]:
+def plan_update(dialect: DraftDialect, update: wire.PlanUpdate) -> list[Patch]:
     return [PlanPatch(plan=plan_from_wire(update.plan, "planId", "id"), meta=update.meta)]
 
 
@@ -135,7 +135,7 @@ MESSAGES: dict[str, type[wire.Message]] = {
     AGENT: wire.AgentMessage,
     THOUGHT: wire.AgentThought,
 }
-_SHOWING = ShowingUpdates(
+_SHOWING = DisplayUpdates(
     ALIKE,
     ITEMS,
     options_to_wire,
@@ -145,19 +145,19 @@ _SHOWING = ShowingUpdates(
 )
 
 
-def message_chunk(dialect: ShowingDialect, session_id: str, change: MessageChunk) -> list[Wire]:
+def message_chunk(dialect: DisplayDialect, session_id: str, change: MessageChunk) -> list[Wire]:
     message = change.message
     content = CONTENT.to_wire(dialect, change.content)
     return [CHUNKS[message.role](message_id=message.id, content=content, meta=change.patch.meta)]
 
 
-def message_changed(dialect: ShowingDialect, session_id: str, change: MessageChanged) -> list[Wire]:
+def message_changed(dialect: DisplayDialect, session_id: str, change: MessageChanged) -> list[Wire]:
     message, patch = change.message, change.patch
     content = map_list(patch.content, partial(CONTENT.to_wire, dialect))
     return [MESSAGES[message.role](message_id=message.id, content=content, meta=meta_whole(patch, message))]
 
 
-def tool_call_changed(dialect: ShowingDialect, session_id: str, change: ToolCallChanged) -> list[Wire]:
+def tool_call_changed(dialect: DisplayDialect, session_id: str, change: ToolCallChanged) -> list[Wire]:
     call, patch = change.call, change.patch
     shown = dialect.shown(session_id)
     shown.hold(call)
@@ -174,7 +174,7 @@ def tool_call_changed(dialect: ShowingDialect, session_id: str, change: ToolCall
 
 
 def _new_tool_call(
-    dialect: ShowingDialect, session_id: str, call: ToolCall, patch: ToolCallPatch | ToolCallAppend
+    dialect: DisplayDialect, session_id: str, call: ToolCall, patch: ToolCallPatch | ToolCallAppend
 ) -> Wire:
     """The first report says what it is called, of what kind it is and how far it is (TOOL-06)."""
     return wire.ToolCallUpdateVariant(
@@ -192,12 +192,12 @@ def _new_tool_call(
     )
 
 
-def plan_changed(dialect: ShowingDialect, session_id: str, change: PlanChanged) -> list[Wire]:
+def plan_changed(dialect: DisplayDialect, session_id: str, change: PlanChanged) -> list[Wire]:
     """The plan under both of its keys; where one turned into something that cannot be said, nothing is left of it."""
     plan = change.plan
-    if not plan_is_told(dialect, session_id, plan):
+    if not track_plan(dialect, session_id, plan):
         return []
-    entries = entries_to_wire(v2.PlanEntry, entries_to_tell(dialect, plan))
+    entries = entries_to_wire(v2.PlanEntry, supported_entries(dialect, plan))
     items = wire.PlanItems(id=plan.id, entries=entries, meta=unset_if_none(plan.meta))
     return [wire.PlanUpdate(plan=items, meta=change.patch.meta)]
 

@@ -15,7 +15,7 @@ from accord.apps.coder.models.model import ToolDescription
 from accord.apps.coder.tools.file_state import ToolContext
 from accord.session.content import Content
 from accord.session.entities import Location
-from accord.session.vocabulary import ToolKind
+from accord.session.open_enums import ToolKind
 
 __all__ = ["Need", "Tool", "ToolResult", "fenced", "in_code", "parse_object"]
 

@@ -25,7 +25,7 @@ from accord.apps.coder.tools.file_state import ToolContext
 from accord.apps.coder.tools.tool import Tool, ToolResult
 from accord.apps.coder.tools.toolbox import Toolbox
 from accord.errors import ConnectionClosed, RequestFailed, TurnStopped
-from accord.session.vocabulary import ToolKind
+from accord.session.open_enums import ToolKind
 
 __all__ = ["bounded", "call_tools"]
 

@@ -293,7 +293,7 @@ class _Running:
                     tally.changed(change)
                     self._reporter.changed(change)
                     await self._outputs.room()
-            if session.connection.dialect.answer_ends_turn:
+            if session.connection.dialect.result_ends_turn:
                 await self._quiet(session, is_expected=not has_answer)
         finally:
             if recording is not None:

@@ -14,7 +14,7 @@ from accord.apps.console.sanitizer import Cleaner, exact_line, one_line, visible
 from accord.apps.console.tool_input import command_lines, untold_action
 from accord.client.permissions.writes_and_commands import allows
 from accord.client.session import Session
-from accord.session.content import Content, Text, readable
+from accord.session.content import Content, Text, render_text
 from accord.session.entities import (
     AGENT,
     THOUGHT,
@@ -206,7 +206,7 @@ class Printer:
                 output.write(_SPEAKERS.get(role, "Answer: "))
         cleaner = self._cleaners[id(output)]
         for block in blocks:
-            text = cleaner.clean(block.text if isinstance(block, Text) else f"\n{readable([block])}\n")
+            text = cleaner.clean(block.text if isinstance(block, Text) else f"\n{render_text([block])}\n")
             output.write(self._painted(text, "dim") if role == THOUGHT else text)
 
     def _tool_call(self, call: ToolCall) -> None:
@@ -333,7 +333,7 @@ def _why(call: ToolCall) -> str:
     """Why a call failed, as far as it says so in its last words."""
     if call.status != "failed":
         return ""
-    said = readable([item.content for item in call.content if isinstance(item, ContentItem)])
+    said = render_text([item.content for item in call.content if isinstance(item, ContentItem)])
     said = one_line(_FENCE.sub("", said))
     return f": {said}" if said else ""
 
@@ -344,7 +344,7 @@ def _content(call: ToolCall, *, with_diffs: bool) -> str:
     for item in call.content:
         match item:
             case ContentItem(content=content):
-                parts.append(readable([content]))
+                parts.append(render_text([content]))
             case Diff() if with_diffs:
                 parts.append(patch_of(item))
             case _:

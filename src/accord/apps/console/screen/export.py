@@ -12,7 +12,7 @@ from accord.apps.console.screen.drawing.diffs import FileDiff, file_diffs
 from accord.apps.console.tool_input import command_lines, untold_action
 from accord.local.paths import expand_path, file_kind
 from accord.session import replay
-from accord.session.content import readable
+from accord.session.content import render_text
 from accord.session.entities import THOUGHT, USER, Compaction, ContentItem, Message, Plan, TerminalItem, ToolCall
 from accord.session.transcript import Transcript
 from accord.session.updates import UnknownPatch
@@ -63,7 +63,7 @@ def _place(place: object, transcript: Transcript) -> str:
         case Message():
             who = {USER: "User", THOUGHT: "Thought"}.get(place.role, "Agent")
             who += " (not accepted)" if place.not_accepted else ""
-            text = readable(place.content)
+            text = render_text(place.content)
             if place.role == THOUGHT:
                 text = "\n".join(f"> {line}" for line in text.split("\n"))
             return f"## {who}\n\n{text}"
@@ -74,7 +74,7 @@ def _place(place: object, transcript: Transcript) -> str:
             lines = [f"- [{marks.get(entry.status, ' ')}] {_line(entry.content)}" for entry in place.entries]
             return "\n".join(["### Plan", "", *lines])
         case Compaction():
-            return f"### The context was compacted\n\n{readable(place.summary)}"
+            return f"### The context was compacted\n\n{render_text(place.summary)}"
         case UnknownPatch():
             return f"### {_line(place.tag)}\n\n{_fenced(msgspec.json.encode(place.raw).decode(), 'json')}"
         case _:
@@ -90,7 +90,7 @@ def _call(call: ToolCall, transcript: Transcript) -> str:
     command = untold_action(call, call.title or call.name or "", "")[0]
     if command is not None and not any(each.command in command_lines(call.raw_input) for each in terminals):
         parts.append(_fenced(f"$ {command}", "console"))
-    parts += [readable([item.content]) for item in call.content if isinstance(item, ContentItem)]
+    parts += [render_text([item.content]) for item in call.content if isinstance(item, ContentItem)]
     parts += [_fenced(_patch(diff), "diff") for diff in file_diffs(call.content)]
     parts += [_fenced(f"$ {terminal.command or ''}\n{terminal.text}", "console") for terminal in terminals]
     return "\n\n".join(parts)

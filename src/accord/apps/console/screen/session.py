@@ -257,7 +257,7 @@ class Talk:
             self._on_sent(self, text)
             reply = session.prompt(content)
             await self._read(reply)
-            if self.story.is_turn_empty and session.connection.dialect.answer_ends_turn:
+            if self.story.is_turn_empty and session.connection.dialect.result_ends_turn:
                 await asyncio.sleep(LATE_SECONDS)
             self._over(reply)
         except ConnectionClosed:

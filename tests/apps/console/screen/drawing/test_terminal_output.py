@@ -16,7 +16,7 @@ from accord.apps.console.screen.drawing.terminal_output import (
     split_output,
 )
 from accord.session.entities import Exit, Terminal
-from accord.session.snapshots import Output
+from accord.session.snapshots import SnapshotBytes
 from tests.apps.console.screen.drawing.palettes import ink, texts
 
 
@@ -67,7 +67,7 @@ def test_a_long_output_is_drawn_in_parts_and_none_of_its_lines_is_lost():
 
 def test_a_terminal_tells_its_command_directory_and_end():
     terminal = Terminal(
-        id="t", command="make\x1b[2J", cwd="/b", output=Output(b"caf\xc3\xa9\n"), exit=Exit(signal="SIGKILL")
+        id="t", command="make\x1b[2J", cwd="/b", output=SnapshotBytes(b"caf\xc3\xa9\n"), exit=Exit(signal="SIGKILL")
     )
     assert texts(draw_terminal(terminal, ink(), 5, "/a")) == ["$ make␛[2J  in /b", "│ café", "ended by SIGKILL"]
 

@@ -18,7 +18,7 @@ from accord.apps.console.screen.drawing.palette import Ink
 from accord.apps.console.screen.drawing.parts import Part
 from accord.apps.console.screen.drawing.raw_input import open_value
 from accord.apps.console.screen.drawing.terminal_output import draw_output, exit_text, output_parts, terminal_parts
-from accord.session.content import readable
+from accord.session.content import render_text
 from accord.session.entities import Compaction, Exit, Notice, Terminal
 
 __all__ = ["CompactionBlock", "Failure", "NoticeBlock", "Remark", "ShellRun", "TerminalBlock", "UnknownBlock"]
@@ -117,7 +117,7 @@ class CompactionBlock(Block):
         self.touch()
 
     def plain(self) -> str:
-        return visible(readable(self._compaction.summary))
+        return visible(render_text(self._compaction.summary))
 
     def compose(self, ink: Ink) -> Sequence[Part]:
         head = super().compose(ink)

@@ -30,7 +30,7 @@ from accord.apps.console.tool_input import (
     untold_input,
     untold_names,
 )
-from accord.session.content import readable
+from accord.session.content import render_text
 from accord.session.entities import ContentItem, Diff, TerminalItem, ToolCallItem
 from accord.session.requests import CommandSubject, PermissionRequest, ToolCallSubject
 from accord.session.updates import ToolCallPatch
@@ -97,7 +97,7 @@ def _tool_call(call: ToolCallPatch, title: str | None, cwd: str) -> Iterator[Par
             line = "" if place.line is None else f":{place.line}"
             yield Part(partial(_muted, f"{exact_line(short_path(place.path, cwd))}{line}"))
     command = command_of(call.raw_input)
-    texts = [readable([item.content]) for item in content if isinstance(item, ContentItem)]
+    texts = [render_text([item.content]) for item in content if isinstance(item, ContentItem)]
     untold = untold_input(
         call.raw_input or None,
         cwd,
@@ -107,7 +107,7 @@ def _tool_call(call: ToolCallPatch, title: str | None, cwd: str) -> Iterator[Par
         is_patch=partial(is_patch_of, content, cwd),
     )
     for item in content:
-        if not (isinstance(item, ContentItem) and is_only_command(readable([item.content]), command)):
+        if not (isinstance(item, ContentItem) and is_only_command(render_text([item.content]), command)):
             yield from _item(item)
     yield from open_value("input", untold)
 
@@ -115,7 +115,7 @@ def _tool_call(call: ToolCallPatch, title: str | None, cwd: str) -> Iterator[Par
 def _item(item: ToolCallItem) -> Iterator[Part]:
     match item:
         case ContentItem():
-            yield from text_parts(readable([item.content]))
+            yield from text_parts(render_text([item.content]))
         case TerminalItem():
             yield Part(partial(_muted, f"terminal {exact_line(item.terminal_id)}"))
         case Unknown():

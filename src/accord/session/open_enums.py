@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 __all__ = [
     "AUDIENCES",
     "COMPACTION_STATUSES",
-    "ENDINGS",
     "FILE_OPERATIONS",
+    "FINAL_STATUSES",
     "NOTICE_SEVERITIES",
     "OPTION_CATEGORIES",
     "PERMISSION_KINDS",
@@ -25,6 +25,7 @@ __all__ = [
     "TOOL_STATUSES",
     "CompactionStatus",
     "NoticeSeverity",
+    "OpenEnum",
     "OptionCategory",
     "PermissionKind",
     "PlanPriority",
@@ -32,7 +33,6 @@ __all__ = [
     "StopReason",
     "ToolKind",
     "ToolStatus",
-    "Vocabulary",
 ]
 
 _ToolKind = Literal["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"]
@@ -61,7 +61,7 @@ else:  # msgspec reads the annotations of the words, and takes no union of a lit
     NoticeSeverity = CompactionStatus = OptionCategory = str
 
 
-class Vocabulary:
+class OpenEnum:
     """What the protocol lists for one field; iterated, just that. `what` names one of the values in error messages."""
 
     def __init__(self, what: str, listed: Iterable[str]) -> None:
@@ -84,17 +84,17 @@ class Vocabulary:
             )
 
 
-TOOL_KINDS = Vocabulary("tool kind", get_args(_ToolKind))
-TOOL_STATUSES = Vocabulary("tool call status", get_args(_ToolStatus))
-STOP_REASONS = Vocabulary("stop reason", get_args(_StopReason))
-PERMISSION_KINDS = Vocabulary("kind of permission option", get_args(_PermissionKind))
-PLAN_STATUSES = Vocabulary("status of a plan entry", get_args(_PlanStatus))
-PLAN_PRIORITIES = Vocabulary("priority of a plan entry", get_args(_PlanPriority))
-NOTICE_SEVERITIES = Vocabulary("severity of a notice", get_args(_NoticeSeverity))
-COMPACTION_STATUSES = Vocabulary("status of a compaction", get_args(_CompactionStatus))
-OPTION_CATEGORIES = Vocabulary("category of an option", get_args(_OptionCategory))
-FILE_OPERATIONS = Vocabulary("operation on a file", ("add", "delete", "modify", "move", "copy"))
-STATES = Vocabulary("state of a session", ("running", "idle", "requires_action"))
-AUDIENCES = Vocabulary("audience of an annotation", ("user", "assistant"))
-ENDINGS = ("completed", "failed", "cancelled")
+TOOL_KINDS = OpenEnum("tool kind", get_args(_ToolKind))
+TOOL_STATUSES = OpenEnum("tool call status", get_args(_ToolStatus))
+STOP_REASONS = OpenEnum("stop reason", get_args(_StopReason))
+PERMISSION_KINDS = OpenEnum("kind of permission option", get_args(_PermissionKind))
+PLAN_STATUSES = OpenEnum("status of a plan entry", get_args(_PlanStatus))
+PLAN_PRIORITIES = OpenEnum("priority of a plan entry", get_args(_PlanPriority))
+NOTICE_SEVERITIES = OpenEnum("severity of a notice", get_args(_NoticeSeverity))
+COMPACTION_STATUSES = OpenEnum("status of a compaction", get_args(_CompactionStatus))
+OPTION_CATEGORIES = OpenEnum("category of an option", get_args(_OptionCategory))
+FILE_OPERATIONS = OpenEnum("operation on a file", ("add", "delete", "modify", "move", "copy"))
+STATES = OpenEnum("state of a session", ("running", "idle", "requires_action"))
+AUDIENCES = OpenEnum("audience of an annotation", ("user", "assistant"))
+FINAL_STATUSES = ("completed", "failed", "cancelled")
 """The statuses that end a tool call. Nobody knows one of an author's own to be final, so there are no others."""

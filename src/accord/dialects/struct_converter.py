@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from accord.dialects.dialect import AnswerFunction, Exchange, RequestFunction
+from accord.dialects.dialect import RequestConverter, RequestFunction, ResultFunction
 from accord.dialects.unset_values import none_if_unset, unset_if_none
 from accord.session.requests import AcpRequest, EmptyResult
 from accord.session.value import Value
@@ -19,15 +19,15 @@ def plain(word: type[Value], params: type[Any]) -> tuple[RequestFunction, Reques
     return lambda dialect, said: to_wire(said), lambda dialect, read: from_wire(read)
 
 
-def plain_answer(word: type[Value], result: type[Any]) -> tuple[AnswerFunction, AnswerFunction]:
+def plain_answer(word: type[Value], result: type[Any]) -> tuple[ResultFunction, ResultFunction]:
     """Both directions of an answer."""
     to_wire, from_wire = _copied(word, result)
     return lambda dialect, asked, answer: to_wire(answer), lambda dialect, asked, read: from_wire(read)
 
 
-def acknowledged(word: type[AcpRequest], method: str, params: type[Any], result: type[Any]) -> Exchange:
+def acknowledged(word: type[AcpRequest], method: str, params: type[Any], result: type[Any]) -> RequestConverter:
     """A request that is answered only by saying that it worked."""
-    return Exchange(word, method, *plain(word, params), *plain_answer(EmptyResult, result))
+    return RequestConverter(word, method, *plain(word, params), *plain_answer(EmptyResult, result))
 
 
 def _copied(word: type[Value], wire_type: type[Any]) -> tuple[Callable[[Value], Any], Callable[[Any], Value]]:

@@ -9,16 +9,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from accord.session.content import Content, Text, is_plain
-from accord.session.snapshots import Items
+from accord.session.snapshots import SnapshotList
 from accord.session.updates import EntityPatch
 from accord.session.value import UNSET
 
-__all__ = ["added_by", "lay", "meta_after", "plus"]
+__all__ = ["append_item", "appended_content", "apply_fields", "merge_meta"]
 
 T = TypeVar("T")
 
 
-def lay(patch: object, entity: object, defaults: Mapping[str, Any]) -> None:
+def apply_fields(patch: object, entity: object, defaults: Mapping[str, Any]) -> None:
     """Lay the fields that `defaults` names over an entity that nobody else holds yet."""
     for name, default in defaults.items():
         value = getattr(patch, name)
@@ -26,7 +26,7 @@ def lay(patch: object, entity: object, defaults: Mapping[str, Any]) -> None:
             setattr(entity, name, default if value is None else value)
 
 
-def meta_after(stored: dict[str, Any] | None, patch: EntityPatch) -> dict[str, Any] | None:
+def merge_meta(stored: dict[str, Any] | None, patch: EntityPatch) -> dict[str, Any] | None:
     """The `meta` an entity has after a patch: always a dict of its own, so that older copies stay as they are."""
     told = patch.meta
     if told is UNSET:
@@ -37,12 +37,12 @@ def meta_after(stored: dict[str, Any] | None, patch: EntityPatch) -> dict[str, A
     return {key: value for key, value in merged.items() if value is not None or key not in told}
 
 
-def plus(items: Sequence[T], item: T) -> Items[T]:
+def append_item(items: Sequence[T], item: T) -> SnapshotList[T]:
     """The items and one more, which takes the same time for the first and the last of many."""
-    return (items if isinstance(items, Items) else Items(items)).plus(item)
+    return (items if isinstance(items, SnapshotList) else SnapshotList(items)).plus(item)
 
 
-def added_by(before: Sequence[Content], after: Sequence[Content]) -> list[Content] | None:
+def appended_content(before: Sequence[Content], after: Sequence[Content]) -> list[Content] | None:
     """What has to be appended to make the one the other, or None when appending does not do it.
 
     It does not matter how a text is cut into blocks, as long as nothing but text was said about it.
