@@ -60,6 +60,9 @@ if TYPE_CHECKING:  # the names of _HOMES, for type checkers and editors
     from accord.session.mcp_servers import HttpServer as HttpServer
     from accord.session.mcp_servers import SseServer as SseServer
     from accord.session.mcp_servers import StdioServer as StdioServer
+    from accord.session.open_enums import StopReason as StopReason
+    from accord.session.open_enums import ToolKind as ToolKind
+    from accord.session.open_enums import ToolStatus as ToolStatus
     from accord.session.requests import CommandSubject as CommandSubject
     from accord.session.requests import ElicitationAnswer as ElicitationAnswer
     from accord.session.requests import ElicitationRequest as ElicitationRequest
@@ -86,9 +89,6 @@ if TYPE_CHECKING:  # the names of _HOMES, for type checkers and editors
     from accord.session.updates import Update as Update
     from accord.session.updates import UsageChanged as UsageChanged
     from accord.session.value import Unknown as Unknown
-    from accord.session.vocabulary import StopReason as StopReason
-    from accord.session.vocabulary import ToolKind as ToolKind
-    from accord.session.vocabulary import ToolStatus as ToolStatus
 
 __version__ = "0.1.0"
 
@@ -118,7 +118,7 @@ _HOMES = {
     "NoticeShown OptionsChanged PlanChanged PromptChanged StateChanged TerminalChanged TerminalOutput ToolCallChanged "
     "UnknownUpdate Update UsageChanged",
     "accord.session.value": "Unknown",
-    "accord.session.vocabulary": "StopReason ToolKind ToolStatus",
+    "accord.session.open_enums": "StopReason ToolKind ToolStatus",
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
 

@@ -79,7 +79,7 @@ class PatchFields(msgspec.Struct, gc=False, kw_only=True, tag_field="report", ta
     """`meta` is the update's `_meta`; `notification_meta` that of the notification around it, told but not kept."""
 
     meta: Tristate[dict[str, Any]] = UNSET
-    notification_meta: Tristate[dict[str, Any]] = msgspec.field(default=UNSET, name="meta_around")  # the stored name
+    notification_meta: Tristate[dict[str, Any]] = msgspec.field(default=UNSET, name="meta_around")  # as stored
 
 
 class EntityPatch(PatchFields, kw_only=True, tag=True):
