@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from accord.dialects.all_versions.content import ContentConverter
 from accord.dialects.all_versions.options import current_mode, is_mode_option
 from accord.dialects.all_versions.paths_and_lines import noted
-from accord.dialects.all_versions.updates import SharedUpdates
+from accord.dialects.all_versions.updates import UpdateConverter
 from accord.dialects.dialect import Dialect, UpdatesToWire
 from accord.dialects.terminal_meta import AnnouncedTerminal
 from accord.dialects.unset_values import none_if_unset, unset_if_none
@@ -190,7 +190,7 @@ class DisplayUpdates:
 
     def __init__(
         self,
-        alike: SharedUpdates,
+        alike: UpdateConverter,
         items: ItemWriter,
         options_to_wire: Callable[[Dialect, Iterable[Option]], list[Any]],
         *,

@@ -31,10 +31,10 @@ from accord.session.updates import (
 )
 from accord.session.value import Value
 
-__all__ = ["SharedUpdates", "tags_of"]
+__all__ = ["UpdateConverter", "tags_of"]
 
 
-class SharedUpdates:
+class UpdateConverter:
     """Bound to the schema of one version. `meta_replaces`: an entity's `_meta` is told whole, as before v2."""
 
     def __init__(self, schema: Any, content: ContentConverter, meta_replaces: bool = False) -> None:

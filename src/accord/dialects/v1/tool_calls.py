@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from accord.dialects.all_versions.content import ContentConverter
 from accord.dialects.all_versions.tool_calls import ItemReader, locations_from_wire
-from accord.dialects.all_versions.updates import SharedUpdates
+from accord.dialects.all_versions.updates import UpdateConverter
 from accord.dialects.dialect import Dialect
 from accord.dialects.display_fallback import DisplayDialect, ItemWriter, diff_from_wire
 from accord.dialects.unset_values import none_if_unset, unset_if_none
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 CONTENT = ContentConverter(wire, closed_by="v1")
-ALIKE = SharedUpdates(wire, CONTENT, meta_replaces=True)
+ALIKE = UpdateConverter(wire, CONTENT, meta_replaces=True)
 
 ITEMS = ItemWriter(wire, wire.Diff, CONTENT)
 T = TypeVar("T")

@@ -9,7 +9,7 @@ from typing import Any
 from accord.dialects.all_versions.content import ContentConverter
 from accord.dialects.all_versions.paths_and_lines import noted
 from accord.dialects.all_versions.tool_calls import ItemReader, locations_from_wire
-from accord.dialects.all_versions.updates import SharedUpdates
+from accord.dialects.all_versions.updates import UpdateConverter
 from accord.dialects.dialect import Dialect
 from accord.dialects.unset_values import map_list, map_value, none_if_unset, unset_if_none
 from accord.schema import v2 as wire
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 CONTENT = ContentConverter(wire)
-ALIKE = SharedUpdates(wire, CONTENT)
+ALIKE = UpdateConverter(wire, CONTENT)
 
 
 def patch_to_wire(dialect: Dialect, patch: ToolCallPatch, kind: type[wire.ToolCallUpdate]) -> wire.ToolCallUpdate:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from accord.dialects.all_versions.tool_calls import ItemReader, locations_from_wire
-from accord.dialects.all_versions.updates import SharedUpdates
+from accord.dialects.all_versions.updates import UpdateConverter
 from accord.dialects.dialect import Dialect
 from accord.dialects.display_fallback import DisplayDialect, ItemWriter
 from accord.dialects.display_fallback import diff_from_wire as diff_of_v1
@@ -40,7 +40,7 @@ class DraftDialect(DisplayDialect):
         """The peer has sent a form that v1 does not have."""
 
 
-ALIKE = SharedUpdates(v2, CONTENT, meta_replaces=True)
+ALIKE = UpdateConverter(v2, CONTENT, meta_replaces=True)
 
 
 def _diff_from_wire(dialect: Dialect, item: wire.Diff) -> Diff:
