@@ -57,10 +57,10 @@ class Case:
 
 
 def _growth(name: str, title: str, unit: str, reading: str, counts: tuple[int, ...]) -> Case:
-    """The cost per unit at the largest of the sizes, against that at the smallest."""
-    largest, smallest = f"{counts[0]:,}", f"{counts[-1]:,}"
-    experiment = name.removesuffix("-memory")
-    return Case(name, f"{title}, at {largest}", unit, experiment, reading, (Target(1.3, smallest),), own=largest)
+    """The cost per unit at the largest of the sizes, compared with that at each smaller one."""
+    largest, *smaller = (f"{count:,}" for count in counts)
+    must = tuple(Target(1.3, size) for size in smaller)
+    return Case(name, f"{title}, at {largest}", unit, name.removesuffix("-memory"), reading, must, own=largest)
 
 
 _FRAME_CAP_NAME = f"the frame cap of {FRAME_CAP // MEBIBYTE} MiB"

@@ -93,7 +93,7 @@ PROFILES = {
         Cpus.ONE,
     ),
     "in-flight": Profile(
-        "1,000 requests in flight, per request", "request", "accord_client", _in_flight, (1_000, 2_000), 20_000, 1_000
+        "1,000 requests in flight, per request", "request", "accord_client", _in_flight, (1_000, 5_000), 20_000, 1_000
     ),
     "streaming": Profile(
         "Updates from Turn to Reply, a tenth of tool calls, per update",
@@ -206,8 +206,8 @@ class _Run:
         for path in self._directory.glob("counts.*"):
             counts = read_counts(path)
             program = re.search(r"programs\.[a-z]+_(client|agent)\b", counts.command)
-            if program:
-                found[program[1]] = counts
+            if program and (program[1] not in found or found[program[1]].total < counts.total):
+                found[program[1]] = counts  # the other agent is only there to warm the client up
         if found.keys() != set(ROLES):
             raise ProfileFailed(f"valgrind counted only {sorted(found)} of {sorted(ROLES)}")
         return found

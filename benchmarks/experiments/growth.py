@@ -16,7 +16,7 @@ from benchmarks.experiments.stored_sessions import load_seconds
 
 __all__ = ["EXPERIMENTS", "JOURNALS", "PROMPTS", "SESSIONS", "UPDATES"]
 
-_MOST_RUNS = 5
+_MOST_RUNS = 3
 _ROUNDS = 3
 
 UPDATES = (1_000_000, 100_000, 10_000)

@@ -9,10 +9,13 @@ from pathlib import Path
 from time import perf_counter
 
 from accord import Client, Command, MessageChunk
+from accord.client.deadlines import Deadlines
 from accord.client.session import Session
 from benchmarks.programs.client_program import TOOL_EVERY, Meter, Options, measure_whole, read_options, report
 from benchmarks.programs.loops import run
 from benchmarks.programs.payloads import MODE_ID, PROTOCOL_VERSION, characters_of, write_order
+
+DEADLINES = Deadlines(handshake=600.0, request=600.0)  # valgrind takes its time
 
 
 class Connected:
@@ -41,13 +44,17 @@ class Connected:
 async def converse(options: Options) -> dict[str, float]:
     if options.store is not None:
         return await (store_turn if options.task == "stored-turn" else load)(options, options.store)
-    async with Client(Command(options.agent_command), version=PROTOCOL_VERSION) as client:
+    async with open_client(Command(options.agent_command)) as client:
         return await measure_whole(options, Connected(client, await client.new_session("/")))
+
+
+def open_client(command: Command) -> Client:
+    return Client(command, version=PROTOCOL_VERSION, deadlines=DEADLINES)
 
 
 async def store_turn(options: Options, store: Path) -> dict[str, float]:
     """One mixed turn of an agent that stores it in a new database."""
-    async with Client(_storing(options, store), version=PROTOCOL_VERSION) as client:
+    async with open_client(_storing(options, store)) as client:
         connected = Connected(client, await client.new_session("/"))
         started = perf_counter()
         await connected.prompt(options.count, options.size, TOOL_EVERY)
@@ -55,8 +62,10 @@ async def store_turn(options: Options, store: Path) -> dict[str, float]:
 
 
 async def load(options: Options, store: Path) -> dict[str, float]:
-    """The stored session of `store_turn`, loaded in new processes."""
-    async with Client(_storing(options, store), version=PROTOCOL_VERSION) as client:
+    """The stored session of `store_turn`, loaded from a new agent process by a client that has seen a turn."""
+    async with open_client(Command(options.agent_command)) as client:
+        await Connected(client, await client.new_session("/")).prompt(20, options.size, TOOL_EVERY)
+    async with open_client(_storing(options, store)) as client:
         (stored,) = [session async for session in client.list_sessions()]
         with Meter(os.getpid(), _pid(client)) as meter:
             session = await client.load_session(stored.session_id, "/")
