@@ -29,7 +29,7 @@ async def violations(version: Any, result: Any, *, pipelined: bool = False) -> l
     def receive(event: RequestReceived | NotificationReceived) -> Coroutine[Any, Any, Any] | None:
         async def answer() -> Any:
             assert isinstance(event, RequestReceived)
-            return ANSWERS[version] if event.incoming.method == "initialize" else result
+            return ANSWERS[version] if event.request.method == "initialize" else result
 
         return answer()
 
@@ -37,10 +37,10 @@ async def violations(version: Any, result: Any, *, pipelined: bool = False) -> l
     ours, theirs = joined()
     with watch.watching():
         async with Peer(theirs, receive), Peer(ours, receive) as client:
-            calls = [client.call("initialize", offer(version))]
+            calls = [client.send_request("initialize", offer(version))]
             if not pipelined:
                 await calls[0]
-            calls.append(client.call("session/new", {"cwd": "/", "mcpServers": []}))
+            calls.append(client.send_request("session/new", {"cwd": "/", "mcpServers": []}))
             async with asyncio.timeout(10):
                 await calls[1]
     return watch.violations

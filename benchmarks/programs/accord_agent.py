@@ -43,7 +43,7 @@ class BenchAgent:
     def receive(self, event: RequestReceived | NotificationReceived) -> Coroutine[Any, Any, Any] | None:
         if isinstance(event, NotificationReceived):
             return None
-        incoming = event.incoming
+        incoming = event.request
         assert incoming.params is not UNSET
         return self.answer(self.dialect.request_from_wire(incoming.method, incoming.params, "client"))
 

@@ -9,7 +9,7 @@ from typing import Any
 from accord.dialects.v1 import V1
 from accord.errors import MethodNotFound
 from accord.jsonrpc.events import NotificationReceived, RequestReceived
-from accord.peer import Inbox, Merging, Peer
+from accord.peer import InboundQueue, MergeRules, Peer
 from accord.session.backlog_merge import merge, merge_key, supersede, supersede_key
 from accord.session.capabilities import ClientCapabilities
 from accord.session.content import Text
@@ -23,7 +23,7 @@ from benchmarks.programs.client_program import Options, measure, read_options, r
 from benchmarks.programs.loops import run
 from benchmarks.programs.payloads import MODE_ID, PROTOCOL_VERSION, write_order
 
-MERGING = Merging(merge_key, merge, supersede_key, supersede)
+MERGING = MergeRules(merge_key, merge, supersede_key, supersede)
 
 
 class Connected:
@@ -37,12 +37,12 @@ class Connected:
             Process(options.agent_command, frame_limit=options.frame_cap or FRAME_LIMIT),
             self.receive,
         )
-        self.inbox: Inbox[Update] | None = None
+        self.inbox: InboundQueue[Update] | None = None
         self.is_stalled = False
 
     def receive(self, event: RequestReceived | NotificationReceived) -> Coroutine[Any, Any, Any] | None:
         if isinstance(event, RequestReceived):
-            raise MethodNotFound(event.incoming.method)
+            raise MethodNotFound(event.request.method)
         assert self.inbox is not None
         _, patches = self.dialect.update_from_wire(event.params)
         for patch in patches:
@@ -64,10 +64,10 @@ class Connected:
         self.is_stalled = True
 
     async def prompt(self, count: int, size: int) -> int:
-        self.inbox = inbox = self.peer.inbox(MERGING)
+        self.inbox = inbox = self.peer.new_queue(MERGING)
         request = Prompt(session_id=self.session_id, content=[Text(text=write_order(count, size))])
         method, params = self.dialect.request_to_wire(request)
-        call = self.peer.call(method, params, lambda _: inbox.close())
+        call = self.peer.send_request(method, params, lambda _: inbox.close())
         if self.is_stalled:
             await asyncio.get_running_loop().create_future()
         received = 0

@@ -377,7 +377,7 @@ async def test_a_withdrawn_prompt_is_never_taken_up(version):
         await user.until("agent: first")
         assert user.dialect is not None
         method, params = user.dialect.request_to_wire(Prompt(session_id=session, content=[Text("second")]))
-        call = user.peer.call(method, params)
+        call = user.peer.send_request(method, params)
         await asyncio.sleep(0)
         call.cancel()
         with pytest.raises(RequestCancelled):

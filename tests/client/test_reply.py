@@ -361,7 +361,7 @@ async def test_an_agent_of_the_draft_that_does_not_echo_has_the_prompt_shown_bef
 
 async def test_a_reply_that_nobody_holds_does_not_slow_the_connection(version):
     agent = ScriptedAgent(version)
-    async with Client(agent, version=version, limits=Limits(inbox=10_000)) as client:
+    async with Client(agent, version=version, limits=Limits(queue_bytes=10_000)) as client:
         session = await client.new_session(CWD)
         session.prompt("forget it")
         asked = await agent.seen("session/prompt")
@@ -387,7 +387,7 @@ async def test_an_iteration_may_stop_and_text_reads_on(version):
 
 async def test_a_held_prompt_is_sent_even_if_nobody_reads_the_reply_before_it(version):
     agent = ScriptedAgent(version)
-    async with Client(agent, version=version, limits=Limits(inbox=10_000)) as client:
+    async with Client(agent, version=version, limits=Limits(queue_bytes=10_000)) as client:
         session = await client.new_session(CWD)
         unread, held = session.prompt("1"), session.prompt("2")
         asked = await agent.seen("session/prompt")
@@ -405,7 +405,7 @@ async def test_a_held_prompt_is_sent_even_if_nobody_reads_the_reply_before_it(ve
 async def test_a_slow_reader_misses_nothing(version):
     agent = ScriptedAgent(version)
     agent.on("session/prompt", agent.reply(*(f"{index:1000}" for index in range(300))))
-    async with Client(agent, version=version, limits=Limits(inbox=10_000)) as client:
+    async with Client(agent, version=version, limits=Limits(queue_bytes=10_000)) as client:
         reply = (await client.new_session(CWD)).prompt("go")
         texts = []
         async for change in reply:

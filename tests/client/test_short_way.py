@@ -51,7 +51,7 @@ def said(change) -> TypeGuard[MessageChunk]:
 async def test_a_slow_reader_slows_the_agent_and_misses_nothing(version):
     agent = ScriptedAgent(version)
     agent.on("session/prompt", agent.reply(*(f"{index:1000}" for index in range(300))))
-    async with Client(agent, version=version, strict=False, limits=Limits(inbox=10_000)) as client:
+    async with Client(agent, version=version, strict=False, limits=Limits(queue_bytes=10_000)) as client:
         session = await client.new_session(CWD)
         reply = session.prompt("go")
         text = ""

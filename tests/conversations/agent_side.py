@@ -13,7 +13,7 @@ from accord.dialects.dialect import Dialect
 from accord.dialects.negotiation import VERSIONS, negotiate
 from accord.errors import AuthRequired, InvalidParams, InvalidRequest, MethodNotFound, NotFound
 from accord.jsonrpc.events import NotificationReceived, RequestReceived
-from accord.peer import Answer, Peer
+from accord.peer import HandlerResult, Peer
 from accord.session import Transcript, replay
 from accord.session.capabilities import AgentCapabilities, AgentLogin, Implementation
 from accord.session.entities import USER, Mode, Modes, Option, OptionChoice, SlashCommand, State
@@ -120,7 +120,7 @@ class AgentSide:
                 if isinstance(heard, Cancel):
                     self.cancel(heard.session_id)
             return None
-        incoming = event.incoming
+        incoming = event.request
         if incoming.method == "initialize":
             self.dialect, asked = negotiate(incoming.params, self.versions, strict=True)
         elif self.dialect is None:
@@ -147,13 +147,13 @@ class AgentSide:
         result = self.dialect.result_to_wire(asked, answer)
         if isinstance(asked, Initialize):
             agree = partial(
-                self.peer.agree,
+                self.peer.set_version_rules,
                 odd_ids_allowed=self.dialect.odd_ids_allowed,
                 batches_allowed=self.dialect.batches_allowed,
             )
-            return Answer(result, agree)
+            return HandlerResult(result, agree)
         if isinstance(asked, NewSession) and isinstance(answer, SessionSetup):
-            return Answer(result, partial(self.announce, self.sessions[str(answer.session_id)]))
+            return HandlerResult(result, partial(self.announce, self.sessions[str(answer.session_id)]))
         return result
 
     def announce(self, session: Session) -> None:
@@ -238,7 +238,7 @@ class AgentSide:
             assert session.turn is not None
             return dialect.result_to_wire(asked, PromptResult(stop_reason=await session.turn, message_id=said))
         answer = dialect.result_to_wire(asked, PromptResult(message_id=said))
-        return Answer(answer, partial(self.begin, session, asked, change))
+        return HandlerResult(answer, partial(self.begin, session, asked, change))
 
     def begin(self, session: Session, asked: Prompt, change: Update) -> None:
         session.turn = asyncio.create_task(self.run_turn(session, asked, change))

@@ -119,7 +119,9 @@ class ClientSide:
         params = offer(self.version, INFO, self.capabilities)
         result = await self.peer.request("initialize", params, deadline=PATIENCE)
         self.dialect, self.agent = accepted(result, self.version, self.capabilities, strict=True)
-        self.peer.agree(odd_ids_allowed=self.dialect.odd_ids_allowed, batches_allowed=self.dialect.batches_allowed)
+        self.peer.set_version_rules(
+            odd_ids_allowed=self.dialect.odd_ids_allowed, batches_allowed=self.dialect.batches_allowed
+        )
         return self.agent
 
     async def ask(self, asked: AcpRequest) -> Any:
@@ -180,8 +182,8 @@ class ClientSide:
         dialect = self.dialect
         assert dialect is not None, "nothing may come before the handshake is done"
         if isinstance(event, RequestReceived):
-            asked = dialect.request_from_wire(event.incoming.method, event.incoming.params, "agent")
-            self.note(f"asked {event.incoming.method}")
+            asked = dialect.request_from_wire(event.request.method, event.request.params, "agent")
+            self.note(f"asked {event.request.method}")
             if isinstance(asked, PermissionRequest) and isinstance(asked.subject, ToolCallSubject):
                 self.apply(asked.session_id, asked.subject.call)
             return self.answer(asked)

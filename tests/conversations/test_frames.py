@@ -11,8 +11,8 @@ import pytest
 
 from accord import Agent, Client, Turn
 from accord.errors import Denied, RateLimited, RequestFailed
+from accord.jsonrpc.batches import BatchRequest
 from accord.jsonrpc.messages import Notification
-from accord.jsonrpc.pending_calls import Ask
 from accord.testing import ReceivedFrame, ScriptedAgent, ScriptedClient
 
 CWD = "/work/project"
@@ -297,7 +297,9 @@ async def test_answers_may_come_as_an_array_in_any_order_beside_calls(side, vers
 @pytest.mark.requirement("AMB-25", "RPC-52", "RPC-63")
 async def test_a_batch_is_sent_by_an_explicit_call_to_peers_of_v1_and_the_draft(side, version):
     async with stage(side, version) as here:
-        batch = here.peer.batch(Ask("_acme/a", {"n": 1}), Notification("_acme/b", {}), Ask("_acme/c", {"n": 2}))
+        batch = here.peer.batch(
+            BatchRequest("_acme/a", {"n": 1}), Notification("_acme/b", {}), BatchRequest("_acme/c", {"n": 2})
+        )
         if version == 2:
             with pytest.raises(ValueError, match="has no batches"):
                 await batch
@@ -311,7 +313,7 @@ async def test_a_batch_is_sent_by_an_explicit_call_to_peers_of_v1_and_the_draft(
         here.end.send([result(array[2]["id"], n=2), result(array[0]["id"], n=1)])
         assert [bytes(each) for each in await outcomes] == [b'{"n":1}', b'{"n":2}']
         with pytest.raises(ValueError, match="session/prompt"):
-            await here.peer.batch(Ask("_acme/a"), Ask("session/prompt", {}))
+            await here.peer.batch(BatchRequest("_acme/a"), BatchRequest("session/prompt", {}))
 
 
 @pytest.mark.requirement("AMB-25", "AMB-35")

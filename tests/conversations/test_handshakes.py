@@ -64,8 +64,8 @@ async def test_requests_sent_together_with_the_handshake_are_answered(version: P
     ours, theirs = joined()
     async with AgentSide(theirs, tell_story), Peer(ours, told_nothing) as client:
         calls = [
-            client.call("initialize", offer(version)),
-            client.call("session/new", {"cwd": STORY["cwd"], "mcpServers": []}),
+            client.send_request("initialize", offer(version)),
+            client.send_request("session/new", {"cwd": STORY["cwd"], "mcpServers": []}),
         ]
         async with asyncio.timeout(10):
             answers: list[Any] = [msgspec.json.decode(await call) for call in calls]

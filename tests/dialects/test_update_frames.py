@@ -15,7 +15,8 @@ from accord.dialects.v1 import V1
 from accord.dialects.v2 import V2
 from accord.dialects.v2_draft import V2Draft
 from accord.errors import Malformed
-from accord.jsonrpc.pending_calls import NotificationReceived, PendingCalls
+from accord.jsonrpc.events import NotificationReceived
+from accord.jsonrpc.pending_calls import PendingCalls
 from accord.session.updates import Patch
 
 DIALECTS = [V1, V2, V2Draft]

@@ -13,13 +13,13 @@ import pytest
 from msgspec import UNSET, Raw
 
 from accord.errors import Unencodable
-from accord.jsonrpc.codec import BATCH_LIMIT, decode, encode
+from accord.jsonrpc.batches import BATCH_LIMIT, Batch
+from accord.jsonrpc.codec import decode, encode
 from accord.jsonrpc.messages import (
-    Batch,
-    Dropped,
+    DroppedMessage,
     ErrorObject,
     ErrorResponse,
-    Invalid,
+    InvalidMessage,
     Notification,
     Request,
     ResultResponse,
@@ -112,7 +112,7 @@ class TestBrokenFrames:
     )
     def test_what_is_not_json_is_a_parse_error(self, text: bytes):
         message = decode(text)
-        assert isinstance(message, Invalid)
+        assert isinstance(message, InvalidMessage)
         assert (message.code, message.id) == (-32700, UNSET)
 
     @pytest.mark.parametrize("depth", range(300, 1100, 7))
@@ -124,12 +124,12 @@ class TestBrokenFrames:
             b'{"jsonrpc":1,"method":"m","params":%s}' % nested,
             b"[%s]" % nested,
         ):
-            assert isinstance(decode(text), (Invalid, Dropped, Batch))
+            assert isinstance(decode(text), (InvalidMessage, DroppedMessage, Batch))
 
     def test_the_reason_does_not_quote_what_was_received(self):
         """FN-41: the malformed text does not go back."""
         message = decode(b'{"password":hunter2}')
-        assert isinstance(message, Invalid)
+        assert isinstance(message, InvalidMessage)
         assert "hunter2" not in message.reason
         assert "byte" in message.reason
 
@@ -138,34 +138,34 @@ class TestBrokenFrames:
     def test_json_that_is_no_object_is_an_invalid_request(self, value: object):
         """FN-32: a JSON scalar."""
         message = decode(json.dumps(value).encode())
-        assert isinstance(message, Invalid)
+        assert isinstance(message, InvalidMessage)
         assert (message.code, message.id) == (-32600, UNSET)
 
     @pytest.mark.requirement("RPC-01", "RPC-22", "AMB-30")
     @pytest.mark.parametrize("version", [b"", b'"jsonrpc":"1.0",', b'"jsonrpc":2.0,', b'"jsonrpc":null,'])
     def test_a_call_of_another_version_is_refused_with_its_id_or_dropped(self, version: bytes):
         request = decode(b'{%s"id":"a","method":"m"}' % version)
-        assert isinstance(request, Invalid)
+        assert isinstance(request, InvalidMessage)
         assert (request.code, request.id, request.is_call) == (-32600, "a", True)
-        assert isinstance(decode(b'{%s"method":"m"}' % version), Dropped)
+        assert isinstance(decode(b'{%s"method":"m"}' % version), DroppedMessage)
 
     @pytest.mark.parametrize("request_id", [b"true", b"[]", b"{}", b"1e400", b"9" * 5000])
     def test_an_id_that_cannot_be_echoed_is_refused_without_one(self, request_id: bytes):
         message = decode(b'{"jsonrpc":"2.0","id":%s,"method":"m"}' % request_id)
-        assert isinstance(message, Invalid)
+        assert isinstance(message, InvalidMessage)
         assert (message.code, message.id) == (-32600, UNSET)
 
     @pytest.mark.parametrize("method", [1, None, ["m"], {}])
     def test_a_method_that_is_no_string_is_an_invalid_request(self, method: object):
         with_id, without_id = decode(frame(id=3, method=method)), decode(frame(method=method, params="bar"))
-        assert isinstance(with_id, Invalid)
-        assert isinstance(without_id, Invalid)
+        assert isinstance(with_id, InvalidMessage)
+        assert isinstance(without_id, InvalidMessage)
         assert (with_id.id, without_id.id) == (3, UNSET)
 
     @pytest.mark.parametrize("members", [{}, {"id": 5}, {"params": {}}, {"foo": "boo"}, {"id": []}])
     def test_an_object_that_is_neither_call_nor_response_is_an_invalid_request(self, members: dict[str, Any]):
         message = decode(frame(**members))
-        assert isinstance(message, Invalid)
+        assert isinstance(message, InvalidMessage)
         assert (message.code, message.is_call) == (-32600, False)
 
     @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ class TestBrokenFrames:
         ],
     )
     def test_a_malformed_response_is_dropped_and_never_answered(self, members: dict[str, Any]):
-        assert isinstance(decode(frame(**members)), Dropped)
+        assert isinstance(decode(frame(**members)), DroppedMessage)
 
     def test_invalid_utf8_inside_params_is_left_to_whoever_reads_them(self):
         message = decode(b'{"jsonrpc":"2.0","method":"m","params":{"a":"\xff"}}')
@@ -225,7 +225,7 @@ class TestHalfAnEmoji:
     @pytest.mark.parametrize("text", [rb'{"a":"\ud83d', rb'{"a":"\ud83d"}}', b'{"a":"\0\0ud83d \\ud83d"}'])
     def test_what_is_broken_besides_stays_broken(self, text: bytes):
         message = decode(text)
-        assert isinstance(message, Invalid)
+        assert isinstance(message, InvalidMessage)
         assert message.code == -32700
 
     def test_in_what_we_send_it_becomes_a_replacement_character(self):
@@ -249,13 +249,19 @@ class TestBatches:
         text = b'[{"jsonrpc":"2.0","method":"a"}, {"jsonrpc":"2.0","id":1,"method":"b"},5,[],{"jsonrpc":"2.0","id":1,"result":0}]'
         batch = decode(b" " + text)
         assert isinstance(batch, Batch)
-        assert [type(entry) for entry in batch.entries] == [Notification, Request, Invalid, Invalid, ResultResponse]
+        assert [type(entry) for entry in batch.entries] == [
+            Notification,
+            Request,
+            InvalidMessage,
+            InvalidMessage,
+            ResultResponse,
+        ]
 
     @pytest.mark.requirement("RPC-55")
     @pytest.mark.parametrize("text", [b"[]", b" [ ] "])
     def test_an_empty_batch_is_one_invalid_request(self, text: bytes):
         message = decode(text)
-        assert isinstance(message, Invalid)
+        assert isinstance(message, InvalidMessage)
         assert (message.code, message.id) == (-32600, UNSET)
 
     def test_a_batch_at_the_limit_is_read_and_one_above_it_refused(self):
@@ -265,7 +271,7 @@ class TestBatches:
         batch = decode(entries(BATCH_LIMIT))
         assert isinstance(batch, Batch)
         assert len(batch.entries) == BATCH_LIMIT
-        assert isinstance(decode(entries(BATCH_LIMIT + 1)), Invalid)
+        assert isinstance(decode(entries(BATCH_LIMIT + 1)), InvalidMessage)
 
     def test_a_dense_batch_costs_no_more_memory_than_its_limit(self):
         decode(b"[" + b"1," * BATCH_LIMIT + b"1]")  # what is made once
@@ -274,7 +280,7 @@ class TestBatches:
         message = decode(text)
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-        assert isinstance(message, Invalid)
+        assert isinstance(message, InvalidMessage)
         assert peak < 4 * 2**20
 
 
@@ -340,7 +346,7 @@ class TestWriting:
 
     @pytest.mark.parametrize("params", [object(), {"a": {(1, 2): 3}}, [Broken()], {"a": lambda: 0}])
     def test_what_has_no_json_form_is_a_clear_error(self, params: object):
-        with pytest.raises(Unencodable, match="What session/update carries cannot be written as JSON"):
+        with pytest.raises(Unencodable, match="The params of session/update cannot be written as JSON"):
             encode(Notification("session/update", params))
 
     def test_what_contains_itself_is_a_clear_error(self):

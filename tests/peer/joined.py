@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from accord.errors import MethodNotFound
-from accord.jsonrpc.pending_calls import NotificationReceived, RequestReceived
+from accord.jsonrpc.events import NotificationReceived, RequestReceived
 from accord.peer import Peer
 from accord.transports import memory
 
@@ -22,7 +22,7 @@ def receiver(handlers: Handlers, heard: list[tuple[str, Any]] | None = None) -> 
 
     def receive(event: RequestReceived | NotificationReceived) -> Any:
         if isinstance(event, RequestReceived):
-            incoming = event.incoming
+            incoming = event.request
             if incoming.method not in handlers:
                 raise MethodNotFound(incoming.method)
             return handlers[incoming.method](msgspec.json.decode(incoming.params))

@@ -76,7 +76,7 @@ class End:
                 if isinstance(cut, list):
                     receiver.frames_received(cut)
                 else:
-                    receiver.frame_refused(cut)
+                    receiver.frame_rejected(cut)
 
     def pause_receiving(self) -> None:
         self._is_paused = True

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from accord.errors import ConnectionClosed, FrameRejected, Overloaded
-from accord.jsonrpc.pending_calls import RequestReceived
+from accord.jsonrpc.events import RequestReceived
 from accord.peer import Limits, Peer
-from accord.peer.backpressure import Flow
+from accord.peer.backpressure import Backpressure
 from accord.transports import memory
 from accord.transports.framing import too_long
 from tests.peer.joined import joined, until, value
@@ -28,79 +28,79 @@ class Line:
         self.is_reading = True
 
 
-def flow_on(line: Line, failures: list[Overloaded] | None = None, owed: list[int] | None = None) -> Flow:
-    limits = Limits(inbox=10, unsent=10, unsent_hard=20, open_requests=2, open_requests_hard=4)
-    return Flow(line, limits, (failures if failures is not None else []).append, lambda: bool(owed))  # type: ignore[arg-type]
+def flow_on(line: Line, failures: list[Overloaded] | None = None, owed: list[int] | None = None) -> Backpressure:
+    limits = Limits(queue_bytes=10, unsent_bytes=10, unsent_bytes_hard=20, open_requests=2, open_requests_hard=4)
+    return Backpressure(line, limits, (failures if failures is not None else []).append, lambda: bool(owed))  # type: ignore[arg-type]
 
 
 async def test_reading_pauses_while_an_inbox_is_full_and_nobody_awaits_an_answer():
     line = Line()
-    flow = flow_on(line)
-    flow.inbox_pressed(True)
+    backpressure = flow_on(line)
+    backpressure.queue_filled(True)
     assert not line.is_reading
-    flow.awaiting(1)
+    backpressure.waiters_changed(1)
     assert line.is_reading
-    flow.awaiting(-1)
+    backpressure.waiters_changed(-1)
     assert not line.is_reading
-    flow.inbox_pressed(False)
+    backpressure.queue_filled(False)
     assert line.is_reading
 
 
 async def test_reading_pauses_while_too_many_requests_are_open():
     line, failures = Line(), []
-    flow = flow_on(line, failures)
-    flow.open_requests(3, 0)
+    backpressure = flow_on(line, failures)
+    backpressure.requests_changed(3, 0)
     assert not line.is_reading
-    flow.open_requests(2, 0)
+    backpressure.requests_changed(2, 0)
     assert line.is_reading
-    flow.open_requests(5, 0)
+    backpressure.requests_changed(5, 0)
     assert len(failures) == 1
 
 
 async def test_reading_pauses_while_the_other_side_does_not_read_our_answers():
     line, failures = Line(), []
-    flow = flow_on(line, failures)
-    flow.send_paused()
-    flow.answered(11)
+    backpressure = flow_on(line, failures)
+    backpressure.send_paused()
+    backpressure.response_sent(11)
     assert not line.is_reading
-    flow.send_resumed()
+    backpressure.send_resumed()
     assert line.is_reading
 
 
 async def test_unsent_answers_do_not_stop_the_reading_while_an_answer_is_owed_to_us():
     line, owed = Line(), [1]
-    flow = flow_on(line, owed=owed)
-    flow.send_paused()
-    flow.answered(11)
+    backpressure = flow_on(line, owed=owed)
+    backpressure.send_paused()
+    backpressure.response_sent(11)
     assert line.is_reading
     owed.clear()
-    flow.answered(1)
+    backpressure.response_sent(1)
     assert not line.is_reading
     owed.append(2)
-    flow.asked()
+    backpressure.request_sent()
     assert line.is_reading
 
 
 async def test_what_is_unsent_is_bounded():
     line, failures = Line(), []
-    flow = flow_on(line, failures)
+    backpressure = flow_on(line, failures)
     line.unsent = 20
-    flow.sent()
+    backpressure.frame_sent()
     assert failures == []
     line.unsent = 21
-    flow.sent()
+    backpressure.frame_sent()
     assert [error.limit for error in failures] == [20]
 
 
 async def test_reading_goes_on_while_somebody_waits_for_room():
     line = Line()
-    flow = flow_on(line)
-    flow.inbox_pressed(True)
-    flow.send_paused()
-    waiting = asyncio.create_task(flow.room())
+    backpressure = flow_on(line)
+    backpressure.queue_filled(True)
+    backpressure.send_paused()
+    waiting = asyncio.create_task(backpressure.wait_for_room())
     await asyncio.sleep(0)
     assert line.is_reading
-    flow.send_resumed()
+    backpressure.send_resumed()
     await waiting
     assert not line.is_reading
 
@@ -124,34 +124,34 @@ async def test_two_large_answers_that_cross_both_arrive():
         return "x" * 5_000_000
 
     async with joined({"test/large": large}, {"test/large": large}) as (us, them):
-        calls = us.call("test/large"), them.call("test/large")
+        calls = us.send_request("test/large"), them.send_request("test/large")
         assert [len(value(await call)) for call in calls] == [5_000_000, 5_000_000]
 
 
 async def test_two_consumers_that_answer_each_update_with_another_do_not_block_each_other():
-    inboxes: list[Any] = []
-    limits = Limits(inbox=2000, inbox_hard=10**6)
+    queues: list[Any] = []
+    limits = Limits(queue_bytes=2000, queue_bytes_hard=10**6)
 
     def into(place: int) -> Any:
-        return lambda event: inboxes[place].put(value(event.params)["n"], 100)
+        return lambda event: queues[place].put(value(event.params)["n"], 100)
 
     ends = memory.joined(high_water=1000)
     async with Peer(ends[0], into(0), limits=limits) as us, Peer(ends[1], into(1), limits=limits) as them:
-        inboxes.extend((us.inbox(), them.inbox()))
+        queues.extend((us.new_queue(), them.new_queue()))
         for peer in (us, them):
             for _ in range(50):
                 peer.post("test/told", {"n": 40, "pad": "x" * 100})
 
-        async def echo(peer: Peer, inbox: Any) -> None:
+        async def echo(peer: Peer, queue: Any) -> None:
             left = 100 * 41 // 2
-            async for n in inbox:
+            async for n in queue:
                 left -= 1
                 if n:
                     await peer.notify("test/told", {"n": n - 1, "pad": "x" * 100})
                 if not left:
                     return
 
-        await asyncio.gather(echo(us, inboxes[0]), echo(them, inboxes[1]))
+        await asyncio.gather(echo(us, queues[0]), echo(them, queues[1]))
 
 
 def heard_by(heard: list[str], name: str) -> Any:
@@ -162,30 +162,30 @@ def heard_by(heard: list[str], name: str) -> Any:
 
 
 async def test_a_writer_waits_until_there_is_room_or_the_end():
-    flow = flow_on(Line())
-    flow.send_paused()
-    waiting = asyncio.create_task(flow.room())
+    backpressure = flow_on(Line())
+    backpressure.send_paused()
+    waiting = asyncio.create_task(backpressure.wait_for_room())
     await asyncio.sleep(0)
     assert not waiting.done()
-    flow.send_resumed()
+    backpressure.send_resumed()
     await waiting
-    flow.send_paused()
-    waiting = asyncio.create_task(flow.room())
+    backpressure.send_paused()
+    waiting = asyncio.create_task(backpressure.wait_for_room())
     await asyncio.sleep(0)
-    flow.end()
+    backpressure.end()
     await waiting
 
 
 async def test_a_slow_consumer_slows_the_sender_and_gets_everything_in_order():
     """FN-38: no task per update, no growing queue: the sender waits."""
-    inboxes: list[Any] = []
+    queues: list[Any] = []
 
     def receive(event: Any) -> Any:
-        inboxes[0].put(value(event.params)["n"], 1000)
+        queues[0].put(value(event.params)["n"], 1000)
 
-    limits = Limits(inbox=20_000, inbox_hard=10**6)
+    limits = Limits(queue_bytes=20_000, queue_bytes_hard=10**6)
     async with joined(theirs=receive, their_options={"limits": limits}) as (us, them):
-        inboxes.append(them.inbox())
+        queues.append(them.new_queue())
 
         async def tell() -> None:
             for n in range(3000):
@@ -195,8 +195,8 @@ async def test_a_slow_consumer_slows_the_sender_and_gets_everything_in_order():
         telling = asyncio.create_task(tell())
         heard: list[int] = []
         most = 0
-        async for n in inboxes[0]:
-            most = max(most, inboxes[0].size)
+        async for n in queues[0]:
+            most = max(most, queues[0].size)
             if n is None:
                 break
             heard.append(n)
@@ -210,10 +210,10 @@ async def test_a_slow_consumer_slows_the_sender_and_gets_everything_in_order():
 
 async def test_an_answer_arrives_although_the_inbox_is_full_and_nobody_reads_it():
     """FN-12: whoever awaits an answer is not starved by updates that wait before it."""
-    inboxes: list[Any] = []
+    queues: list[Any] = []
 
     def receive(event: Any) -> Any:
-        inboxes[0].put("update", 10_000)
+        queues[0].put("update", 10_000)
 
     async def prompt(params: Any) -> Any:
         for _ in range(50):
@@ -221,25 +221,25 @@ async def test_an_answer_arrives_although_the_inbox_is_full_and_nobody_reads_it(
         return "done"
 
     peers: list[Peer] = []
-    limits = Limits(inbox=20_000, inbox_hard=10**7)
+    limits = Limits(queue_bytes=20_000, queue_bytes_hard=10**7)
     async with joined(receive, {"session/prompt": prompt}, our_options={"limits": limits}) as (us, them):
         peers.extend((us, them))
-        inboxes.append(us.inbox())
+        queues.append(us.new_queue())
         assert value(await us.request("session/prompt")) == "done"
-        assert len(inboxes[0]) == 50
+        assert len(queues[0]) == 50
 
 
 async def test_what_nobody_consumes_ends_the_connection_at_the_hard_limit_with_the_reason():
     def receive(event: Any) -> Any:
-        inboxes[0].put("update", 1000)
+        queues[0].put("update", 1000)
 
     async def never(params: Any) -> Any:
         await asyncio.Event().wait()
 
-    inboxes: list[Any] = []
-    limits = Limits(inbox=2000, inbox_hard=5000)
+    queues: list[Any] = []
+    limits = Limits(queue_bytes=2000, queue_bytes_hard=5000)
     async with joined(receive, {"test/never": never}, our_options={"limits": limits}) as (us, them):
-        inboxes.append(us.inbox())
+        queues.append(us.new_queue())
         waiting = asyncio.create_task(us.request("test/never"))
         await asyncio.sleep(0)
         for _ in range(20):
@@ -256,10 +256,10 @@ async def test_large_requests_that_nobody_answers_end_the_connection_at_the_hard
 
     limits = Limits(open_request_bytes_hard=100_000)
     async with joined(theirs={"test/never": never}, their_options={"limits": limits}) as (us, them):
-        calls = [us.call("test/never", {"pad": "x" * 30_000}) for _ in range(3)]
-        await until(lambda: len(them._answering._services) == 3)
+        calls = [us.send_request("test/never", {"pad": "x" * 30_000}) for _ in range(3)]
+        await until(lambda: len(them._inbound._running) == 3)
         assert them.is_open
-        calls.append(us.call("test/never", {"pad": "x" * 30_000}))
+        calls.append(us.send_request("test/never", {"pad": "x" * 30_000}))
         closed = await them.wait_closed()
         assert isinstance(closed.__cause__, Overloaded)
         assert "100000" in str(closed)
@@ -278,7 +278,7 @@ async def test_a_flood_of_requests_is_served_a_few_at_a_time():
     limits = Limits(open_requests=10, open_requests_hard=10_000)
     async with joined(theirs={"test/slow": slow}, their_options={"limits": limits}) as (us, _):
         for _ in range(40):
-            calls = [us.call("test/slow", {"pad": "x" * 5000}) for _ in range(20)]
+            calls = [us.send_request("test/slow", {"pad": "x" * 5000}) for _ in range(20)]
             for call in calls:
                 await call
     assert most <= 1000
@@ -307,7 +307,7 @@ async def test_a_refused_frame_is_answered_with_the_reason_and_costs_nothing_els
     rejected: list[FrameRejected] = []
     options = {"on_frame": lambda direction, frame: frames.append(frame), "on_rejected_frame": rejected.append}
     async with joined(our_options=options) as (us, _):
-        us.frame_refused(too_long(10))
+        us.frame_rejected(too_long(10))
         assert us.is_open
     assert [error.is_too_long for error in rejected] == [True]
     assert b'"id":null' in frames[0]
@@ -329,7 +329,7 @@ async def test_a_null_id_is_served_until_a_version_forbids_it():
         request = b'{"jsonrpc":"2.0","id":null,"method":"test/echo"}'
         one.send(request)
         await until(lambda: len(frames) == 2)
-        them.agree(odd_ids_allowed=False, batches_allowed=False)
+        them.set_version_rules(odd_ids_allowed=False, batches_allowed=False)
         one.send(request)
         await until(lambda: len(frames) == 4)
         assert us.is_open

@@ -38,7 +38,7 @@ async def test_the_handlers_of_a_vanished_client_are_ended():
             ended.set()
 
     async with joined(theirs={"session/prompt": prompt}) as (us, them):
-        us.call("session/prompt")
+        us.send_request("session/prompt")
         await started.wait()
         await us.aclose()
         await ended.wait()
@@ -58,7 +58,7 @@ async def test_a_handler_that_refuses_to_end_does_not_hold_up_the_end():
 
     limits = Limits(close_grace_seconds=0.01)
     async with joined(theirs={"test/stubborn": stubborn}, their_options={"limits": limits}) as (us, them):
-        us.call("test/stubborn")
+        us.send_request("test/stubborn")
         await asyncio.sleep(0)
         await them.aclose()
         assert not them.is_open
@@ -84,7 +84,7 @@ def test_a_handler_has_a_grace_to_end_in_and_no_more(limits: Limits | None, need
     async def main() -> None:
         options = {} if limits is None else {"limits": limits}
         async with joined(theirs={"test/stubborn": stubborn}, their_options=options) as (us, them):
-            us.call("test/stubborn")
+            us.send_request("test/stubborn")
             await asyncio.sleep(1)
             began = asyncio.get_running_loop().time()
             await them.aclose()
@@ -169,14 +169,14 @@ async def test_a_cancelled_opening_closes_what_it_had_begun():
 
 async def test_an_inbox_ends_with_the_connection_and_says_why():
     async with joined() as (us, them):
-        inbox = us.inbox()
-        inbox.put("still there", 1)
+        queue = us.new_queue()
+        queue.put("still there", 1)
         await them.aclose()
-        assert await anext(inbox) == "still there"
+        assert await anext(queue) == "still there"
         with pytest.raises(ConnectionClosed):
-            await anext(inbox)
+            await anext(queue)
         with pytest.raises(ConnectionClosed):
-            await anext(us.inbox())
+            await anext(us.new_queue())
 
 
 async def test_whoever_wants_to_know_is_told_once_that_it_is_over():
@@ -203,7 +203,7 @@ async def test_a_failing_receiver_does_not_disturb_the_connection():
         return params
 
     def receive(event: Any) -> Any:
-        if hasattr(event, "incoming"):
+        if hasattr(event, "request"):
             return echo(1)
         raise RuntimeError("receiver")
 
@@ -239,4 +239,4 @@ async def test_what_is_told_of_the_end_and_fails_keeps_nobody_from_closing(caplo
 
     async with joined(our_options={"on_closed": tell}) as (us, _):
         await us.aclose()
-    assert [record.message for record in caplog.records] == ["what was to be told of the end failed"]
+    assert [record.message for record in caplog.records] == ["the callback for the end of the connection failed"]

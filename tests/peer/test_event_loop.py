@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from accord.peer import event_loop
+from accord.peer.event_loop import is_strict
 from tests.virtual_clock import VirtualClockLoop
 from tests.virtual_clock import run as run_in_no_time
 
@@ -42,7 +43,7 @@ class Hanging:
         self.loop = VirtualClockLoop()
         self.steps: list[tuple[str, float]] = []
         self.kept: list[object] = []
-        monkeypatch.setattr(event_loop, "_fastest", lambda: lambda: self.loop)
+        monkeypatch.setattr(event_loop, "_fastest_loop", lambda: lambda: self.loop)
         monkeypatch.setattr(event_loop.DaemonThreads, "wait", self.wait_for_threads)
 
     def wait_for_threads(self, seconds: float) -> bool:
@@ -157,3 +158,14 @@ def test_a_process_that_hangs_is_ended_with_the_status_it_was_given(meanwhile: s
 
 def test_a_process_that_ends_by_itself_is_not_kept_for_that():
     assert status_of(3600, "sys.exit(3)") == 3
+
+
+@pytest.mark.parametrize(("value", "strict"), [(None, False), ("", False), ("0", False), ("1", True)])
+@pytest.mark.requirement("COMPAT-12")
+def test_strict_reading_is_asked_for_by_the_environment(
+    value: str | None, strict: bool, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.delenv("ACCORD_STRICT", raising=False)
+    if value is not None:
+        monkeypatch.setenv("ACCORD_STRICT", value)
+    assert is_strict() is strict

@@ -22,9 +22,9 @@ from accord.errors import (
     RequestFailed,
     VersionRefused,
 )
+from accord.jsonrpc.batches import BatchRequest
 from accord.jsonrpc.messages import Notification
-from accord.jsonrpc.pending_calls import Ask
-from accord.peer import Answer, Peer
+from accord.peer import HandlerResult, Peer
 from tests.peer.joined import joined, receiver, until, value
 
 
@@ -155,7 +155,7 @@ async def test_what_follows_an_answer_leaves_right_after_it_and_before_anything_
 
     async def new_session(params: Any) -> Any:
         peer = peers[0]
-        return Answer({"sessionId": "s"}, then=lambda: peer.post("session/update", {"commands": []}))
+        return HandlerResult({"sessionId": "s"}, after_send=lambda: peer.post("session/update", {"commands": []}))
 
     async def noise() -> None:
         while True:
@@ -180,7 +180,7 @@ async def test_what_follows_an_answer_in_a_batch_waits_for_the_whole_array():
     release = asyncio.Event()
 
     async def new_session(params: Any) -> Any:
-        return Answer({"sessionId": "s"}, then=lambda: peers[0].post("session/update", {"commands": []}))
+        return HandlerResult({"sessionId": "s"}, after_send=lambda: peers[0].post("session/update", {"commands": []}))
 
     async def slow(params: Any) -> Any:
         await release.wait()
@@ -193,13 +193,13 @@ async def test_what_follows_an_answer_in_a_batch_waits_for_the_whole_array():
     handlers = {"_test/new": new_session, "_test/slow": slow}
     async with joined(theirs=handlers, their_options={"on_frame": observe}) as (us, them):
         peers.append(them)
-        batch = asyncio.create_task(us.batch(Ask("_test/new"), Ask("_test/slow")))
-        await until(lambda: them._answering._after)
+        batch = asyncio.create_task(us.batch(BatchRequest("_test/new"), BatchRequest("_test/slow")))
+        await until(lambda: them._inbound._after_batch)
         assert sent == []
         release.set()
         await batch
         assert [type(message) for message in sent] == [list, dict]
-        assert them._answering._after == {}
+        assert them._inbound._after_batch == {}
 
 
 async def test_an_error_that_cannot_be_written_is_in_the_log_under_the_id_that_the_peer_gets(
@@ -219,7 +219,7 @@ async def test_an_error_that_cannot_be_written_is_in_the_log_under_the_id_that_t
 
 async def test_nothing_follows_an_answer_that_could_not_be_written():
     async def new_session(params: Any) -> Any:
-        return Answer({"sessionId": object()}, then=lambda: followed.append(1))
+        return HandlerResult({"sessionId": object()}, after_send=lambda: followed.append(1))
 
     followed: list[int] = []
     async with joined(theirs={"session/new": new_session}) as (us, _):
@@ -243,7 +243,7 @@ async def test_what_is_told_during_a_request_arrives_before_its_answer():
     peers: list[Peer] = []
     async with joined(receive, {"session/prompt": prompt}) as (us, them):
         peers.append(them)
-        await us.call("session/prompt", {}, on_answer=lambda answer: order.append("answer"))
+        await us.send_request("session/prompt", {}, on_outcome=lambda answer: order.append("answer"))
     assert order == [*range(100), "answer"]
 
 
@@ -251,7 +251,7 @@ async def test_what_an_answer_changes_is_changed_before_anything_that_came_later
     order: list[Any] = []
 
     async def opened(params: Any) -> Any:
-        return Answer({"sessionId": "s"}, lambda: peers[0].post("session/update", {}))
+        return HandlerResult({"sessionId": "s"}, lambda: peers[0].post("session/update", {}))
 
     def take(result: Any) -> str:
         order.append("answer")
@@ -260,7 +260,7 @@ async def test_what_an_answer_changes_is_changed_before_anything_that_came_later
     peers: list[Peer] = []
     async with joined(lambda event: order.append("update"), {"session/new": opened}) as (us, them):
         peers.append(them)
-        assert await us.request("session/new", {}, on_answer=take) == "s"
+        assert await us.request("session/new", {}, on_result=take) == "s"
         await until(lambda: len(order) == 2)
     assert order == ["answer", "update"]
 
@@ -271,7 +271,7 @@ async def test_an_answer_that_is_not_taken_in_fails_its_request_and_nothing_else
 
     async with joined(theirs={"session/new": echo}) as (us, _):
         with pytest.raises(Malformed, match="not what was asked for"):
-            await us.request("session/new", {}, on_answer=refuse)
+            await us.request("session/new", {}, on_result=refuse)
         assert value(await us.request("session/new", {})) == {}
 
 
@@ -286,7 +286,7 @@ async def test_an_answer_is_not_taken_in_for_somebody_who_has_ceased_to_wait():
         return {}
 
     async with joined(theirs={"session/new": slow}) as (us, _):
-        waiting = asyncio.create_task(us.request("session/new", {}, on_answer=taken.append))
+        waiting = asyncio.create_task(us.request("session/new", {}, on_result=taken.append))
         await answering.wait()
         waiting.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -314,7 +314,7 @@ async def test_updates_are_before_the_answer_also_when_the_handler_is_cancelled(
     started = asyncio.Event()
     async with joined(receive, {"session/prompt": prompt}) as (us, them):
         peers.append(them)
-        call = us.call("session/prompt", {}, on_answer=lambda answer: order.append(type(answer).__name__))
+        call = us.send_request("session/prompt", {}, on_outcome=lambda answer: order.append(type(answer).__name__))
         await started.wait()
         call.cancel()
         with pytest.raises(RequestCancelled):
@@ -335,7 +335,7 @@ async def test_notifications_are_taken_in_in_wire_order():
 async def test_requests_sent_together_are_both_answered():
     """FN-07: `initialize` and `session/new` in one write."""
     async with joined(theirs={"initialize": echo, "session/new": echo}) as (us, _):
-        first, second = us.call("initialize", {"n": 1}), us.call("session/new", {"n": 2})
+        first, second = us.send_request("initialize", {"n": 1}), us.send_request("session/new", {"n": 2})
         assert [value(await first), value(await second)] == [{"n": 1}, {"n": 2}]
 
 
@@ -382,7 +382,7 @@ async def test_cancelling_whoever_waits_cancels_the_request():
 
 async def test_a_request_cancelled_before_its_handler_began_is_still_answered():
     async with joined(theirs={"test/echo": echo}) as (us, _):
-        call = us.call("test/echo", {})
+        call = us.send_request("test/echo", {})
         call.cancel()
         with pytest.raises(RequestCancelled):
             await call
@@ -399,7 +399,7 @@ async def test_a_handler_may_answer_a_cancelled_request_with_what_it_has():
             return {"stopReason": "cancelled"}
 
     async with joined(theirs={"session/prompt": partial}) as (us, _):
-        call = us.call("session/prompt", {})
+        call = us.send_request("session/prompt", {})
         await started.wait()
         call.cancel()
         assert value(await call) == {"stopReason": "cancelled"}
@@ -408,7 +408,7 @@ async def test_a_handler_may_answer_a_cancelled_request_with_what_it_has():
 async def test_a_cancel_for_an_answered_or_unknown_request_changes_nothing():
     async with joined(theirs={"test/echo": echo}) as (us, _):
         await us.notify("$/cancel_request", {"requestId": 99})
-        call = us.call("test/echo", {})
+        call = us.send_request("test/echo", {})
         await call
         call.cancel()
         assert value(await us.request("test/echo", {"b": 2})) == {"b": 2}
@@ -421,10 +421,10 @@ async def test_a_batch_is_sent_as_one_array_and_its_outcomes_come_in_order():
     options = {"on_frame": lambda direction, frame: frames.append((direction, msgspec.json.decode(frame)))}
     async with joined(theirs=receiver({"test/echo": echo}, heard), their_options=options) as (us, _):
         outcomes = await us.batch(
-            Ask("test/echo", {"n": 1}),
+            BatchRequest("test/echo", {"n": 1}),
             Notification("test/told", {"n": 2}),
-            Ask("test/missing"),
-            Ask("test/echo", {"n": 3}),
+            BatchRequest("test/missing"),
+            BatchRequest("test/echo", {"n": 3}),
         )
     assert value(outcomes[0]) == {"n": 1}
     assert isinstance(outcomes[1], MethodNotFound)
@@ -440,14 +440,14 @@ async def test_a_batch_is_sent_as_one_array_and_its_outcomes_come_in_order():
 async def test_what_changes_the_rules_for_what_follows_is_never_put_in_a_batch(method: str):
     async with joined() as (us, _):
         with pytest.raises(ValueError, match=method):
-            await us.batch(Ask(method), Ask("test/echo"))
+            await us.batch(BatchRequest(method), BatchRequest("test/echo"))
 
 
 async def test_a_version_without_batches_refuses_to_send_one():
     async with joined() as (us, _):
-        us.agree(odd_ids_allowed=False, batches_allowed=False)
+        us.set_version_rules(odd_ids_allowed=False, batches_allowed=False)
         with pytest.raises(ValueError, match="one by one"):
-            await us.batch(Ask("test/echo"))
+            await us.batch(BatchRequest("test/echo"))
 
 
 async def test_a_relay_passes_on_the_bytes_it_received():
@@ -495,7 +495,7 @@ async def test_no_failure_is_silent_on_either_side(caplog: pytest.LogCaptureFixt
         raise ValueError("unexpected")
 
     def receive(event: Any) -> Any:
-        if hasattr(event, "incoming"):
+        if hasattr(event, "request"):
             return breaks(None)
         raise ValueError("could not be read")
 

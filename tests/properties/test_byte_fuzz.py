@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from accord.jsonrpc.pending_calls import PendingCalls, Reply, RequestReceived
+from accord.jsonrpc.events import MessageRejected, RequestReceived
+from accord.jsonrpc.pending_calls import PendingCalls
 
 FRAMES = [
     b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"x","n":[1,2.5,null]}}}',
@@ -70,12 +71,12 @@ def is_response(entry: Any) -> bool:
 
 
 def answers_to(frame: bytes) -> list[Any]:
-    conversation = PendingCalls()
-    events = conversation.receive(frame)
-    frames = [event.frame for event in events if isinstance(event, Reply)]
-    requests = [event.incoming for event in events if isinstance(event, RequestReceived)]
-    frames += [answer for request in requests if (answer := conversation.answer(request, {})) is not None]
-    assert conversation.serving == 0
+    calls = PendingCalls()
+    events = calls.receive(frame)
+    frames = [event.response for event in events if isinstance(event, MessageRejected)]
+    requests = [event.request for event in events if isinstance(event, RequestReceived)]
+    frames += [answer for request in requests if (answer := calls.respond(request, {})) is not None]
+    assert calls.inbound == 0
     assert len(frames) <= 1
     return [json.loads(frame.decode("utf-8")) for frame in frames]
 

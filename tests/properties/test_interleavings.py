@@ -11,14 +11,22 @@ import msgspec
 import pytest
 
 from accord.errors import AccordError, Denied
+from accord.jsonrpc.batches import BatchRequest
+from accord.jsonrpc.events import NotificationReceived, RequestReceived
 from accord.jsonrpc.messages import Notification
-from accord.jsonrpc.pending_calls import Ask, NotificationReceived, RequestReceived
-from accord.peer import Answer, Limits, Peer
+from accord.peer import HandlerResult, Limits, Peer
 from tests import virtual_clock
 from tests.peer.link import linked
 
 SEEDS = range(60)
-LIMITS = Limits(inbox=400, inbox_hard=10**6, unsent=500, unsent_hard=10**6, open_requests=5, open_requests_hard=10**4)
+LIMITS = Limits(
+    queue_bytes=400,
+    queue_bytes_hard=10**6,
+    unsent_bytes=500,
+    unsent_bytes_hard=10**6,
+    open_requests=5,
+    open_requests_hard=10**4,
+)
 
 
 class Side:
@@ -32,14 +40,14 @@ class Side:
         self.outcomes: Counter[str] = Counter()
         self.frames: list[tuple[str, Any]] = []
         self.peer = Peer(transport, self.receive, limits=LIMITS, on_frame=self.observe)
-        self.inbox = self.peer.inbox()
+        self.inbox = self.peer.new_queue()
 
     def observe(self, direction: str, frame: bytes) -> None:
         self.frames.append((direction, msgspec.json.decode(frame)))
 
     def receive(self, event: RequestReceived | NotificationReceived) -> Any:
         if isinstance(event, RequestReceived):
-            return self.answer(event.incoming.method)
+            return self.answer(event.request.method)
         number = msgspec.json.decode(event.params)["number"]
         self.heard.append(number)
         self.inbox.put(number, 20)
@@ -55,7 +63,7 @@ class Side:
         if method == "test/ask_back" and source.random() < 0.7:
             await self.ask("test/echo")
         if method == "test/announce":
-            return Answer({}, then=self.tell)
+            return HandlerResult({}, after_send=self.tell)
         return {"done": method}
 
     def tell(self) -> None:
@@ -93,7 +101,7 @@ class Side:
             elif choice < 0.8 and running:
                 source.choice(running).cancel()
             elif choice < 0.9:
-                call = self.peer.call(method)
+                call = self.peer.send_request(method)
                 if source.random() < 0.5:
                     call.cancel()
             else:
@@ -102,7 +110,7 @@ class Side:
 
     async def batch(self, method: str) -> None:
         self.told += 1
-        entries = [Ask(method), Notification("test/told", {"number": self.told}), Ask("test/echo")]
+        entries = [BatchRequest(method), Notification("test/told", {"number": self.told}), BatchRequest("test/echo")]
         try:
             outcomes = await self.peer.batch(*entries, deadline=60)
             assert len(outcomes) == 2

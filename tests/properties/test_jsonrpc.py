@@ -12,19 +12,19 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from accord.errors import RequestCancelled, request_failed
+from accord.jsonrpc.batches import Batch, BatchRequest
 from accord.jsonrpc.codec import decode, encode
-from accord.jsonrpc.messages import Batch, ErrorObject, ErrorResponse, Invalid, Notification, Request, ResultResponse
-from accord.jsonrpc.pending_calls import (
-    Answered,
-    Ask,
+from accord.jsonrpc.events import (
     CancelRequested,
-    Failed,
-    Incoming,
+    ErrorReceived,
+    InboundRequest,
+    MessageRejected,
     NotificationReceived,
-    PendingCalls,
-    Reply,
     RequestReceived,
+    ResultReceived,
 )
+from accord.jsonrpc.messages import ErrorObject, ErrorResponse, InvalidMessage, Notification, Request, ResultResponse
+from accord.jsonrpc.pending_calls import PendingCalls
 
 texts = st.text(max_size=8)
 ids = st.one_of(st.integers(), texts, st.none(), st.floats(allow_nan=False, allow_infinity=False))
@@ -84,7 +84,7 @@ def test_a_text_full_of_escapes_is_read_as_the_standard_library_reads_it(inner: 
     try:
         expected = json.loads(text)["params"]
     except ValueError:
-        assert isinstance(message, Invalid)
+        assert isinstance(message, InvalidMessage)
         assert message.code == -32700
     else:
         assert isinstance(message, Notification)
@@ -101,33 +101,33 @@ def test_any_json_is_received_without_an_exception(value: Any):
 @settings(max_examples=60)
 @given(st.lists(ids, max_size=8), st.randoms(use_true_random=False))
 def test_every_request_is_answered_once_under_its_own_id(request_ids: list[Any], random: Any):
-    conversation = PendingCalls()
-    requests: list[Incoming] = []
+    calls = PendingCalls()
+    requests: list[InboundRequest] = []
     refused = 0
     for request_id in request_ids:
-        (event,) = conversation.receive(encode(Request(request_id, "m", {})))
+        (event,) = calls.receive(encode(Request(request_id, "m", {})))
         if isinstance(event, RequestReceived):
-            requests.append(event.incoming)
+            requests.append(event.request)
         else:
-            assert isinstance(event, Reply)
-            assert json.loads(event.frame)["id"] is None
+            assert isinstance(event, MessageRejected)
+            assert json.loads(event.response)["id"] is None
             refused += 1
     assert len(requests) + refused == len(request_ids)
     random.shuffle(requests)
     for request in requests:
-        answer = json.loads(conversation.answer(request, {}) or b"")
+        answer = json.loads(calls.respond(request, {}) or b"")
         assert answer["id"] == request.id
-        assert conversation.answer(request, {}) is None
-    assert conversation.serving == 0
+        assert calls.respond(request, {}) is None
+    assert calls.inbound == 0
 
 
 class Side:
     """One end, with what it was told."""
 
     def __init__(self) -> None:
-        self.conversation = PendingCalls()
+        self.calls = PendingCalls()
         self.outbox: list[bytes] = []
-        self.serving: list[Incoming] = []
+        self.serving: list[InboundRequest] = []
         self.open: dict[int, str] = {}
         self.notified = 0
         self.notifications_sent = 0
@@ -137,24 +137,24 @@ class Side:
             self.outbox.append(frame)
 
     def hear(self, frame: bytes) -> None:
-        for event in self.conversation.receive(frame):
+        for event in self.calls.receive(frame):
             match event:
-                case RequestReceived(incoming):
-                    self.serving.append(incoming)
+                case RequestReceived(request):
+                    self.serving.append(request)
                 case NotificationReceived(method=method):
                     assert method == "told"
                     self.notified += 1
-                case Answered(number, method) | Failed(number, method):
+                case ResultReceived(number, method) | ErrorReceived(number, method):
                     assert self.open.pop(number) == method
-                case CancelRequested(incoming):
-                    assert incoming in self.serving
-                case Reply(reply):
-                    raise AssertionError(reply)
+                case CancelRequested(request):
+                    assert request in self.serving
+                case MessageRejected(response):
+                    raise AssertionError(response)
                 case _:
                     assert event.is_normal
 
 
-class TwoConversations(RuleBasedStateMachine):
+class TwoEnds(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.sides = (Side(), Side())
@@ -165,20 +165,22 @@ class TwoConversations(RuleBasedStateMachine):
     @rule(which=which, method=st.sampled_from(["a", "b"]))
     def ask(self, which: int, method: str) -> None:
         side = self.sides[which]
-        number, frame = side.conversation.request(method, {})
+        number, frame = side.calls.request(method, {})
         side.open[number] = method
         side.send(frame)
 
     @rule(which=which)
     def tell(self, which: int) -> None:
         side = self.sides[which]
-        side.send(side.conversation.notify("told", {}))
+        side.send(side.calls.notify("told", {}))
         side.notifications_sent += 1
 
     @rule(which=which, kinds=st.lists(st.booleans(), min_size=1, max_size=4))
     def batch(self, which: int, kinds: list[bool]) -> None:
         side = self.sides[which]
-        numbers, frame = side.conversation.batch([Ask("c", {}) if asks else Notification("told", {}) for asks in kinds])
+        numbers, frame = side.calls.batch(
+            [BatchRequest("c", {}) if asks else Notification("told", {}) for asks in kinds]
+        )
         side.open.update(dict.fromkeys(numbers, "c"))
         side.notifications_sent += kinds.count(False)
         side.send(frame)
@@ -194,15 +196,15 @@ class TwoConversations(RuleBasedStateMachine):
         if side.serving:
             request = side.serving.pop(at % len(side.serving))
             if fails:
-                side.send(side.conversation.fail(request, RequestCancelled()))
+                side.send(side.calls.fail(request, RequestCancelled()))
             else:
-                side.send(side.conversation.answer(request, {"n": 1}))
+                side.send(side.calls.respond(request, {"n": 1}))
 
     @rule(which=which, at=at)
     def cancel(self, which: int, at: int) -> None:
         side = self.sides[which]
         if side.open:
-            side.send(side.conversation.cancel(list(side.open)[at % len(side.open)]))
+            side.send(side.calls.cancel(list(side.open)[at % len(side.open)]))
 
     @rule(which=which, at=at)
     def forget(self, which: int, at: int) -> None:
@@ -210,7 +212,7 @@ class TwoConversations(RuleBasedStateMachine):
         if side.open:
             number = list(side.open)[at % len(side.open)]
             del side.open[number]
-            side.conversation.forget(number)
+            side.calls.forget(number)
 
     @precondition(lambda self: all(not side.outbox and not side.serving for side in self.sides))
     @rule()
@@ -218,13 +220,13 @@ class TwoConversations(RuleBasedStateMachine):
         for side, other in (self.sides, self.sides[::-1]):
             assert side.open == {}
             assert other.notified == side.notifications_sent
-            assert (side.conversation.asked, side.conversation.serving) == (0, 0)
+            assert (side.calls.outbound, side.calls.inbound) == (0, 0)
 
     @invariant()
     def the_counts_agree(self) -> None:
         for side in self.sides:
-            assert side.conversation.asked == len(side.open)
-            assert side.conversation.serving == len(side.serving)
+            assert side.calls.outbound == len(side.open)
+            assert side.calls.inbound == len(side.serving)
 
     def teardown(self) -> None:
         while any(side.outbox or side.serving for side in self.sides):
@@ -234,5 +236,5 @@ class TwoConversations(RuleBasedStateMachine):
         self.nobody_owes_anything()
 
 
-TestTwoConversations = TwoConversations.TestCase
-TestTwoConversations.settings = settings(max_examples=60, stateful_step_count=40)
+TestTwoEnds = TwoEnds.TestCase
+TestTwoEnds.settings = settings(max_examples=60, stateful_step_count=40)

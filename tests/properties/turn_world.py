@@ -277,7 +277,7 @@ class World:
         if self.direct:
             words = Prompt(session_id=session_id, content=[Text(text)])
             connection = session.connection
-            asked.call = connection.peer.call(*connection.dialect.request_to_wire(words))
+            asked.call = connection.peer.send_request(*connection.dialect.request_to_wire(words))
             asked.reading = asyncio.create_task(self._answered(asked))
         else:
             asked.reply = session.prompt(text)

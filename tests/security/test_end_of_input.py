@@ -434,7 +434,7 @@ async def test_a_peer_answers_what_it_has_read_before_it_closes():
     }
 
 
-@pytest.mark.parametrize(("limits", "seconds"), [(None, 2.5), (Limits(answer_grace_seconds=9.0), 9.0)], ids=str)
+@pytest.mark.parametrize(("limits", "seconds"), [(None, 2.5), (Limits(response_grace_seconds=9.0), 9.0)], ids=str)
 def test_a_request_that_does_not_end_has_two_and_a_half_seconds_unless_told_otherwise(limits, seconds):
     async def main() -> None:
         times: list[float] = []
@@ -464,7 +464,7 @@ async def test_a_peer_that_loses_the_other_direction_meanwhile_waits_no_longer()
         await asyncio.Event().wait()
 
     line = Line()
-    limits = Limits(answer_grace_seconds=3600.0)
+    limits = Limits(response_grace_seconds=3600.0)
     async with Peer(line, receiver({"never": never}), limits=limits) as peer:
         line.arrivals.feed(lines(request(1, "never")))
         line.arrivals.end(ConnectionClosed("silent"))
@@ -479,7 +479,7 @@ async def test_a_peer_that_is_closed_meanwhile_waits_no_longer():
         await asyncio.Event().wait()
 
     line = Line()
-    async with Peer(line, receiver({"never": never}), limits=Limits(answer_grace_seconds=3600.0)) as peer:
+    async with Peer(line, receiver({"never": never}), limits=Limits(response_grace_seconds=3600.0)) as peer:
         line.arrivals.feed(lines(request(1, "never")))
         line.arrivals.end(ConnectionClosed("silent"))
         await asyncio.sleep(0)
@@ -492,7 +492,7 @@ async def test_a_reader_that_rests_or_has_enough_to_do_hears_of_the_end():
         await asyncio.Event().wait()
 
     line = Line()
-    limits = Limits(open_requests=10, answer_grace_seconds=0.01)
+    limits = Limits(open_requests=10, response_grace_seconds=0.01)
     async with Peer(line, receiver({"wait": wait}), limits=limits) as peer:
         line.arrivals.feed(lines(*(request(number, "wait") for number in range(1000))))
         line.arrivals.end(ConnectionClosed("silent"))

@@ -292,7 +292,7 @@ def test_many_tasks_that_are_left_behind_are_named_in_a_few_lines() -> None:
         "run(main())\n"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    lines = [line for line in ended.stderr.splitlines() if "left behind" in line]
+    lines = [line for line in ended.stderr.splitlines() if "did not end when" in line]
     assert (ended.returncode, len(lines)) == (0, 11)
     assert lines[-1].startswith("490 more tasks")
 

@@ -49,7 +49,7 @@ class Echo:
                 pass
         return None
 
-    def frame_refused(self, error: FrameRejected) -> None:
+    def frame_rejected(self, error: FrameRejected) -> None:
         self.transport.send(json.dumps({"refused": error.reason}).encode())
 
     def input_ended(self, reason: ConnectionClosed) -> None:

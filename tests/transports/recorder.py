@@ -26,7 +26,7 @@ class Recorder:
         self.chunks.append(len(frames))
         self.on_frames(frames)
 
-    def frame_refused(self, error: FrameRejected) -> None:
+    def frame_rejected(self, error: FrameRejected) -> None:
         self._note("refused")
         self.refusals.append(error)
 

@@ -23,7 +23,7 @@ from accord.errors import AuthRequired, InvalidParams, InvalidRequest, Malformed
 from accord.jsonrpc.codec import encode
 from accord.jsonrpc.events import NotificationReceived, RequestReceived
 from accord.jsonrpc.messages import ResultResponse
-from accord.peer import Answer, Peer
+from accord.peer import HandlerResult, Peer
 from accord.session.capabilities import AgentCapabilities, ClientCapabilities, Implementation, TerminalLogin
 from accord.session.content import Audio, Content, Image, Resource
 from accord.session.requests import (
@@ -113,7 +113,7 @@ class AgentConnection:
         self.logins: list[Any] = []
         """The agent's logins as the handshake has told them to this client, for an `auth_required`."""
         self.peer = Peer(
-            transport, self._receive, limits=definition.limits, on_frame=definition.on_frame, finish=self._finish
+            transport, self._receive, limits=definition.limits, on_frame=definition.on_frame, on_input_end=self._finish
         )
         self._definition = definition
         self._make_handler = make_handler
@@ -202,7 +202,7 @@ class AgentConnection:
     def _receive(self, event: RequestReceived | NotificationReceived) -> Coroutine[Any, Any, Any] | None:
         if isinstance(event, NotificationReceived):
             return None if self._handler is None else self._notified(event, self._handler)
-        incoming = event.incoming
+        incoming = event.request
         method = incoming.method
         if method == "initialize":
             return self._initialize(incoming.params)
@@ -250,13 +250,13 @@ class AgentConnection:
         self._handler = self._make_handler(self)
         return self._initialized(result, dialect)
 
-    async def _initialized(self, result: Any, dialect: Dialect) -> Answer:
+    async def _initialized(self, result: Any, dialect: Dialect) -> HandlerResult:
         agree = partial(
-            self.peer.agree,
+            self.peer.set_version_rules,
             odd_ids_allowed=dialect.odd_ids_allowed,
             batches_allowed=dialect.batches_allowed,
         )
-        return Answer(result, agree)
+        return HandlerResult(result, agree)
 
     def _check(self, asked: AcpRequest, method: str) -> None:
         capability = _OFFERS.get(type(asked))
@@ -325,7 +325,7 @@ class AgentConnection:
                 case _:
                     answer, then = await sessions.answer(asked, method)
         result = self.dialect.result_to_wire(asked, answer)
-        return result if then is None else Answer(result, then)
+        return result if then is None else HandlerResult(result, then)
 
     async def _log_in(self, asked: Authenticate) -> EmptyResult:
         login = self._definition.logins.get(asked.method_id)

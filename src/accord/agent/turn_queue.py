@@ -30,7 +30,7 @@ from accord.errors import (
     TurnStopped,
 )
 from accord.local.threads import shielded_result
-from accord.peer import Answer
+from accord.peer import HandlerResult
 from accord.peer.inbound_requests import correlation_id
 from accord.session.content import Content
 from accord.session.entities import USER, TokenUsage
@@ -190,7 +190,7 @@ class TurnQueue:
         except BaseException:
             waiting.settled.set()
             raise
-        return Answer(result, waiting.settled.set)
+        return HandlerResult(result, waiting.settled.set)
 
     def _withdraw(self, waiting: QueuedPrompt) -> bool:
         """Whether it could still be taken back."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import msgspec
 
 from accord.errors import AccordError
-from accord.peer import Inbox, Merging, Peer
+from accord.peer import InboundQueue, MergeRules, Peer
 from accord.session import backlog_merge
 from accord.session.updates import Update
 
@@ -58,7 +58,7 @@ def _newest(earlier: _Delivery, later: _Delivery) -> _Delivery:
     return later
 
 
-_MERGING: Merging[_Delivery] = Merging(
+_MERGING: MergeRules[_Delivery] = MergeRules(
     lambda delivery: _key(delivery, backlog_merge.merge_key),
     _joined,
     lambda delivery: _key(delivery, backlog_merge.supersede_key),
@@ -71,13 +71,13 @@ class CallbackQueue:
 
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
-        self._inbox: Inbox[_Delivery] | None = None
+        self._inbox: InboundQueue[_Delivery] | None = None
         self._task: asyncio.Task[None] | None = None
 
     def put(self, callback: Callable[[Any], Any], item: Any, size: int) -> None:
         """From the reader: never waits, runs nothing."""
         if self._inbox is None:
-            self._inbox = self._peer.inbox(_MERGING)
+            self._inbox = self._peer.new_queue(_MERGING)
             self._task = asyncio.create_task(self._deliver(self._inbox), name="accord deliveries")
         self._inbox.put(_Delivery(callback, item), size)
 
@@ -98,7 +98,7 @@ class CallbackQueue:
                 task.cancel()
                 await asyncio.wait((task,), timeout=grace)
 
-    async def _deliver(self, inbox: Inbox[_Delivery]) -> None:
+    async def _deliver(self, inbox: InboundQueue[_Delivery]) -> None:
         try:
             async for delivery in inbox:
                 try:

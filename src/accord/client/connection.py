@@ -64,7 +64,7 @@ class ClientConnection:
             on_frame=on_frame,
             on_rejected_frame=on_rejected_frame,
             on_closed=self._closed,
-            finish=questions.cancel_all,
+            on_input_end=questions.cancel_all,
         )
         self.deliveries = CallbackQueue(self.peer)
         self._killing: asyncio.Task[None] | None = None
@@ -90,8 +90,10 @@ class ClientConnection:
             self.receiving.dialect = self.dialect
 
         offered = offer(version, info, capabilities)
-        await self.peer.request("initialize", offered, deadline=self.deadlines.handshake, on_answer=agree)
-        self.peer.agree(odd_ids_allowed=self.dialect.odd_ids_allowed, batches_allowed=self.dialect.batches_allowed)
+        await self.peer.request("initialize", offered, deadline=self.deadlines.handshake, on_result=agree)
+        self.peer.set_version_rules(
+            odd_ids_allowed=self.dialect.odd_ids_allowed, batches_allowed=self.dialect.batches_allowed
+        )
 
     def check_open(self) -> None:
         """Raises ConnectionClosed when nothing can be sent any more."""
@@ -162,7 +164,7 @@ class ClientConnection:
 
         check_types(asked)
         method, params = self.dialect.request_to_wire(asked)
-        return await self.peer.request(method, params, deadline=self.deadlines.request, on_answer=opened)
+        return await self.peer.request(method, params, deadline=self.deadlines.request, on_result=opened)
 
     def _add(self, session: Session) -> None:
         if self.workspace is not None:

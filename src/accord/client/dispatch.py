@@ -72,8 +72,8 @@ class Dispatcher:
         """From now on the session's updates are its own; those that were held come first."""
         self.sessions[session.id] = session
         peer = self._connection.peer
-        if peer.take_frame is None and self.dialect is not None:  # not earlier: to make it takes some milliseconds
-            peer.take_frame = update_reader(self.dialect, self.sessions)
+        if peer.fast_path is None and self.dialect is not None:  # not earlier: to make it takes some milliseconds
+            peer.fast_path = update_reader(self.dialect, self.sessions)
         for report, size in self._held.pop(session.id, ()):
             self._held_bytes -= size
             session.take(report, size)
@@ -126,7 +126,7 @@ class Dispatcher:
             connection.deliveries.put(connection.questions.on_elicitation_complete, page, size)
 
     def _request(self, event: RequestReceived) -> Coroutine[Any, Any, Any]:
-        method, params = event.incoming.method, event.incoming.params
+        method, params = event.request.method, event.request.params
         dialect = self.dialect
         if dialect is None:
             raise InvalidRequest("nothing can be asked before the handshake")

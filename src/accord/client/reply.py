@@ -24,7 +24,7 @@ from accord.errors import (
     RequestFailed,
     request_failed,
 )
-from accord.peer import Inbox, Merging
+from accord.peer import InboundQueue, MergeRules
 from accord.session import backlog_merge
 from accord.session.content import Content
 from accord.session.entities import AGENT, USER, Message, State, TokenUsage
@@ -49,7 +49,7 @@ __all__ = ["CHANGES", "PromptedTurn", "Reply"]
 
 _IDS = 1024 * 1024  # letters
 
-CHANGES: Merging[Update] = Merging(
+CHANGES: MergeRules[Update] = MergeRules(
     backlog_merge.merge_key, backlog_merge.merge, backlog_merge.supersede_key, backlog_merge.supersede
 )
 
@@ -61,7 +61,7 @@ class PromptedTurn:
         self.session = session
         self.connection: ClientConnection = session.connection
         self.asked = Prompt(session_id=session.id, content=content)
-        self.inbox: Inbox[Update] = self.connection.peer.inbox(CHANGES)
+        self.inbox: InboundQueue[Update] = self.connection.peer.new_queue(CHANGES)
         self.answer: PromptResult | None = None
         self.stop_reason: str | None = None
         self.token_usage: TokenUsage | None = None
@@ -94,7 +94,7 @@ class PromptedTurn:
 
     def give_way(self) -> None:
         """Somebody waits for the end of this turn, which must come even if nobody reads its reply."""
-        self.inbox.stop_pressing()
+        self.inbox.disable_pressure()
 
     def discard(self) -> None:
         """Nobody will read on, or there is nothing more to read."""
@@ -110,7 +110,7 @@ class PromptedTurn:
         self.session.foreground.begin()
         try:
             method, params = dialect.request_to_wire(self.asked)
-            self.connection.peer.call(method, params, self._answered)
+            self.connection.peer.send_request(method, params, self._answered)
         except AccordError as error:
             self.end(error=error)
             return
@@ -325,9 +325,9 @@ class Reply:
     async def _updates(self) -> AsyncGenerator[Update, None]:
         # A generator: what waits is handed out without a coroutine for each update.
         inbox = self._turn.inbox
-        waiting, take = inbox.waiting, inbox.take
+        waiting, take = inbox.entries, inbox.take
         try:
-            while await inbox.filled():
+            while await inbox.wait():
                 while waiting:
                     yield take()
         except AccordError:

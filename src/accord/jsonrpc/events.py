@@ -1,86 +1,68 @@
-"""What a conversation tells the layer above.
+"""The events that `PendingCalls.receive` returns.
 
-Each one is a value: nothing here acts, and what should be logged is a `reason` for whoever has a log.
+Each one is a value: nothing here acts, and what should be logged is a `reason` for the layer that has a log.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias, Union
+from typing import NamedTuple, TypeAlias, Union
 
 import msgspec
-from msgspec import UNSET, Raw
+from msgspec import Raw
 
 from accord.errors import InternalError, Malformed, RequestFailed
+from accord.jsonrpc.batches import InboundBatch
 from accord.jsonrpc.messages import Id, Notification
 
 __all__ = [
     "NO_PARAMS",
-    "Answered",
-    "Ask",
     "CancelRequested",
+    "ErrorReceived",
     "Event",
-    "Failed",
-    "Ignored",
-    "Incoming",
+    "InboundRequest",
+    "MessageIgnored",
+    "MessageRejected",
     "NotificationReceived",
-    "OpenBatch",
-    "Reply",
+    "OpenRequests",
     "RequestReceived",
-    "Unfinished",
+    "ResultReceived",
 ]
 
 NO_PARAMS = Raw(b"{}")
 
 
-class OpenBatch(msgspec.Struct, eq=False):
-    """A received array: the answers so far, and how many are still owed."""
-
-    answers: list[bytes]
-    owed: int = 0
-
-    def frame(self) -> bytes:
-        return b"[" + b",".join(self.answers) + b"]"
-
-
-class Incoming(msgspec.Struct, eq=False):
-    """A request we owe an answer. `params` keeps the whole frame in memory until `release` or the answer."""
+class InboundRequest(msgspec.Struct, eq=False):
+    """A received request that needs a response. `params` keeps the frame in memory until `release` or the response."""
 
     id: Id
     method: str
     params: Raw
-    batch: OpenBatch | None = None
+    batch: InboundBatch | None = None
     is_cancelled: bool = False
     failure: InternalError | None = None
-    """Set when the answer given could not be encoded and this was sent instead; its cause is for the log."""
+    """Set if the result could not be encoded and this error was sent instead; its cause is for the log."""
 
     def release(self) -> None:
-        """Lets go of the frame, once the params have been read."""
+        """Free the frame, after the params were read."""
         self.params = NO_PARAMS
 
 
-class Ask(msgspec.Struct):
-    """An entry of a batch that wants an answer."""
-
-    method: str
-    params: Any = UNSET
-
-
 class RequestReceived(msgspec.Struct):
-    incoming: Incoming
+    request: InboundRequest
 
 
 NotificationReceived = Notification
-"""A notification needs no bookkeeping: the message itself is the event, with `params` always there."""
+"""A notification needs no bookkeeping: the message itself is the event, and always has `params`."""
 
 
-class Answered(msgspec.Struct, gc=False):
+class ResultReceived(msgspec.Struct, gc=False):
     id: int
     method: str
     result: Raw
 
 
-class Failed(msgspec.Struct):
-    """The peer answered with an error, or with something that is no answer (Malformed) and will never be one."""
+class ErrorReceived(msgspec.Struct):
+    """The response is an error, or is malformed, and no other will follow."""
 
     id: int
     method: str
@@ -88,31 +70,39 @@ class Failed(msgspec.Struct):
 
 
 class CancelRequested(msgspec.Struct):
-    """The peer would like this request to end early; it is owed an answer all the same. Comes once per request."""
+    """The peer wants this request to end early; it still needs a response. At most once per request."""
 
-    incoming: Incoming
+    request: InboundRequest
 
 
-class Reply(msgspec.Struct, gc=False):
-    """An answer that needs nobody's thought: send `frame` at once, log `reason`. It may not even answer a call."""
+class MessageRejected(msgspec.Struct, gc=False):
+    """Send `response` at once and log `reason`; what was received may not even be a request."""
 
-    frame: bytes
+    response: bytes
     reason: str
     is_malformed: bool = False
 
 
-class Ignored(msgspec.Struct, gc=False):
-    """Nothing is to be done but to log it; if `is_normal` not even that, as it comes of an ordinary race."""
+class MessageIgnored(msgspec.Struct, gc=False):
+    """Nothing to do but to log `reason`, and not even that if `is_normal`: then it comes from an ordinary race."""
 
     reason: str
     is_normal: bool = False
 
 
-Event: TypeAlias = Union[RequestReceived, NotificationReceived, Answered, Failed, CancelRequested, Reply, Ignored]
+Event: TypeAlias = Union[
+    RequestReceived,
+    NotificationReceived,
+    ResultReceived,
+    ErrorReceived,
+    CancelRequested,
+    MessageRejected,
+    MessageIgnored,
+]
 
 
-class Unfinished(NamedTuple):
-    """What was open in both directions when the conversation ended."""
+class OpenRequests(NamedTuple):
+    """The requests of both directions that had no response when the connection closed."""
 
-    asked: dict[int, str]
-    serving: list[Incoming]
+    outbound: dict[int, str]
+    inbound: list[InboundRequest]

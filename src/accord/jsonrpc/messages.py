@@ -1,7 +1,7 @@
-"""What a frame holds: calls, answers, batches of them, and what only tries to be one.
+"""JSON-RPC messages: requests, notifications, responses, and frames that are malformed.
 
-A received message keeps `params` and `result` undecoded, as views of its frame: the layer above knows their types. To be
-sent, they are anything msgspec encodes, or an object with a `__wire__()` that returns such a thing.
+A received message has `params` and `result` undecoded, as views of its frame: the layer above knows their types. In a
+message to send, they are anything that msgspec encodes, or an object whose `__wire__()` returns such a value.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 __all__ = [
-    "Batch",
-    "Dropped",
+    "DroppedMessage",
     "ErrorObject",
     "ErrorResponse",
     "Id",
-    "Invalid",
+    "InvalidMessage",
     "Message",
     "Notification",
     "Request",
@@ -45,7 +44,7 @@ class ResultResponse(msgspec.Struct, tag_field="jsonrpc", tag="2.0", gc=False):
 
 
 class ErrorObject(msgspec.Struct, gc=False):
-    """`code` may be any integer; a missing `message` is forgiven on receipt. RPC-05, AMB-33"""
+    """`code` may be any integer; a received error may lack `message`. RPC-05, AMB-33"""
 
     code: int
     message: str = ""
@@ -57,11 +56,11 @@ class ErrorResponse(msgspec.Struct, tag_field="jsonrpc", tag="2.0", gc=False):
     error: ErrorObject
 
 
-class Invalid(msgspec.Struct, gc=False):
-    """What has to be answered with an error.
+class InvalidMessage(msgspec.Struct, gc=False):
+    """A malformed message that gets an error response.
 
-    `is_call` says that it is a request gone wrong, whose id may be echoed; otherwise the id, if there is one, may just
-    as well be that of a request of ours.
+    With `is_call` it is a malformed request, whose id may be echoed; otherwise the id, if there is one, may be that of
+    a request of ours.
     """
 
     code: int
@@ -70,17 +69,11 @@ class Invalid(msgspec.Struct, gc=False):
     is_call: bool = False
 
 
-class Dropped(msgspec.Struct, gc=False):
-    """What is wrong but must not be answered: a bad notification, or a bad response to the request `id`."""
+class DroppedMessage(msgspec.Struct, gc=False):
+    """A malformed message that gets no response: a notification, or a response to the request `id`."""
 
     reason: str
     id: Id | UnsetType = UNSET
 
 
-Message: TypeAlias = Union[Request, Notification, ResultResponse, ErrorResponse, Invalid, Dropped]
-
-
-class Batch(msgspec.Struct, gc=False):
-    """The entries of an array in their order; never empty."""
-
-    entries: list[Message]
+Message: TypeAlias = Union[Request, Notification, ResultResponse, ErrorResponse, InvalidMessage, DroppedMessage]

@@ -1,9 +1,18 @@
-"""A connection that is alive; see `accord.peer.peer` for its laws."""
+"""One side of a live connection; see `accord.peer.peer` for its laws."""
 
-from accord.peer.backpressure import Limits
-from accord.peer.inbound_queue import Inbox, Merging
-from accord.peer.inbound_requests import Answer
-from accord.peer.outbound_requests import Call
-from accord.peer.peer import FrameObserver, Peer, Receive
+from accord.peer.inbound_queue import InboundQueue, MergeRules
+from accord.peer.inbound_requests import HandlerResult
+from accord.peer.limits import Limits
+from accord.peer.outbound_requests import OutboundRequest
+from accord.peer.peer import FrameObserver, OnMessage, Peer
 
-__all__ = ["Answer", "Call", "FrameObserver", "Inbox", "Limits", "Merging", "Peer", "Receive"]
+__all__ = [
+    "FrameObserver",
+    "HandlerResult",
+    "InboundQueue",
+    "Limits",
+    "MergeRules",
+    "OnMessage",
+    "OutboundRequest",
+    "Peer",
+]

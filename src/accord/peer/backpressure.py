@@ -1,13 +1,13 @@
-"""Back-pressure and limits: when a peer stops reading, when writers wait, and how much is held at most.
+"""Backpressure of a connection: when reading pauses, when writers wait, and when a hard limit ends the connection.
 
-Law: reading pauses only for what this side alone can end, such as its own turn of the loop. So it goes on
+Law: reading pauses only for a condition that this side alone can end. So it goes on
 
-- while somebody here awaits an answer, which could not arrive then, or waits for room, which the other side may be
-  unable to make until it has been read;
-- whatever is unsent, unless it is answers: whoever asked for those is bound to read them. But two sides may both have
-  asked, so not even then while we are owed an answer.
+- while a task here awaits a response, which could not arrive otherwise, or waits for room to write, which the other
+  side may be unable to make before we have read what it sends;
+- however much is unsent, unless it is responses: the other side has asked for those and must read them. But both sides
+  may have asked, so reading goes on even then while we expect a response.
 
-Then back-pressure cannot deadlock. Where it would have to, a hard limit ends the connection instead, saying why.
+So backpressure cannot deadlock. Where it would have to, a hard limit ends the connection instead, with the reason.
 """
 
 from __future__ import annotations
@@ -15,96 +15,95 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-import msgspec
-
 from accord.errors import Overloaded
+from accord.peer.limits import Limits
 from accord.transports.transport import Transport
 
-__all__ = ["Flow", "Limits"]
+__all__ = ["Backpressure"]
 
 
-class Flow:
-    """Counts what one connection makes us hold, and acts on it."""
+class Backpressure:
+    """Counts what one connection holds in memory, and pauses and resumes reading accordingly."""
 
     def __init__(
         self,
         transport: Transport,
         limits: Limits,
         fail: Callable[[Overloaded], None],
-        is_owed: Callable[[], bool],
+        is_response_expected: Callable[[], bool],
     ) -> None:
         self._transport = transport
         self._limits = limits
         self._fail = fail
-        self._is_owed = is_owed
+        self._is_response_expected = is_response_expected
         self._is_reading = True
-        self._is_over = False
-        self._is_resting = False
-        self._awaiting = 0
-        self._pressing = 0
-        self._open_requests = 0
-        self._unsent_answers = 0
+        self._is_closed = False
+        self._is_paused_for_tick = False
+        self._waiters = 0
+        self._full_queues = 0
+        self._request_count = 0
+        self._unsent_responses = 0
         self._room: asyncio.Future[None] | None = None
         self.has_room = True
         """Whether a writer need not wait."""
 
-    def awaiting(self, change: int) -> None:
-        """Somebody on our side began (1) or ceased (-1) to await an answer, or room."""
-        self._awaiting += change
-        if self._pressing or not self._is_reading or self._awaiting == 0:
-            self._regulate()
+    def waiters_changed(self, change: int) -> None:
+        """A task began (1) or stopped (-1) to await a response, or room to write."""
+        self._waiters += change
+        if self._full_queues or not self._is_reading or self._waiters == 0:
+            self._update()
 
-    def open_requests(self, count: int, size: int) -> None:
-        """So many requests of the other side are unanswered now, which came with so many bytes."""
-        self._open_requests = count
+    def requests_changed(self, count: int, size: int) -> None:
+        """The number of open requests of the other side, and the bytes of their params."""
+        self._request_count = count
         if size > self._limits.open_request_bytes_hard:
             self._fail(Overloaded("bytes of unanswered requests", self._limits.open_request_bytes_hard))
         if count > self._limits.open_requests:
             if count > self._limits.open_requests_hard:
                 self._fail(Overloaded("unanswered requests", self._limits.open_requests_hard))
-            self._regulate()
+            self._update()
         elif not self._is_reading:
-            self._regulate()
+            self._update()
 
-    def inbox_pressed(self, presses: bool) -> None:
-        """An inbox went over its limit, or came back from there."""
-        self._pressing += 1 if presses else -1
-        self._regulate()
+    def queue_filled(self, is_full: bool) -> None:
+        """A queue went over its limit, or is below it again."""
+        self._full_queues += 1 if is_full else -1
+        self._update()
 
-    def inbox_overflowed(self, size: int) -> None:
-        """An inbox holds more than it ever may."""
-        self._fail(Overloaded("bytes of updates that nobody consumes", self._limits.inbox_hard))
+    def queue_overflowed(self, size: int) -> None:
+        """A queue is over its hard limit."""
+        self._fail(Overloaded("bytes of updates that are not consumed", self._limits.queue_bytes_hard))
 
-    def asked(self) -> None:
-        """An answer is owed to us from now on."""
+    def request_sent(self) -> None:
+        """A response is expected from now on."""
         if not self._is_reading:
-            self._regulate()
+            self._update()
 
-    def sent(self) -> None:
-        """Something was handed to the transport although it has no room."""
-        if self._transport.unsent > self._limits.unsent_hard:
-            self._fail(Overloaded("bytes that the other side does not read", self._limits.unsent_hard))
+    def frame_sent(self) -> None:
+        """A frame was passed to the transport although it has no room."""
+        if self._transport.unsent > self._limits.unsent_bytes_hard:
+            self._fail(Overloaded("bytes that the other side does not read", self._limits.unsent_bytes_hard))
 
-    def answered(self, size: int) -> None:
-        """What was sent is an answer of so many bytes."""
-        self._unsent_answers += size
-        if self._unsent_answers > self._limits.unsent:
-            self._regulate()
+    def response_sent(self, size: int) -> None:
+        """A response of this size was sent although the transport has no room."""
+        self._unsent_responses += size
+        if self._unsent_responses > self._limits.unsent_bytes:
+            self._update()
 
-    def rest(self) -> None:
-        """Read no more in this turn of the loop: what else is due comes first."""
-        if not self._is_resting:
-            self._is_resting = True
-            self._regulate()
-            asyncio.get_running_loop().call_soon(self._rested)
+    def pause_for_tick(self) -> None:
+        """Read nothing more in this iteration of the loop, so that other work can run first."""
+        if not self._is_paused_for_tick:
+            self._is_paused_for_tick = True
+            self._update()
+            asyncio.get_running_loop().call_soon(self._end_of_tick)
 
-    def _rested(self) -> None:
-        self._is_resting = False
-        self._regulate()
+    def _end_of_tick(self) -> None:
+        self._is_paused_for_tick = False
+        self._update()
 
     def send_paused(self) -> None:
-        """The transport holds enough."""
-        if self._room is None and not self._is_over:
+        """The transport has no room."""
+        if self._room is None and not self._is_closed:
             self._room = asyncio.get_running_loop().create_future()
             self.has_room = False
 
@@ -114,54 +113,36 @@ class Flow:
             self._room.set_result(None)
             self._room = None
             self.has_room = True
-        self._unsent_answers = 0
+        self._unsent_responses = 0
         if not self._is_reading:
-            self._regulate()
+            self._update()
 
-    async def room(self) -> None:
-        """Wait until there is room to write, or the connection is over."""
-        self.awaiting(1)
+    async def wait_for_room(self) -> None:
+        """Wait until there is room to write, or the connection is closed."""
+        self.waiters_changed(1)
         try:
             while self._room is not None:
                 await asyncio.shield(self._room)
         finally:
-            self.awaiting(-1)
+            self.waiters_changed(-1)
 
     def end(self) -> None:
-        """The connection is over: nobody waits for room any more."""
-        self._is_over = True
+        """The connection is closed: no task waits for room any more."""
+        self._is_closed = True
         self.send_resumed()
 
-    def _regulate(self) -> None:
-        if self._is_over:
+    def _update(self) -> None:
+        if self._is_closed:
             return
         is_full = (
-            self._pressing > 0
-            or self._open_requests > self._limits.open_requests
-            or (self._unsent_answers > self._limits.unsent and not self._is_owed())
+            self._full_queues > 0
+            or self._request_count > self._limits.open_requests
+            or (self._unsent_responses > self._limits.unsent_bytes and not self._is_response_expected())
         )
-        reads = (not is_full or self._awaiting > 0) and not self._is_resting
+        reads = (not is_full or self._waiters > 0) and not self._is_paused_for_tick
         if reads is not self._is_reading:
             self._is_reading = reads
             if reads:
                 self._transport.resume_receiving()
             else:
                 self._transport.pause_receiving()
-
-
-MIB = 1024 * 1024
-
-
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """Past a soft limit we stop reading (when that can't deadlock); past a hard one the connection fails, saying why."""
-
-    inbox: int = 4 * MIB
-    inbox_hard: int = 128 * MIB
-    unsent: int = 4 * MIB
-    unsent_hard: int = 256 * MIB
-    open_requests: int = 4096
-    open_requests_hard: int = 65536
-    open_request_bytes_hard: int = 256 * MIB
-    malformed_in_a_row: int = 1000
-    answer_grace_seconds: float = 2.5
-    close_grace_seconds: float = 5.0

@@ -1,7 +1,7 @@
-"""Runs the event loop of a program, with uvloop where it is installed, and ends it in bounded time.
+"""Runs the event loop of a program, with uvloop if it is installed, and ends it in bounded time.
 
-Law: nothing that hangs keeps the program from ending (FN-37), neither a thread nor a task that does not heed its
-cancellation. Both get a moment; then they are left behind.
+Law: neither a thread that hangs nor a task that ignores its cancellation keeps the program from ending (FN-37). Both get
+a short time; then they are abandoned.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ log = logging.getLogger("accord")
 
 T = TypeVar("T")
 
-_IN_ORDER_SECONDS = 3.5  # with the three moments below, less than the five seconds that a client may count on
-_CLOSING_SECONDS = 0.5  # of these; for what must be closed in any case
-_MOMENT = 0.4
-_NAMED = 10  # tasks that are left behind; of more than that, how many
-_DESCRIPTORS = 24  # a loop, stdio, a store and one program that is started
+_SHUTDOWN_SECONDS = 3.5  # with the three waits below, less than the five seconds that a client may wait
+_CLOSE_SECONDS = 0.5  # part of these, for `close` in any case
+_WAIT_SECONDS = 0.4
+_LOGGED_TASKS = 10  # abandoned tasks that are logged by name; the others are counted
+_DESCRIPTORS = 24  # for a loop, stdio, a store and one child process
 
 
 def run(main: Coroutine[Any, Any, T], *, is_fast: bool = True) -> T:
-    """Like `asyncio.run`, on the fastest loop there is, and without its waiting for threads and tasks at the end."""
+    """Like `asyncio.run`, but on the fastest loop available, and with bounded waits for threads and tasks at the end."""
     try:
-        _open_the_first_three()
+        _open_standard_descriptors()
         _check_descriptors()
-        runner = asyncio.Runner(loop_factory=_fastest() if is_fast else None)
+        runner = asyncio.Runner(loop_factory=_fastest_loop() if is_fast else None)
         loop = runner.get_loop()
     except BaseException:
         main.close()
@@ -47,51 +47,51 @@ def run(main: Coroutine[Any, Any, T], *, is_fast: bool = True) -> T:
     finally:
         try:
             loop.run_until_complete(_end_tasks(loop))
-            threads.wait(_MOMENT)
+            threads.wait(_WAIT_SECONDS)
         finally:
             asyncio.set_event_loop(None)
             loop.close()
 
 
 async def run_until(
-    over: asyncio.Event, work: Callable[[], Coroutine[Any, Any, None]], close: Callable[[], Coroutine[Any, Any, None]]
+    stop: asyncio.Event, work: Callable[[], Coroutine[Any, Any, None]], close: Callable[[], Coroutine[Any, Any, None]]
 ) -> None:
-    """Do the work, then close. Once it is over, both have a few seconds to come to their end; `run` leaves them behind.
+    """Run the work, then close. After `stop` is set, both have a few seconds to end; then `run` abandons them.
 
-    What is closed has its time also when the work does not end.
+    `close` has its time even if the work does not end.
     """
-    working = asyncio.create_task(work(), name="accord program")
-    waiting = asyncio.create_task(over.wait(), name="accord end of input")
+    work_task = asyncio.create_task(work(), name="accord program")
+    stop_task = asyncio.create_task(stop.wait(), name="accord end of input")
     try:
-        await asyncio.wait((working, waiting), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((work_task, stop_task), return_when=asyncio.FIRST_COMPLETED)
     except asyncio.CancelledError:
-        working.cancel()
+        work_task.cancel()
         raise
     finally:
-        waiting.cancel()
+        stop_task.cancel()
         loop = asyncio.get_running_loop()
-        end = loop.time() + _IN_ORDER_SECONDS
-        await asyncio.wait((working,), timeout=_IN_ORDER_SECONDS - _CLOSING_SECONDS)
-        closing = asyncio.create_task(close(), name="accord closing")
-        await asyncio.wait((closing,), timeout=end - loop.time())
-    for task in (working, closing):
+        end = loop.time() + _SHUTDOWN_SECONDS
+        await asyncio.wait((work_task,), timeout=_SHUTDOWN_SECONDS - _CLOSE_SECONDS)
+        close_task = asyncio.create_task(close(), name="accord closing")
+        await asyncio.wait((close_task,), timeout=end - loop.time())
+    for task in (work_task, close_task):
         if task.done():
             await task
 
 
 def end_process(seconds: float, status: int) -> None:
-    """Have the process end with this status after so many seconds, even if nothing else comes to its end."""
+    """End the process with this status after this many seconds, whatever still runs."""
     timer = threading.Timer(seconds, os._exit, (status,))
     timer.daemon = True
     timer.start()
 
 
 class DaemonThreads(ThreadPoolExecutor):
-    """An executor whose threads the end of the process does not wait for. asyncio accepts no other base class."""
+    """An executor whose threads do not delay the end of the process. asyncio requires this base class."""
 
-    def __init__(self, most: int = 32) -> None:
-        super().__init__(most, "accord thread")  # whose own threads are never started
-        self._most = most
+    def __init__(self, max_threads: int = 32) -> None:
+        super().__init__(max_threads, "accord thread")  # its own threads are never started
+        self._max_threads = max_threads
         self._calls: SimpleQueue[tuple[Future[Any], Callable[[], Any]]] = SimpleQueue()
         self._changed = threading.Condition()
         self._started = 0
@@ -101,7 +101,7 @@ class DaemonThreads(ThreadPoolExecutor):
         future: Future[T] = Future()
         with self._changed:
             self._unfinished += 1
-            is_needed = self._started < min(self._unfinished, self._most)
+            is_needed = self._started < min(self._unfinished, self._max_threads)
             self._started += is_needed
         self._calls.put((future, partial(fn, *args, **kwargs)))
         if is_needed:
@@ -109,53 +109,55 @@ class DaemonThreads(ThreadPoolExecutor):
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Nothing is waited for."""
+        """Does not wait."""
 
     def wait(self, seconds: float) -> bool:
-        """Wait until all calls are done, but no longer; whether they are."""
+        """Wait until all calls are done, at most this long; whether they are."""
         with self._changed:
             return self._changed.wait_for(lambda: not self._unfinished, seconds)
 
     def _work(self) -> None:
         while True:
-            _do(*self._calls.get())
+            _run_call(*self._calls.get())
             with self._changed:
                 self._unfinished -= 1
                 self._changed.notify_all()
 
 
-def _do(future: Future[Any], call: Callable[[], Any]) -> None:
+def _run_call(future: Future[Any], call: Callable[[], Any]) -> None:
     if not future.set_running_or_notify_cancel():
         return
     try:
         result = call()
-    except BaseException as error:  # noqa: BLE001  # it is raised again, where it is waited for
+    except BaseException as error:  # noqa: BLE001  # raised in the task that awaits the future
         future.set_exception(error)
     else:
         future.set_result(result)
 
 
 async def _end_tasks(loop: asyncio.AbstractEventLoop) -> None:
-    rest = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
-    for task in rest:
+    tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+    for task in tasks:
         task.cancel()
-    if rest:
-        await asyncio.wait(rest, timeout=_MOMENT)
-    left = [task.get_name() for task in rest if not task.done()]
-    for name in left[:_NAMED]:
-        log.warning("%s did not end when it was cancelled; it is left behind", name)
-    if left[_NAMED:]:
-        log.warning("%d more tasks did not end when they were cancelled; they are left behind", len(left) - _NAMED)
-    for task in rest:
+    if tasks:
+        await asyncio.wait(tasks, timeout=_WAIT_SECONDS)
+    stuck = [task.get_name() for task in tasks if not task.done()]
+    for name in stuck[:_LOGGED_TASKS]:
+        log.warning("%s did not end when it was cancelled; it is abandoned", name)
+    if stuck[_LOGGED_TASKS:]:
+        log.warning("%d more tasks did not end when they were cancelled", len(stuck) - _LOGGED_TASKS)
+    for task in tasks:
         if not task.done():
             continue
         if not task.cancelled() and (error := task.exception()) is not None:
-            loop.call_exception_handler({"message": "a task failed at the end", "exception": error, "task": task})
-    ending = asyncio.ensure_future(loop.shutdown_asyncgens())
-    await asyncio.wait((ending,), timeout=_MOMENT)
+            loop.call_exception_handler(
+                {"message": "a task failed while the program ended", "exception": error, "task": task}
+            )
+    shutdown = asyncio.ensure_future(loop.shutdown_asyncgens())
+    await asyncio.wait((shutdown,), timeout=_WAIT_SECONDS)
 
 
-def _fastest() -> Callable[[], asyncio.AbstractEventLoop] | None:
+def _fastest_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
     try:
         import uvloop  # noqa: PLC0415  # an extra
     except ImportError:
@@ -164,31 +166,31 @@ def _fastest() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 
 def _check_descriptors() -> None:
-    # Without enough of them a loop is made by halves, and uvloop ends the process; better to say it before.
-    taken: list[int] = []
+    # Without enough descriptors the loop fails half-way and uvloop aborts the process; so check first.
+    descriptors: list[int] = []
     try:
         for _ in range(_DESCRIPTORS):
-            taken.append(os.open(os.devnull, os.O_RDONLY))  # noqa: PERF401  # what was opened before it fails is closed
+            descriptors.append(os.open(os.devnull, os.O_RDONLY))  # noqa: PERF401  # closed if a later one fails
     except OSError as error:
         if error.errno not in (errno.EMFILE, errno.ENFILE):
             raise
-        told = f"{os.strerror(error.errno)}: raise the limit, for example with `ulimit -n 256`"
-        raise OSError(error.errno, told) from None
+        message = f"{os.strerror(error.errno)}: raise the limit, for example with `ulimit -n 256`"
+        raise OSError(error.errno, message) from None
     finally:
-        for descriptor in taken:
+        for descriptor in descriptors:
             os.close(descriptor)
 
 
-def _open_the_first_three() -> None:
-    # Where stdin, stdout or stderr is closed, the loop's own descriptors would get its number, and uvloop ends the
-    # process when it closes one of those.
+def _open_standard_descriptors() -> None:
+    # If stdin, stdout or stderr is closed, a descriptor of the loop would get its number, and uvloop aborts the process
+    # when it closes one of those.
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free, which is this one
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number, which is this one
 
 
 def is_strict() -> bool:
-    """Whether `ACCORD_STRICT` asks for strict reading: unknown members, variants and loose forms are errors then."""
+    """Whether `ACCORD_STRICT` turns on strict reading: unknown members, variants and loose forms are errors."""
     return os.environ.get("ACCORD_STRICT", "") not in ("", "0")

@@ -1,8 +1,8 @@
-"""A queue between the reader and whoever consumes: bounded, ordered, and never the cause of a deadlock.
+"""A bounded, ordered queue between the reader of a connection and a consumer, which cannot cause a deadlock.
 
-Over its soft limit the inbox presses: the peer stops reading, unless somebody on our side awaits an answer, which
-could not arrive then. While it is over, what is put is merged with what waits (`session.merging`). Past its hard
-limit it overflows, which is the end of the connection. One that is closed grows no more and presses no more.
+Above its soft limit the queue reports pressure: the peer stops reading, unless a task on our side awaits a response,
+which could not arrive then. Meanwhile, new items are merged with queued ones (`session.backlog_merge`). Above its hard
+limit it overflows, which ends the connection. A closed queue does not grow and reports no pressure.
 """
 
 from __future__ import annotations
@@ -12,78 +12,81 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Hashable, Sequence
 from typing import Generic, TypeVar
 
-__all__ = ["Inbox", "Merging"]
+__all__ = ["InboundQueue", "MergeRules"]
 
 T = TypeVar("T")
 
 
-class Merging(Generic[T]):
-    """How waiting items may be put together; see `session.merging` for the one used for changes."""
+class MergeRules(Generic[T]):
+    """How queued items are merged; `session.backlog_merge` has the rules for updates.
+
+    Adjacent items with the same `merge_key` become one item; of items with the same `supersede_key` the newest stays.
+    """
 
     def __init__(
         self,
-        joins: Callable[[T], Hashable | None],
-        joined: Callable[[Sequence[T]], T],
-        supersedes: Callable[[T], Hashable | None],
-        newest: Callable[[T, T], T],
+        merge_key: Callable[[T], Hashable | None],
+        merge: Callable[[Sequence[T]], T],
+        supersede_key: Callable[[T], Hashable | None],
+        supersede: Callable[[T, T], T],
     ) -> None:
-        self.joins = joins
-        self.joined = joined
-        self.supersedes = supersedes
-        self.newest = newest
+        self.merge_key = merge_key
+        self.merge = merge
+        self.supersede_key = supersede_key
+        self.supersede = supersede
 
 
 class _Merged(Generic[T]):
-    """What was put while the inbox was over its limit."""
+    """Items that were put while the queue was over its limit."""
 
-    __slots__ = ("items", "joins", "size", "supersedes")
+    __slots__ = ("items", "merge_key", "size", "supersede_key")
 
-    def __init__(self, item: T, size: int, joins: Hashable | None, supersedes: Hashable | None) -> None:
+    def __init__(self, item: T, size: int, merge_key: Hashable | None, supersede_key: Hashable | None) -> None:
         self.items = [item]
         self.size = size
-        self.joins = joins
-        self.supersedes = supersedes
+        self.merge_key = merge_key
+        self.supersede_key = supersede_key
 
 
-class Inbox(Generic[T]):
-    """Items in the order they were put. One consumer; ends when it was closed and is empty."""
+class InboundQueue(Generic[T]):
+    """Items in the order in which they were put, for one consumer; ends when it is closed and empty."""
 
     def __init__(
         self,
         *,
         limit: int,
         hard_limit: int,
-        merging: Merging[T] | None = None,
-        pressed: Callable[[bool], None] | None = None,
-        overflowed: Callable[[int], None] | None = None,
+        merge_rules: MergeRules[T] | None = None,
+        on_pressure: Callable[[bool], None] | None = None,
+        on_overflow: Callable[[int], None] | None = None,
     ) -> None:
         self.limit = limit
         self.hard_limit = hard_limit
         self.size = 0
-        self.pressing = False
-        """Whether it is over its limit; the reading stops for that until `stop_pressing`."""
-        self._merging = merging
-        self._pressed = pressed
-        self._overflowed = overflowed
-        self.waiting: deque[tuple[T, int] | _Merged[T]] = deque()
-        """What can be taken, with its sizes."""
+        self.is_over_limit = False
+        """Whether it asks the peer to stop reading."""
+        self._merge_rules = merge_rules
+        self._on_pressure = on_pressure
+        self._on_overflow = on_overflow
+        self.entries: deque[tuple[T, int] | _Merged[T]] = deque()
+        """The queued items with their sizes."""
         self._replaceable: dict[Hashable, _Merged[T]] = {}
         self._waiter: asyncio.Future[None] | None = None
         self._end: BaseException | None = None
         self._closed = False
-        self._is_plain = True  # neither closed nor merging
+        self._is_plain = True  # neither closed nor over its limit with merge rules
 
     def __len__(self) -> int:
-        return len(self.waiting)
+        return len(self.entries)
 
     def put(self, item: T, size: int) -> None:
         """Add an item that takes about `size` bytes. After `close` it is dropped."""
         if self._is_plain:
-            self.waiting.append((item, size))
+            self.entries.append((item, size))
         elif self._closed:
             return
-        elif self._merging is not None:
-            self._put_merged(item, size, self._merging)
+        elif self._merge_rules is not None:
+            self._put_merged(item, size, self._merge_rules)
         total = self.size = self.size + size
         if total > self.limit:
             self._check_limits()
@@ -96,41 +99,41 @@ class Inbox(Generic[T]):
             waiter.set_result(None)
 
     def close(self, error: BaseException | None = None) -> None:
-        """No more items will come; what waits is still delivered, then `error` is raised if there is one."""
+        """Accept no more items; queued ones are still delivered, then `error` is raised if there is one."""
         if not self._closed:
             self._closed = True
             self._is_plain = False
             self._end = error
-            self.stop_pressing()
+            self.disable_pressure()
             if self._waiter is not None:
                 self._wake(self._waiter)
 
-    def stop_pressing(self) -> None:
-        """Never stop the reading again, whatever waits: somebody awaits what comes after it."""
-        if self.pressing and self._pressed is not None:
-            self._pressed(False)
-        self._pressed = None
+    def disable_pressure(self) -> None:
+        """Never ask the peer to stop reading again: a task awaits something that arrives later."""
+        if self.is_over_limit and self._on_pressure is not None:
+            self._on_pressure(False)
+        self._on_pressure = None
 
     def discard(self) -> None:
-        """Close it and forget what waits: nobody will read it."""
+        """Close it and drop the queued items: they will not be read."""
         self.close()
-        self.waiting.clear()
+        self.entries.clear()
         self.size = 0
-        self._relieve()
+        self._end_pressure()
 
     def __aiter__(self) -> AsyncIterator[T]:
         return self
 
     async def __anext__(self) -> T:
-        if self.waiting or await self.filled():
+        if self.entries or await self.wait():
             return self.take()
         raise StopAsyncIteration
 
-    async def filled(self) -> bool:
-        """Return when something waits; False when nothing will come any more. Raises what it was closed with."""
-        while not self.waiting:
+    async def wait(self) -> bool:
+        """Wait for an item; False if no more will come. Raises the error that the queue was closed with."""
+        while not self.entries:
             if self._closed:
-                self._relieve()
+                self._end_pressure()
                 if self._end is not None:
                     raise self._end
                 return False
@@ -142,56 +145,56 @@ class Inbox(Generic[T]):
         return True
 
     def take(self) -> T:
-        """The first that waits."""
-        entry = self.waiting.popleft()
+        """Remove and return the first item."""
+        entry = self.entries.popleft()
         if isinstance(entry, tuple):
             item, size = entry
         else:
             item, size = self._take_merged(entry), entry.size
         self.size -= size
-        if self.pressing and self.size <= self.limit // 2:
-            self._relieve()
+        if self.is_over_limit and self.size <= self.limit // 2:
+            self._end_pressure()
         return item
 
     def _take_merged(self, entry: _Merged[T]) -> T:
-        if entry.supersedes is not None and self._replaceable.get(entry.supersedes) is entry:
-            del self._replaceable[entry.supersedes]
-        if len(entry.items) > 1 and self._merging is not None:
-            return self._merging.joined(entry.items)
+        if entry.supersede_key is not None and self._replaceable.get(entry.supersede_key) is entry:
+            del self._replaceable[entry.supersede_key]
+        if len(entry.items) > 1 and self._merge_rules is not None:
+            return self._merge_rules.merge(entry.items)
         return entry.items[0]
 
-    def _put_merged(self, item: T, size: int, merging: Merging[T]) -> None:
-        joins = merging.joins(item)
-        last = self.waiting[-1] if self.waiting else None
-        if joins is not None and isinstance(last, _Merged) and last.joins == joins:
+    def _put_merged(self, item: T, size: int, rules: MergeRules[T]) -> None:
+        merge_key = rules.merge_key(item)
+        last = self.entries[-1] if self.entries else None
+        if merge_key is not None and isinstance(last, _Merged) and last.merge_key == merge_key:
             last.items.append(item)
             last.size += size
             return
-        supersedes = merging.supersedes(item)
-        earlier = self._replaceable.get(supersedes) if supersedes is not None else None
+        supersede_key = rules.supersede_key(item)
+        earlier = self._replaceable.get(supersede_key) if supersede_key is not None else None
         if earlier is not None:
-            earlier.items[0] = merging.newest(earlier.items[0], item)
+            earlier.items[0] = rules.supersede(earlier.items[0], item)
             self.size -= earlier.size
             earlier.size = size
             return
-        entry = _Merged(item, size, joins, supersedes)
-        if supersedes is not None:
-            self._replaceable[supersedes] = entry
-        self.waiting.append(entry)
+        entry = _Merged(item, size, merge_key, supersede_key)
+        if supersede_key is not None:
+            self._replaceable[supersede_key] = entry
+        self.entries.append(entry)
 
     def _check_limits(self) -> None:
-        if not self.pressing:
-            self.pressing = True
-            self._is_plain = self._merging is None
-            if self._pressed is not None:
-                self._pressed(True)
-        if self.size > self.hard_limit and self._overflowed is not None:
-            self._overflowed(self.size)
+        if not self.is_over_limit:
+            self.is_over_limit = True
+            self._is_plain = self._merge_rules is None
+            if self._on_pressure is not None:
+                self._on_pressure(True)
+        if self.size > self.hard_limit and self._on_overflow is not None:
+            self._on_overflow(self.size)
 
-    def _relieve(self) -> None:
-        if self.pressing:
-            self.pressing = False
+    def _end_pressure(self) -> None:
+        if self.is_over_limit:
+            self.is_over_limit = False
             self._is_plain = not self._closed
             self._replaceable.clear()
-            if self._pressed is not None:
-                self._pressed(False)
+            if self._on_pressure is not None:
+                self._on_pressure(False)

@@ -1,4 +1,4 @@
-"""Requests of the other side, from their arrival to the one answer each of them gets; and what notifications lead to."""
+"""Requests of the other side: runs the handler of each, and sends exactly one response. Handlers of notifications too."""
 
 from __future__ import annotations
 
@@ -11,185 +11,193 @@ from typing import Any
 import msgspec
 
 from accord.errors import InternalError, RequestCancelled, RequestFailed
-from accord.jsonrpc.events import OpenBatch
-from accord.jsonrpc.pending_calls import Incoming, PendingCalls
-from accord.peer.backpressure import Flow
+from accord.jsonrpc.batches import InboundBatch
+from accord.jsonrpc.events import InboundRequest
+from accord.jsonrpc.pending_calls import PendingCalls
+from accord.peer.backpressure import Backpressure
 from accord.peer.limited_log import LimitedLog
 
-__all__ = ["Answer", "Answering", "correlation_id"]
+__all__ = ["HandlerResult", "InboundRequests", "correlation_id"]
 
 log = logging.getLogger("accord.peer")
 
 
-class Answer(msgspec.Struct, frozen=True):
-    """A result with something to do right after it has been sent, before anything else can be (FN-01).
+class HandlerResult(msgspec.Struct, frozen=True):
+    """A result, and a function to call right after it was sent, before anything else is sent (FN-01).
 
-    `then` is not called when the answer never leaves: it could not be written, or nobody is there any more.
+    `after_send` is not called if the result is not sent: it could not be encoded, or the connection is closed.
     """
 
     result: Any
-    then: Callable[[], object]
+    after_send: Callable[[], object]
 
 
 def correlation_id() -> str:
-    """A name for a failure, given to the other side and found in our log."""
+    """An id for an internal error, which is sent to the other side and written to our log."""
     return os.urandom(8).hex()
 
 
-class _Service:
-    """One request being answered. A task that is cancelled before its first step never runs, hence `has_begun`."""
+class _RunningRequest:
+    """A request and its handler. A task that is cancelled before its first step never runs, hence `has_begun`."""
 
-    __slots__ = ("has_begun", "incoming", "size", "task", "work")
+    __slots__ = ("handler", "has_begun", "request", "size", "task")
 
-    def __init__(self, incoming: Incoming, work: Coroutine[Any, Any, Any]) -> None:
-        self.incoming = incoming
-        self.size = len(incoming.params)
-        self.work = work
+    def __init__(self, request: InboundRequest, handler: Coroutine[Any, Any, Any]) -> None:
+        self.request = request
+        self.size = len(request.params)
+        self.handler = handler
         self.has_begun = False
         self.task: asyncio.Task[None] | None = None
 
 
-class Answering:
-    """Runs what answers each request as a task of its own, and sends what came of it."""
+class InboundRequests:
+    """Runs each handler in its own task and sends its outcome as the response."""
 
     loop: asyncio.AbstractEventLoop  # set when the connection opens
 
     def __init__(
-        self, conversation: PendingCalls, flow: Flow, send: Callable[[bytes], None], limited: LimitedLog
+        self,
+        pending: PendingCalls,
+        backpressure: Backpressure,
+        send: Callable[[bytes], None],
+        limited_log: LimitedLog,
     ) -> None:
-        self._conversation = conversation
-        self._flow = flow
+        self._pending = pending
+        self._backpressure = backpressure
         self._send = send
-        self._limited = limited
-        self._services: dict[Incoming, _Service] = {}
-        self._attending: set[asyncio.Task[None]] = set()
+        self._limited_log = limited_log
+        self._running: dict[InboundRequest, _RunningRequest] = {}
+        self._notification_tasks: set[asyncio.Task[None]] = set()
         self._size = 0
-        self._after: dict[OpenBatch, list[Callable[[], object]]] = {}  # what waits for the array of a batch to be sent
+        self._after_batch: dict[InboundBatch, list[Callable[[], object]]] = {}  # called when the batch's array is sent
 
-    def begin(self, incoming: Incoming, work: Coroutine[Any, Any, Any] | None) -> None:
-        """Run what will answer the request."""
-        if work is None:
-            self.failed(incoming, TypeError(f"nothing answers {incoming.method}"))
+    def start(self, request: InboundRequest, handler: Coroutine[Any, Any, Any] | None) -> None:
+        """Run the handler of a request."""
+        if handler is None:
+            self.fail(request, TypeError(f"there is no handler for {request.method}"))
             return
-        service = self._services[incoming] = _Service(incoming, work)
-        service.task = self.loop.create_task(self._serve(service))
-        self._grow(service.size)
+        running = self._running[request] = _RunningRequest(request, handler)
+        running.task = self.loop.create_task(self._run(running))
+        self._grow(running.size)
 
-    def attend(self, method: str, size: int, work: Coroutine[Any, Any, Any]) -> None:
-        """Do what a notification leads to. It counts as a request does: nobody can make us hold any number of them."""
+    def start_notification(self, method: str, size: int, handler: Coroutine[Any, Any, Any]) -> None:
+        """Run the handler of a notification. It counts as a request does, so that their number is limited."""
 
-        def attended(task: asyncio.Task[None]) -> None:
-            work.close()  # it may never have begun
-            self._attending.discard(task)
+        def ended(task: asyncio.Task[None]) -> None:
+            handler.close()  # it may never have begun
+            self._notification_tasks.discard(task)
             self._grow(-size)
 
-        task = self.loop.create_task(self._attend(method, work))
-        self._attending.add(task)
-        task.add_done_callback(attended)
+        task = self.loop.create_task(self._run_notification(method, handler))
+        self._notification_tasks.add(task)
+        task.add_done_callback(ended)
         self._grow(size)
 
-    def cancel(self, incoming: Incoming) -> None:
-        """The other side would like the request to end early; whatever comes of that is its answer."""
-        service = self._services.get(incoming)
-        if service is not None:
-            self._cancel(service)
+    def cancel(self, request: InboundRequest) -> None:
+        """Cancel the handler of a request; the response is sent all the same."""
+        running = self._running.get(request)
+        if running is not None:
+            self._cancel(running)
 
     def cancel_all(self) -> None:
-        """End all of them."""
-        for service in list(self._services.values()):
-            self._cancel(service)
-        for task in self._attending:
+        """Cancel all handlers."""
+        for running in list(self._running.values()):
+            self._cancel(running)
+        for task in self._notification_tasks:
             task.cancel()
 
-    def includes(self, task: asyncio.Task[Any] | None) -> bool:
-        """Whether a task is one of those that answer."""
+    def owns(self, task: asyncio.Task[Any] | None) -> bool:
+        """Whether the task runs one of the handlers."""
         return task in self._tasks()
 
-    async def all_answered(self) -> None:
-        """Wait until every request has its answer, and every notification what it leads to."""
+    async def wait(self) -> None:
+        """Wait until all handlers have ended."""
         while tasks := self._tasks():
             await asyncio.wait(tasks)
 
-    async def ended(self, grace: float) -> None:
-        """Wait until all have ended, but no longer than `grace` seconds."""
+    async def wait_cancelled(self, grace: float) -> None:
+        """Wait until all cancelled handlers have ended, but no longer than `grace` seconds."""
         if tasks := self._tasks():
             _, stuck = await asyncio.wait(tasks, timeout=grace)
             for task in stuck:
-                self._limited.warning(log, "a handler goes on although it was cancelled: %s", task)
+                self._limited_log.warning(log, "a handler is still running although it was cancelled: %s", task)
 
-    def failed(self, incoming: Incoming, error: BaseException) -> None:
-        """Answer with an error; what is not meant for the other side stays in our log (RPC-37, FN-41)."""
+    def fail(self, request: InboundRequest, error: BaseException) -> None:
+        """Send an error response; an error that is not meant for the other side is only logged (RPC-37, FN-41)."""
         if not isinstance(error, RequestFailed) or error.was_received:
             name = correlation_id()
-            self._limited.failure(log, error, "%s failed (correlation id %s)", incoming.method, name)
+            self._limited_log.failure(log, error, "%s failed (correlation id %s)", request.method, name)
             error = InternalError(name)
-        self._answered(incoming, self._conversation.fail(incoming, error))
+        self._send_response(request, self._pending.fail(request, error))
 
-    async def _serve(self, service: _Service) -> None:
-        service.has_begun = True
-        incoming = service.incoming
+    async def _run(self, running: _RunningRequest) -> None:
+        running.has_begun = True
+        request = running.request
         try:
-            self._succeeded(incoming, await service.work)
+            self._respond(request, await running.handler)
         except asyncio.CancelledError:
-            self.failed(incoming, RequestCancelled())
-        except Exception as error:  # noqa: BLE001  # whatever it is, the request gets its answer
-            self.failed(incoming, error)
+            self.fail(request, RequestCancelled())
+        except Exception as error:  # noqa: BLE001  # whatever it is, the request gets a response
+            self.fail(request, error)
         except BaseException as error:
-            self.failed(incoming, error)
+            self.fail(request, error)
             raise
         finally:
-            self._forget(incoming)
+            self._remove(request)
 
-    async def _attend(self, method: str, work: Coroutine[Any, Any, Any]) -> None:
+    async def _run_notification(self, method: str, handler: Coroutine[Any, Any, Any]) -> None:
         try:
-            await work
-        except Exception as error:  # noqa: BLE001  # nobody waits for it
-            self._limited.failure(log, error, "the handler of %s failed", method)
+            await handler
+        except Exception as error:  # noqa: BLE001  # nothing waits for it
+            self._limited_log.failure(log, error, "the handler of %s failed", method)
 
     def _tasks(self) -> list[asyncio.Task[None]]:
-        return [*(service.task for service in self._services.values() if service.task is not None), *self._attending]
+        tasks = [running.task for running in self._running.values() if running.task is not None]
+        return [*tasks, *self._notification_tasks]
 
     def _grow(self, size: int) -> None:
         self._size += size
-        self._flow.open_requests(len(self._services) + len(self._attending), self._size)
+        self._backpressure.requests_changed(len(self._running) + len(self._notification_tasks), self._size)
 
-    def _cancel(self, service: _Service) -> None:
-        if service.task is not None:
-            service.task.cancel()
-        if not service.has_begun:
-            service.work.close()
-            self.failed(service.incoming, RequestCancelled())
-            self._forget(service.incoming)
+    def _cancel(self, running: _RunningRequest) -> None:
+        if running.task is not None:
+            running.task.cancel()
+        if not running.has_begun:
+            running.handler.close()
+            self.fail(running.request, RequestCancelled())
+            self._remove(running.request)
 
-    def _forget(self, incoming: Incoming) -> None:
-        self._grow(-self._services.pop(incoming).size)
+    def _remove(self, request: InboundRequest) -> None:
+        self._grow(-self._running.pop(request).size)
 
-    def _succeeded(self, incoming: Incoming, result: Any) -> None:
-        then = None
-        if type(result) is Answer:
-            result, then = result.result, result.then
-        self._answered(incoming, self._conversation.answer(incoming, result), then)
+    def _respond(self, request: InboundRequest, result: Any) -> None:
+        after_send = None
+        if type(result) is HandlerResult:
+            result, after_send = result.result, result.after_send
+        self._send_response(request, self._pending.respond(request, result), after_send)
 
-    def _answered(self, incoming: Incoming, frame: bytes | None, then: Callable[[], object] | None = None) -> None:
-        if incoming.failure is not None:
-            name, cause = incoming.failure.correlation_id, incoming.failure.__cause__ or incoming.failure
-            self._limited.failure(
-                log, cause, "the answer to %s could not be encoded (correlation id %s)", incoming.method, name
+    def _send_response(
+        self, request: InboundRequest, frame: bytes | None, after_send: Callable[[], object] | None = None
+    ) -> None:
+        if request.failure is not None:
+            name, cause = request.failure.correlation_id, request.failure.__cause__ or request.failure
+            self._limited_log.failure(
+                log, cause, "the result of %s could not be encoded (correlation id %s)", request.method, name
             )
-            then = None
-        batch = incoming.batch
-        following = [] if batch is None else self._after.pop(batch, [])
-        if then is not None:
-            following.append(then)
+            after_send = None
+        batch = request.batch
+        callbacks = [] if batch is None else self._after_batch.pop(batch, [])
+        if after_send is not None:
+            callbacks.append(after_send)
         if frame is not None:
             self._send(frame)
-            for follow in following:
-                self._follow(incoming, follow)
-        elif batch is not None and batch.owed and following:
-            self._after[batch] = following
+            for callback in callbacks:
+                self._call_back(request, callback)
+        elif batch is not None and batch.pending and callbacks:
+            self._after_batch[batch] = callbacks
 
-    def _follow(self, incoming: Incoming, follow: Callable[[], object]) -> None:
+    def _call_back(self, request: InboundRequest, callback: Callable[[], object]) -> None:
         try:
-            follow()
-        except Exception as error:  # noqa: BLE001  # the answer has left
-            self._limited.failure(log, error, "what was to follow the answer to %s failed", incoming.method)
+            callback()
+        except Exception as error:  # noqa: BLE001  # the response is sent already
+            self._limited_log.failure(log, error, "the callback after the response to %s failed", request.method)

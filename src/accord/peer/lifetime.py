@@ -1,7 +1,7 @@
-"""The life of a connection, which is one task's affair: it opens the transport, and it closes it, whoever asks for that.
+"""Opening and closing of a connection: one task does both, whichever task calls `aclose`.
 
-What was read before the other side fell silent is answered before the end, as long as it can hear that, and within a
-bound.
+Requests that were read before the end of input get their responses before the connection closes, within a time limit
+and as long as the other side can read them.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from accord.errors import ConnectionClosed
-from accord.peer.backpressure import Limits
-from accord.peer.inbound_requests import Answering
+from accord.peer.inbound_requests import InboundRequests
+from accord.peer.limits import Limits
 from accord.transports.transport import Receiver, Transport
 
 __all__ = ["Lifetime"]
@@ -22,23 +22,22 @@ log = logging.getLogger("accord.peer")
 
 
 class Lifetime:
-    """Opens and closes once. `ends` is called before what is unanswered is cancelled, `lost` when all is over."""
+    """Opens and closes once. `on_closing` is called before handlers are cancelled, `on_closed` at the very end."""
 
     def __init__(
         self,
         transport: Transport,
-        answering: Answering,
+        inbound: InboundRequests,
         limits: Limits,
-        ends: Callable[[], None],
-        lost: Callable[[ConnectionClosed], None],
+        on_closing: Callable[[], None],
+        on_closed: Callable[[ConnectionClosed], None],
     ) -> None:
-        self.is_over = False
-        """Whether the transport has said so."""
+        self.is_lost = False
         self._transport = transport
-        self._answering = answering
+        self._inbound = inbound
         self._limits = limits
-        self._ends = ends
-        self._lost = lost
+        self._on_closing = on_closing
+        self._on_closed = on_closed
         self._last_work: Coroutine[Any, Any, None] | None = None
         self._close_requested = asyncio.Event()
         self._is_urgent = asyncio.Event()
@@ -46,9 +45,9 @@ class Lifetime:
         self._opening: asyncio.Task[None] | None = None
 
     async def open(self, receiver: Receiver) -> None:
-        """Open the transport; raises what that raises."""
+        """Open the transport; raises the error of that."""
         if self._owner is not None:
-            raise RuntimeError("a peer is opened only once; make another one")
+            raise RuntimeError("a peer can be opened only once; create another one")
         opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._owner = asyncio.create_task(self._own(receiver, opened), name="accord connection")
         try:
@@ -58,13 +57,13 @@ class Lifetime:
             raise
 
     def finish(self, work: Coroutine[Any, Any, None] | None) -> None:
-        """Close when the work is done and every request is answered, or have waited for that long enough."""
+        """Close when the work is done and every request has its response, or after the grace period."""
         self._last_work = work or _nothing()
         self._close_requested.set()
 
     def lose(self) -> None:
-        """Nobody is there any more: nothing is waited for."""
-        self.is_over = True
+        """The other side is gone: close without waiting."""
+        self.is_lost = True
         self._is_urgent.set()
         self._close_requested.set()
 
@@ -74,11 +73,11 @@ class Lifetime:
             self._opening.cancel()
         self._is_urgent.set()
         self._close_requested.set()
-        if not self._answering.includes(asyncio.current_task()):
+        if not self._inbound.owns(asyncio.current_task()):
             await self.ended()
 
     async def ended(self) -> None:
-        """Wait until all is closed; not at all if nothing was ever opened."""
+        """Wait until the connection is closed; returns at once if it was never opened."""
         if self._owner is not None:
             await asyncio.wait((self._owner,))
 
@@ -89,18 +88,18 @@ class Lifetime:
                 opened.set_result(None)
             await self._close_requested.wait()
             await self._finish()
-        except Exception as error:  # noqa: BLE001  # whoever opens gets it raised
+        except Exception as error:  # noqa: BLE001  # raised in the task that opens
             if not opened.done():
                 opened.set_exception(error)
         finally:
-            self._ends()
-            self._answering.cancel_all()
-            await self._answering.ended(self._limits.close_grace_seconds)
+            self._on_closing()
+            self._inbound.cancel_all()
+            await self._inbound.wait_cancelled(self._limits.close_grace_seconds)
             try:
                 await self._transport.aclose()
             except Exception:
                 log.exception("closing the transport failed")
-            self._lost(ConnectionClosed("closed by this side", kind="closed_here"))
+            self._on_closed(ConnectionClosed("closed by this side", kind="closed_here"))
             if not opened.done():
                 opened.cancel()
 
@@ -117,26 +116,26 @@ class Lifetime:
             owner.uncancel()
         finally:
             self._opening = None
-        if self._is_urgent.is_set() and not self.is_over:
+        if self._is_urgent.is_set() and not self.is_lost:
             raise ConnectionClosed("closed before it was open", kind="not_open")
 
     async def _finish(self) -> None:
         if self._last_work is None:
             return
-        answered = asyncio.create_task(self._all_answered(self._last_work), name="accord last answers")
+        responses = asyncio.create_task(self._respond_to_all(self._last_work), name="accord last responses")
         urgent = asyncio.create_task(self._is_urgent.wait())
-        tasks = (answered, urgent)
-        await asyncio.wait(tasks, timeout=self._limits.answer_grace_seconds, return_when=asyncio.FIRST_COMPLETED)
+        tasks = (responses, urgent)
+        await asyncio.wait(tasks, timeout=self._limits.response_grace_seconds, return_when=asyncio.FIRST_COMPLETED)
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks)
 
-    async def _all_answered(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _respond_to_all(self, work: Coroutine[Any, Any, None]) -> None:
         try:
             await work
         except Exception:
-            log.exception("what was to be done at the end of input failed")
-        await self._answering.all_answered()
+            log.exception("the work at the end of input failed")
+        await self._inbound.wait()
 
 
 async def _nothing() -> None: ...

@@ -1,7 +1,7 @@
-"""A log that the other side of a connection can't fill.
+"""A rate-limited log, which the other side of a connection cannot fill.
 
-Law: what a peer got wrong costs at most one short line without a traceback, and of each kind of line there are only a few
-in a while. The rest is counted, and the count is told with the next line of the kind, or at the end.
+Law: an error of the peer costs at most one short line without a traceback, and there are only a few lines of each kind
+per minute. The rest is counted; the count is logged with the next line of the kind, or at the end.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class _Kind:
 
 
 class LimitedLog:
-    """The lines of one connection. A kind of line is its text without the arguments, so there are few of them.
+    """The lines of one connection. The kind of a line is its text without the arguments, so there are few kinds.
 
-    `lines` of each kind are written in a while, and of an argument that is longer than `length` the beginning and the end.
+    At most `lines` of each kind are written per minute; arguments longer than `length` lose their middle.
     """
 
     def __init__(
@@ -44,21 +44,21 @@ class LimitedLog:
         self._kinds: dict[tuple[logging.Logger, int, str], _Kind] = {}
 
     def debug(self, log: logging.Logger, text: str, *arguments: object) -> None:
-        """For what is normal, but as often as the other side likes."""
+        """For normal events that the other side can cause."""
         if log.isEnabledFor(logging.DEBUG):
             self._write(log, logging.DEBUG, text, arguments, None)
 
     def info(self, log: logging.Logger, text: str, *arguments: object) -> None:
-        """For what is worth a line, but as often as the other side likes."""
+        """For noteworthy events that the other side can cause."""
         if log.isEnabledFor(logging.INFO):
             self._write(log, logging.INFO, text, arguments, None)
 
     def warning(self, log: logging.Logger, text: str, *arguments: object) -> None:
-        """For what the other side got wrong."""
+        """For errors of the other side."""
         self._write(log, logging.WARNING, text, arguments, None)
 
     def failure(self, log: logging.Logger, error: BaseException, text: str, *arguments: object) -> None:
-        """For what a message led to. An error that says all there is to know gets one line, any other its traceback."""
+        """For errors in the handling of a message: one line for an AccordError, a traceback for any other error."""
         if isinstance(error, (Malformed, InvalidParams)):
             self._write(log, logging.WARNING, f"{text}: %s", (*arguments, error), None)
         elif isinstance(error, AccordError):
@@ -67,7 +67,7 @@ class LimitedLog:
             self._write(log, logging.ERROR, text, arguments, error)
 
     def close(self) -> None:
-        """Tell what was left out and not told yet; at the end of a connection, or of a list that has one."""
+        """Log the counts of lines that were left out; call it at the end."""
         for (log, level, text), kind in self._kinds.items():
             if kind.left_out:
                 log.log(level, "%d more lines like this were left out: %s", kind.left_out, text)
@@ -81,16 +81,16 @@ class LimitedLog:
         arguments: tuple[object, ...],
         error: BaseException | None,
     ) -> None:
-        left_out = self._admitted(log, level, text)
+        left_out = self._admit(log, level, text)
         if left_out is None:
             return
         if left_out:
             text += " (%d more like this were left out before)"
-        shown: list[Any] = [_shown(argument, self._length) for argument in arguments]
-        log.log(level, text, *shown, *([left_out] if left_out else ()), exc_info=error, stacklevel=3)
+        safe: list[Any] = [_sanitize(argument, self._length) for argument in arguments]
+        log.log(level, text, *safe, *([left_out] if left_out else ()), exc_info=error, stacklevel=3)
 
-    def _admitted(self, log: logging.Logger, level: int, text: str) -> int | None:
-        """How many lines of the kind were left out since the last one; None when this one is left out, too."""
+    def _admit(self, log: logging.Logger, level: int, text: str) -> int | None:
+        """The number of lines of this kind left out since the last one; None if this one is left out too."""
         now = self._clock()
         kind = self._kinds.get((log, level, text))
         if kind is None:
@@ -105,14 +105,14 @@ class LimitedLog:
         return left_out
 
 
-def _shown(argument: object, length: int) -> str:
-    """Foreign text: one line, short, and nothing that a terminal would obey. What is cut is the middle."""
+def _sanitize(argument: object, length: int) -> str:
+    """Foreign text as one short line without control characters; the middle of a long text is cut."""
     text = str(argument)
     if len(text) > length:
         end = length // 4
         text = f"{text[: length - end]}…{text[-end:]}"
-    return text if text.isprintable() else "".join(each if each.isprintable() else _escaped(each) for each in text)
+    return text if text.isprintable() else "".join(char if char.isprintable() else _escape(char) for char in text)
 
 
-def _escaped(character: str) -> str:
+def _escape(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")

@@ -1,84 +1,141 @@
-"""A request under way, from its sending to the one outcome that it has."""
+"""Our requests: each has exactly one outcome, a result or an error, which its response or the end of the connection sets."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from collections.abc import Callable, Generator, Sequence
+from typing import Any, TypeAlias, TypeVar
 
 from msgspec import Raw
 
-from accord.errors import AccordError
+from accord.errors import AccordError, ConnectionClosed
+from accord.jsonrpc.batches import BatchRequest
+from accord.jsonrpc.messages import Notification
+from accord.jsonrpc.pending_calls import PendingCalls
+from accord.peer.limited_log import LimitedLog
 
-if TYPE_CHECKING:
-    from accord.peer.peer import Peer
-
-__all__ = ["Call", "OnAnswer", "OnResult", "outcome_of"]
+__all__ = ["OnOutcome", "OnResult", "OutboundRequest", "OutboundRequests", "outcome_of"]
 
 log = logging.getLogger("accord.peer")
 
 T = TypeVar("T")
 
-OnAnswer: TypeAlias = Callable[[Raw | AccordError], None]
-"""Called by the reader with a result, or with what the request failed with; must not wait."""
+OnOutcome: TypeAlias = Callable[[Raw | AccordError], None]
+"""Called by the reader with the result or the error; must not wait."""
 
 OnResult: TypeAlias = Callable[[Raw], T]
-"""Called by the reader with a result; must not wait. What it returns or raises is what the request comes to."""
+"""Called by the reader with the result; must not wait. What it returns or raises is the outcome of the request."""
 
 
-class Call:
-    """Await it for the result; it raises what the request failed with."""
+class OutboundRequest:
+    """Await it for the result; it raises the error of the request."""
 
-    __slots__ = ("_on_answer", "_peer", "_take", "future", "id", "method")
+    __slots__ = ("_on_outcome", "_on_result", "_requests", "future", "id", "method")
 
     def __init__(
         self,
-        peer: Peer,
+        requests: OutboundRequests,
         id: int,
         method: str,
-        on_answer: OnAnswer | None = None,
-        take: OnResult[Any] | None = None,
+        on_outcome: OnOutcome | None = None,
+        on_result: OnResult[Any] | None = None,
     ) -> None:
-        self._peer = peer
+        self._requests = requests
         self.id = id
         self.method = method
-        self.future: asyncio.Future[Any] = peer.new_future()
-        self._on_answer = on_answer
-        self._take = take
+        self.future: asyncio.Future[Any] = requests.loop.create_future()
+        self._on_outcome = on_outcome
+        self._on_result = on_result
 
     def cancel(self) -> None:
-        """Send `$/cancel_request`. The answer still comes: a result, perhaps partial, or RequestCancelled."""
-        self._peer.cancel(self)
+        """Send `$/cancel_request`. A response still follows: a result, perhaps partial, or RequestCancelled."""
+        self._requests.cancel(self)
 
     def __await__(self) -> Generator[Any, None, Any]:
         return self.future.__await__()
 
     def settle(self, outcome: Raw | AccordError) -> None:
         """Called once by the reader, in wire order, or at the end of the connection."""
-        if self._on_answer is not None:
+        if self._on_outcome is not None:
             try:
-                self._on_answer(outcome)
-            except Exception as error:  # noqa: BLE001  # whoever awaits it still gets it
-                self._peer.limited_log.failure(log, error, "the answer to %s could not be taken in", self.method)
-        if self.future.done():  # whoever waited was cancelled, and must not be given anything to keep
+                self._on_outcome(outcome)
+            except Exception as error:  # noqa: BLE001  # the task that awaits it still gets the outcome
+                self._requests.limited_log.failure(log, error, "the response to %s could not be handled", self.method)
+        if self.future.done():  # the task that awaited it was cancelled, so `on_result` must not run
             return
         if isinstance(outcome, AccordError):
             self._fail(outcome)
             return
         try:
-            self.future.set_result(outcome if self._take is None else self._take(outcome))
-        except Exception as error:  # noqa: BLE001  # whoever waits gets it raised
+            self.future.set_result(outcome if self._on_result is None else self._on_result(outcome))
+        except Exception as error:  # noqa: BLE001  # raised in the task that awaits it
             self._fail(error)
 
     def _fail(self, error: Exception) -> None:
         self.future.set_exception(error)
-        self.future.exception()  # seen: an answer that nobody awaits any more is nothing to warn about
+        self.future.exception()  # retrieved: no warning for an error that no task awaits any more
 
 
-async def outcome_of(call: Call) -> Raw | AccordError:
-    """What it comes to, without raising that."""
+class OutboundRequests:
+    """The open requests of one connection."""
+
+    loop: asyncio.AbstractEventLoop  # set when the connection opens
+
+    def __init__(self, pending: PendingCalls, send: Callable[[bytes], object], limited_log: LimitedLog) -> None:
+        self.limited_log = limited_log
+        self._pending = pending
+        self._send = send
+        self._open: dict[int, OutboundRequest] = {}
+
+    def start(
+        self, method: str, params: Any, on_outcome: OnOutcome | None, on_result: OnResult[Any] | None
+    ) -> OutboundRequest:
+        """Send a request."""
+        id, frame = self._pending.request(method, params)
+        request = self._open[id] = OutboundRequest(self, id, method, on_outcome, on_result)
+        self._send(frame)
+        return request
+
+    def start_batch(self, entries: Sequence[BatchRequest | Notification]) -> list[OutboundRequest]:
+        """Send a batch; its requests."""
+        ids, frame = self._pending.batch(entries)
+        methods = [entry.method for entry in entries if isinstance(entry, BatchRequest)]
+        requests = [OutboundRequest(self, id, method) for id, method in zip(ids, methods, strict=True)]
+        self._open.update((request.id, request) for request in requests)
+        self._send(frame)
+        return requests
+
+    def settle(self, id: int, outcome: Raw | AccordError) -> None:
+        """Give an open request its outcome."""
+        request = self._open.pop(id, None)
+        if request is not None:
+            request.settle(outcome)
+
+    def cancel(self, request: OutboundRequest) -> None:
+        """Ask the other side to end an open request early."""
+        if request.id in self._open:
+            frame = self._pending.cancel(request.id)
+            if frame is not None:
+                self._send(frame)
+
+    def abandon(self, requests: Sequence[OutboundRequest]) -> None:
+        """Cancel those that are open; their responses will be ignored."""
+        for request in requests:
+            if request.id in self._open:
+                self.cancel(request)
+                if self._open.pop(request.id, None) is not None:
+                    self._pending.forget(request.id)
+
+    def end(self, reason: ConnectionClosed) -> None:
+        """Fail all open requests."""
+        for id in list(self._open):
+            self.settle(id, reason.again())
+
+
+async def outcome_of(request: OutboundRequest) -> Raw | AccordError:
+    """The outcome as a value: an error is returned, not raised."""
     try:
-        return await call.future
+        return await request.future
     except AccordError as error:
         return error

@@ -1,15 +1,15 @@
-"""A Conversation that is alive: reader, answers, deadlines, limits.
+"""One side of a live connection: reads messages, runs handlers, sends requests, and applies deadlines and limits.
 
 Laws:
 
-- The reader never runs user code. Each message is handed, in wire order, to one function that decodes, applies and
-  enqueues without waiting. What it returns for a request runs as a task of its own, so a handler may ask the other
-  side anything, at any time.
-- Every request received is answered exactly once; every request sent ends: with its answer, its deadline, or the end
-  of the connection and the reason for that.
-- What is sent leaves in the order of the calls.
-- When the other side falls silent, what it has asked before is answered, then the connection ends.
-- Whoever calls `aclose`, the transport is opened and closed by one and the same task.
+- The reader never runs user code. It passes each message, in wire order, to one function that decodes, applies and
+  enqueues without waiting. The coroutine which that returns for a request runs in its own task, so a handler may send
+  requests to the other side at any time.
+- Every received request gets exactly one response. Every sent request ends: with its response, at its deadline, or at
+  the end of the connection with the reason for that.
+- Frames are sent in the order of the calls.
+- After the end of input, the requests received before it get their responses, then the connection closes.
+- One task opens and closes the transport, whichever task calls `aclose`.
 """
 
 from __future__ import annotations
@@ -22,45 +22,46 @@ from typing import Any, Literal, Self, TypeAlias, TypeVar, overload
 from msgspec import UNSET, Raw
 
 from accord.errors import AccordError, ConnectionClosed, DeadlineExceeded, FrameRejected, RequestFailed
-from accord.jsonrpc.messages import Notification
-from accord.jsonrpc.pending_calls import (
-    Answered,
-    Ask,
+from accord.jsonrpc.batches import BatchRequest
+from accord.jsonrpc.events import (
     CancelRequested,
+    ErrorReceived,
     Event,
-    Failed,
-    Ignored,
+    MessageIgnored,
+    MessageRejected,
     NotificationReceived,
-    PendingCalls,
-    Reply,
     RequestReceived,
+    ResultReceived,
 )
-from accord.peer.backpressure import Flow, Limits
-from accord.peer.inbound_queue import Inbox, Merging
-from accord.peer.inbound_requests import Answering, correlation_id
+from accord.jsonrpc.messages import Notification
+from accord.jsonrpc.pending_calls import PendingCalls
+from accord.peer.backpressure import Backpressure
+from accord.peer.inbound_queue import InboundQueue, MergeRules
+from accord.peer.inbound_requests import InboundRequests, correlation_id
 from accord.peer.lifetime import Lifetime
 from accord.peer.limited_log import LimitedLog
-from accord.peer.outbound_requests import Call, OnAnswer, OnResult, outcome_of
-from accord.peer.rejected_frames import Refusals
+from accord.peer.limits import Limits
+from accord.peer.outbound_requests import OnOutcome, OnResult, OutboundRequest, OutboundRequests, outcome_of
+from accord.peer.rejected_frames import RejectedFrames
 from accord.transports.transport import Transport
 
-__all__ = ["Call", "Finish", "FrameObserver", "Peer", "Receive", "TakeFrame"]
+__all__ = ["FrameFastPath", "FrameObserver", "OnInputEnd", "OnMessage", "Peer"]
 
 log = logging.getLogger("accord.peer")
 
 T = TypeVar("T")
 
-Receive: TypeAlias = Callable[[RequestReceived | NotificationReceived], Coroutine[Any, Any, Any] | None]
-"""Called by the reader for each message, in wire order; must not wait. For a request it returns what will answer it:
-a coroutine, whose result is the answer. It may raise a RequestFailed instead. For a notification it may return what is
-done about it, and is waited for by nobody."""
+OnMessage: TypeAlias = Callable[[RequestReceived | NotificationReceived], Coroutine[Any, Any, Any] | None]
+"""Called by the reader for each message, in wire order; must not wait. For a request it returns the coroutine of the
+handler, whose result is sent as the response, or raises a RequestFailed. For a notification it may return a coroutine
+too, which runs in its own task."""
 
-TakeFrame: TypeAlias = Callable[[bytes], bool]
-"""Called by the reader with each frame before anything else is; must not wait. True when the frame was a well-formed
-notification that has been taken in; any other is read by all the rules."""
+FrameFastPath: TypeAlias = Callable[[bytes], bool]
+"""Called by the reader with each frame first; must not wait. True if the frame was a well-formed notification and has
+been handled; every other frame is read by all the rules."""
 
-Finish: TypeAlias = Callable[[], Coroutine[Any, Any, None] | None]
-"""Called when the other side will say no more, but may still hear; what it returns is done before the connection closes."""
+OnInputEnd: TypeAlias = Callable[[], Coroutine[Any, Any, None] | None]
+"""Called at the end of input, when the other side may still read; the connection closes after the returned coroutine."""
 
 FrameObserver: TypeAlias = Callable[[Literal["sent", "received"], bytes], None]
 
@@ -71,65 +72,64 @@ class Peer:
     def __init__(
         self,
         transport: Transport,
-        receive: Receive,
+        on_message: OnMessage,
         *,
         limits: Limits | None = None,
         on_frame: FrameObserver | None = None,
         on_rejected_frame: Callable[[FrameRejected], None] | None = None,
         on_closed: Callable[[ConnectionClosed], None] | None = None,
-        finish: Finish | None = None,
+        on_input_end: OnInputEnd | None = None,
     ) -> None:
         self.limits = limits or Limits()
         self.batches_allowed = True
+        self.fast_path: FrameFastPath | None = None
+        """Tried first for each frame."""
+        self.limited_log = LimitedLog()
+        """For every log line that the other side can cause, as often as it likes."""
         self._transport = transport
-        self._receive = receive
-        self.take_frame: TakeFrame | None = None
-        """What is asked first about each frame, for those who know of a short cut."""
+        self._on_message = on_message
         self._on_frame = on_frame
         self._on_rejected_frame = on_rejected_frame
         self._on_closed = on_closed
-        self._finish = finish
-        self._conversation = PendingCalls(correlation_ids=iter(correlation_id, ""))
-        self._flow = Flow(transport, self.limits, self._fail, lambda: self._conversation.is_owed)
-        self.limited_log = LimitedLog()
-        """For every line that the other side can cause, as often as it likes."""
-        self._answering = Answering(self._conversation, self._flow, self._reply, self.limited_log)
-        self._refusals = Refusals(self.limits.malformed_in_a_row, self.limited_log, self._flow.rest, self._fail)
-        self._calls: dict[int, Call] = {}
-        self._inboxes: list[Inbox[Any]] = []
+        self._on_input_end = on_input_end
+        self._pending = PendingCalls(correlation_ids=iter(correlation_id, ""))
+        self._backpressure = Backpressure(
+            transport, self.limits, self._fail, lambda: self._pending.is_response_expected
+        )
+        self._inbound = InboundRequests(self._pending, self._backpressure, self._send_response, self.limited_log)
+        self._outbound = OutboundRequests(self._pending, self._send, self.limited_log)
+        self._rejected = RejectedFrames(
+            self.limits.malformed_in_a_row, self.limited_log, self._backpressure.pause_for_tick, self._fail
+        )
+        self._queues: list[InboundQueue[Any]] = []
         self._is_open = True
+        self._was_opened = False
         self._closed: ConnectionClosed | None = None
-        self._silence: ConnectionClosed | None = None
-        self._ended: ConnectionClosed | None = None  # nothing more can be put into inboxes
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._lifetime = Lifetime(transport, self._answering, self.limits, self._ends, self.connection_lost)
+        self._input_end: ConnectionClosed | None = None
+        self._queue_end: ConnectionClosed | None = None  # nothing more can be put into queues
+        self._lifetime = Lifetime(transport, self._inbound, self.limits, self._start_closing, self.connection_lost)
 
-    def agree(self, *, odd_ids_allowed: bool, batches_allowed: bool) -> None:
-        """What the agreed version allows; until then, everything JSON-RPC does."""
-        self._conversation.null_ids_allowed = odd_ids_allowed
+    def set_version_rules(self, *, odd_ids_allowed: bool, batches_allowed: bool) -> None:
+        """Apply the rules of the negotiated version; before, everything that JSON-RPC allows is allowed."""
+        self._pending.null_ids_allowed = odd_ids_allowed
         self.batches_allowed = batches_allowed
 
-    def new_future(self) -> asyncio.Future[Any]:
-        """A future of the loop that the connection lives in."""
-        if self._loop is None:
-            raise ConnectionClosed("it is not open yet", kind="not_open")
-        return self._loop.create_future()
-
     async def open(self) -> None:
-        """Open the transport and begin to read. Once: a connection that has ended stays ended."""
-        # Kept, because asking for the running loop costs a system call in Python 3.11.
-        self._loop = self._answering.loop = asyncio.get_running_loop()
+        """Open the transport and begin to read. Only once: a closed connection stays closed."""
+        # Stored, because asking for the running loop costs a system call in Python 3.11.
+        self._outbound.loop = self._inbound.loop = asyncio.get_running_loop()
+        self._was_opened = True
         await self._lifetime.open(self)
 
     async def aclose(self) -> None:
-        """Close the connection. Safe to call twice, and from any task; a handler that calls it is itself ended."""
+        """Close the connection. Safe to call twice, and from any task; a handler that calls it is cancelled too."""
         self._is_open = False
         await self._lifetime.aclose()
 
     async def wait_closed(self) -> ConnectionClosed:
-        """Wait until the connection has ended, by either side; tells why."""
+        """Wait until the connection is closed, by either side; the reason."""
         await self._lifetime.ended()
-        return self._closed or ConnectionClosed("it was never opened", kind="not_open")
+        return self._closed or ConnectionClosed("the connection was never opened", kind="not_open")
 
     async def __aenter__(self) -> Self:
         await self.open()
@@ -145,205 +145,182 @@ class Peer:
 
     @property
     def has_room(self) -> bool:
-        """Whether something can be sent at once."""
-        return self._is_open and self._flow.has_room
+        """Whether a frame can be sent without waiting."""
+        return self._is_open and self._backpressure.has_room
 
-    def call(self, method: str, params: Any = UNSET, on_answer: OnAnswer | None = None) -> Call:
-        """Send a request without waiting. `on_answer` is called in wire order, before whoever awaits the call wakes.
+    def send_request(self, method: str, params: Any = UNSET, on_outcome: OnOutcome | None = None) -> OutboundRequest:
+        """Send a request without waiting. `on_outcome` is called in wire order, before a task that awaits it wakes.
 
-        Awaiting a call does not keep the connection reading while an inbox is full: consume the inbox, or use
+        Awaiting the request does not keep the connection reading while a queue is full: consume the queue, or use
         `request`.
         """
-        return self._asked(method, params, on_answer, None)
+        return self._start_request(method, params, on_outcome, None)
 
-    def _asked(self, method: str, params: Any, on_answer: OnAnswer | None, take: OnResult[Any] | None) -> Call:
-        self._check_answerable()
-        id, frame = self._conversation.request(method, params)
-        call = self._calls[id] = Call(self, id, method, on_answer, take)
-        self._send(frame)
-        self._flow.asked()
-        return call
+    def _start_request(
+        self, method: str, params: Any, on_outcome: OnOutcome | None, on_result: OnResult[Any] | None
+    ) -> OutboundRequest:
+        self._check_can_request()
+        request = self._outbound.start(method, params, on_outcome, on_result)
+        self._backpressure.request_sent()
+        return request
 
     @overload
     async def request(self, method: str, params: Any = UNSET, *, deadline: float | None = None) -> Raw: ...
 
     @overload
     async def request(
-        self, method: str, params: Any = UNSET, *, deadline: float | None = None, on_answer: OnResult[T]
+        self, method: str, params: Any = UNSET, *, deadline: float | None = None, on_result: OnResult[T]
     ) -> T: ...
 
     async def request(
-        self, method: str, params: Any = UNSET, *, deadline: float | None = None, on_answer: OnResult[Any] | None = None
+        self, method: str, params: Any = UNSET, *, deadline: float | None = None, on_result: OnResult[Any] | None = None
     ) -> Any:
-        """Send a request and wait for its result, or for what `on_answer` makes of it, in wire order.
+        """Send a request and wait for its result, or for what `on_result` returns for it, called in wire order.
 
-        Raises what it was answered with, DeadlineExceeded, or ConnectionClosed. When the waiting is cancelled, or
-        the deadline passes, the other side is told by `$/cancel_request` and its late answer is dropped.
+        Raises the error of the response, DeadlineExceeded, or ConnectionClosed. If the waiting task is cancelled, or
+        the deadline passes, `$/cancel_request` is sent and a late response is ignored.
         """
-        call = self._asked(method, params, None, on_answer)
-        self._flow.awaiting(1)
+        request = self._start_request(method, params, None, on_result)
+        self._backpressure.waiters_changed(1)
         try:
             if deadline is None:
-                return await call.future
+                return await request.future
             async with asyncio.timeout(deadline):
-                return await call.future
+                return await request.future
         except TimeoutError:
             raise DeadlineExceeded(method, deadline or 0.0) from None
         finally:
-            self._cease_to_await([call])
+            self._backpressure.waiters_changed(-1)
+            self._outbound.abandon((request,))
 
-    async def batch(self, *entries: Ask | Notification, deadline: float | None = None) -> list[Raw | AccordError]:
+    async def batch(
+        self, *entries: BatchRequest | Notification, deadline: float | None = None
+    ) -> list[Raw | AccordError]:
         """Send requests and notifications as one array; the outcomes of the requests, in their order.
 
-        Only for peers of v1 and the v2 draft; the methods that change what may come next are refused (RPC-63).
+        Only for peers of v1 and the v2 draft, and not for methods that change what may be sent next (RPC-63).
         """
-        self._check_answerable()
+        self._check_can_request()
         if not self.batches_allowed:
-            raise ValueError("the version agreed on has no batches: send the messages one by one")
-        ids, frame = self._conversation.batch(entries)
-        methods = [entry.method for entry in entries if isinstance(entry, Ask)]
-        calls = [Call(self, id, method) for id, method in zip(ids, methods, strict=True)]
-        self._calls.update((call.id, call) for call in calls)
-        self._send(frame)
-        self._flow.awaiting(1)
+            raise ValueError("the negotiated version has no batches: send the messages one by one")
+        requests = self._outbound.start_batch(entries)
+        self._backpressure.waiters_changed(1)
         try:
             async with asyncio.timeout(deadline):
-                return [await outcome_of(call) for call in calls]
+                return [await outcome_of(request) for request in requests]
         except TimeoutError:
             raise DeadlineExceeded("a batch", deadline or 0.0) from None
         finally:
-            self._cease_to_await(calls)
-
-    def _cease_to_await(self, calls: list[Call]) -> None:
-        self._flow.awaiting(-1)
-        for call in calls:
-            if call.id in self._calls:
-                self._give_up(call)
+            self._backpressure.waiters_changed(-1)
+            self._outbound.abandon(requests)
 
     def post(self, method: str, params: Any = UNSET) -> bool:
-        """Send a notification without waiting for room; whether there is some left."""
+        """Send a notification without waiting for room; whether there is room for more."""
         self._check_open()
-        return self.post_frame(self._conversation.notify(method, params))
+        return self.post_frame(self._pending.notify(method, params))
 
     def post_frame(self, frame: bytes) -> bool:
-        """As `post`, of a notification that is encoded already; when the connection has ended, nothing but False."""
+        """As `post`, with an encoded notification; False if the connection is closed."""
         return self._is_open and self._send(frame)
 
     async def notify(self, method: str, params: Any = UNSET) -> None:
         """Send a notification; returns when there is room for the next one."""
         if not self._is_open:
             self._check_open()
-        self._send(self._conversation.notify(method, params))
-        if not self._flow.has_room:
+        self._send(self._pending.notify(method, params))
+        if not self._backpressure.has_room:
             await self.drain()
 
     async def drain(self) -> None:
-        """Wait until the other side has taken enough of what was sent; raises if it is gone."""
-        await self._flow.room()
+        """Wait until there is room for more; raises ConnectionClosed."""
+        await self._backpressure.wait_for_room()
         self._check_open()
 
-    def cancel(self, call: Call) -> None:
-        """As `Call.cancel`."""
-        if call.id in self._calls:
-            frame = self._conversation.cancel(call.id)
-            if frame is not None:
-                self._send(frame)
-
-    def _give_up(self, call: Call) -> None:
-        self.cancel(call)
-        if self._calls.pop(call.id, None) is not None:
-            self._conversation.forget(call.id)
-
-    def inbox(self, merging: Merging[T] | None = None) -> Inbox[T]:
-        """A queue for the reader to put things in: it slows this connection down when it is full, and ends with it."""
-        inbox: Inbox[T] = Inbox(
-            limit=self.limits.inbox,
-            hard_limit=self.limits.inbox_hard,
-            merging=merging,
-            pressed=self._flow.inbox_pressed,
-            overflowed=self._flow.inbox_overflowed,
+    def new_queue(self, merge_rules: MergeRules[T] | None = None) -> InboundQueue[T]:
+        """A queue for the reader to put items in: it slows this connection down when it is full, and ends with it."""
+        queue: InboundQueue[T] = InboundQueue(
+            limit=self.limits.queue_bytes,
+            hard_limit=self.limits.queue_bytes_hard,
+            merge_rules=merge_rules,
+            on_pressure=self._backpressure.queue_filled,
+            on_overflow=self._backpressure.queue_overflowed,
         )
-        if self._ended is not None:
-            inbox.close(self._ended.again())
-        self._inboxes.append(inbox)
-        return inbox
+        if self._queue_end is not None:
+            queue.close(self._queue_end.again())
+        self._queues.append(queue)
+        return queue
 
-    def discard(self, inbox: Inbox[Any]) -> None:
-        """Close an inbox that nobody will read any more, so that it no longer slows the connection."""
-        if inbox in self._inboxes:
-            self._inboxes.remove(inbox)
-            inbox.discard()
+    def discard(self, queue: InboundQueue[Any]) -> None:
+        """Close a queue that will not be read any more, so that it no longer slows the connection."""
+        if queue in self._queues:
+            self._queues.remove(queue)
+            queue.discard()
 
     def frames_received(self, frames: Sequence[bytes]) -> None:
         """Called by the transport, with frames in wire order."""
-        receive, take, on_frame = self._conversation.receive, self.take_frame, self._on_frame
+        receive, fast_path, on_frame = self._pending.receive, self.fast_path, self._on_frame
         for frame in frames:
             if on_frame is not None:
                 self._observe(on_frame, "received", frame)
-            if take is not None and self._closed is None:
+            if fast_path is not None and self._closed is None:
                 try:
-                    if take(frame):
+                    if fast_path(frame):
                         continue
-                except Exception as error:  # noqa: BLE001  # it costs one message, not the connection
-                    self._refusals.not_taken_in("a notification", error)
+                except Exception as error:  # noqa: BLE001  # one message is lost, not the connection
+                    self._rejected.add_failed("a notification", error)
                     continue
             for event in receive(frame):
                 if type(event) is NotificationReceived:
                     try:
-                        work = self._receive(event)
-                    except Exception as error:  # noqa: BLE001  # it costs one message, not the connection
-                        self._refusals.not_taken_in(event.method, error)
+                        handler = self._on_message(event)
+                    except Exception as error:  # noqa: BLE001  # one message is lost, not the connection
+                        self._rejected.add_failed(event.method, error)
                     else:
-                        if work is not None:
-                            self._answering.attend(event.method, len(memoryview(event.params)), work)
+                        if handler is not None:
+                            self._inbound.start_notification(event.method, len(memoryview(event.params)), handler)
                 else:
                     self._received(event, frame)
-        if self._refusals.in_a_row:
-            self._refusals.heard(len(frames))
+        if self._rejected.in_a_row:
+            self._rejected.frames_received(len(frames))
 
     def _received(self, event: Event, frame: bytes) -> None:
         match event:
-            case RequestReceived(incoming=incoming):
+            case RequestReceived(request=request):
                 try:
-                    work = self._receive(event)
-                except Exception as error:  # noqa: BLE001  # whatever it is, the request gets its answer
-                    self._answering.failed(incoming, error)
+                    handler = self._on_message(event)
+                except Exception as error:  # noqa: BLE001  # whatever it is, the request gets a response
+                    self._inbound.fail(request, error)
                 else:
-                    self._answering.begin(incoming, work)
-            case Answered(id=id, result=result):
-                self._settle(id, result)
-            case Failed(id=id, error=error):
+                    self._inbound.start(request, handler)
+            case ResultReceived(id=id, result=result):
+                self._outbound.settle(id, result)
+            case ErrorReceived(id=id, error=error):
                 if isinstance(error, RequestFailed):
                     error.was_received = True
-                self._settle(id, error)
-            case CancelRequested(incoming=incoming):
-                self._answering.cancel(incoming)
-            case Reply(frame=answer, reason=reason, is_malformed=is_malformed):
-                self._reply(answer)
-                self._refusals.add(frame, reason, is_malformed=is_malformed)
-            case Ignored(reason=reason, is_normal=is_normal):
-                self._refusals.ignored(reason, is_normal=is_normal)
+                self._outbound.settle(id, error)
+            case CancelRequested(request=request):
+                self._inbound.cancel(request)
+            case MessageRejected(response=response, reason=reason, is_malformed=is_malformed):
+                self._send_response(response)
+                self._rejected.add(frame, reason, is_malformed=is_malformed)
+            case MessageIgnored(reason=reason, is_normal=is_normal):
+                self._rejected.add_ignored(reason, is_normal=is_normal)
             case Notification():
-                self._receive(event)
+                self._on_message(event)
 
-    def _settle(self, id: int, outcome: Raw | AccordError) -> None:
-        call = self._calls.pop(id, None)
-        if call is not None:
-            call.settle(outcome)
-
-    def frame_refused(self, error: FrameRejected) -> None:
-        """Called by the transport: the sender learns why its frame was not taken, the connection lives (FN-33)."""
+    def frame_rejected(self, error: FrameRejected) -> None:
+        """Called by the transport: the sender gets an error response, the connection goes on (FN-33)."""
         if self._on_rejected_frame is not None:
             self._observe(self._on_rejected_frame, error)
-        self._reply(self._conversation.refuse(error))
-        self._refusals.add(b"", error.reason, is_malformed=True)
-        self._refusals.heard(1)
+        self._send_response(self._pending.reject(error))
+        self._rejected.add(b"", error.reason, is_malformed=True)
+        self._rejected.frames_received(1)
 
     def input_ended(self, reason: ConnectionClosed) -> None:
-        """Called by the transport: nothing more comes. What was read is answered, then the connection is closed."""
-        if self._closed is None and self._silence is None:
-            work = None if self._finish is None else self._finish()
-            self._silence = reason
+        """Called by the transport: nothing more arrives. Received requests get their responses, then it closes."""
+        if self._closed is None and self._input_end is None:
+            work = None if self._on_input_end is None else self._on_input_end()
+            self._input_end = reason
             self._end_waits(reason)
             self._lifetime.finish(work)
 
@@ -351,38 +328,37 @@ class Peer:
         """Called by the transport, last: every wait ends now, with the reason (FN-10)."""
         if self._closed is not None:
             return
-        self._closed = self._silence or reason
+        self._closed = self._input_end or reason
         self._is_open = False
         self.limited_log.close()
-        self._conversation.hang_up()
-        if self._silence is None:
+        self._pending.close()
+        if self._input_end is None:
             self._end_waits(reason)
-        self._flow.end()
-        self._answering.cancel_all()
+        self._backpressure.end()
+        self._inbound.cancel_all()
         self._lifetime.lose()
 
     def _end_waits(self, reason: ConnectionClosed) -> None:
-        for id in list(self._calls):
-            self._settle(id, reason.again())
-        if self._on_closed is not None:  # before the inboxes are closed: it may have something to put into them
+        self._outbound.end(reason)
+        if self._on_closed is not None:  # before the queues are closed: it may put something into them
             try:
                 self._on_closed(reason)
             except Exception:
-                log.exception("what was to be told of the end failed")
-        self._ended = reason
-        for inbox in self._inboxes:
-            inbox.close(reason.again())
+                log.exception("the callback for the end of the connection failed")
+        self._queue_end = reason
+        for queue in self._queues:
+            queue.close(reason.again())
 
-    def _ends(self) -> None:
+    def _start_closing(self) -> None:
         self._is_open = False
 
     def send_paused(self) -> None:
-        """Called by the transport when it holds enough unsent bytes."""
-        self._flow.send_paused()
+        """Called by the transport when it has too many unsent bytes."""
+        self._backpressure.send_paused()
 
     def send_resumed(self) -> None:
         """Called by the transport when it has room again."""
-        self._flow.send_resumed()
+        self._backpressure.send_resumed()
 
     def _send(self, frame: bytes) -> bool:
         if self._closed is not None:
@@ -390,19 +366,19 @@ class Peer:
         if self._on_frame is not None:
             self._observe(self._on_frame, "sent", frame)
         self._transport.send(frame)
-        if self._flow.has_room:
+        if self._backpressure.has_room:
             return True
-        self._flow.sent()
+        self._backpressure.frame_sent()
         return False
 
-    def _reply(self, frame: bytes) -> None:
+    def _send_response(self, frame: bytes) -> None:
         self._send(frame)
-        if not self._flow.has_room:
-            self._flow.answered(len(frame))
+        if not self._backpressure.has_room:
+            self._backpressure.response_sent(len(frame))
 
     def _fail(self, error: AccordError) -> None:
         if self._closed is None:
-            log.error("the connection is given up: %s", error)
+            log.error("the connection failed: %s", error)
             reason = error
             if not isinstance(reason, ConnectionClosed):
                 reason = ConnectionClosed(str(error), kind="overloaded")
@@ -417,13 +393,15 @@ class Peer:
                 else self._closed.again()
             )
 
-    def _check_answerable(self) -> None:
+    def _check_can_request(self) -> None:
         self._check_open()
-        if self._silence is not None:
-            raise self._silence.again()
+        if not self._was_opened:
+            raise ConnectionClosed("the connection is not open yet", kind="not_open")
+        if self._input_end is not None:
+            raise self._input_end.again()
 
     def _observe(self, observer: Callable[..., None], *values: object) -> None:
         try:
             observer(*values)
-        except Exception as error:  # noqa: BLE001  # it only looks on
+        except Exception as error:  # noqa: BLE001  # an observer must not disturb the connection
             self.limited_log.failure(log, error, "the frame observer failed")

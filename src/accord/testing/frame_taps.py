@@ -145,7 +145,7 @@ class TappedTransport:
             if not self._is_ended:
                 self._tap.from_agent(frame)
 
-    def frame_refused(self, error: FrameRejected) -> None:
+    def frame_rejected(self, error: FrameRejected) -> None:
         """Called by what it wraps."""
         self._put(error)
 
@@ -189,7 +189,7 @@ class TappedTransport:
                 self._is_over = True
                 self._receiver.connection_lost(event)
             elif isinstance(event, FrameRejected):
-                self._receiver.frame_refused(event)
+                self._receiver.frame_rejected(event)
             else:
                 self._receiver.frames_received(self._with_the_next(event))
 

@@ -101,7 +101,7 @@ class _Line:
             self._transport.pause_receiving()
             self._draining = asyncio.create_task(self._drain())
 
-    def frame_refused(self, error: FrameRejected) -> None:
+    def frame_rejected(self, error: FrameRejected) -> None:
         """Called by the target's transport."""
 
     def input_ended(self, reason: ConnectionClosed) -> None:

@@ -207,7 +207,7 @@ class ScriptedEnd:
             self._heard(heard)
         self._wake()
 
-    def frame_refused(self, error: FrameRejected) -> None:
+    def frame_rejected(self, error: FrameRejected) -> None:
         """Called by the transport."""
         self.failures.append(error)
 

@@ -391,7 +391,7 @@ class Arrivals:
                 event = slices[0]
             self._receiver.frames_received(event)
         elif isinstance(event, FrameRejected):
-            self._receiver.frame_refused(event)
+            self._receiver.frame_rejected(event)
         elif isinstance(event, _Silence):
             self._receiver.input_ended(event.reason)
         else:

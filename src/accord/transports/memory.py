@@ -46,7 +46,7 @@ class MemoryTransport:
         self._outgoing.put(frame.replace(b"\n", b" ") if b"\n" in frame else frame)
 
     def pause_receiving(self) -> None:
-        """No call of `frames_received` or `frame_refused` until resumed."""
+        """No call of `frames_received` or `frame_rejected` until resumed."""
         self._incoming.is_paused = True
 
     def resume_receiving(self) -> None:
@@ -125,7 +125,7 @@ class _Way:
             return
         news = self._take()
         if isinstance(news, FrameRejected):
-            self.receiver.frame_refused(news)
+            self.receiver.frame_rejected(news)
         else:
             self.receiver.frames_received(news)
         if self.sender is not None and self._sender_is_paused and self.size <= self._high_water // 4:

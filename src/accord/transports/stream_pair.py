@@ -37,7 +37,7 @@ class Duplex:
         raise ConnectionClosed("it is not open yet", kind="not_open")
 
     def pause_receiving(self) -> None:
-        """No call of `frames_received` or `frame_refused` until resumed."""
+        """No call of `frames_received` or `frame_rejected` until resumed."""
         if self._arrivals is not None and self._reader is not None:
             self._arrivals.pause()
             self._reader.pause()

@@ -21,7 +21,7 @@ class Receiver(Protocol):
         """At least one frame, in the order of arrival."""
         ...
 
-    def frame_refused(self, error: FrameRejected) -> None:
+    def frame_rejected(self, error: FrameRejected) -> None:
         """Something came that is no frame, or too long for one; it was skipped and the connection lives."""
         ...
 
@@ -54,7 +54,7 @@ class Transport(Protocol):
         ...
 
     def pause_receiving(self) -> None:
-        """No call of `frames_received` or `frame_refused` until resumed."""
+        """No call of `frames_received` or `frame_rejected` until resumed."""
         ...
 
     def resume_receiving(self) -> None:

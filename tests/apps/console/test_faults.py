@@ -71,7 +71,7 @@ async def test_an_agent_that_never_stops_printing_garbage_is_ended(typed):
     finished = await typed("run", "Hi", "--", "yes")
     assert finished.status == Exit.AGENT_GONE
     assert "the agent 'yes' prints something that is not ACP, so it was ended" in finished.err
-    assert "the first of them 'y', 'y', 'y'" in finished.err
+    assert "beginning with 'y', 'y', 'y'" in finished.err
     assert "Does `yes` start it as an ACP agent?" in finished.err
 
 
@@ -256,8 +256,8 @@ async def test_a_message_that_is_too_long_is_skipped_and_told():
         known = KnownAgent(name="chatty", command=command.args, source="command")
         callbacks = AgentCallbacks(on_long_frame=lambda: told.append(TOO_LONG))
         async with AgentProcess(known, command, callbacks) as process:
-            process.client.peer.frame_refused(too_long(FRAME_LIMIT))
-            process.client.peer.frame_refused(FrameRejected("it is no frame"))
+            process.client.peer.frame_rejected(too_long(FRAME_LIMIT))
+            process.client.peer.frame_rejected(FrameRejected("it is no frame"))
     assert told == ["the agent sent more than 64 MiB in one message, which was skipped; something is missing here"]
 
 

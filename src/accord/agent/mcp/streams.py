@@ -54,7 +54,7 @@ class Pipe:
         self._frames.extend(frames)
         self._arrived.set()
 
-    def frame_refused(self, error: FrameRejected) -> None:
+    def frame_rejected(self, error: FrameRejected) -> None:
         self._on_refused(error.reason)  # it may have been the answer that somebody waits for
 
     def input_ended(self, reason: ConnectionClosed) -> None:

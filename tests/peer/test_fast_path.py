@@ -23,7 +23,7 @@ async def test_frames_go_the_short_way_or_the_long_one_and_keep_their_order():
     ours = receiver({"ask": answer}, heard)
     options = {"on_frame": lambda direction, frame: observed.append(frame) if direction == "received" else None}
     async with joined(ours, {}, options) as (us, them):
-        us.take_frame = take
+        us.fast_path = take
         for method in ("short", "long", "short", "short", "long"):
             them.post(method, {})
         assert value(await them.request("ask", {})) == "done"
@@ -40,11 +40,11 @@ async def test_a_short_way_that_fails_costs_one_frame(caplog: pytest.LogCaptureF
         return False
 
     async with joined(receiver({}, heard), {}) as (us, them):
-        us.take_frame = take
+        us.fast_path = take
         for method in ("good", "bad", "good"):
             them.post(method, {})
         await until(lambda: len(heard) == 2)
-    assert [record.message for record in caplog.records] == ["a notification could not be taken in"]
+    assert [record.message for record in caplog.records] == ["a notification could not be handled"]
 
 
 async def test_nothing_is_taken_once_the_connection_has_ended():
@@ -56,7 +56,7 @@ async def test_nothing_is_taken_once_the_connection_has_ended():
             us.connection_lost(ConnectionClosed("enough"))
             return True
 
-        us.take_frame = take
+        us.fast_path = take
         us.frames_received([b'{"jsonrpc":"2.0","method":"a"}', b'{"jsonrpc":"2.0","method":"b"}'])
     assert len(taken) == 1
 
