@@ -2,7 +2,8 @@
 
 CPython 3.12 and newer can run each Python function through a trampoline of its own (`-X perf`), which callgrind sees as
 a function. The C functions are skipped, which adds their cost to the Python function that called them; only those of
-`KEPT` stay apart. Counts don't depend on the load of the machine.
+`KEPT` stay apart. Counts don't depend on the load of the machine. The garbage collector is left out: it runs at
+irregular moments, and one long collection costs as much as a hundred round trips.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ from pathlib import Path
 
 __all__ = ["Counts", "read_counts", "valgrind_command"]
 
+_COLLECTOR = "gc_collect"
 # Prefixes of C functions that are not skipped: tasks and futures, the garbage collector, system calls, uvloop, and the
 # first functions of a process, without which callgrind fails.
 KEPT = (
     *("Fut", "Task", "_asy", "fut", "task", "enter_task", "leave_task", "swap_c", "call_soon"),
-    "gc_collect_main",
+    _COLLECTOR,
     *("epoll_", "read", "write"),
     *("__pyx_", "uv_"),
     *("_start", "_dl_", "__libc_start"),
@@ -101,7 +103,7 @@ def read_counts(path: Path) -> Counts:
     counts = Counts(command)
     folded = {number for number in functions if _is_folded(number, functions, set())}
     for number, function in functions.items():
-        if number in folded:
+        if number in folded or function.name.startswith(_COLLECTOR):
             continue
         counts.instructions[function.name] += function.own
         for callee, (calls, cost) in function.callees.items():
@@ -134,7 +136,7 @@ def _set_label(function: _Function, names: dict[int, str]) -> None:
             function.name, function.is_python, function.is_apart = name, True, True
         return
     is_system_call = function.name in _SYSTEM_CALLS and "/libc." in function.object
-    is_own = function.name == "gc_collect_main" or any(each in function.object for each in _OWN_OBJECTS)
+    is_own = function.name.startswith(_COLLECTOR) or any(each in function.object for each in _OWN_OBJECTS)
     function.is_apart = is_system_call or is_own
     if function.is_apart:
         function.name = f"{function.name}:{Path(function.object).name}"

@@ -25,7 +25,6 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "the rest of asyncio": ("/asyncio/", "/selectors.py"),
     "uvloop": ("/uvloop/", ":loop."),
-    "garbage collector": ("gc_collect_main:",),
     "the measured programs": ("/benchmarks/",),
 }
 """From a layer to parts of `name:file`; the first part that is found decides."""

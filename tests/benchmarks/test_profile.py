@@ -56,6 +56,10 @@ calls=2 0
 
 fn=(3)
 0 500
+cob=(1)
+cfn=(6) gc_collect_main
+calls=1 0
+* 7000
 cob=(3) /usr/lib/lib-dynload/_asyncio.cpython-313.so
 cfn=(5) task_step_impl
 calls=3 0
@@ -64,6 +68,9 @@ calls=3 0
 ob=(1)
 fn=(4)
 0 100
+
+fn=(6)
+0 7000
 
 ob=(3)
 fn=(5)
@@ -99,7 +106,15 @@ def test_the_skipped_functions_are_all_but_the_kept_ones(tmp_path: Path) -> None
 
     for name in ("_PyEval_EvalFrameDefault", "PyDict_GetItem", "r", "rea", "tas", "dict_get", "_", "memcpy@GLIBC_2"):
         assert is_skipped(name)
-    for name in ("task_step", "read", "gc_collect_main", "0x0000000004f20368", "(below main)", "_start"):
+    for name in (
+        "task_step",
+        "read",
+        "gc_collect_main",
+        "gc_collect_full",
+        "0x0000000004f20368",
+        "(below main)",
+        "_start",
+    ):
         assert not is_skipped(name)
 
 
