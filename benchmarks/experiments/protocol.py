@@ -50,11 +50,11 @@ def _sessions(contender: Contender, scale: Scale) -> Readings:
 
 
 def _round_trips(contender: Contender, scale: Scale) -> Readings:
-    return {"p50": run_client(contender, "round-trips", scale.round_trips)["seconds"] * 1e6}
+    return {"p50": run_client(contender, "round-trips", scale.round_trips)["median"] * 1e6}
 
 
 def _in_flight(contender: Contender, scale: Scale) -> Readings:
-    return {"time": run_client(contender, "in-flight", scale.in_flight)["seconds"] * 1e3}
+    return {"time": run_client(contender, "in-flight", scale.in_flight)["median"] * 1e3}
 
 
 def _message(contender: Contender, scale: Scale) -> Readings:

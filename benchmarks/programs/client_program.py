@@ -192,25 +192,25 @@ def _per_unit(meter: Meter, count: int) -> dict[str, float]:
 
 
 async def _round_trips(options: Options, connected: Connected) -> dict[str, float]:
-    """The median of the round trips; CPU time is the mean."""
+    """The readings are means, but for `median`."""
     laps: list[int] = []
     with Meter(os.getpid(), connected.agent_pid) as meter:
         for _ in range(options.count):
             started = perf_counter_ns()
             await connected.set_mode()
             laps.append(perf_counter_ns() - started)
-    return {**_per_unit(meter, options.count), "seconds": median(laps) / 1e9}
+    return {**_per_unit(meter, options.count), "median": median(laps) / 1e9}
 
 
 async def _in_flight(options: Options, connected: Connected) -> dict[str, float]:
-    """The median of the laps; CPU time is the mean."""
+    """The readings are means of the laps, but for `median`."""
     laps: list[float] = []
     with Meter(os.getpid(), connected.agent_pid) as meter:
         for _ in range(options.laps):
             started = perf_counter()
             await connected.in_flight(options.count)
             laps.append(perf_counter() - started)
-    return {**_per_unit(meter, options.laps), "seconds": median(laps)}
+    return {**_per_unit(meter, options.laps), "median": median(laps)}
 
 
 def report(readings: dict[str, float]) -> None:

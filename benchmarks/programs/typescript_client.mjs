@@ -71,7 +71,7 @@ async function timed(laps, action) {
     await action();
     times.push((performance.now() - started) / 1e3);
   }
-  return { seconds: median(times) };
+  return { median: median(times) };
 }
 
 async function converse(agent) {
