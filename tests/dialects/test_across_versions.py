@@ -107,7 +107,7 @@ def test_answers_of_one_version_are_given_in_another(
     source, target = heard_in(client=ABLE), told_in(client=ABLE)
     try:
         asked = source.request_from_wire(method.name, Raw(encoded(chosen.draw(values(method.params)))), sender(method))
-        exchange = target.EXCHANGES[type(asked)]
+        exchange = target.REQUESTS[type(asked)]
         answer = source.result_from_wire(asked, Raw(encoded(chosen.draw(foreign(method.result)))))
     except (InvalidParams, KeyError):
         return
@@ -117,7 +117,7 @@ def test_answers_of_one_version_are_given_in_another(
 
 
 def requests_of(dialect: type[Dialect]) -> list[Method]:
-    asked = {exchange.method for exchange in dialect.EXCHANGES.values()}
+    asked = {exchange.method for exchange in dialect.REQUESTS.values()}
     return [dialect.METHODS[name] for name in sorted(asked)]
 
 

@@ -27,5 +27,5 @@ def test_every_row_names_dialects_that_exist():
 def test_the_rows_that_are_noted_are_the_rows_of_the_table():
     noted: set[str] = set()
     for file in SOURCE.rglob("*.py"):
-        noted.update(re.findall(r"""\.lose\(\s*"([^"]+)\"""", file.read_text(encoding="utf-8")))
+        noted.update(re.findall(r"""\.record_loss\(\s*"([^"]+)\"""", file.read_text(encoding="utf-8")))
     assert noted == LOSSES.keys()

@@ -97,7 +97,7 @@ class Dispatcher:
         session_id = self._open_for(told_by)
         session = self.sessions.get(session_id)
         size = len(memoryview(params))
-        for report in self._subagents.told(session_id, told_by, reports):
+        for report in self._subagents.root_patches(session_id, told_by, reports):
             if session is not None:
                 session.take(report, size)
             else:

@@ -1,9 +1,9 @@
-"""The questions each protocol version answers, and the machinery that turns its tables into answers.
+"""A protocol version on one connection: its properties, and the conversion between wire types and session types.
 
-Law: above the dialects nobody asks "which version?". What differs is an attribute or a table here; what a version
-cannot express is a row of `losses` that is noted each time, never a silent drop.
+Law: above the dialects nothing asks for the version. What differs is an attribute or a table of the dialect; what a
+version can't express is recorded as a row of the loss table each time, never dropped silently.
 
-A dialect belongs to one connection. It is pure: bytes and session words in, session words and wire objects out.
+A dialect does no I/O: bytes and session types in, session types and wire types out.
 """
 
 from __future__ import annotations
@@ -28,39 +28,40 @@ from accord.session.value import Value
 
 __all__ = [
     "BoundedList",
+    "ConvertFunction",
+    "ConvertResultFunction",
     "Dialect",
     "NotificationConverter",
     "RequestConverter",
-    "RequestFunction",
-    "ResultFunction",
     "Side",
     "UpdatesFromWire",
     "UpdatesToWire",
+    "by_type",
     "set_notification_meta",
 ]
 
 Side = Literal["client", "agent"]
 
-RequestFunction: TypeAlias = Callable[[Any, Any], Any]
-"""Given the dialect and a word it returns the params; given the params, the word."""
+ConvertFunction: TypeAlias = Callable[[Any, Any], Any]
+"""Called with the dialect and a request or notification returns its params; called with the params, the request."""
 
-ResultFunction: TypeAlias = Callable[[Any, Any, Any], Any]
-"""Given the dialect, what was asked and the answer it returns the result; given the result, the answer."""
+ConvertResultFunction: TypeAlias = Callable[[Any, Any, Any], Any]
+"""Called with the dialect, the request and its result returns the response; called with the response, the result."""
 
 UpdatesToWire: TypeAlias = Mapping[type[Any], Callable[[Any, str, Any], list[Any]]]
-"""By type of change: the `update` objects that tell it to a session's listener; often one, sometimes none."""
+"""By type of update, a function of the dialect, the session's id and the update: the wire updates that express it."""
 
 UpdatesFromWire: TypeAlias = Mapping[type[Any], Callable[[Any, Any], list[Patch]]]
-"""By type of wire update: what it reports."""
+"""By type of wire update, a function of the dialect and the wire update: the patches in it."""
 
 T = TypeVar("T")
 
-_NOTHING = (b"null", b"[]")
-"""How the empty object is written as well; the second one by languages in which an empty table is a list."""
+_EMPTY = (b"null", b"[]")
+"""Other spellings of the empty object; the second one by languages in which an empty table is a list."""
 
 
 class BoundedList(list[T]):
-    """A list that keeps only what was appended last: a peer must not be able to make it grow."""
+    """A list that keeps only the items appended last: a peer must not be able to make it grow."""
 
     LIMIT = 256
 
@@ -71,33 +72,38 @@ class BoundedList(list[T]):
 
 
 class RequestConverter(msgspec.Struct, frozen=True, gc=False):
-    """How one request word and its answer look in one version.
+    """One type of request and its result in one version.
 
-    Where words share a method (v2's resume is LoadSession and ResumeSession), the one that comes first in the table
-    reads it and may return either word.
+    Where two types share a method (v2's resume is LoadSession and ResumeSession), the first of the table reads it and
+    may return either.
     """
 
-    word: type[AcpRequest]
+    request_type: type[AcpRequest]
     method: str
-    to_wire: RequestFunction
-    from_wire: RequestFunction
-    result_to_wire: ResultFunction
-    result_from_wire: ResultFunction
+    to_wire: ConvertFunction
+    from_wire: ConvertFunction
+    result_to_wire: ConvertResultFunction
+    result_from_wire: ConvertResultFunction
 
 
 class NotificationConverter(msgspec.Struct, frozen=True, gc=False):
-    """How one notification word looks in one version."""
+    """One type of notification in one version."""
 
-    word: type[AcpNotification]
+    notification_type: type[AcpNotification]
     method: str
-    to_wire: RequestFunction
-    from_wire: RequestFunction
+    to_wire: ConvertFunction
+    from_wire: ConvertFunction
 
 
-def set_notification_meta(reports: list[Patch], meta: dict[str, Any] | None) -> None:
-    """Give reports the `_meta` of the notification that told them."""
-    for report in reports:
-        report.notification_meta = meta
+def by_type(*converters: RequestConverter) -> dict[type[AcpRequest], RequestConverter]:
+    """The table of a version's requests."""
+    return {converter.request_type: converter for converter in converters}
+
+
+def set_notification_meta(patches: list[Patch], meta: dict[str, Any] | None) -> None:
+    """Give patches the `_meta` of the notification that carried them."""
+    for patch in patches:
+        patch.notification_meta = meta
 
 
 class Dialect:
@@ -106,33 +112,33 @@ class Dialect:
     name: ClassVar[str]
     version: ClassVar[int]
     result_ends_turn: ClassVar[bool]
-    """The prompt's answer carries the stop reason; otherwise the turn ends with a state report."""
+    """The result of a prompt has the stop reason; otherwise a state update ends the turn."""
     reports_state: ClassVar[bool]
-    """Running, idle and requires_action are reported."""
+    """The agent reports running, idle and requires_action."""
     echoes_prompt: ClassVar[bool]
-    """The agent must tell the user's message back."""
+    """The agent must send the user's message back."""
     has_client_resources: ClassVar[bool]
-    """The client's files and terminals can be asked for, where it offers them."""
+    """The agent can use the client's files and terminals, where the client offers them."""
     has_modes: ClassVar[bool]
     """Modes exist beside the mode option."""
     announces_tool_calls: ClassVar[bool]
-    """A tool call is announced before anything else is told of it; elsewhere any report may be the first."""
+    """The first update of a tool call creates it; otherwise any update may be the first."""
     has_models: ClassVar[bool]
     """A list of models may stand beside the options, or in place of one; unstable."""
     initialize_may_repeat: ClassVar[bool]
-    """The handshake may be done again until the first other request."""
+    """`initialize` may be sent again until the first other request."""
     replay_may_follow_load: ClassVar[bool]
     """The agent may answer a load before it has sent all of the history."""
     refuses_other_servers: ClassVar[bool]
-    """MCP servers of a kind that was not offered fail the request that names them; otherwise they are skipped."""
+    """MCP servers of a kind that was not offered fail the request; otherwise they are skipped."""
     odd_ids_allowed: ClassVar[bool]
     """Requests may carry a null or fractional id."""
     batches_allowed: ClassVar[bool]
-    """A batch may be sent, when explicitly asked for."""
+    """A batch may be sent, when explicitly requested."""
 
     METHODS: ClassVar[Mapping[str, Method]]
-    EXCHANGES: ClassVar[Mapping[type[AcpRequest], RequestConverter]]
-    TELLINGS: ClassVar[Mapping[type[AcpNotification], NotificationConverter]]
+    REQUESTS: ClassVar[Mapping[type[AcpRequest], RequestConverter]]
+    NOTIFICATIONS: ClassVar[Mapping[type[AcpNotification], NotificationConverter]]
     UPDATES_TO_WIRE: ClassVar[UpdatesToWire]
     UPDATES_FROM_WIRE: ClassVar[UpdatesFromWire]
     UPDATE_PARAMS: ClassVar[type[Any]]
@@ -142,117 +148,115 @@ class Dialect:
         self.strict = strict
         self.client = client or ClientCapabilities()
         self.losses: list[Loss] = BoundedList()
-        """The newest things that could not be said."""
+        """The newest things that could not be expressed."""
         self.loss_counts: Counter[str] = Counter()
-        """How often each row of the loss table was met."""
+        """How often each row of the loss table occurred."""
         self.notes: list[str] = BoundedList()
-        """The newest things that were forgiven in reading."""
-        self._exchange_of_method: dict[str, RequestConverter] = {}
-        for exchange in self.EXCHANGES.values():
-            self._exchange_of_method.setdefault(exchange.method, exchange)
-        self._telling_of_method = {telling.method: telling for telling in self.TELLINGS.values()}
+        """The newest errors that were tolerated in reading."""
+        self._request_by_method: dict[str, RequestConverter] = {}
+        for converter in self.REQUESTS.values():
+            self._request_by_method.setdefault(converter.method, converter)
+        self._notification_by_method = {converter.method: converter for converter in self.NOTIFICATIONS.values()}
         self._readers: dict[Any, Reader[Any]] = {}
         self._update_reader: Reader[Any] = Reader(self.UPDATE_PARAMS, strict=strict)
 
-    def lose(self, row: str, what: str) -> None:
-        """Note that something could not be said in this version; `row` is an id of the loss table."""
+    def record_loss(self, row: str, what: str) -> None:
+        """Record that this version can't express something; `row` is an id of the loss table."""
         self.loss_counts[row] += 1
         self.losses.append(Loss(row=row, what=what))
 
-    def request_to_wire(self, asked: AcpRequest) -> tuple[str, Any]:
+    def request_to_wire(self, request: AcpRequest) -> tuple[str, Any]:
         """The method and params of a request; MethodNotFound when this version has no such method."""
-        exchange = self._exchange(asked)
-        return exchange.method, exchange.to_wire(self, asked)
+        converter = self._request_converter(request)
+        return converter.method, converter.to_wire(self, request)
 
     def request_from_wire(self, method: str, params: Raw, sender: Side) -> AcpRequest:
-        """What a request asks; MethodNotFound or InvalidParams is what it should be answered with."""
-        exchange = self._exchange_of_method.get(method)
-        known = self.METHODS.get(method)
-        if exchange is None or known is None or known.sender not in (sender, "either"):
+        """The typed request; MethodNotFound or InvalidParams is the error to respond with."""
+        converter, entry = self._request_by_method.get(method), self.METHODS.get(method)
+        if converter is None or entry is None or entry.sender not in (sender, "either"):
             raise MethodNotFound(method)
         try:
-            return exchange.from_wire(self, self._reader(known.params).decode(params, self.notes))
+            return converter.from_wire(self, self._reader(entry.params).decode(params, self.notes))
         except Malformed as error:
             raise InvalidParams(error.reason, field=error.path.removeprefix("$").removeprefix(".") or None) from error
 
-    def result_to_wire(self, asked: AcpRequest, answer: Value) -> Any:
-        """The result that answers a request."""
-        return self._exchange(asked).result_to_wire(self, asked, answer)
+    def result_to_wire(self, request: AcpRequest, result: Value) -> Any:
+        """The JSON-RPC result of a request."""
+        return self._request_converter(request).result_to_wire(self, request, result)
 
-    def result_from_wire(self, asked: AcpRequest, result: Raw) -> Any:
-        """The answer to a request of ours, as `asked.answer`; Malformed when it is not one."""
-        exchange = self._exchange(asked)
-        method = self.METHODS[exchange.method]
-        said = bytes(memoryview(result)[:5])
-        if said in _NOTHING and self._takes_nothing(method, said):
-            result = Raw(b"{}")  # AMB-01..05, FN-103
-        return exchange.result_from_wire(self, asked, self._reader(method.result).decode(result, self.notes))
+    def result_from_wire(self, request: AcpRequest, response: Raw) -> Any:
+        """The typed result of a request of ours, a `request.result_type`; Malformed when it can't be read."""
+        converter = self._request_converter(request)
+        method = self.METHODS[converter.method]
+        beginning = bytes(memoryview(response)[:5])
+        if beginning in _EMPTY and self._may_be_empty(method, beginning):
+            response = Raw(b"{}")  # AMB-01..05, FN-103
+        return converter.result_from_wire(self, request, self._reader(method.result).decode(response, self.notes))
 
-    def _takes_nothing(self, method: Method, said: bytes) -> bool:
+    def _may_be_empty(self, method: Method, response: bytes) -> bool:
         if self.strict:
-            return method.shows_null_result and said == b"null"
-        return has_no_required_members(self._read_as(method.result))
+            return method.shows_null_result and response == b"null"
+        return has_no_required_members(self._lenient_type(method.result))
 
-    def _read_as(self, wire_type: Any) -> Any:
-        """What is read in the place of a type."""
+    def _lenient_type(self, wire_type: Any) -> Any:
+        """The type that is read in the place of a type of the schema."""
         return wire_type
 
-    def notification_to_wire(self, told: AcpNotification) -> tuple[str, Any]:
+    def notification_to_wire(self, notification: AcpNotification) -> tuple[str, Any]:
         """The method and params of a notification."""
-        telling = self.TELLINGS.get(type(told))
-        if telling is None:
-            raise MethodNotFound(type(told).__name__)
-        return telling.method, telling.to_wire(self, told)
+        converter = self.NOTIFICATIONS.get(type(notification))
+        if converter is None:
+            raise MethodNotFound(type(notification).__name__)
+        return converter.method, converter.to_wire(self, notification)
 
     def notification_from_wire(self, method: str, params: Raw, sender: Side) -> AcpNotification | None:
-        """What a notification tells; None when this version has no such one (EXT-11: it is ignored)."""
-        telling = self._telling_of_method.get(method)
-        known = self.METHODS.get(method)
-        if telling is None or known is None or known.sender not in (sender, "either"):
+        """The typed notification; None when this version does not have it (EXT-11: it is ignored)."""
+        converter, entry = self._notification_by_method.get(method), self.METHODS.get(method)
+        if converter is None or entry is None or entry.sender not in (sender, "either"):
             return None
-        return telling.from_wire(self, self._reader(known.params).decode(params, self.notes))
+        return converter.from_wire(self, self._reader(entry.params).decode(params, self.notes))
 
-    def update_to_wire(self, session_id: str, change: Update) -> list[Any]:
-        """The params of the `session/update` notifications that tell a change."""
+    def update_to_wire(self, session_id: str, update: Update) -> list[Any]:
+        """The params of the `session/update` notifications that express an update."""
         params = self.UPDATE_PARAMS
-        if type(change) is ToolCallChanged and change.call.ended_without_result:
-            change = self._failed(change)
-        updates = self.UPDATES_TO_WIRE[type(change)](self, session_id, change)
-        meta = change.patch.notification_meta
-        if len(updates) == 1:  # nearly always, and a comprehension costs as much as the rest
-            return [params(session_id=session_id, update=updates[0], meta=meta)]
-        return [params(session_id=session_id, update=update, meta=meta) for update in updates]
+        if type(update) is ToolCallChanged and update.call.ended_without_result:
+            update = self._as_failed(update)
+        wire_updates = self.UPDATES_TO_WIRE[type(update)](self, session_id, update)
+        meta = update.patch.notification_meta
+        if len(wire_updates) == 1:  # nearly always, and a comprehension costs as much as the rest
+            return [params(session_id=session_id, update=wire_updates[0], meta=meta)]
+        return [params(session_id=session_id, update=wire_update, meta=meta) for wire_update in wire_updates]
 
     def update_from_wire(self, params: Raw) -> tuple[str, list[Patch]]:
-        """The session and the reports of a `session/update`; Malformed when it can't be read even with tolerance."""
-        read = self._update_reader.decode(params, self.notes)
-        update = read.update
-        reports = self.UPDATES_FROM_WIRE[type(update)](self, update)
-        if read.meta is not UNSET:
-            set_notification_meta(reports, read.meta)
-        return read.session_id, reports
+        """The session and the patches of a `session/update`; Malformed when it can't be read even with tolerance."""
+        notification = self._update_reader.decode(params, self.notes)
+        update = notification.update
+        patches = self.UPDATES_FROM_WIRE[type(update)](self, update)
+        if notification.meta is not UNSET:
+            set_notification_meta(patches, notification.meta)
+        return notification.session_id, patches
 
     def can_send_chunk(self, session_id: str, message: Message) -> bool:
-        """Whether a piece of a message can be told as it is, whatever was told before."""
+        """Whether a chunk of a message can be sent as it is, whatever was sent before."""
         return True
 
     def forget_session(self, session_id: str) -> None:
-        """Drop what is remembered of a session in order to tell it: it was closed, or is told from the beginning."""
+        """Drop the state of a session: it was closed, or will be sent again from the beginning."""
 
-    def _failed(self, change: ToolCallChanged) -> ToolCallChanged:
-        self.lose("ended-without-result", change.call.id)
-        call = replace(change.call, status="failed", ended_without_result=False)
-        patch = ToolCallPatch(id=call.id) if isinstance(change.patch, ToolCallAppend) else change.patch
-        return ToolCallChanged(call=call, patch=replace(patch, status="failed"), created=change.created)
+    def _as_failed(self, update: ToolCallChanged) -> ToolCallChanged:
+        self.record_loss("ended-without-result", update.call.id)
+        call = replace(update.call, status="failed", ended_without_result=False)
+        patch = ToolCallPatch(id=call.id) if isinstance(update.patch, ToolCallAppend) else update.patch
+        return ToolCallChanged(call=call, patch=replace(patch, status="failed"), created=update.created)
 
-    def _exchange(self, asked: AcpRequest) -> RequestConverter:
-        exchange = self.EXCHANGES.get(type(asked))
-        if exchange is None:
-            raise MethodNotFound(type(asked).__name__)
-        return exchange
+    def _request_converter(self, request: AcpRequest) -> RequestConverter:
+        converter = self.REQUESTS.get(type(request))
+        if converter is None:
+            raise MethodNotFound(type(request).__name__)
+        return converter
 
     def _reader(self, wire_type: Any) -> Reader[Any]:
         reader = self._readers.get(wire_type)
         if reader is None:
-            reader = self._readers[wire_type] = Reader(self._read_as(wire_type), strict=self.strict)
+            reader = self._readers[wire_type] = Reader(self._lenient_type(wire_type), strict=self.strict)
         return reader

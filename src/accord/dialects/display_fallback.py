@@ -1,14 +1,15 @@
-"""Shows clients of v1 and the v2 draft what their version has no update for: display terminals, several plans, mode options.
+"""Fallbacks for clients of v1 and the v2 draft, which have no updates for display terminals, several plans and mode options.
 
-Terminals that the agent shows become text inside the tool calls that hold them, several plans become one, and modes are
-told beside the mode option. What can only be told whole, again and again, is held back until it has grown by a quarter:
-so telling n pieces takes in the order of n, not n². The next patch of the tool call brings what is owed.
+Display terminals become text inside the tool calls that contain them, several plans become one, and modes are sent
+beside the mode option. Content that can only be sent whole is sent again only after it has grown by a quarter: so n
+pieces cost in the order of n, not n². The next patch of the tool call sends the rest.
 """
 
 from __future__ import annotations
 
 import codecs
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -16,11 +17,12 @@ from msgspec.structs import replace
 
 from accord.dialects.all_versions.content import ContentConverter
 from accord.dialects.all_versions.options import current_mode, is_mode_option
-from accord.dialects.all_versions.paths_and_lines import noted
+from accord.dialects.all_versions.paths_and_lines import display_path
 from accord.dialects.all_versions.updates import UpdateConverter
 from accord.dialects.dialect import Dialect, UpdatesToWire
 from accord.dialects.terminal_meta import AnnouncedTerminal
 from accord.dialects.unset_values import none_if_unset, unset_if_none
+from accord.schema.all_versions import Terminal as WireTerminal
 from accord.schema.wire_values import Unknown as UnknownOnWire
 from accord.session.diffs import texts_of_patch
 from accord.session.entities import (
@@ -30,7 +32,6 @@ from accord.session.entities import (
     FileChange,
     Option,
     Plan,
-    PlanEntry,
     Terminal,
     TerminalItem,
     ToolCall,
@@ -49,148 +50,158 @@ from accord.session.updates import (
 from accord.session.value import Unknown
 
 __all__ = [
+    "CUT_NOTE",
+    "TAIL",
     "DisplayDialect",
     "DisplayState",
     "DisplayUpdates",
     "ItemWriter",
     "diff_from_wire",
-    "supported_entries",
+    "output_tail",
     "terminal_text",
-    "track_plan",
 ]
 
 TAIL = 32 * 1024
+CUT_NOTE = "[earlier output left out]\n"
 _ESCAPES = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]+[0-~]|[@-Z\\-_])|[\x00-\x08\x0b-\x1f\x7f]"
 )
+_CONTINUATION_BYTES = bytes(range(0x80, 0xC0))
 
 
 class DisplayState:
-    """One session's part of it."""
+    """The state of one session at the client."""
 
-    __slots__ = ("_calls", "_owing", "_told", "in_meta", "mode", "options", "plans", "terminals")
+    __slots__ = ("_calls", "_sent_sizes", "_stale", "announced", "mode", "options", "plans", "terminals")
 
     def __init__(self) -> None:
         self.mode: str | None = None
         self.options: Sequence[Option] = ()
         self.plans: dict[str, Plan] = {}
         self.terminals: dict[str, Terminal] = {}
-        self.in_meta: dict[str, AnnouncedTerminal] = {}
-        """The terminals that the client was told of in `_meta`, and shows itself."""
+        self.announced: dict[str, AnnouncedTerminal] = {}
+        """The terminals that were announced in `_meta`, and that the client displays itself."""
         self._calls: dict[str, ToolCall] = {}
-        self._owing: set[str] = set()
-        self._told: dict[tuple[str, str], int] = {}
+        self._stale: set[str] = set()
+        """The tool calls whose content at the client is not the newest."""
+        self._sent_sizes: dict[tuple[str, str], int] = {}
 
-    def mode_option_lags(self) -> bool:
-        """Put the mode that was told into the mode option, and say whether that changed it."""
-        for place, option in enumerate(self.options):
+    def update_mode_option(self) -> bool:
+        """Give the mode option the current mode; whether that changed it."""
+        for index, option in enumerate(self.options):
             if is_mode_option(option):
                 if self.mode is None or option.value == self.mode:
                     return False
                 option = replace(option, value=self.mode)
-                self.options = [*self.options[:place], option, *self.options[place + 1 :]]
+                self.options = [*self.options[:index], option, *self.options[index + 1 :]]
                 return True
         return False
 
-    def hold(self, call: ToolCall) -> None:
-        """Remember a tool call that shows a terminal."""
+    def track_call(self, call: ToolCall) -> None:
+        """Remember a tool call if it contains a terminal."""
         if call.content and any(type(item) is TerminalItem for item in call.content):
             self._calls[call.id] = call
         else:
             self._calls.pop(call.id, None)
 
-    def keep(self, terminal: Terminal) -> None:
-        """Remember a terminal as it is now; of one that has ended, no more than is told of it."""
+    def track_terminal(self, terminal: Terminal) -> None:
+        """Remember a terminal as it is now; of one that has ended, only the output that can still be sent."""
         if terminal.exit is not None and len(terminal.output) > TAIL + 1:
             terminal = replace(terminal, output=SnapshotBytes(terminal.output[-TAIL - 1 :]))
         self.terminals[terminal.id] = terminal
 
     def calls_with(self, terminal_id: str) -> list[ToolCall]:
-        """The tool calls that show a terminal."""
+        """The tool calls that contain a terminal."""
         return [
             call
             for call in self._calls.values()
             if any(type(item) is TerminalItem and item.terminal_id == terminal_id for item in call.content)
         ]
 
-    def output_told(self, terminal: Terminal, whole: bool) -> bool:
-        """Whether to tell the output now; if not, the tool calls that show it are owed it."""
-        size, sent = len(terminal.output), self._told.get(("terminal", terminal.id), 0)
-        # Only the tail is told: past it, each time as much has come as would be told.
+    def send_output_now(self, terminal: Terminal, whole: bool) -> bool:
+        """Whether to send the output now; if not, the tool calls that contain it are stale."""
+        size, sent = len(terminal.output), self._sent_sizes.get(("terminal", terminal.id), 0)
+        # Only the tail is sent: past it, each time as much has come as would be sent.
         if not whole and (size < sent * 5 // 4 or (size >= TAIL * 4 and size - sent < TAIL)):
-            self._owing.update(call.id for call in self.calls_with(terminal.id))
+            self._stale.update(call.id for call in self.calls_with(terminal.id))
             return False
-        self._told["terminal", terminal.id] = size
+        self._sent_sizes["terminal", terminal.id] = size
         return True
 
-    def piece_told(self, call: ToolCall) -> bool:
-        """Whether to tell the content now, after one more item; if not, the call is owed it."""
+    def send_item_now(self, call: ToolCall) -> bool:
+        """Whether to send the content now, after one more item; if not, the call is stale."""
         size, key = len(call.content), ("call", call.id)
-        if size < self._told.get(key, 0) * 5 // 4:
-            self._owing.add(call.id)
+        if size < self._sent_sizes.get(key, 0) * 5 // 4:
+            self._stale.add(call.id)
             return False
-        self._told[key] = size
-        self._owing.discard(call.id)
+        self._sent_sizes[key] = size
+        self._stale.discard(call.id)
         return True
 
-    def content_told(self, call: ToolCall, anyway: bool) -> bool:
-        """Whether a patch of a call has to tell the content: it does so `anyway`, or the content is owed."""
-        owed = call.id in self._owing
-        self._owing.discard(call.id)
+    def send_content_now(self, call: ToolCall, has_content: bool) -> bool:
+        """Whether to send the content with a patch of a call: the patch has content, or the call is stale."""
+        send = has_content or call.id in self._stale
+        self._stale.discard(call.id)
         if call.finished:
-            self._told.pop(("call", call.id), None)
-        elif anyway or owed:
-            self._told["call", call.id] = len(call.content)
-        return anyway or owed
+            self._sent_sizes.pop(("call", call.id), None)
+        elif send:
+            self._sent_sizes["call", call.id] = len(call.content)
+        return send
+
+
+def output_tail(terminal: Terminal) -> tuple[bytes, bool]:
+    """The end of the output, beginning with a whole character, and whether it is not all."""
+    if len(terminal.output) <= TAIL:
+        return bytes(terminal.output), False
+    return terminal.output[-TAIL:].lstrip(_CONTINUATION_BYTES), True
 
 
 def terminal_text(terminal: Terminal) -> str:
-    """The end of the output as plain text, without escape sequences; how it exited is the last line."""
-    cut = len(terminal.output) > TAIL
-    output = terminal.output[-TAIL:]
-    if cut:
-        output = output.lstrip(bytes(range(0x80, 0xC0)))  # the rest of a character that was cut in two
+    """The end of the output as plain text, without escape sequences; the exit status is the last line."""
+    output, is_cut = output_tail(terminal)
     text = codecs.utf_8_decode(output, "replace", terminal.exit is not None)[0]
     text = _ESCAPES.sub("", "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n")))
-    if cut:
-        text = "[earlier output left out]\n" + text
+    if is_cut:
+        text = CUT_NOTE + text
     if terminal.exit is not None:
-        text = f"{text.rstrip()}\n[{_ending(terminal.exit)}]".lstrip("\n")
+        text = f"{text.rstrip()}\n[{_exit_text(terminal.exit)}]".lstrip("\n")
     return text
 
 
-def _ending(end: Exit) -> str:
-    if end.signal:
-        return f"signal {end.signal}"
-    return "ended" if end.code is None else f"exit code {end.code}"
+def _exit_text(status: Exit) -> str:
+    if status.signal:
+        return f"signal {status.signal}"
+    return "ended" if status.code is None else f"exit code {status.code}"
 
 
 class DisplayDialect(Dialect):
-    """A dialect that has to remember what it showed."""
+    """A dialect that tracks the state of each session at the client."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self._shown: dict[str, DisplayState] = {}
-        self.questions = 0
-        """How many tool calls were made up for permission requests."""
-
-    def shown(self, session_id: str) -> DisplayState:
-        """What the client has been shown of a session."""
-        shown = self._shown.get(session_id)
-        if shown is None:
-            shown = self._shown[session_id] = DisplayState()
-        return shown
+        self.displays: defaultdict[str, DisplayState] = defaultdict(DisplayState)
+        self.generated_calls = 0
+        """How many tool calls were generated for permission requests."""
 
     def forget_session(self, session_id: str) -> None:
-        self._shown.pop(session_id, None)
+        self.displays.pop(session_id, None)
+
+    def track_plan(self, session_id: str, plan: Plan) -> bool:
+        """Remember a plan; whether to send it. A plan of an unknown type is not sent, but removes the one it replaces."""
+        plans = self.displays[session_id].plans
+        if plan.raw is None:
+            plans[plan.id] = plan
+            return True
+        self.record_loss("plan-type", plan.id)
+        return plans.pop(plan.id, None) is not None
 
 
 class DisplayUpdates:
-    """Bound to the updates of one version, and to how it writes items and options."""
+    """Converts updates with fallbacks; for the updates, items and options of one version."""
 
     def __init__(
         self,
-        alike: UpdateConverter,
+        updates: UpdateConverter,
         items: ItemWriter,
         options_to_wire: Callable[[Dialect, Iterable[Option]], list[Any]],
         *,
@@ -198,172 +209,143 @@ class DisplayUpdates:
         options: type[Any],
         mode: type[Any],
     ) -> None:
-        self._alike = alike
+        self._updates = updates
         self._items = items
         self._options_to_wire = options_to_wire
         self._tool_call = tool_call
         self._options = options
         self._mode = mode
         self.to_wire: UpdatesToWire = {
-            **alike.to_wire,
+            **updates.to_wire,
             TerminalChanged: self.terminal_changed,
             TerminalOutput: self.terminal_output,
-            OptionsChanged: self.options_changed,
-            ModeChanged: self.mode_changed,
-            NoticeShown: self.notice_shown,
-            CompactionChanged: self.compaction_changed,
+            OptionsChanged: self._options_changed,
+            ModeChanged: self._mode_changed,
+            NoticeShown: self._notice_shown,
+            CompactionChanged: self._compaction_changed,
             StateChanged: _state_changed,
         }
 
-    def terminal_changed(self, dialect: DisplayDialect, session_id: str, change: TerminalChanged) -> list[Any]:
-        return self._terminal_told(dialect, session_id, change.terminal, whole=True)
+    def terminal_changed(self, dialect: DisplayDialect, session_id: str, update: TerminalChanged) -> list[Any]:
+        return self._terminal(dialect, session_id, update.terminal, whole=True)
 
-    def terminal_output(self, dialect: DisplayDialect, session_id: str, change: TerminalOutput) -> list[Any]:
-        return self._terminal_told(dialect, session_id, change.terminal, whole=False)
+    def terminal_output(self, dialect: DisplayDialect, session_id: str, update: TerminalOutput) -> list[Any]:
+        return self._terminal(dialect, session_id, update.terminal, whole=False)
 
-    def _terminal_told(self, dialect: DisplayDialect, session_id: str, terminal: Terminal, whole: bool) -> list[Any]:
-        shown = dialect.shown(session_id)
-        if terminal.id not in shown.terminals:
-            dialect.lose("display-terminal", terminal.id)
-        shown.keep(terminal)
-        if not shown.output_told(terminal, whole):
+    def _terminal(self, dialect: DisplayDialect, session_id: str, terminal: Terminal, whole: bool) -> list[Any]:
+        display = dialect.displays[session_id]
+        if terminal.id not in display.terminals:
+            dialect.record_loss("display-terminal", terminal.id)
+        display.track_terminal(terminal)
+        if not display.send_output_now(terminal, whole):
             return []
         return [
             self._tool_call(tool_call_id=call.id, content=self._items.to_wire(dialect, session_id, call.content))
-            for call in shown.calls_with(terminal.id)
+            for call in display.calls_with(terminal.id)
         ]
 
-    def options_changed(self, dialect: DisplayDialect, session_id: str, change: OptionsChanged) -> list[Any]:
+    def _options_changed(self, dialect: DisplayDialect, session_id: str, update: OptionsChanged) -> list[Any]:
         """All options, and the mode if they changed it."""
-        options = self._options_to_wire(dialect, change.options)
-        updates = [self._options(config_options=options, meta=change.patch.meta)]
-        shown = dialect.shown(session_id)
-        shown.options = change.options
-        mode = current_mode(change.options)
-        if shown.mode is not None and mode is not None and mode != shown.mode:
-            shown.mode = mode
-            updates.append(self._mode(current_mode_id=mode))
-        return updates
+        options = self._options_to_wire(dialect, update.options)
+        wire_updates = [self._options(config_options=options, meta=update.patch.meta)]
+        display = dialect.displays[session_id]
+        display.options = update.options
+        mode = current_mode(update.options)
+        if display.mode is not None and mode is not None and mode != display.mode:
+            display.mode = mode
+            wire_updates.append(self._mode(current_mode_id=mode))
+        return wire_updates
 
-    def mode_changed(self, dialect: DisplayDialect, session_id: str, change: ModeChanged) -> list[Any]:
-        """The mode, and all options if one of them has to follow it."""
-        updates: list[Any] = []
-        shown = dialect.shown(session_id)
-        if change.mode_id != shown.mode:
-            shown.mode = change.mode_id
-            updates.append(self._mode(current_mode_id=change.mode_id, meta=change.patch.meta))
-        if shown.mode_option_lags():
-            updates.append(self._options(config_options=self._options_to_wire(dialect, shown.options)))
-        return updates
+    def _mode_changed(self, dialect: DisplayDialect, session_id: str, update: ModeChanged) -> list[Any]:
+        """The mode, and all options if the mode option has to follow it."""
+        wire_updates: list[Any] = []
+        display = dialect.displays[session_id]
+        if update.mode_id != display.mode:
+            display.mode = update.mode_id
+            wire_updates.append(self._mode(current_mode_id=update.mode_id, meta=update.patch.meta))
+        if display.update_mode_option():
+            wire_updates.append(self._options(config_options=self._options_to_wire(dialect, display.options)))
+        return wire_updates
 
-    def notice_shown(self, dialect: Dialect, session_id: str, change: NoticeShown) -> list[Any]:
+    def _notice_shown(self, dialect: Dialect, session_id: str, update: NoticeShown) -> list[Any]:
         if not dialect.client.notices:
-            dialect.lose("notice", session_id)
+            dialect.record_loss("notice", session_id)
             return []
-        return self._alike.notice_shown(dialect, session_id, change)
+        return self._updates.notice_to_wire(dialect, session_id, update)
 
-    def compaction_changed(self, dialect: Dialect, session_id: str, change: CompactionChanged) -> list[Any]:
+    def _compaction_changed(self, dialect: Dialect, session_id: str, update: CompactionChanged) -> list[Any]:
         if not dialect.client.compaction:
-            dialect.lose("compaction", change.compaction.id)
+            dialect.record_loss("compaction", update.compaction.id)
             return []
-        return self._alike.compaction_changed(dialect, session_id, change)
+        return self._updates.compaction_to_wire(dialect, session_id, update)
 
 
-def _state_changed(dialect: Dialect, session_id: str, change: StateChanged) -> list[Any]:
-    if change.state.state not in ("idle", "running"):
-        dialect.lose("state", session_id)
-    if change.state.background:
-        dialect.lose("background", session_id)
+def _state_changed(dialect: Dialect, session_id: str, update: StateChanged) -> list[Any]:
+    if update.state.state not in ("idle", "running"):
+        dialect.record_loss("state", session_id)
+    if update.state.background:
+        dialect.record_loss("background", session_id)
     return []
 
 
-def track_plan(dialect: DisplayDialect, session_id: str, plan: Plan) -> bool:
-    """Remember a plan, and say whether to tell it: one that cannot be told still takes the place of one that was."""
-    plans = dialect.shown(session_id).plans
-    if plan.raw is None:
-        plans[plan.id] = plan
-        return True
-    dialect.lose("plan-type", plan.id)
-    return plans.pop(plan.id, None) is not None
-
-
-def supported_entries(dialect: Dialect, plan: Plan) -> Iterator[PlanEntry]:
-    """The entries, each with a status that v1 and the draft have; but for those that were cancelled."""
-    for entry in plan.entries:
-        if entry.status in ("pending", "in_progress", "completed"):
-            yield entry
-        elif entry.status == "cancelled":
-            dialect.lose("plan-entry", plan.id)
-        else:
-            dialect.lose("plan-status", plan.id)
-            yield replace(entry, status="in_progress")
-
-
 class ItemWriter:
-    """Bound to the schema of one version, its diffs and its content blocks."""
+    """Writes the content of tool calls; for the schema of one version, its diffs and its content blocks."""
 
-    def __init__(self, schema: Any, diff: type[Any], content: ContentConverter) -> None:
+    def __init__(self, schema: Any, diff: type[Any], blocks: ContentConverter) -> None:
         self._content = schema.Content
         self._text_block = schema.TextContent
-        self._terminal = schema.Terminal
         self._diff = diff
-        self._block_to_wire = content.to_wire
-        self._closed_by = content.closed_by
+        self._blocks = blocks
 
     def to_wire(self, dialect: DisplayDialect, session_id: str, items: Iterable[ToolCallItem]) -> list[Any]:
         """The items, in order; a diff becomes as many as it has files."""
-        written: list[Any] = []
+        wire_items: list[Any] = []
         for item in items:
             if type(item) is ContentItem:  # nearly always, and quicker than a match
-                block = self._block_to_wire(dialect, item.content)
-                written.append(self._content(content=block, meta=unset_if_none(item.meta)))
+                block = self._blocks.to_wire(dialect, item.content)
+                wire_items.append(self._content(content=block, meta=unset_if_none(item.meta)))
             elif isinstance(item, Diff):
-                written.extend(self._files(dialect, item))
+                wire_items.extend(self._files(dialect, item))
             elif isinstance(item, TerminalItem):
-                written.append(self._terminal_item(dialect, session_id, item))
+                wire_items.append(self._terminal_item(dialect, session_id, item))
             elif isinstance(item, Unknown):
-                written.append(self._unknown_item(dialect, item))
-        return written
-
-    def _unknown_item(self, dialect: Dialect, item: Unknown) -> Any:
-        """As it came; where types are closed and it came from elsewhere, its type as text."""
-        if self._closed_by in (None, item.version):
-            return UnknownOnWire(item.tag, item.raw)
-        dialect.lose("content-type", item.tag)
-        return self._text_item(f"[{item.tag}]")
+                block = self._blocks.unknown_to_wire(dialect, item)
+                wire_items.append(block if isinstance(block, UnknownOnWire) else self._content(content=block))
+        return wire_items
 
     def _terminal_item(self, dialect: DisplayDialect, session_id: str, item: TerminalItem) -> Any:
-        shown = dialect.shown(session_id)
-        is_told = item.terminal_id in shown.in_meta
-        terminal = None if is_told else shown.terminals.get(item.terminal_id)
+        display = dialect.displays[session_id]
+        is_announced = item.terminal_id in display.announced
+        terminal = None if is_announced else display.terminals.get(item.terminal_id)
         if terminal is not None:
             return self._text_item(terminal_text(terminal))
-        if is_told or dialect.client.terminals:
-            return self._terminal(terminal_id=item.terminal_id, meta=unset_if_none(item.meta))
-        dialect.lose("client-terminal", item.terminal_id)  # AMB-18
+        if is_announced or dialect.client.terminals:
+            return WireTerminal(terminal_id=item.terminal_id, meta=unset_if_none(item.meta))
+        dialect.record_loss("client-terminal", item.terminal_id)  # AMB-18
         return self._text_item(f"[terminal {item.terminal_id}]")
 
     def _text_item(self, text: str) -> Any:
         return self._content(content=self._text_block(text=text))
 
     def _files(self, dialect: Dialect, diff: Diff) -> Iterator[Any]:
-        """For each file a diff that shows its text before and after, or a line that says what happened."""
+        """For each file a diff with the text before and after, or a line that describes the change."""
         partial = {} if diff.patch is None else texts_of_patch(diff.patch)
         for change in diff.changes:
             old_text, new_text = change.old_text, change.new_text
             deleted = change.operation == "delete"
             simple = deleted or change.operation in ("add", "modify")
             if simple and (old_text if deleted else new_text) is None and change.path in partial:
-                dialect.lose("diff-partial", change.path)
+                dialect.record_loss("diff-partial", change.path)
                 old_text, new_text = partial[change.path]
             if not simple or (old_text if deleted else new_text) is None:
-                dialect.lose("diff-operation", change.path)
-                yield self._text_item(_described(change))
+                dialect.record_loss("diff-operation", change.path)
+                origin = f"{change.old_path} → " if change.old_path else ""
+                yield self._text_item(f"{change.operation}: {origin}{change.path}")
                 continue
             if deleted:
-                dialect.lose("diff-delete", change.path)
+                dialect.record_loss("diff-delete", change.path)
             if change.file_type not in (None, "text") or change.mime_type is not None:
-                dialect.lose("diff-details", change.path)
+                dialect.record_loss("diff-details", change.path)
             yield self._diff(
                 path=change.path,
                 old_text=None if change.operation == "add" else old_text,
@@ -372,17 +354,12 @@ class ItemWriter:
             )
 
 
-def _described(change: FileChange) -> str:
-    origin = f"{change.old_path} → " if change.old_path else ""
-    return f"{change.operation}: {origin}{change.path}"
-
-
 def diff_from_wire(dialect: Dialect, item: Any) -> Diff:
     """A changed file; without an old text it is a new one."""
     old_text = none_if_unset(item.old_text)
     change = FileChange(
         operation="add" if old_text is None else "modify",
-        path=noted(dialect, item.path, "content"),
+        path=display_path(dialect, item.path, "content"),
         old_text=old_text,
         new_text=item.new_text,
     )

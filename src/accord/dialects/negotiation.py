@@ -1,11 +1,10 @@
 """Negotiates the protocol version: the client's offer, the agent's answer, and the dialect that follows.
 
 The number alone does not tell: several agents repeat any number they are offered and speak v1. So the shape counts as
-well. Version 2 with `info` is v2 as published, without it is the draft; an answer of a number that nobody has, in v1's
-shape, is v1. Only the dialect that was agreed on is loaded.
+well. Version 2 with `info` is the published v2, without it is the draft; an unknown number in v1's shape is v1.
 
-It is written by hand, without the schemas: which of them is needed only the answer tells, and loading one takes longer
-than all the rest of the handshake.
+Offers are written by hand, without the schemas: only the answer tells which schema is needed, and importing one takes
+longer than the rest of the handshake.
 """
 
 from __future__ import annotations
@@ -23,28 +22,31 @@ from accord.session.capabilities import ClientCapabilities, Implementation
 from accord.session.requests import Initialize, InitializeResult
 
 __all__ = [
+    "UNKNOWN_PEER",
     "VERSIONS",
     "DialectName",
-    "Members",
     "ProtocolVersion",
     "accepted",
-    "as_v1",
+    "displays_terminals",
     "load_dialect",
-    "meta_of_v1",
     "negotiate",
     "offer",
     "offer_of_v1",
     "offer_of_v2",
-    "shows_terminals",
 ]
 
 VERSIONS = (1, 2)
 """The versions that accord has."""
 
 ProtocolVersion: TypeAlias = Literal["auto", 1, 2, "2-draft"]
-"""What a client offers: all it has, or only one."""
+"""What a client offers: every version, or only one."""
 
 DialectName: TypeAlias = Literal["v1", "v2", "v2 draft"]
+
+Members: TypeAlias = dict[str, Any]
+
+UNKNOWN_PEER = Implementation(name="unknown", version="unknown")
+"""For v2, where each side must name itself."""
 
 _DIALECTS: dict[DialectName, tuple[str, str]] = {
     "v1": ("accord.dialects.v1", "V1"),
@@ -53,8 +55,12 @@ _DIALECTS: dict[DialectName, tuple[str, str]] = {
 }
 
 
-class _Peek(msgspec.Struct, rename="camel"):
-    """What decides, as it came."""
+class _Name(msgspec.Struct):
+    name: str
+
+
+class _Handshake(msgspec.Struct, rename="camel"):
+    """The members of an `initialize` request or result that decide the dialect, undecoded."""
 
     protocol_version: Raw | UnsetType = UNSET
     info: Raw | UnsetType = UNSET
@@ -64,7 +70,11 @@ class _Peek(msgspec.Struct, rename="camel"):
 
     @property
     def has_info(self) -> bool:
-        return _is_there(self.info)
+        return _is_set(self.info)
+
+
+_decoder = msgspec.json.Decoder(_Handshake)
+_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def negotiate(
@@ -76,25 +86,25 @@ def negotiate(
     InvalidRequest for an older version than that of the dialect used before on the same connection.
     """
     try:
-        said = _peek.decode(params)
+        handshake = _decoder.decode(params)
     except _UNREADABLE as error:
         raise InvalidParams("expected an object") from error
-    offered = _offered_version(said.protocol_version)
-    chosen = _chosen(offered, said.has_info, versions)
-    name: DialectName = "v1" if chosen == 1 else "v2" if said.has_info else "v2 draft"
-    # What belongs to a newer version than the one chosen is no mistake of the client's.
+    offered = _offered_version(handshake.protocol_version)
+    chosen = _choose_version(offered, handshake.has_info, versions)
+    name: DialectName = "v1" if chosen == 1 else "v2" if handshake.has_info else "v2 draft"
+    # Members of a newer version than the chosen one are not an error of the client.
     dialect = load_dialect(name)(strict=strict and offered <= chosen)
-    if chosen == 1 and not dialect.strict and (said.has_info or _is_there(said.capabilities)):
+    if chosen == 1 and not dialect.strict and (handshake.has_info or _is_set(handshake.capabilities)):
         params = _in_v1_shape(params)
-    word: Any = dialect.request_from_wire("initialize", params, "client")
-    dialect.client = word.capabilities
+    request: Any = dialect.request_from_wire("initialize", params, "client")
+    dialect.client = request.capabilities
     if strict and not dialect.strict:
         notes = dialect.notes
-        dialect = load_dialect(name)(strict=True, client=word.capabilities)
+        dialect = load_dialect(name)(strict=True, client=request.capabilities)
         dialect.notes.extend(notes)
     if before is not None and dialect.version < before.version:
         raise InvalidRequest("A connection can't go back to an older version")
-    return dialect, word
+    return dialect, request
 
 
 def offer(
@@ -104,7 +114,7 @@ def offer(
 ) -> Members:
     """For a client: the params of `initialize`.
 
-    By default it offers 2 in the shapes of both versions, so that an agent of either finds what it knows.
+    By default it offers 2 in the shapes of both versions, so that an agent of either finds the members it knows.
     """
     can = capabilities or ClientCapabilities()
     match version:
@@ -124,27 +134,23 @@ def accepted(
     capabilities: ClientCapabilities | None = None,
     strict: bool = False,
 ) -> tuple[Dialect, InitializeResult]:
-    """For a client: the dialect that the agent's answer calls for, and what it says in it.
+    """For a client: the dialect that the agent's result calls for, and the result read by it.
 
-    VersionRefused, which names what was answered and by whom, when it calls for none that was offered; Malformed when
-    it is no answer at all.
+    VersionRefused, with the agent's name and version, when it calls for none that was offered; Malformed when it can't
+    be read.
     """
     try:
-        said = _peek.decode(result)
+        handshake = _decoder.decode(result)
     except _UNREADABLE as error:
         raise Malformed("$", "expected `object`") from error
-    if said.protocol_version is UNSET:
+    if handshake.protocol_version is UNSET:
         raise Malformed("$.protocolVersion", "required")
-    name = _answered(said, offered)
+    name = _dialect_of_result(handshake, offered)
     if name is None:
-        raise _refused(said, offered)
+        raise _refused(handshake, offered)
     dialect = load_dialect(name)(strict=strict, client=capabilities)
-    asked = Initialize(version=dialect.version, info=None, capabilities=dialect.client)
-    return dialect, dialect.result_from_wire(asked, result)
-
-
-_peek = msgspec.json.Decoder(_Peek)
-_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+    request = Initialize(version=dialect.version, info=None, capabilities=dialect.client)
+    return dialect, dialect.result_from_wire(request, result)
 
 
 def load_dialect(name: DialectName) -> type[Dialect]:
@@ -154,109 +160,109 @@ def load_dialect(name: DialectName) -> type[Dialect]:
 
 
 def _offered_version(version: Raw | UnsetType) -> int:
-    """The number, if it is one: neither a text nor a truth value nor a fraction (FN-45, AMB-14)."""
+    """The version; InvalidParams for a string, a boolean or a fraction (FN-45, AMB-14)."""
     if version is UNSET:
         raise InvalidParams("required", field="protocolVersion")
-    value = _value(version)
+    value = _decode_version(version)
     if type(value) is not int or not 0 <= value <= 0xFFFF:
         raise InvalidParams(
-            f"expected an integer from 0 to 65535, such as {VERSIONS[-1]}, got {_shown(version)}",
+            f"expected an integer from 0 to 65535, such as {VERSIONS[-1]}, got {_excerpt(version)}",
             field="protocolVersion",
         )
     return value
 
 
-def _chosen(offered: int, with_info: bool, versions: Sequence[int]) -> int:
+def _choose_version(offered: int, has_info: bool, versions: Sequence[int]) -> int:
     """The newest that is not above the offered one; if there is none, an offer in v1's shape gets the newest (INIT-15)."""
-    fitting = [version for version in versions if version <= offered]
-    if not fitting and with_info:
+    candidates = [version for version in versions if version <= offered]
+    if not candidates and has_info:
         raise VersionRefused(offered, sorted(versions))
-    return max(fitting or versions)
+    return max(candidates or versions)
 
 
 def _in_v1_shape(params: Raw) -> Raw:
-    """An offer in v2's shape as one that v1 can read; if it has v1's members too, they are what counts."""
+    """An offer in v2's shape as v1 can read it; if it has v1's members too, those count."""
     try:
         members: Members = msgspec.json.decode(params)
     except _UNREADABLE as error:
         raise InvalidParams("not valid JSON, nested too deeply, or a number too large") from error
     info, capabilities = members.pop("info", None), members.pop("capabilities", None)
     if "clientInfo" not in members and "clientCapabilities" not in members:
-        members |= as_v1(info, capabilities)
+        members |= _v2_to_v1(info, capabilities)
     return Raw(msgspec.json.encode(members))
 
 
-def _answered(said: _Peek, offered: ProtocolVersion) -> DialectName | None:
-    """The dialect that an answer calls for, if it was offered."""
-    assert said.protocol_version is not UNSET
-    version = _value(said.protocol_version)
+def _dialect_of_result(handshake: _Handshake, offered: ProtocolVersion) -> DialectName | None:
+    """The dialect that a result calls for, if it was offered."""
+    assert handshake.protocol_version is not UNSET
+    version = _decode_version(handshake.protocol_version)
     if type(version) is not int:
         return None
-    if version not in VERSIONS and _is_there(said.agent_capabilities) and not said.has_info:
+    if version not in VERSIONS and _is_set(handshake.agent_capabilities) and not handshake.has_info:
         version = 1  # FN-90
     if version == 1:
         return "v1" if offered in ("auto", 1) else None
     if version == 2 and offered == "2-draft":
         return "v2 draft"
-    if version == 2 and said.has_info:
+    if version == 2 and handshake.has_info:
         return "v2" if offered in ("auto", 2) else None
     return "v2 draft" if version == 2 and offered == "auto" else None
 
 
-def _refused(said: _Peek, offered: ProtocolVersion) -> VersionRefused:
-    assert said.protocol_version is not UNSET
-    wanted = sorted(VERSIONS) if offered == "auto" else [2 if offered == "2-draft" else offered]
-    answered = _value(said.protocol_version)
-    error = VersionRefused(answered, wanted)
-    shape = ", in the shape of v1" if answered == 2 and not said.has_info else ""
-    spoken = " or ".join(map(str, wanted))
+def _refused(handshake: _Handshake, offered: ProtocolVersion) -> VersionRefused:
+    assert handshake.protocol_version is not UNSET
+    expected = sorted(VERSIONS) if offered == "auto" else [2 if offered == "2-draft" else offered]
+    version = _decode_version(handshake.protocol_version)
+    error = VersionRefused(version, expected)
+    shape = ", in the shape of v1" if version == 2 and not handshake.has_info else ""
     error.message = (
-        f"{_agent(said)} answered with protocol version {_shown(said.protocol_version)}{shape}; expected {spoken}"
+        f"{_agent(handshake)} answered with protocol version {_excerpt(handshake.protocol_version)}{shape}; "
+        f"expected {' or '.join(map(str, expected))}"
     )
     return error
 
 
-def _agent(said: _Peek) -> str:
-    for info in (said.info, said.agent_info):
+def _agent(handshake: _Handshake) -> str:
+    for info in (handshake.info, handshake.agent_info):
         try:
-            return f"The agent {msgspec.json.decode(b'{}' if info is UNSET else info, type=_Named).name[:100]!r}"
+            return f"The agent {msgspec.json.decode(b'{}' if info is UNSET else info, type=_Name).name[:100]!r}"
         except _UNREADABLE:
             continue
     return "The agent"
 
 
-class _Named(msgspec.Struct):
-    name: str
-
-
-def _is_there(member: Raw | UnsetType) -> bool:
+def _is_set(member: Raw | UnsetType) -> bool:
     return member is not UNSET and bytes(member) != b"null"
 
 
-def _value(version: Raw) -> Any:
+def _decode_version(version: Raw) -> Any:
     try:
         return msgspec.json.decode(version)
-    except _UNREADABLE:  # a number that fits nowhere, perhaps
+    except _UNREADABLE:  # a number too large, for example
         return None
 
 
-def _shown(version: Raw) -> str:
+def _excerpt(version: Raw) -> str:
     text = bytes(version).decode("utf-8", "replace")
     return text if len(text) <= 40 else f"{text[:40]}…"
 
 
-Members: TypeAlias = dict[str, Any]
-
 _TERMINALS = "terminal_output"
-"""In the `_meta` of v1's capabilities: the client shows terminals that are told in `_meta`, see `terminal_meta`."""
+"""In the `_meta` of v1's capabilities: the client displays terminals that are sent in `_meta`, see `terminal_meta`."""
+
+
+def displays_terminals(meta: Any) -> bool:
+    """Whether the `_meta` of v1's capabilities says so."""
+    return _object(meta).get(_TERMINALS) is True
 
 
 def offer_of_v1(info: Implementation | None, can: ClientCapabilities) -> Members:
-    """The members that v1 has for who the client is and what it can do."""
+    """The members of v1 that name the client and its capabilities."""
     meta = can.group_meta
     options = _group(
         meta, "session.configOptions", boolean=_marker(can.boolean_options, meta, "session.configOptions.boolean")
     )
+    own_meta = {**(can.meta or {}), _TERMINALS: True} if can.display_terminals else can.meta
     capabilities: Members = {
         "fs": {"readTextFile": can.read_files, "writeTextFile": can.write_files} | _meta(meta.get("fs")),
         "terminal": can.terminals,
@@ -270,44 +276,34 @@ def offer_of_v1(info: Implementation | None, can: ClientCapabilities) -> Members
         "auth": _group(meta, "auth", terminal=True if can.terminal_login else None),
         "elicitation": _elicitation(can),
     }
-    return _said(clientInfo=_info(info), clientCapabilities=_said(**capabilities) | _meta(meta_of_v1(can)))
-
-
-def meta_of_v1(can: ClientCapabilities) -> Members | None:
-    """The `_meta` of v1's capabilities, which says also what v1 has no member for."""
-    return {**(can.meta or {}), _TERMINALS: True} if can.display_terminals else can.meta
-
-
-def shows_terminals(meta: Any) -> bool:
-    """Whether the `_meta` of v1's capabilities says so."""
-    return _object(meta).get(_TERMINALS) is True
+    return _without_none(clientInfo=_info(info), clientCapabilities=_without_none(**capabilities) | _meta(own_meta))
 
 
 def offer_of_v2(info: Implementation | None, can: ClientCapabilities) -> Members:
-    """The members that v2 has for it; `info` is always there."""
+    """The members of v2 that name the client and its capabilities."""
     meta = can.group_meta
     capabilities: Members = {
         "auth": _group(meta, "auth", terminal=_marker(can.terminal_login, meta, "auth.terminal")),
         "elicitation": _elicitation(can),
     }
     return {
-        "info": _info(info) or {"name": "unknown", "version": "unknown"},
-        "capabilities": _said(**capabilities) | _meta(can.meta),
+        "info": _info(info or UNKNOWN_PEER),
+        "capabilities": _without_none(**capabilities) | _meta(can.meta),
     }
 
 
-def as_v1(info: Any, capabilities: Any) -> Members:
-    """v2's members, as they came, in v1's words: no files and terminals, but switches can be shown."""
-    said = _object(capabilities)
+def _v2_to_v1(info: Any, capabilities: Any) -> Members:
+    """The members of an offer of v2 as those of v1: no files and terminals, but boolean options."""
+    members = _object(capabilities)
     capabilities_of_v1: Members = {
         "session": {"configOptions": {"boolean": {}}},
-        "auth": {"terminal": True} if isinstance(_object(said.get("auth")).get("terminal"), dict) else None,
-        "elicitation": said.get("elicitation"),
-        "_meta": said.get("_meta"),
+        "auth": {"terminal": True} if isinstance(_object(members.get("auth")).get("terminal"), dict) else None,
+        "elicitation": members.get("elicitation"),
+        "_meta": members.get("_meta"),
     }
-    if not isinstance(info, dict):  # of a client of the draft, which has kept v1's
-        capabilities_of_v1 |= {"fs": said.get("fs"), "terminal": said.get("terminal")}
-    return _said(clientInfo=info, clientCapabilities=_said(**capabilities_of_v1))
+    if not isinstance(info, dict):  # of a client of the draft, which has these members of v1
+        capabilities_of_v1 |= {"fs": members.get("fs"), "terminal": members.get("terminal")}
+    return _without_none(clientInfo=info, clientCapabilities=_without_none(**capabilities_of_v1))
 
 
 def _elicitation(can: ClientCapabilities) -> Members | None:
@@ -323,11 +319,11 @@ def _elicitation(can: ClientCapabilities) -> Members | None:
 def _info(info: Implementation | None) -> Members | None:
     if info is None:
         return None
-    return _said(name=info.name, version=info.version, title=info.title) | _meta(info.meta)
+    return _without_none(name=info.name, version=info.version, title=info.title) | _meta(info.meta)
 
 
-def _said(**members: Any) -> Members:
-    return {key: value for key, value in members.items() if value is not None}
+def _without_none(**members: Any) -> Members:
+    return {name: value for name, value in members.items() if value is not None}
 
 
 def _meta(meta: Members | None) -> Members:
@@ -339,8 +335,8 @@ def _marker(is_on: bool, meta: dict[str, Members], path: str) -> Members | None:
 
 
 def _group(meta: dict[str, Members], path: str, **markers: Any) -> Members | None:
-    """The object that holds the markers, if there is something in it."""
-    return (_said(**markers) | _meta(meta.get(path))) or None
+    """The object that holds the markers, unless it would be empty."""
+    return (_without_none(**markers) | _meta(meta.get(path))) or None
 
 
 def _object(value: Any) -> Members:

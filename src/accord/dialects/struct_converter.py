@@ -1,42 +1,80 @@
-"""Requests and answers whose members the words name as the wire does."""
+"""Converts between session structs and wire structs that have the same members.
+
+A member that is None in a session struct is missing on the wire. One that is missing or null on the wire has its
+default in the session struct.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Generic, TypeVar
 
-from accord.dialects.dialect import RequestConverter, RequestFunction, ResultFunction
-from accord.dialects.unset_values import none_if_unset, unset_if_none
-from accord.session.requests import AcpRequest, EmptyResult
-from accord.session.value import Value
+from accord.dialects.dialect import Dialect, NotificationConverter, RequestConverter
+from accord.schema.method import Method
+from accord.session.requests import AcpNotification, AcpRequest
+from accord.session.value import UNSET, Value
 
-__all__ = ["acknowledged", "plain", "plain_answer"]
+__all__ = ["StructConverter", "copied_notification", "copied_request"]
 
-
-def plain(word: type[Value], params: type[Any]) -> tuple[RequestFunction, RequestFunction]:
-    """Both directions of a request or notification."""
-    to_wire, from_wire = _copied(word, params)
-    return lambda dialect, said: to_wire(said), lambda dialect, read: from_wire(read)
+S = TypeVar("S", bound=Value)
 
 
-def plain_answer(word: type[Value], result: type[Any]) -> tuple[ResultFunction, ResultFunction]:
-    """Both directions of an answer."""
-    to_wire, from_wire = _copied(word, result)
-    return lambda dialect, asked, answer: to_wire(answer), lambda dialect, asked, read: from_wire(read)
+class StructConverter(Generic[S]):
+    """Copies the members that both types have; `wire_names` gives the wire's name of a member where it is another.
+
+    Members that need more than copying are passed to the call.
+    """
+
+    def __init__(self, session_type: type[S], wire_type: type[Any], **wire_names: str) -> None:
+        self._session_type = session_type
+        self._wire_type = wire_type
+        names = {name: wire_names.get(name, name) for name in session_type.__struct_fields__}
+        self._names = [names for names in names.items() if names[1] in wire_type.__struct_fields__]
+
+    def to_wire(self, value: S, **members: Any) -> Any:
+        for name, wire_name in self._names:
+            if wire_name not in members and (member := getattr(value, name)) is not None:
+                members[wire_name] = member
+        return self._wire_type(**members)
+
+    def from_wire(self, wire_value: Any, **members: Any) -> S:
+        for name, wire_name in self._names:
+            if name not in members:
+                member = getattr(wire_value, wire_name)
+                if member is not UNSET and member is not None:
+                    members[name] = member
+        return self._session_type(**members)
 
 
-def acknowledged(word: type[AcpRequest], method: str, params: type[Any], result: type[Any]) -> RequestConverter:
-    """A request that is answered only by saying that it worked."""
-    return RequestConverter(word, method, *plain(word, params), *plain_answer(EmptyResult, result))
+def copied_request(
+    methods: Mapping[str, Method], request_type: type[AcpRequest], method: str, **functions: Any
+) -> RequestConverter:
+    """A request whose params and result have the members of their session types, except where a function is given."""
+    request = StructConverter(request_type, methods[method].params)
+    result = StructConverter(request_type.result_type, methods[method].result)
+    copies: dict[str, Any] = {
+        "to_wire": partial(_convert, request.to_wire),
+        "from_wire": partial(_convert, request.from_wire),
+        "result_to_wire": partial(_convert_result, result.to_wire),
+        "result_from_wire": partial(_convert_result, result.from_wire),
+    }
+    return RequestConverter(request_type, method, **{**copies, **functions})
 
 
-def _copied(word: type[Value], wire_type: type[Any]) -> tuple[Callable[[Value], Any], Callable[[Any], Value]]:
-    names = [name for name in word.__struct_fields__ if name != "meta"]
+def copied_notification(
+    methods: Mapping[str, Method], notification_type: type[AcpNotification], method: str
+) -> NotificationConverter:
+    """A notification whose params have the members of its session type."""
+    converter = StructConverter(notification_type, methods[method].params)
+    return NotificationConverter(
+        notification_type, method, partial(_convert, converter.to_wire), partial(_convert, converter.from_wire)
+    )
 
-    def to_wire(said: Value) -> Any:
-        return wire_type(meta=unset_if_none(said.meta), **{name: getattr(said, name) for name in names})
 
-    def from_wire(read: Any) -> Value:
-        return word(meta=none_if_unset(read.meta), **{name: getattr(read, name) for name in names})
+def _convert(convert: Any, dialect: Dialect, value: Any) -> Any:
+    return convert(value)
 
-    return to_wire, from_wire
+
+def _convert_result(convert: Any, dialect: Dialect, request: AcpRequest, value: Any) -> Any:
+    return convert(value)

@@ -1,8 +1,8 @@
-"""Terminals in the `_meta` of tool calls: how agents of v1 show the output of commands that they run themselves. FN-104
+"""Terminals in the `_meta` of tool calls: how agents of v1 display the output of commands that they run. FN-104
 
-`terminal_info` announces a terminal, `terminal_output` (with some agents `terminal_output_delta`) appends to its output, and
-`terminal_exit` says how the command ended. A client says by `terminal_output` in the `_meta` of its capabilities that it
-shows such terminals. The protocol knows nothing of this; Zed began it, and others have followed.
+`terminal_info` announces a terminal, `terminal_output` (with some agents `terminal_output_delta`) appends to its output,
+and `terminal_exit` has the exit status. A client offers to display such terminals by `terminal_output` in the `_meta` of
+its capabilities. The protocol does not specify this; Zed began it, and others have followed.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ __all__ = ["AnnouncedTerminal", "exit_meta", "info_meta", "output_meta", "split_
 _INFO, _OUTPUT, _EXIT = "terminal_info", "terminal_output", "terminal_exit"
 _OUTPUTS = (_OUTPUT, "terminal_output_delta")
 _KEYS = frozenset((_INFO, _EXIT, *_OUTPUTS))
-_LARGEST_CODE = 2**32 - 1
+_MAX_EXIT_CODE = 2**32 - 1
 
 
 def info_meta(terminal: Terminal) -> dict[str, Any]:
-    """What announces a terminal."""
-    place = {} if terminal.cwd is None else {"cwd": terminal.cwd}
-    return {_INFO: {"terminal_id": terminal.id, **place}}
+    """The `_meta` that announces a terminal."""
+    cwd = {} if terminal.cwd is None else {"cwd": terminal.cwd}
+    return {_INFO: {"terminal_id": terminal.id, **cwd}}
 
 
 def output_meta(terminal_id: str, text: str) -> dict[str, Any]:
-    """What appends to the output of a terminal."""
+    """The `_meta` that appends to the output of a terminal."""
     return {_OUTPUT: {"terminal_id": terminal_id, "data": text}}
 
 
-def exit_meta(terminal_id: str, ended: Exit) -> dict[str, Any]:
-    """What says how the command of a terminal ended."""
-    return {_EXIT: {"terminal_id": terminal_id, "exit_code": ended.code, "signal": ended.signal}}
+def exit_meta(terminal_id: str, status: Exit) -> dict[str, Any]:
+    """The `_meta` that ends a terminal."""
+    return {_EXIT: {"terminal_id": terminal_id, "exit_code": status.code, "signal": status.signal}}
 
 
 class AnnouncedTerminal:
-    """A terminal that a client was told of, by the tool call that announced it; its output goes out as whole characters."""
+    """A terminal that the client knows by the tool call `call_id`; its output is sent as whole characters."""
 
     __slots__ = ("_decode", "call_id")
 
@@ -48,59 +48,58 @@ class AnnouncedTerminal:
         self.call_id = call_id
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
 
-    def text(self, output: bytes, *, is_all: bool) -> str:
-        """The next part of the output; a character that is not complete waits for the rest, unless that `is_all`."""
-        return self._decode(output, is_all)
+    def decode(self, output: bytes, *, final: bool) -> str:
+        """The next part of the output; an incomplete character waits for the rest, unless this is the `final` part."""
+        return self._decode(output, final)
 
 
 def split_terminals(patch: ToolCallPatch) -> list[Patch]:
-    """What an update of a tool call reports: the call, and the terminals in its `_meta`, which is left without them.
+    """The patches in an update of a tool call: the call itself, and the terminals in its `_meta`, which loses them.
 
-    What is malformed there stays where it is, and means nothing. An update that only tells of a terminal does not
-    report the call.
+    Malformed entries stay in `_meta` and have no effect. An update that is only about a terminal has no patch of the
+    call.
     """
     meta = patch.meta
     if not isinstance(meta, dict) or _KEYS.isdisjoint(meta):
         return [patch]
-    said = {key: members for key in _KEYS if (members := _members(key, meta.get(key))) is not None}
-    if not said:
+    entries = {key: entry for key in _KEYS if (entry := _valid_entry(key, meta.get(key))) is not None}
+    if not entries:
         return [patch]
-    patch.meta = {key: value for key, value in meta.items() if key not in said} or UNSET
+    patch.meta = {key: value for key, value in meta.items() if key not in entries} or UNSET
     terminals: list[Patch] = []
-    if info := said.get(_INFO):
+    if info := entries.get(_INFO):
         terminals.append(
             TerminalPatch(id=info["terminal_id"], command=_command(patch), cwd=_text(info, "cwd") or UNSET)
         )
-        _show(patch, info["terminal_id"])
-    output = next((said[key] for key in _OUTPUTS if key in said), None)
+        _add_item(patch, info["terminal_id"])
+    output = next((entries[key] for key in _OUTPUTS if key in entries), None)
     if output and output["data"]:
         terminals.append(TerminalAppend(id=output["terminal_id"], data=output["data"].encode("utf-8", "replace")))
-    if ended := said.get(_EXIT):
-        how = Exit(code=_code(ended.get("exit_code")), signal=_text(ended, "signal"))
-        terminals.append(TerminalPatch(id=ended["terminal_id"], exit=how))
+    if end := entries.get(_EXIT):
+        status = Exit(code=_code(end.get("exit_code")), signal=_text(end, "signal"))
+        terminals.append(TerminalPatch(id=end["terminal_id"], exit=status))
     is_empty = patch == ToolCallPatch(id=patch.id, meta_replaces=patch.meta_replaces)
     return terminals if is_empty else [patch, *terminals]
 
 
-def _members(key: str, said: Any) -> dict[str, Any] | None:
-    """What is said of a terminal; None for what can't be understood."""
-    members = cast("dict[str, Any]", said) if isinstance(said, dict) else {}
-    is_understood = _text(members, "terminal_id") and (key not in _OUTPUTS or isinstance(members.get("data"), str))
-    return members if is_understood else None
+def _valid_entry(key: str, value: Any) -> dict[str, Any] | None:
+    entry = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    is_valid = _text(entry, "terminal_id") and (key not in _OUTPUTS or isinstance(entry.get("data"), str))
+    return entry if is_valid else None
 
 
-def _show(patch: ToolCallPatch, terminal_id: str) -> None:
-    """Show a terminal in the call that announces it, also where its content does not name it."""
+def _add_item(patch: ToolCallPatch, terminal_id: str) -> None:
+    """Put a terminal into the content of the call that announces it, if the content does not have it."""
     items = [] if patch.content is UNSET else patch.content or []
-    is_named = any(isinstance(item, TerminalItem) and item.terminal_id == terminal_id for item in items)
-    if not is_named and (patch.creates or patch.content is not UNSET):
+    has_it = any(isinstance(item, TerminalItem) and item.terminal_id == terminal_id for item in items)
+    if not has_it and (patch.creates or patch.content is not UNSET):
         patch.content = [*items, TerminalItem(terminal_id=terminal_id)]
 
 
 def _command(patch: ToolCallPatch) -> Any:
     raw = patch.raw_input
     command = cast("dict[str, Any]", raw).get("command") if isinstance(raw, dict) else None
-    if isinstance(command, list) and all(isinstance(word, str) for word in cast("list[Any]", command)):
+    if isinstance(command, list) and all(isinstance(part, str) for part in cast("list[Any]", command)):
         command = shlex.join(cast("list[str]", command))
     return command if isinstance(command, str) and command else UNSET
 
@@ -111,4 +110,4 @@ def _text(members: dict[str, Any], name: str) -> str | None:
 
 
 def _code(value: Any) -> int | None:
-    return value if type(value) is int and 0 <= value <= _LARGEST_CODE else None
+    return value if type(value) is int and 0 <= value <= _MAX_EXIT_CODE else None

@@ -71,7 +71,7 @@ class EmptyResult(Value):
 class AcpRequest(Value):
     """A request; `answer` is the word that a successful answer is read into."""
 
-    answer: ClassVar[type[Value]] = EmptyResult
+    result_type: ClassVar[type[Value]] = EmptyResult
 
 
 class AcpNotification(Value):
@@ -90,7 +90,7 @@ class InitializeResult(Value):
 class Initialize(AcpRequest):
     """The client's half of the handshake: the newest version it has, and what it can do."""
 
-    answer: ClassVar[type[Value]] = InitializeResult
+    result_type: ClassVar[type[Value]] = InitializeResult
 
     version: int
     info: Implementation | None
@@ -123,7 +123,7 @@ class SessionSetup(Value):
 class NewSession(AcpRequest):
     """Begin a conversation in `cwd`, which is absolute."""
 
-    answer: ClassVar[type[Value]] = SessionSetup
+    result_type: ClassVar[type[Value]] = SessionSetup
 
     cwd: str
     servers: list[McpServer] = []
@@ -133,7 +133,7 @@ class NewSession(AcpRequest):
 class LoadSession(AcpRequest):
     """Take up a stored session; all of its history is told again before the answer."""
 
-    answer: ClassVar[type[Value]] = SessionSetup
+    result_type: ClassVar[type[Value]] = SessionSetup
 
     session_id: str
     cwd: str
@@ -144,7 +144,7 @@ class LoadSession(AcpRequest):
 class ResumeSession(AcpRequest):
     """Take up a stored session without telling its history."""
 
-    answer: ClassVar[type[Value]] = SessionSetup
+    result_type: ClassVar[type[Value]] = SessionSetup
 
     session_id: str
     cwd: str
@@ -155,7 +155,7 @@ class ResumeSession(AcpRequest):
 class ForkSession(AcpRequest):
     """Begin a session with the history of another one. Unstable."""
 
-    answer: ClassVar[type[Value]] = SessionSetup
+    result_type: ClassVar[type[Value]] = SessionSetup
 
     session_id: str
     cwd: str
@@ -183,7 +183,7 @@ class SessionPage(Value):
 class ListSessions(AcpRequest):
     """The stored sessions, of one directory or of all."""
 
-    answer: ClassVar[type[Value]] = SessionPage
+    result_type: ClassVar[type[Value]] = SessionPage
 
     cwd: str | None = None
     cursor: str | None = None
@@ -212,7 +212,7 @@ class PromptResult(Value):
 class Prompt(AcpRequest):
     """A user's message."""
 
-    answer: ClassVar[type[Value]] = PromptResult
+    result_type: ClassVar[type[Value]] = PromptResult
 
     session_id: str
     content: list[Content]
@@ -241,7 +241,7 @@ class SetModel(AcpRequest):
 class SetOption(AcpRequest):
     """Give an option a value; the answer is the complete list."""
 
-    answer: ClassVar[type[Value]] = SessionSetup
+    result_type: ClassVar[type[Value]] = SessionSetup
 
     session_id: str
     option_id: str
@@ -300,7 +300,7 @@ class PermissionAnswer(Value):
 class PermissionRequest(AcpRequest):
     """May the agent do this? In v1 the title is the tool call's."""
 
-    answer: ClassVar[type[Value]] = PermissionAnswer
+    result_type: ClassVar[type[Value]] = PermissionAnswer
 
     session_id: str
     options: list[PermissionOption]
@@ -323,7 +323,7 @@ class ElicitationRequest(AcpRequest):
     The scope is a session (perhaps a tool call in it), or a request of the client's that is still open.
     """
 
-    answer: ClassVar[type[Value]] = ElicitationAnswer
+    result_type: ClassVar[type[Value]] = ElicitationAnswer
 
     message: str
     mode: str
@@ -351,7 +351,7 @@ class FileContent(Value):
 class ReadFile(AcpRequest):
     """Read a text file as the editor has it, unsaved changes included. Not in v2."""
 
-    answer: ClassVar[type[Value]] = FileContent
+    result_type: ClassVar[type[Value]] = FileContent
 
     session_id: str
     path: str
@@ -376,7 +376,7 @@ class CreateTerminalResult(Value):
 class CreateTerminal(AcpRequest):
     """Run a command in the client's environment. Not in v2."""
 
-    answer: ClassVar[type[Value]] = CreateTerminalResult
+    result_type: ClassVar[type[Value]] = CreateTerminalResult
 
     session_id: str
     command: str
@@ -397,7 +397,7 @@ class TerminalSnapshot(Value):
 class ReadTerminal(AcpRequest):
     """The output so far, without waiting. Not in v2."""
 
-    answer: ClassVar[type[Value]] = TerminalSnapshot
+    result_type: ClassVar[type[Value]] = TerminalSnapshot
 
     session_id: str
     terminal_id: str
@@ -406,7 +406,7 @@ class ReadTerminal(AcpRequest):
 class WaitForExit(AcpRequest):
     """Answered when the command has ended. Not in v2."""
 
-    answer: ClassVar[type[Value]] = Exit
+    result_type: ClassVar[type[Value]] = Exit
 
     session_id: str
     terminal_id: str

@@ -63,7 +63,7 @@ def some_request(file: Path) -> Any:
 def test_a_request_becomes_a_word_and_the_same_request_again(file: Path):
     dialect, method, params = speaker(), method_of(file), json.loads(file.read_bytes())
     word = dialect.request_from_wire(method, raw(params), V1.METHODS[method].sender)  # pyright: ignore[reportArgumentType]
-    assert type(word) in V1.EXCHANGES
+    assert type(word) in V1.REQUESTS
     written_method, written = dialect.request_to_wire(word)
     assert written_method == method
     assert unexplained(params, plain(written)) == {}
@@ -76,7 +76,7 @@ def test_an_answer_becomes_a_word_and_the_same_answer_again(file: Path):
     sender: Any = V1.METHODS[method].sender
     asked = dialect.request_from_wire(method, raw(some_request(file)), sender)
     word = dialect.result_from_wire(asked, raw(result))
-    assert type(word) is asked.answer
+    assert type(word) is asked.result_type
     assert unexplained(result, plain(dialect.result_to_wire(asked, word))) == {}
     assert (dialect.losses, dialect.notes) == ([], [])
 
@@ -119,7 +119,7 @@ def test_what_v1_writes_is_what_strict_v1_reads(file: Path):
 
 def test_each_request_and_notification_word_that_v1_has_is_in_the_fixtures():
     covered = {method_of(file) for file in FILES}
-    spoken = {exchange.method for exchange in V1.EXCHANGES.values()}
-    spoken |= {telling.method for telling in V1.TELLINGS.values()}
+    spoken = {exchange.method for exchange in V1.REQUESTS.values()}
+    spoken |= {telling.method for telling in V1.NOTIFICATIONS.values()}
     assert spoken <= covered
     assert covered - spoken == {"session/update", "$/cancel_request"}

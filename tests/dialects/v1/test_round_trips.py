@@ -21,7 +21,7 @@ METHODS = [method for method in V1.METHODS.values() if method.kind == "request"]
 
 
 def spoken(method: Any) -> Any:
-    return next(exchange.word for exchange in V1.EXCHANGES.values() if exchange.method == method.name)
+    return next(converter.request_type for converter in V1.REQUESTS.values() if converter.method == method.name)
 
 
 def acceptable(params: Any) -> Any:

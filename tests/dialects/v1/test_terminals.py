@@ -81,7 +81,7 @@ def test_a_closed_session_is_forgotten():
     dialect = speaker()
     updates_of(dialect, TerminalPatch(id="t", output=b"x" * 5))
     dialect.forget_session(SESSION)
-    assert dialect.shown(SESSION).terminals == {}
+    assert dialect.displays[SESSION].terminals == {}
 
 
 def text(output: bytes, end: Exit | None = None) -> str:
@@ -119,6 +119,6 @@ def test_the_way_it_ended_is_the_last_line():
 def test_of_a_terminal_that_ended_no_more_is_kept_than_is_shown():
     dialect = speaker()
     updates_of(dialect, TerminalPatch(id="t", output=b"x" * 10 * TAIL, exit=Exit(code=0)))
-    kept = dialect.shown(SESSION).terminals["t"]
+    kept = dialect.displays[SESSION].terminals["t"]
     assert len(kept.output) == TAIL + 1
     assert terminal_text(kept).startswith("[earlier output left out]")

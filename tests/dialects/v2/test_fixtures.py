@@ -52,7 +52,7 @@ def unexplained(before: Any, after: Any, around: str = "") -> dict[str, tuple[An
 def test_a_request_becomes_a_word_and_the_same_request_again(file: Path, strict: bool) -> None:
     dialect, method, params = speaker(strict), method_of(file), json.loads(file.read_bytes())
     word = asked_of(dialect, method, params)
-    assert type(word) in V2.EXCHANGES
+    assert type(word) in V2.REQUESTS
     written_method, written = dialect.request_to_wire(word)
     assert written_method == method
     assert unexplained(params, plain(written), method) == {}
@@ -67,7 +67,7 @@ def test_an_answer_becomes_a_word_and_the_same_answer_again(file: Path, strict: 
     request = next(FIXTURES.glob(f"{file.name.split('.')[0]}.request*minimal.json"))
     asked = asked_of(dialect, method, json.loads(request.read_bytes()))
     word = dialect.result_from_wire(asked, raw(result))
-    assert type(word) is asked.answer
+    assert type(word) is asked.result_type
     written = plain(dialect.result_to_wire(asked, word))
     assert unexplained(result, written, method) == {}
     assert speaker(strict=True).result_from_wire(asked, raw(written)) == word
@@ -102,8 +102,8 @@ def test_an_update_becomes_a_report_and_its_change_the_same_update_again(file: P
 
 def test_each_request_and_notification_that_v2_has_is_in_the_fixtures() -> None:
     covered = {method_of(file) for file in FILES}
-    spoken = {exchange.method for exchange in V2.EXCHANGES.values()}
-    spoken |= {telling.method for telling in V2.TELLINGS.values()}
+    spoken = {exchange.method for exchange in V2.REQUESTS.values()}
+    spoken |= {telling.method for telling in V2.NOTIFICATIONS.values()}
     assert covered - spoken == {"session/update", "$/cancel_request"}
     assert spoken <= covered
     assert covered == set(V2.METHODS)

@@ -8,7 +8,8 @@ import msgspec
 from hypothesis import strategies as st
 from msgspec import UNSET
 
-from accord.dialects.v2.updates import TAGS
+from accord.dialects.all_versions.updates import update_names
+from accord.dialects.v2.updates import UPDATES_FROM_WIRE
 from accord.session import content, entities, requests, updates
 from accord.session import mcp_servers as servers
 from accord.session.value import Unknown
@@ -258,7 +259,7 @@ def _with_meta(word: Any, told: Any) -> tuple[Any, Any]:
 
 def unknown_reports() -> st.SearchStrategy[Any]:
     tags = st.sampled_from(("_garden", "tool_call", "plan", "current_mode_update", "plan_removed"))
-    assert not {"tool_call", "plan", "current_mode_update", "plan_removed"} & TAGS
+    assert not {"tool_call", "plan", "current_mode_update", "plan_removed"} & update_names(UPDATES_FROM_WIRE)
     return st.builds(
         lambda tag, more: updates.UnknownPatch(tag=tag, raw={**more, "sessionUpdate": tag}), tags, an_object
     )

@@ -92,7 +92,7 @@ def test_an_answer_becomes_a_word_and_the_same_answer_again(file: Path):
     dialect, method, result = speaker(), method_of(file), json.loads(file.read_bytes())
     asked = dialect.request_from_wire(method, raw(some_request(file)), sender_of(method))
     word = dialect.result_from_wire(asked, raw(result))
-    assert type(word) is asked.answer
+    assert type(word) is asked.result_type
     again = plain(dialect.result_to_wire(asked, word))
     if "accepted" in file.name:
         assert again.pop("stopReason") == "end_turn"

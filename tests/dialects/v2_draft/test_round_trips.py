@@ -46,17 +46,17 @@ def test_a_request_said_again_is_the_same_word(method: Any, chosen: st.DataObjec
     assert speaker().request_from_wire(name, raw(plain(again)), method.sender) == word
 
 
-@pytest.mark.parametrize("exchange", V2Draft.EXCHANGES.values(), ids=lambda exchange: exchange.method)
+@pytest.mark.parametrize("converter", V2Draft.REQUESTS.values(), ids=lambda converter: converter.method)
 @given(chosen=st.data())
 @settings(max_examples=15)
-def test_an_answer_said_again_is_the_same_word(exchange: Any, chosen: st.DataObject):
-    kind = exchange.word
+def test_an_answer_said_again_is_the_same_word(converter: Any, chosen: st.DataObject):
+    kind = converter.request_type
     asked = kind(**{name: SESSION for name in kind.__struct_fields__ if name in kind.__annotations__})
     dialect = speaker()
-    result = chosen.draw(values(V2Draft.METHODS[exchange.method].result))
+    result = chosen.draw(values(V2Draft.METHODS[converter.method].result))
     word = dialect.result_from_wire(asked, Raw(encoded(result)))
     again = dialect.result_from_wire(asked, raw(plain(dialect.result_to_wire(asked, word))))
-    if kind.answer is SessionSetup:
+    if kind.result_type is SessionSetup:
         again.commands, word.modes = word.commands, again.modes
     if kind is Prompt:
         word.stop_reason = word.stop_reason or "end_turn"

@@ -1,7 +1,7 @@
-"""Content blocks between wire and words; one mapping serves every version.
+"""Converts content blocks.
 
-Their blocks differ in icons, which v1 does not have, in the bounds of numbers, and in what is closed: v1 lists all types of
-blocks and all audiences there are.
+The versions differ in icons, which v1 does not have, in the ranges of numbers, and in what is closed: v1 lists all
+types of blocks and all audiences.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from accord.dialects.dialect import Dialect
+from accord.dialects.struct_converter import StructConverter
 from accord.dialects.unset_values import none_if_unset, unset_if_none
 from accord.schema.wire_values import UNSET
 from accord.schema.wire_values import Unknown as UnknownOnWire
@@ -22,130 +23,116 @@ _AUDIENCES = ("assistant", "user")
 
 
 class ContentConverter:
-    """Bound to the schema of one version, and to its name if that closes what it lists."""
+    """For the schema of one version; `closed_by` is its name if it allows no other types and audiences."""
 
     def __init__(self, schema: Any, closed_by: str | None = None) -> None:
         self._schema = schema
         self.closed_by = closed_by
-        self._has_icons = hasattr(schema, "Icon")
         self._sizes = range(2**64) if closed_by is None else range(-(2**63), 2**63)
+        self._annotations = StructConverter(Annotations, schema.Annotations)
+        self._image = StructConverter(Image, schema.ImageContent)
+        self._audio = StructConverter(Audio, schema.AudioContent)
+        self._link = StructConverter(ResourceLink, schema.ResourceLink)
+        self._icon = StructConverter(Icon, schema.Icon) if hasattr(schema, "Icon") else None
         self._from_wire: dict[type[Any], Callable[[Any], Content]] = {
-            schema.TextContent: _text,
-            schema.ImageContent: _image,
-            schema.AudioContent: _audio,
-            schema.ResourceLink: self._link,
-            schema.EmbeddedResource: _resource,
-            UnknownOnWire: self._unknown,
+            schema.TextContent: self._text_from_wire,
+            schema.ImageContent: self._image_from_wire,
+            schema.AudioContent: self._audio_from_wire,
+            schema.ResourceLink: self._link_from_wire,
+            schema.EmbeddedResource: self._resource_from_wire,
+            UnknownOnWire: self._unknown_from_wire,
         }
         self._to_wire: dict[type[Any], Callable[[Dialect, Any], Any]] = {
-            Text: self._wire_text,
-            Image: self._wire_image,
-            Audio: self._wire_audio,
-            ResourceLink: self._wire_link,
-            Resource: self._wire_resource,
-            Unknown: self._wire_unknown,
+            Text: self._text_to_wire,
+            Image: self._image_to_wire,
+            Audio: self._audio_to_wire,
+            ResourceLink: self._link_to_wire,
+            Resource: self._resource_to_wire,
+            Unknown: self.unknown_to_wire,
         }
 
     def from_wire(self, block: Any) -> Content:
-        """The block as a word."""
         return self._from_wire[type(block)](block)
 
     def all_from_wire(self, blocks: Iterable[Any]) -> list[Content]:
-        """The blocks as words, in order."""
         readers = self._from_wire
         return [readers[type(block)](block) for block in blocks]
 
     def to_wire(self, dialect: Dialect, block: Content) -> Any:
-        """The word as a block of this version."""
         return self._to_wire[type(block)](dialect, block)
 
     def all_to_wire(self, dialect: Dialect, blocks: Iterable[Content]) -> list[Any]:
-        """The words as blocks of this version, in order."""
         writers = self._to_wire
         return [writers[type(block)](dialect, block) for block in blocks]
 
-    def _unknown(self, block: UnknownOnWire) -> Content:
+    def _unknown_from_wire(self, block: UnknownOnWire) -> Unknown:
         return Unknown(tag=block.tag, raw=block.raw, version=self.closed_by)
 
-    def _wire_unknown(self, dialect: Dialect, block: Unknown) -> Any:
-        """As it came; where types are closed and it came from elsewhere, its type as text."""
+    def unknown_to_wire(self, dialect: Dialect, block: Unknown) -> Any:
+        """Unchanged; where types are closed and it came from another version, its type as text."""
         if self.closed_by in (None, block.version):
             return UnknownOnWire(block.tag, block.raw)
-        dialect.lose("content-type", block.tag)
+        dialect.record_loss("content-type", block.tag)
         return self._schema.TextContent(text=f"[{block.tag}]")
 
-    def _link(self, block: Any) -> Content:
-        icons = none_if_unset(block.icons) if self._has_icons else None
-        return ResourceLink(
-            uri=block.uri,
-            name=block.name,
-            title=none_if_unset(block.title),
-            description=none_if_unset(block.description),
-            mime_type=none_if_unset(block.mime_type),
-            size=none_if_unset(block.size),
-            icons=None if icons is None else [_icon(icon) for icon in icons],
-            annotations=_annotations(block.annotations),
+    def _text_from_wire(self, block: Any) -> Text:
+        if block.annotations is UNSET and block.meta is UNSET:
+            return Text(block.text)
+        return Text(
+            block.text, annotations=self._annotations_from_wire(block.annotations), meta=none_if_unset(block.meta)
+        )
+
+    def _text_to_wire(self, dialect: Dialect, block: Text) -> Any:
+        if block.annotations is None and block.meta is None:
+            return self._schema.TextContent(text=block.text)
+        annotations = self._annotations_to_wire(dialect, block.annotations)
+        return self._schema.TextContent(text=block.text, annotations=annotations, meta=unset_if_none(block.meta))
+
+    def _image_from_wire(self, block: Any) -> Image:
+        return self._image.from_wire(block, annotations=self._annotations_from_wire(block.annotations))
+
+    def _image_to_wire(self, dialect: Dialect, block: Image) -> Any:
+        return self._image.to_wire(block, annotations=self._annotations_to_wire(dialect, block.annotations))
+
+    def _audio_from_wire(self, block: Any) -> Audio:
+        return self._audio.from_wire(block, annotations=self._annotations_from_wire(block.annotations))
+
+    def _audio_to_wire(self, dialect: Dialect, block: Audio) -> Any:
+        return self._audio.to_wire(block, annotations=self._annotations_to_wire(dialect, block.annotations))
+
+    def _link_from_wire(self, block: Any) -> ResourceLink:
+        annotations = self._annotations_from_wire(block.annotations)
+        icons = none_if_unset(block.icons) if self._icon else None
+        if icons is None or self._icon is None:
+            return self._link.from_wire(block, annotations=annotations, icons=None)
+        return self._link.from_wire(block, annotations=annotations, icons=list(map(self._icon.from_wire, icons)))
+
+    def _link_to_wire(self, dialect: Dialect, block: ResourceLink) -> Any:
+        members: dict[str, Any] = {"annotations": self._annotations_to_wire(dialect, block.annotations)}
+        if block.size is not None and block.size not in self._sizes:
+            dialect.record_loss("size", block.uri)
+            members["size"] = UNSET
+        if self._icon is None:
+            if block.icons:
+                dialect.record_loss("icons", block.uri)
+        elif block.icons is not None:
+            members["icons"] = list(map(self._icon.to_wire, block.icons))
+        return self._link.to_wire(block, **members)
+
+    def _resource_from_wire(self, block: Any) -> Resource:
+        contents = block.resource
+        text = none_if_unset(contents.text)
+        return Resource(
+            uri=contents.uri,
+            text=text,
+            blob=none_if_unset(contents.blob) if text is None else None,
+            mime_type=none_if_unset(contents.mime_type),
+            annotations=self._annotations_from_wire(block.annotations),
+            contents_meta=none_if_unset(contents.meta),
             meta=none_if_unset(block.meta),
         )
 
-    def _wire_text(self, dialect: Dialect, block: Text) -> Any:
-        if block.annotations is None and block.meta is None:
-            return self._schema.TextContent(text=block.text)
-        return self._schema.TextContent(
-            text=block.text,
-            annotations=self._wire_annotations(dialect, block.annotations),
-            meta=unset_if_none(block.meta),
-        )
-
-    def _wire_image(self, dialect: Dialect, block: Image) -> Any:
-        return self._schema.ImageContent(
-            data=block.data,
-            mime_type=block.mime_type,
-            uri=unset_if_none(block.uri),
-            annotations=self._wire_annotations(dialect, block.annotations),
-            meta=unset_if_none(block.meta),
-        )
-
-    def _wire_audio(self, dialect: Dialect, block: Audio) -> Any:
-        return self._schema.AudioContent(
-            data=block.data,
-            mime_type=block.mime_type,
-            annotations=self._wire_annotations(dialect, block.annotations),
-            meta=unset_if_none(block.meta),
-        )
-
-    def _wire_link(self, dialect: Dialect, block: ResourceLink) -> Any:
-        size = block.size
-        if size is not None and size not in self._sizes:
-            dialect.lose("size", block.uri)
-            size = None
-        link = self._schema.ResourceLink(
-            uri=block.uri,
-            name=block.name,
-            title=unset_if_none(block.title),
-            description=unset_if_none(block.description),
-            mime_type=unset_if_none(block.mime_type),
-            size=unset_if_none(size),
-            annotations=self._wire_annotations(dialect, block.annotations),
-            meta=unset_if_none(block.meta),
-        )
-        if not self._has_icons:
-            if block.icons:
-                dialect.lose("icons", block.uri)
-        elif block.icons is not None:
-            link.icons = [
-                self._schema.Icon(
-                    src=icon.src,
-                    mime_type=unset_if_none(icon.mime_type),
-                    sizes=unset_if_none(icon.sizes),
-                    theme=unset_if_none(icon.theme),
-                    meta=unset_if_none(icon.meta),
-                )
-                for icon in block.icons
-            ]
-        return link
-
-    def _wire_resource(self, dialect: Dialect, block: Resource) -> Any:
+    def _resource_to_wire(self, dialect: Dialect, block: Resource) -> Any:
         contents = self._schema.EmbeddedResourceResource(
             uri=block.uri,
             text=unset_if_none(block.text),
@@ -153,85 +140,21 @@ class ContentConverter:
             mime_type=unset_if_none(block.mime_type),
             meta=unset_if_none(block.contents_meta),
         )
-        return self._schema.EmbeddedResource(
-            resource=contents,
-            annotations=self._wire_annotations(dialect, block.annotations),
-            meta=unset_if_none(block.meta),
-        )
+        annotations = self._annotations_to_wire(dialect, block.annotations)
+        return self._schema.EmbeddedResource(resource=contents, annotations=annotations, meta=unset_if_none(block.meta))
 
-    def _wire_annotations(self, dialect: Dialect, annotations: Annotations | None) -> Any:
+    def _annotations_from_wire(self, annotations: Any) -> Annotations | None:
+        return None if annotations is UNSET or annotations is None else self._annotations.from_wire(annotations)
+
+    def _annotations_to_wire(self, dialect: Dialect, annotations: Annotations | None) -> Any:
         if annotations is None:
             return UNSET
+        members: dict[str, Any] = {}
         audience, priority = annotations.audience, annotations.priority
         if self.closed_by is not None and audience and not set(audience).issubset(_AUDIENCES):
-            dialect.lose("audience", "annotations")
-            audience = [each for each in audience if each in _AUDIENCES] or None
+            dialect.record_loss("audience", "annotations")
+            members["audience"] = [name for name in audience if name in _AUDIENCES] or UNSET
         if self.closed_by is None and priority is not None and not 0 <= priority <= 1:
-            dialect.lose("priority", "annotations")
-            priority = 0.0 if priority < 0 else 1.0
-        return self._schema.Annotations(
-            audience=unset_if_none(audience),
-            priority=unset_if_none(priority),
-            last_modified=unset_if_none(annotations.last_modified),
-            meta=unset_if_none(annotations.meta),
-        )
-
-
-def _annotations(annotations: Any) -> Annotations | None:
-    if annotations is UNSET or annotations is None:
-        return None
-    return Annotations(
-        audience=none_if_unset(annotations.audience),
-        priority=none_if_unset(annotations.priority),
-        last_modified=none_if_unset(annotations.last_modified),
-        meta=none_if_unset(annotations.meta),
-    )
-
-
-def _text(block: Any) -> Content:
-    if block.annotations is UNSET and block.meta is UNSET:
-        return Text(block.text)
-    return Text(block.text, annotations=_annotations(block.annotations), meta=none_if_unset(block.meta))
-
-
-def _image(block: Any) -> Content:
-    return Image(
-        data=block.data,
-        mime_type=block.mime_type,
-        uri=none_if_unset(block.uri),
-        annotations=_annotations(block.annotations),
-        meta=none_if_unset(block.meta),
-    )
-
-
-def _audio(block: Any) -> Content:
-    return Audio(
-        data=block.data,
-        mime_type=block.mime_type,
-        annotations=_annotations(block.annotations),
-        meta=none_if_unset(block.meta),
-    )
-
-
-def _icon(icon: Any) -> Icon:
-    return Icon(
-        src=icon.src,
-        mime_type=none_if_unset(icon.mime_type),
-        sizes=none_if_unset(icon.sizes),
-        theme=none_if_unset(icon.theme),
-        meta=none_if_unset(icon.meta),
-    )
-
-
-def _resource(block: Any) -> Content:
-    contents = block.resource
-    text = none_if_unset(contents.text)
-    return Resource(
-        uri=contents.uri,
-        text=text,
-        blob=none_if_unset(contents.blob) if text is None else None,
-        mime_type=none_if_unset(contents.mime_type),
-        annotations=_annotations(block.annotations),
-        contents_meta=none_if_unset(contents.meta),
-        meta=none_if_unset(block.meta),
-    )
+            dialect.record_loss("priority", "annotations")
+            members["priority"] = 0.0 if priority < 0 else 1.0
+        return self._annotations.to_wire(annotations, **members)

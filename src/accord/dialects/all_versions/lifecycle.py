@@ -1,4 +1,4 @@
-"""Maps peer information, capabilities and logins, which all versions spell alike."""
+"""Converts peer information, capabilities and auth methods, as far as the versions have them alike."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from accord.dialects.dialect import Dialect
-from accord.dialects.unset_values import none_if_unset, unset_if_none
+from accord.dialects.struct_converter import StructConverter
+from accord.schema import all_versions as wire
 from accord.schema.wire_values import UNSET, Wire
 from accord.session.capabilities import (
     AgentCapabilities,
     AgentLogin,
     AuthMethod,
-    ClientCapabilities,
     Implementation,
     LoginVariable,
     TerminalLogin,
@@ -22,19 +22,19 @@ from accord.session.mcp_servers import Pairs
 from accord.session.value import Unknown
 
 __all__ = [
-    "can_open_terminal",
-    "elicitation_to_wire",
-    "group",
+    "can_offer_terminal_login",
     "group_meta",
     "info_from_wire",
     "info_to_wire",
+    "is_set",
     "marker",
+    "markers",
     "other_login",
     "read_auth_method",
     "read_auth_methods",
-    "unstable",
-    "unstable_of",
-    "variable_login",
+    "read_unstable",
+    "read_variables",
+    "unstable_members",
     "variables_to_wire",
 ]
 
@@ -50,56 +50,46 @@ _UNSTABLE = {
     "session.mcp": {"acp": "session.mcp.acp"},
     "auth": {"status": "auth.status"},
 }
-"""Members that are in no published version, by the object they are in: kept as they come, and told as they came."""
+"""Members that are in no published version, by the path of their object: kept and sent unchanged."""
 
-_OLDER_NAMES = {
+_V2_NAMES = {
     "sessionCapabilities": "session",
     "promptCapabilities": "session.prompt",
     "mcpCapabilities": "session.mcp",
 }
 
+_INFO = StructConverter(Implementation, wire.Implementation)
 
-def info_to_wire(schema: Any, info: Implementation | None) -> Any:
-    """Who speaks, if that is known."""
-    if info is None:
-        return UNSET
-    return schema.Implementation(
-        name=info.name, version=info.version, title=unset_if_none(info.title), meta=unset_if_none(info.meta)
-    )
+
+def info_to_wire(info: Implementation | None) -> Any:
+    return UNSET if info is None else _INFO.to_wire(info)
 
 
 def info_from_wire(info: Any) -> Implementation | None:
-    """Who speaks, if it was said."""
-    said = none_if_unset(info)
-    if said is None:
-        return None
-    return Implementation(
-        name=said.name, version=said.version, title=none_if_unset(said.title), meta=none_if_unset(said.meta)
-    )
+    return _INFO.from_wire(info) if is_set(info) else None
 
 
-def marker(kind: Callable[..., Any], is_on: bool, meta: Mapping[str, dict[str, Any]], path: str) -> Any:
-    """The object that says by being there that something is supported."""
-    return kind(meta=meta.get(path, UNSET)) if is_on else UNSET
+def is_set(member: Any) -> bool:
+    """Whether a member is on the wire and not null; that is how capabilities are offered in v2."""
+    return member is not UNSET and member is not None
 
 
-def group(kind: Callable[..., Any], meta: Mapping[str, dict[str, Any]], path: str, **markers: Any) -> Any:
-    """The object that holds the markers, if there is something in it."""
-    if path not in meta and all(each is UNSET for each in markers.values()):
-        return UNSET
-    return kind(meta=meta.get(path, UNSET), **markers)
+def marker(wire_type: Callable[..., Any], is_on: bool, meta: Mapping[str, dict[str, Any]], path: str) -> Any:
+    """The object whose presence offers a capability."""
+    return wire_type(meta=meta.get(path, UNSET)) if is_on else UNSET
 
 
-def elicitation_to_wire(schema: Any, can: ClientCapabilities) -> Any:
-    """How the client can ask the user, if it can."""
-    meta = can.group_meta
-    return group(
-        schema.ElicitationCapabilities,
-        meta,
-        "elicitation",
-        form=marker(schema.ElicitationFormCapabilities, can.form_elicitation, meta, "elicitation.form"),
-        url=marker(schema.ElicitationUrlCapabilities, can.url_elicitation, meta, "elicitation.url"),
-    )
+def markers(can: AgentCapabilities, group: str, **wire_types: Callable[..., Any]) -> dict[str, Any]:
+    """The markers of a group that have the names of the capabilities."""
+    return {
+        name: marker(wire_type, getattr(can, name), can.group_meta, f"{group}.{_camel(name)}")
+        for name, wire_type in wire_types.items()
+    }
+
+
+def _camel(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(map(str.capitalize, others))
 
 
 def group_meta(capabilities: Wire, above: str = "") -> dict[str, dict[str, Any]]:
@@ -107,7 +97,7 @@ def group_meta(capabilities: Wire, above: str = "") -> dict[str, dict[str, Any]]
     found: dict[str, dict[str, Any]] = {}
     for field, key in zip(capabilities.__struct_fields__, capabilities.__struct_encode_fields__, strict=True):
         inner: Any = getattr(capabilities, field)
-        path = above + _OLDER_NAMES.get(key, key)
+        path = above + _V2_NAMES.get(key, key)
         meta: Any = None
         if isinstance(inner, Wire):
             meta = inner.meta
@@ -119,114 +109,107 @@ def group_meta(capabilities: Wire, above: str = "") -> dict[str, dict[str, Any]]
     return found
 
 
-def can_open_terminal(dialect: Dialect, method: TerminalLogin) -> bool:
-    """Whether the client can do its part of a login in a terminal; if not, the loss is noted."""
+def can_offer_terminal_login(dialect: Dialect, method: TerminalLogin) -> bool:
+    """Whether the client supports a login in a terminal; if not, the loss is recorded."""
     if not dialect.client.terminal_login:
-        dialect.lose("terminal-login", method.id)
+        dialect.record_loss("terminal-login", method.id)
     return dialect.client.terminal_login
 
 
-def unstable(can: AgentCapabilities, path: str) -> dict[str, Any]:
+def unstable_members(can: AgentCapabilities, path: str) -> dict[str, Any]:
     """The members of the object at this path that are in no published version."""
     return {member: can.unstable[place] for member, place in _UNSTABLE[path].items() if place in can.unstable}
 
 
-def unstable_of(groups: Mapping[str, Any]) -> dict[str, Any]:
-    """What objects, by their path, say that is in no published version; `null` and `false` say nothing."""
+def read_unstable(groups: Mapping[str, Any]) -> dict[str, Any]:
+    """The members of these objects, by path, that are in no published version; `null` and `false` count as missing."""
     found: dict[str, Any] = {}
     for path, members in _UNSTABLE.items():
         for member, place in members.items():
-            said = none_if_unset(getattr(groups.get(path), member, None))
-            if said is not None and said is not False:
-                found[place] = {} if said is True else said
+            value = getattr(groups.get(path), member, None)
+            if is_set(value) and value is not False:
+                found[place] = {} if value is True else value
     return found
 
 
-def read_auth_methods(said: Iterable[Any], methods: Sequence[AuthMethod]) -> list[AuthMethod]:
-    """What the error's `authMethods` say; one that the handshake named too is told in full there."""
+def read_auth_methods(raw: Iterable[Any], methods: Sequence[AuthMethod]) -> list[AuthMethod]:
+    """The methods of an error's `authMethods`; `methods` are those of the handshake, which are complete."""
     by_id = {method.id: method for method in methods if not isinstance(method, Unknown)}
-    named: list[AuthMethod] = []
-    for each in said:
-        method = read_auth_method(cast("dict[str, Any]", each)) if isinstance(each, dict) else None
-        if method is not None:
-            named.append(by_id.get(method.id, method))
-    return named
+    read = [read_auth_method(cast("dict[str, Any]", method)) for method in raw if isinstance(method, dict)]
+    return [by_id.get(method.id, method) for method in read if method is not None]
 
 
-def read_auth_method(said: dict[str, Any]) -> AgentLogin | TerminalLogin | VariableLogin | None:
-    """One login, in whatever version's spelling; None when it has no id, or is of an unknown type."""
-    id = said.get("methodId", said.get("id"))
-    kind = said.get("type", "agent")
+def read_auth_method(raw: dict[str, Any]) -> AgentLogin | TerminalLogin | VariableLogin | None:
+    """An auth method as any version spells it; None when it has no id, or is of an unknown type."""
+    id, kind = raw.get("methodId", raw.get("id")), raw.get("type", "agent")
     if not isinstance(id, str) or kind not in ("agent", "terminal", "env_var"):
         return None
-    name, description = said.get("name"), said.get("description")
-    members: dict[str, Any] = {
-        "id": id,
-        "name": name if isinstance(name, str) else id,
-        "description": description if isinstance(description, str) else None,
-    }
+    members: dict[str, Any] = {"id": id, "name": _text(raw, "name") or id, "description": _text(raw, "description")}
     if kind == "agent":
         return AgentLogin(**members)
     if kind == "env_var":
-        link, meta = said.get("link"), said.get("_meta")
-        members["link"] = link if isinstance(link, str) else None
-        members["meta"] = cast("dict[str, Any]", meta) if isinstance(meta, dict) else None
-        return variable_login(said.get("vars"), **members)
-    args = said.get("args")
+        return VariableLogin(
+            **members, link=_text(raw, "link"), meta=_object(raw, "_meta"), variables=read_variables(raw.get("vars"))
+        )
+    args = raw.get("args")
     arguments = [part for part in cast("list[Any]", args) if isinstance(part, str)] if isinstance(args, list) else []
-    return TerminalLogin(**members, args=arguments, env=_variables(said.get("env")))
+    return TerminalLogin(**members, args=arguments, env=_environment(raw.get("env")))
 
 
 def other_login(raw: dict[str, Any]) -> AgentLogin:
-    """A login of a type that is not known, but that has an id and a name: the agent's."""
-    description, meta = raw.get("description"), raw.get("_meta")
+    """A login of an unknown type that has an id and a name: the agent performs it."""
     return AgentLogin(
         id=raw["methodId"] if isinstance(raw.get("methodId"), str) else raw["id"],
         name=raw["name"],
-        description=description if isinstance(description, str) else None,
-        meta=cast("dict[str, Any]", meta) if isinstance(meta, dict) else None,
+        description=_text(raw, "description"),
+        meta=_object(raw, "_meta"),
         raw=raw,
     )
 
 
-def _variables(said: Any) -> Mapping[str, str]:
+def _text(raw: dict[str, Any], name: str) -> Any:
+    return value if isinstance(value := raw.get(name), str) else None
+
+
+def _object(raw: dict[str, Any], name: str) -> dict[str, Any] | None:
+    return cast("dict[str, Any]", value) if isinstance(value := raw.get(name), dict) else None
+
+
+def _objects(raw: Any) -> list[dict[str, Any]]:
+    return [entry for entry in cast("list[Any]", raw) if isinstance(entry, dict)] if isinstance(raw, list) else []
+
+
+def _environment(raw: Any) -> Mapping[str, str]:
     """A map in v1 and the draft, a list of names and values in v2."""
-    pairs: list[tuple[Any, Any]] = []
-    if isinstance(said, dict):
-        pairs = list(cast("dict[Any, Any]", said).items())
-    elif isinstance(said, list):
-        listed = [cast("dict[str, Any]", each) for each in cast("list[Any]", said) if isinstance(each, dict)]
-        pairs = [(each.get("name"), each.get("value")) for each in listed]
-    read = [(name, value) for name, value in pairs if isinstance(name, str) and isinstance(value, str)]
-    by_name = dict(read)
-    return by_name if len(by_name) == len(read) else Pairs(read)
+    if isinstance(raw, dict):
+        pairs = list(cast("dict[Any, Any]", raw).items())
+    else:
+        pairs = [(entry.get("name"), entry.get("value")) for entry in _objects(raw)]
+    valid = [(name, value) for name, value in pairs if isinstance(name, str) and isinstance(value, str)]
+    by_name = dict(valid)
+    return by_name if len(by_name) == len(valid) else Pairs(valid)
 
 
-def variable_login(said: Any, **members: Any) -> VariableLogin:
-    """A login by variables; what is not understood in their list is left out."""
-    listed = cast("list[Any]", said) if isinstance(said, list) else []
-    read = [_variable(cast("dict[str, Any]", entry)) for entry in listed if isinstance(entry, dict)]
-    return VariableLogin(variables=[variable for variable in read if variable is not None], **members)
-
-
-def _variable(said: dict[str, Any]) -> LoginVariable | None:
-    name, label, meta = said.get("name"), said.get("label"), said.get("_meta")
-    if not isinstance(name, str):
-        return None
-    return LoginVariable(
-        name=name,
-        label=label if isinstance(label, str) else None,
-        secret=said.get("secret") is not False,
-        optional=said.get("optional") is True,
-        meta=cast("dict[str, Any]", meta) if isinstance(meta, dict) else None,
-    )
+def read_variables(raw: Any) -> list[LoginVariable]:
+    """The variables of a login; malformed entries are left out."""
+    return [
+        LoginVariable(
+            name=entry["name"],
+            label=_text(entry, "label"),
+            secret=entry.get("secret") is not False,
+            optional=entry.get("optional") is True,
+            meta=_object(entry, "_meta"),
+        )
+        for entry in _objects(raw)
+        if isinstance(entry.get("name"), str)
+    ]
 
 
 def variables_to_wire(login: VariableLogin) -> list[dict[str, Any]]:
-    """The variables, spelled alike in every version that has them."""
+    """The variables, the same in every version that has them."""
     variables: list[dict[str, Any]] = []
     for variable in login.variables:
         optional = {"label": variable.label, "_meta": variable.meta, "optional": variable.optional or None}
-        given = {key: value for key, value in optional.items() if value is not None}
-        variables.append({"name": variable.name, **given} | ({} if variable.secret else {"secret": False}))
+        members = {name: value for name, value in optional.items() if value is not None}
+        variables.append({"name": variable.name, **members} | ({} if variable.secret else {"secret": False}))
     return variables

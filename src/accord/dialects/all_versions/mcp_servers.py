@@ -1,6 +1,6 @@
-"""MCP servers as words, and what starts and reaches them: environment variables and headers, which others have too.
+"""Converts MCP servers, and the environment variables and headers that other types have too.
 
-These are a mapping in words. On the wire they are a list of names and values, or in v1's logins a mapping as well.
+In session types these are a mapping. On the wire they are a list of names and values, or a mapping in v1's logins.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from accord.errors import InvalidParams
 from accord.session.mcp_servers import HttpServer, Pair, Pairs, SseServer, StdioServer, pairs_in
 from accord.session.validation import is_relative
 
-__all__ = ["pairs_from_wire", "pairs_to_wire", "remote_server", "stdio_server"]
+__all__ = ["pairs_from_wire", "pairs_to_wire", "remote_server_from_wire", "stdio_server_from_wire"]
 
 Remote = TypeVar("Remote", HttpServer, SseServer)
 
 
-def stdio_server(server: Any, field: str) -> StdioServer:
-    """A server that the agent starts; InvalidParams for a relative path (SESS-26). A bare name is tried (AMB-46)."""
+def stdio_server_from_wire(server: Any, field: str) -> StdioServer:
+    """InvalidParams for a relative path (SESS-26). A bare name is tried (AMB-46)."""
     if is_relative(server.command):
         raise InvalidParams("must be an absolute path", field=f"{field}.command")
     return StdioServer(
@@ -31,16 +31,15 @@ def stdio_server(server: Any, field: str) -> StdioServer:
     )
 
 
-def remote_server(word: type[Remote], server: Any) -> Remote:
-    """A server that is reached by its URL."""
-    return word(
+def remote_server_from_wire(server_type: type[Remote], server: Any) -> Remote:
+    return server_type(
         name=server.name, url=server.url, headers=pairs_from_wire(server.headers), meta=none_if_unset(server.meta)
     )
 
 
-def pairs_to_wire(kind: type[Any], values: Mapping[str, str]) -> list[Any]:
+def pairs_to_wire(wire_type: type[Any], values: Mapping[str, str]) -> list[Any]:
     """The values, each as an object of this type."""
-    return [kind(name=pair.name, value=pair.value, meta=unset_if_none(pair.meta)) for pair in pairs_in(values)]
+    return [wire_type(name=pair.name, value=pair.value, meta=unset_if_none(pair.meta)) for pair in pairs_in(values)]
 
 
 def pairs_from_wire(pairs: Any) -> Mapping[str, str]:
@@ -49,5 +48,5 @@ def pairs_from_wire(pairs: Any) -> Mapping[str, str]:
         return cast("dict[str, str]", pairs)
     read = [Pair(pair.name, pair.value, meta=none_if_unset(pair.meta)) for pair in list_or_empty(pairs)]
     by_name = {pair.name: pair.value for pair in read}
-    is_plain = len(by_name) == len(read) and all(pair.meta is None for pair in read)
-    return by_name if is_plain else Pairs(read)
+    has_no_more = len(by_name) == len(read) and all(pair.meta is None for pair in read)
+    return by_name if has_no_more else Pairs(read)

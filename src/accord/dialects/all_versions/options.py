@@ -1,49 +1,54 @@
-"""Maps options, slash commands and the legacy list of models, as far as all versions spell them alike.
+"""Converts options, slash commands and the legacy list of models, as far as the versions have them alike.
 
-Law: its shape was never specified, only its names. What does not look like one is left alone (AMB-06).
+Law: the shape of the list of models was never specified, only its names. A value that does not look like one is ignored
+(AMB-06).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeAlias
+from operator import attrgetter
+from typing import Any
 
 import msgspec
 
 from accord.dialects.dialect import Dialect
+from accord.dialects.struct_converter import StructConverter
 from accord.dialects.unset_values import list_or_empty, none_if_unset, unset_if_none
-from accord.schema.wire_values import UNSET, UnsetType
+from accord.schema.all_versions import SessionConfigSelectOption
+from accord.schema.wire_values import UNSET
 from accord.schema.wire_values import Unknown as UnknownOnWire
 from accord.session.entities import EmptyGroup, Option, OptionChoice, SlashCommand
 from accord.session.requests import SetOption
-from accord.session.updates import CommandsChanged, CommandsPatch, Patch
+from accord.session.updates import CommandsChanged, CommandsPatch, OptionsPatch, Patch
 
 __all__ = [
     "MODE",
     "MODEL",
     "CommandConverter",
+    "OptionReader",
     "choices_to_wire",
     "commands_from_wire",
-    "commands_report",
+    "commands_patch",
     "current_mode",
     "is_grouped",
     "is_mode_option",
     "mode_option",
     "model_option",
     "models_to_option",
-    "note_empty_groups",
-    "option_from_wire",
     "option_members",
     "option_to_models",
+    "record_empty_groups",
     "set_option_from_wire",
-    "unknown_option",
 ]
-
-GroupId: TypeAlias = Callable[[Any], str | UnsetType]
-"""Given a group on the wire it returns its id, which goes by another name in each version."""
 
 MODE = "mode"
 """The category of options that stand for the modes."""
+
+MODEL = "model"
+"""The category of options that choose a model."""
+
+_CHOICE = StructConverter(OptionChoice, SessionConfigSelectOption)
 
 
 def option_members(option: Option) -> dict[str, Any]:
@@ -57,23 +62,23 @@ def option_members(option: Option) -> dict[str, Any]:
 
 
 def is_grouped(dialect: Dialect, option: Option) -> bool:
-    """Whether all choices stand in groups; where only some do, none is told to."""
+    """Whether all choices are in groups; where only some are, no groups are sent."""
     grouped = [choice.group is not None for choice in option.choices]
     if any(grouped) and not all(grouped):
-        dialect.lose("option-groups", option.id)
+        dialect.record_loss("option-groups", option.id)
     return all(grouped)
 
 
-def note_empty_groups(dialect: Dialect, option: Option) -> None:
-    """Note the loss of groups that have no choices."""
+def record_empty_groups(dialect: Dialect, option: Option) -> None:
+    """Record the loss of groups that have no choices."""
     for group in option.empty_groups:
-        dialect.lose("empty-group", group.id)
+        dialect.record_loss("empty-group", group.id)
 
 
-def choices_to_wire(kind: type[Any], choices: Iterable[OptionChoice]) -> list[Any]:
+def choices_to_wire(wire_type: type[Any], choices: Iterable[OptionChoice]) -> list[Any]:
     """The choices, each as an object of this type, without their groups."""
     return [
-        kind(
+        wire_type(
             value=choice.value,
             name=choice.name,
             description=unset_if_none(choice.description),
@@ -83,62 +88,66 @@ def choices_to_wire(kind: type[Any], choices: Iterable[OptionChoice]) -> list[An
     ]
 
 
-def option_from_wire(option: Any, option_id: str, group_id: GroupId) -> Option:
-    """An option of a known type, whose tag is its kind."""
-    kind = str(option.__struct_config__.tag)
-    choices, empty = _choices_from_wire(option.options, group_id) if kind == "select" else ([], [])
-    return Option(
-        id=option_id,
-        name=option.name,
-        kind=kind,
-        value=option.current_value,
-        choices=choices,
-        description=none_if_unset(option.description),
-        category=none_if_unset(option.category),
-        meta=none_if_unset(option.meta),
-        empty_groups=empty,
-    )
+class OptionReader:
+    """For the names that one version gives to the ids of options and of groups of choices."""
 
+    def __init__(self, option_id: str, group_id: str, *raw_ids: str) -> None:
+        self._option_id = attrgetter(option_id)
+        self._group_id = attrgetter(group_id)
+        self._raw_ids = raw_ids
 
-def unknown_option(dialect: Dialect, option: UnknownOnWire, *id_keys: str) -> Option | None:
-    """An option of an unknown type, as it came; None, with a note, for one that has no id or name to be known by."""
-    identifier = next((option.raw[key] for key in id_keys if key in option.raw), None)
-    name = option.raw.get("name")
-    if isinstance(identifier, str) and isinstance(name, str):
-        return Option(id=identifier, name=name, kind=option.tag, raw=option.raw)
-    dialect.notes.append("configOptions: dropped one of an unknown type, it has no id or no name")
-    return None
+    def all_from_wire(self, dialect: Dialect, options: Iterable[Any]) -> list[Option]:
+        """An option of an unknown type is kept unchanged, unless it has no id or no name."""
+        read = [
+            self._unknown_option(dialect, option) if isinstance(option, UnknownOnWire) else self._from_wire(option)
+            for option in options
+        ]
+        return [option for option in read if option is not None]
 
+    def patch(self, dialect: Dialect, update: Any) -> list[Patch]:
+        """The patch of the update that lists all options."""
+        return [OptionsPatch(options=self.all_from_wire(dialect, update.config_options), meta=update.meta)]
 
-def _choices_from_wire(options: Sequence[Any], group_id: GroupId) -> tuple[list[OptionChoice], list[EmptyGroup]]:
-    """A flat list, or groups, as choices that know their group; and the groups that have none."""
-    choices: list[OptionChoice] = []
-    empty: list[EmptyGroup] = []
-    for each in options:
-        if not each.is_group:
-            choices.append(_choice_from_wire(each))
-            continue
-        group, meta = none_if_unset(group_id(each)), none_if_unset(each.meta)
-        if not list_or_empty(each.options):
-            empty.append(EmptyGroup(id=group or "", name=each.name, after=len(choices), meta=meta))
-        for inner in list_or_empty(each.options):
-            choice = _choice_from_wire(inner)
-            choice.group, choice.group_name, choice.group_meta = group, each.name, meta
-            choices.append(choice)
-    return choices, empty
+    def _from_wire(self, option: Any) -> Option:
+        kind = str(option.__struct_config__.tag)
+        choices, empty = self._choices_from_wire(option.options) if kind == "select" else ([], [])
+        return Option(
+            id=self._option_id(option),
+            name=option.name,
+            kind=kind,
+            value=option.current_value,
+            choices=choices,
+            description=none_if_unset(option.description),
+            category=none_if_unset(option.category),
+            meta=none_if_unset(option.meta),
+            empty_groups=empty,
+        )
 
+    def _unknown_option(self, dialect: Dialect, option: UnknownOnWire) -> Option | None:
+        id = next((option.raw[key] for key in self._raw_ids if key in option.raw), None)
+        name = option.raw.get("name")
+        if isinstance(id, str) and isinstance(name, str):
+            return Option(id=id, name=name, kind=option.tag, raw=option.raw)
+        dialect.notes.append("configOptions: dropped one of an unknown type, it has no id or no name")
+        return None
 
-def _choice_from_wire(option: Any) -> OptionChoice:
-    return OptionChoice(
-        value=option.value,
-        name=option.name,
-        description=none_if_unset(option.description),
-        meta=none_if_unset(option.meta),
-    )
+    def _choices_from_wire(self, options: Sequence[Any]) -> tuple[list[OptionChoice], list[EmptyGroup]]:
+        """The choices of a flat list or of groups, and the groups that have none."""
+        choices: list[OptionChoice] = []
+        empty: list[EmptyGroup] = []
+        for option in options:
+            if not option.is_group:
+                choices.append(_CHOICE.from_wire(option))
+                continue
+            group, meta = none_if_unset(self._group_id(option)), none_if_unset(option.meta)
+            if not list_or_empty(option.options):
+                empty.append(EmptyGroup(id=group or "", name=option.name, after=len(choices), meta=meta))
+            members = {"group": group, "group_name": option.name, "group_meta": meta}
+            choices += [_CHOICE.from_wire(choice, **members) for choice in list_or_empty(option.options)]
+        return choices, empty
 
 
 def set_option_from_wire(dialect: Dialect, params: Any) -> SetOption:
-    """The choice of a value."""
     return SetOption(
         session_id=params.session_id, option_id=params.config_id, value=params.value, meta=none_if_unset(params.meta)
     )
@@ -155,13 +164,13 @@ def mode_option(options: Iterable[Option]) -> Option | None:
 
 
 def current_mode(options: Iterable[Option]) -> str | None:
-    """The mode in force, if an option stands for the modes."""
+    """The current mode, if an option stands for the modes."""
     option = mode_option(options)
     return None if option is None else str(option.value)
 
 
 class CommandConverter:
-    """Bound to how one version makes a command, its input, and the update that tells all of them."""
+    """For the types of one version: a command, its input, and the update that lists all commands."""
 
     def __init__(self, command: Callable[..., Any], command_input: Callable[..., Any], update: type[Any]) -> None:
         self._command = command
@@ -169,16 +178,16 @@ class CommandConverter:
         self._update = update
 
     def all_to_wire(self, commands: Iterable[SlashCommand]) -> list[Any]:
-        """The commands, in order; one of an unknown type as it came."""
+        """The commands; one of an unknown type is sent unchanged."""
         return [self._to_wire(command) for command in commands]
 
-    def changed(self, dialect: Dialect, session_id: str, change: CommandsChanged) -> list[Any]:
-        """The update that tells all commands."""
-        return [self._update(available_commands=self.all_to_wire(change.commands), meta=change.patch.meta)]
+    def update_to_wire(self, dialect: Dialect, session_id: str, update: CommandsChanged) -> list[Any]:
+        return [self._update(available_commands=self.all_to_wire(update.commands), meta=update.patch.meta)]
 
     def _to_wire(self, command: SlashCommand) -> Any:
         if command.raw is not None:
-            return UnknownOnWire(str(command.raw.get("type", "")), command.raw)
+            raw = {"type": "command", **command.raw}  # the draft may leave out the type
+            return UnknownOnWire(str(raw["type"]), raw)
         hint = UNSET
         if command.hint is not None:
             hint = self._input(hint=command.hint, meta=unset_if_none(command.input_meta))
@@ -187,13 +196,13 @@ class CommandConverter:
         )
 
 
-def commands_report(dialect: Dialect, update: Any) -> list[Patch]:
-    """What the update that tells all commands reports."""
+def commands_patch(dialect: Dialect, update: Any) -> list[Patch]:
+    """The patch of the update that lists all commands."""
     return [CommandsPatch(commands=commands_from_wire(dialect, update.available_commands), meta=update.meta)]
 
 
 def commands_from_wire(dialect: Dialect, commands: Iterable[Any]) -> list[SlashCommand]:
-    """The commands; one of an unknown type is kept as it came, unless it has no name or description to be known by."""
+    """A command of an unknown type is kept unchanged, unless it has no name or no description."""
     read: list[SlashCommand] = []
     for command in commands:
         if not isinstance(command, UnknownOnWire):
@@ -208,20 +217,16 @@ def commands_from_wire(dialect: Dialect, commands: Iterable[Any]) -> list[SlashC
 
 
 def _command_from_wire(command: Any) -> SlashCommand:
-    """A command; a slash before its name is stripped (AMB-68). An input of an unknown type makes it an unknown one."""
-    given = none_if_unset(command.input)
+    """A slash before the name is removed (AMB-68). A command whose input is of an unknown type is an unknown one."""
+    command_input = none_if_unset(command.input)
     read = SlashCommand(
         name=command.name.removeprefix("/"), description=command.description, meta=none_if_unset(command.meta)
     )
-    if isinstance(given, UnknownOnWire):
+    if isinstance(command_input, UnknownOnWire):
         read.raw = msgspec.to_builtins(command, enc_hook=lambda unknown: unknown.__wire__())
-    elif given is not None:
-        read.hint, read.input_meta = given.hint, none_if_unset(given.meta)
+    elif command_input is not None:
+        read.hint, read.input_meta = command_input.hint, none_if_unset(command_input.meta)
     return read
-
-
-MODEL = "model"
-"""The category of options that choose a model."""
 
 
 class _Model(msgspec.Struct, rename="camel", omit_defaults=True):
@@ -241,7 +246,7 @@ def model_option(options: Iterable[Option]) -> Option | None:
 
 
 def option_to_models(options: Iterable[Option]) -> Any:
-    """The list that says the same as the option for the models; UNSET where there is none. SESS-07"""
+    """The list of models that equals the model option; UNSET where there is none. SESS-07"""
     option = model_option(options)
     if option is None:
         return UNSET
@@ -252,7 +257,7 @@ def option_to_models(options: Iterable[Option]) -> Any:
 
 
 def models_to_option(value: Any) -> Option | None:
-    """The option of category `model` that says the same; None when this is no list of models. SESS-40, AMB-06"""
+    """The model option that equals a list of models; None when the value is not such a list. SESS-40, AMB-06"""
     try:
         models = msgspec.convert(value, _Models)
     except msgspec.ValidationError:

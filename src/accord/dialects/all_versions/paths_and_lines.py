@@ -1,4 +1,4 @@
-"""Paths and line numbers as the protocol wants them: absolute, and counted from 1 (RPC-18, RPC-19)."""
+"""Checks paths and line numbers: the protocol wants absolute paths, and lines counted from 1 (RPC-18, RPC-19)."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from accord.dialects.dialect import Dialect
 from accord.errors import InvalidParams, Malformed
 from accord.session.validation import is_absolute
 
-__all__ = ["absolute", "line_number", "noted"]
+__all__ = ["display_path", "require_absolute", "require_line"]
 
 
-def absolute(path: str, field: str) -> str:
-    """The path, if it is absolute; InvalidParams otherwise."""
+def require_absolute(path: str, field: str) -> str:
+    """The path; InvalidParams if it is not absolute."""
     if not is_absolute(path):
         raise InvalidParams("must be an absolute path", field=field)
     return path
 
 
-def noted(dialect: Dialect, path: str, field: str) -> str:
-    """The path of something that is only shown: one that is not absolute is kept, with a note (AMB-46)."""
+def display_path(dialect: Dialect, path: str, field: str) -> str:
+    """A path that is only displayed: one that is not absolute is kept, with a note (AMB-46)."""
     if not is_absolute(path):
         if dialect.strict:
             raise Malformed(f"$.{field}", "must be an absolute path")
@@ -25,8 +25,8 @@ def noted(dialect: Dialect, path: str, field: str) -> str:
     return path
 
 
-def line_number(line: int | None, field: str) -> int | None:
-    """The line, if it counts from 1; InvalidParams otherwise."""
+def require_line(line: int | None, field: str) -> int | None:
+    """The line; InvalidParams if it is less than 1."""
     if line is not None and line < 1:
         raise InvalidParams("lines count from 1", field=field)
     return line

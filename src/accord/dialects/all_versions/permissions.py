@@ -1,72 +1,68 @@
-"""The options and outcomes of permission requests, which every version spells alike."""
+"""Converts the options and outcomes of permission requests. Each version has its own shape of the request itself."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
-from accord.dialects.dialect import Dialect, RequestConverter, RequestFunction
+from accord.dialects.dialect import ConvertFunction, Dialect, RequestConverter
+from accord.dialects.struct_converter import StructConverter
 from accord.dialects.unset_values import none_if_unset, unset_if_none
+from accord.schema.all_versions import CancelledPermissionOutcome, SelectedPermissionOutcome
 from accord.schema.wire_values import Unknown as UnknownOnWire
 from accord.session.requests import PermissionAnswer, PermissionOption, PermissionRequest
 
-__all__ = ["PermissionConverter", "permission_options"]
+__all__ = ["PermissionConverter"]
 
 
 class PermissionConverter:
-    """Bound to the schema of one version; `is_open`: it takes outcomes that are not listed."""
+    """For the schema of one version; `is_open`: it allows outcomes that it does not list."""
 
     def __init__(self, schema: Any, is_open: bool = True) -> None:
-        self._schema = schema
+        self._response = schema.RequestPermissionResponse
+        self._option = StructConverter(PermissionOption, schema.PermissionOption, id="option_id")
         self._is_open = is_open
 
-    def exchange(self, to_wire: RequestFunction, from_wire: RequestFunction) -> RequestConverter:
-        """The question, which each version asks in its own way, and its answer."""
+    def request(self, to_wire: ConvertFunction, from_wire: ConvertFunction) -> RequestConverter:
         return RequestConverter(
-            PermissionRequest, "session/request_permission", to_wire, from_wire, self.result_to_wire, result_from_wire
+            PermissionRequest,
+            "session/request_permission",
+            to_wire,
+            from_wire,
+            self.result_to_wire,
+            self.result_from_wire,
         )
 
     def options_to_wire(self, options: Iterable[PermissionOption]) -> list[Any]:
-        """The options, in order."""
-        return [
-            self._schema.PermissionOption(
-                option_id=option.id, name=option.name, kind=option.kind, meta=unset_if_none(option.meta)
-            )
-            for option in options
-        ]
+        return list(map(self._option.to_wire, options))
 
-    def result_to_wire(self, dialect: Dialect, asked: Any, answer: PermissionAnswer) -> Any:
-        """The outcome; whatever does not select an option, and is not one of another kind as it came, is a cancelled one."""
-        meta = unset_if_none(answer.outcome_meta)
+    def options_from_wire(self, options: Iterable[Any]) -> list[PermissionOption]:
+        """An unknown kind is kept (COMPAT-06)."""
+        return list(map(self._option.from_wire, options))
+
+    def result_to_wire(self, dialect: Dialect, request: Any, result: PermissionAnswer) -> Any:
+        """An outcome that selects no option, and is not an unknown one that was received, is sent as cancelled."""
+        meta = unset_if_none(result.outcome_meta)
         outcome: Any
-        if answer.raw is not None and self._is_open:
-            outcome = UnknownOnWire(answer.outcome, answer.raw)
-        elif answer.outcome == "selected" and answer.option_id is not None:
-            outcome = self._schema.SelectedPermissionOutcome(option_id=answer.option_id, meta=meta)
+        if result.raw is not None and self._is_open:
+            outcome = UnknownOnWire(result.outcome, result.raw)
+        elif result.outcome == "selected" and result.option_id is not None:
+            outcome = SelectedPermissionOutcome(option_id=result.option_id, meta=meta)
         else:
-            if answer.raw is not None:
-                dialect.lose("permission-outcome", answer.outcome)
-            outcome = self._schema.CancelledPermissionOutcome(meta=meta)
-        return self._schema.RequestPermissionResponse(outcome=outcome, meta=unset_if_none(answer.meta))
+            if result.raw is not None:
+                dialect.record_loss("permission-outcome", result.outcome)
+            outcome = CancelledPermissionOutcome(meta=meta)
+        return self._response(outcome=outcome, meta=unset_if_none(result.meta))
 
-
-def permission_options(options: Iterable[Any]) -> list[PermissionOption]:
-    """The options as words; a kind that is not known is kept (COMPAT-06)."""
-    return [
-        PermissionOption(id=option.option_id, name=option.name, kind=option.kind, meta=none_if_unset(option.meta))
-        for option in options
-    ]
-
-
-def result_from_wire(dialect: Dialect, asked: Any, result: Any) -> PermissionAnswer:
-    """The outcome. One that is not known is kept, and is not an approval (AMB-58)."""
-    outcome = result.outcome
-    if isinstance(outcome, UnknownOnWire):
-        return PermissionAnswer(outcome=outcome.tag, raw=outcome.raw, meta=none_if_unset(result.meta))
-    option_id = getattr(outcome, "option_id", None)
-    return PermissionAnswer(
-        outcome="cancelled" if option_id is None else "selected",
-        option_id=option_id,
-        outcome_meta=none_if_unset(outcome.meta),
-        meta=none_if_unset(result.meta),
-    )
+    def result_from_wire(self, dialect: Dialect, request: Any, response: Any) -> PermissionAnswer:
+        """An unknown outcome is kept, and is not an approval (AMB-58)."""
+        outcome = response.outcome
+        if isinstance(outcome, UnknownOnWire):
+            return PermissionAnswer(outcome=outcome.tag, raw=outcome.raw, meta=none_if_unset(response.meta))
+        option_id = getattr(outcome, "option_id", None)
+        return PermissionAnswer(
+            outcome="cancelled" if option_id is None else "selected",
+            option_id=option_id,
+            outcome_meta=none_if_unset(outcome.meta),
+            meta=none_if_unset(response.meta),
+        )

@@ -1,4 +1,4 @@
-"""Asking for a session, listing them, and prompts: spelled alike in every version but for MCP servers and answers."""
+"""Converts the requests that open and list sessions, and prompts. MCP servers and results differ between versions."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from accord.dialects.all_versions.content import ContentConverter
-from accord.dialects.all_versions.paths_and_lines import absolute
-from accord.dialects.dialect import Dialect, RequestConverter, RequestFunction
+from accord.dialects.all_versions.paths_and_lines import require_absolute
+from accord.dialects.dialect import ConvertFunction, Dialect, RequestConverter
+from accord.dialects.struct_converter import StructConverter
 from accord.dialects.unset_values import list_or_empty, none_if_unset, unset_if_none
 from accord.errors import InvalidParams
+from accord.schema.all_versions import Usage
 from accord.schema.wire_values import UNSET
 from accord.schema.wire_values import Unknown as UnknownOnWire
 from accord.session.entities import TokenUsage
@@ -27,9 +29,20 @@ from accord.session.value import Unknown
 
 __all__ = ["PromptConverter", "SessionConverter", "tokens_from_wire", "tokens_to_wire"]
 
+_TOKENS = StructConverter(
+    TokenUsage,
+    Usage,
+    total="total_tokens",
+    input="input_tokens",
+    output="output_tokens",
+    thought="thought_tokens",
+    cached_read="cached_read_tokens",
+    cached_write="cached_write_tokens",
+)
+
 
 class SessionConverter:
-    """Bound to the schema of one version, and to how it names MCP servers."""
+    """For the schema of one version, and its MCP servers."""
 
     def __init__(
         self,
@@ -37,158 +50,116 @@ class SessionConverter:
         servers_to_wire: Callable[[Dialect, list[McpServer]], Any],
         servers_from_wire: Callable[[Any], list[McpServer]],
     ) -> None:
-        self._schema = schema
+        self._new = schema.NewSessionRequest
         self._servers_to_wire = servers_to_wire
         self._servers_from_wire = servers_from_wire
-        self.listing = RequestConverter(
-            ListSessions, "session/list", self._list_to_wire, _list_from_wire, self._page_to_wire, _page_from_wire
+        self._summary = StructConverter(SessionSummary, schema.SessionInfo)
+        self._page = StructConverter(SessionPage, schema.ListSessionsResponse)
+        self._list = StructConverter(ListSessions, schema.ListSessionsRequest)
+        self.list = RequestConverter(
+            ListSessions,
+            "session/list",
+            self._list_to_wire,
+            self._list_from_wire,
+            self._page_to_wire,
+            self._page_from_wire,
         )
 
-    def new_to_wire(self, dialect: Dialect, asked: NewSession) -> Any:
-        """A session that is to begin."""
-        return self._schema.NewSessionRequest(**self._place_to_wire(dialect, asked))
+    def new_to_wire(self, dialect: Dialect, request: NewSession) -> Any:
+        return self._new(**self._members_to_wire(dialect, request))
 
     def new_from_wire(self, dialect: Dialect, params: Any) -> NewSession:
-        """A session that is to begin; InvalidParams for a path that is not absolute."""
-        return NewSession(**self._place_from_wire(params))
+        """InvalidParams for a path that is not absolute."""
+        return NewSession(**self._members_from_wire(params))
 
-    def stored_to_wire(self, params: Callable[..., Any]) -> RequestFunction:
-        """For load, resume and fork, which name a session beside what a new one takes."""
+    def stored_to_wire(self, params: Callable[..., Any]) -> ConvertFunction:
+        """For load, resume and fork, which name a session."""
 
-        def to_wire(dialect: Dialect, asked: Any) -> Any:
-            return params(session_id=asked.session_id, **self._place_to_wire(dialect, asked))
+        def to_wire(dialect: Dialect, request: Any) -> Any:
+            return params(session_id=request.session_id, **self._members_to_wire(dialect, request))
 
         return to_wire
 
-    def stored_from_wire(self, word: type[Any]) -> RequestFunction:
+    def stored_from_wire(self, request_type: type[Any]) -> ConvertFunction:
         """For load, resume and fork."""
 
         def from_wire(dialect: Dialect, params: Any) -> Any:
-            return word(session_id=params.session_id, **self._place_from_wire(params))
+            return request_type(session_id=params.session_id, **self._members_from_wire(params))
 
         return from_wire
 
-    def taken_up_from_wire(self, dialect: Dialect, params: Any) -> LoadSession | ResumeSession:
-        """For v2's resume: a session to be told from the start or not at all; InvalidParams for another beginning."""
-        beginning = none_if_unset(params.replay_from)
-        if isinstance(beginning, UnknownOnWire):
-            raise InvalidParams("this agent cannot begin there", field="replayFrom.type")
-        word = ResumeSession if beginning is None else LoadSession
-        return word(session_id=params.session_id, **self._place_from_wire(params))
+    def resume_from_wire(self, dialect: Dialect, params: Any) -> LoadSession | ResumeSession:
+        """For v2's resume: with or without a replay from the start; InvalidParams for a replay from elsewhere."""
+        replay_from = none_if_unset(params.replay_from)
+        if isinstance(replay_from, UnknownOnWire):
+            raise InvalidParams("this agent can't replay from there", field="replayFrom.type")
+        request_type = ResumeSession if replay_from is None else LoadSession
+        return request_type(session_id=params.session_id, **self._members_from_wire(params))
 
-    def _place_to_wire(self, dialect: Dialect, asked: Any) -> dict[str, Any]:
+    def _members_to_wire(self, dialect: Dialect, request: Any) -> dict[str, Any]:
         return {
-            "cwd": asked.cwd,
-            "mcp_servers": self._servers_to_wire(dialect, asked.servers),
-            "additional_directories": asked.additional_directories or UNSET,
-            "meta": unset_if_none(asked.meta),
+            "cwd": request.cwd,
+            "mcp_servers": self._servers_to_wire(dialect, request.servers),
+            "additional_directories": request.additional_directories or UNSET,
+            "meta": unset_if_none(request.meta),
         }
 
-    def _place_from_wire(self, params: Any) -> dict[str, Any]:
+    def _members_from_wire(self, params: Any) -> dict[str, Any]:
         directories = list_or_empty(params.additional_directories)
         return {
-            "cwd": absolute(params.cwd, "cwd"),
+            "cwd": require_absolute(params.cwd, "cwd"),
             "servers": self._servers_from_wire(params.mcp_servers),
-            "additional_directories": [absolute(path, "additionalDirectories") for path in directories],
+            "additional_directories": [require_absolute(path, "additionalDirectories") for path in directories],
             "meta": none_if_unset(params.meta),
         }
 
-    def _list_to_wire(self, dialect: Dialect, asked: ListSessions) -> Any:
-        return self._schema.ListSessionsRequest(
-            cwd=unset_if_none(asked.cwd), cursor=unset_if_none(asked.cursor), meta=unset_if_none(asked.meta)
-        )
+    def _list_to_wire(self, dialect: Dialect, request: ListSessions) -> Any:
+        return self._list.to_wire(request)
 
-    def _page_to_wire(self, dialect: Dialect, asked: ListSessions, answer: SessionPage) -> Any:
+    def _list_from_wire(self, dialect: Dialect, params: Any) -> ListSessions:
+        request = self._list.from_wire(params)
+        if request.cwd is not None:
+            require_absolute(request.cwd, "cwd")
+        return request
+
+    def _page_to_wire(self, dialect: Dialect, request: ListSessions, result: SessionPage) -> Any:
         sessions = [
-            self._schema.SessionInfo(
-                session_id=summary.session_id,
-                cwd=summary.cwd,
-                additional_directories=summary.additional_directories or UNSET,
-                title=unset_if_none(summary.title),
-                updated_at=unset_if_none(summary.updated_at),
-                meta=unset_if_none(summary.meta),
-            )
-            for summary in answer.sessions
+            self._summary.to_wire(summary, additional_directories=summary.additional_directories or UNSET)
+            for summary in result.sessions
         ]
-        return self._schema.ListSessionsResponse(
-            sessions=sessions, next_cursor=unset_if_none(answer.next_cursor), meta=unset_if_none(answer.meta)
-        )
+        return self._page.to_wire(result, sessions=sessions)
 
-
-def _list_from_wire(dialect: Dialect, params: Any) -> ListSessions:
-    cwd = none_if_unset(params.cwd)
-    if cwd is not None:
-        absolute(cwd, "cwd")
-    return ListSessions(cwd=cwd, cursor=none_if_unset(params.cursor), meta=none_if_unset(params.meta))
-
-
-def _page_from_wire(dialect: Dialect, asked: ListSessions, result: Any) -> SessionPage:
-    sessions = [
-        SessionSummary(
-            session_id=info.session_id,
-            cwd=info.cwd,
-            additional_directories=list_or_empty(info.additional_directories),
-            title=none_if_unset(info.title),
-            updated_at=none_if_unset(info.updated_at),
-            meta=none_if_unset(info.meta),
-        )
-        for info in result.sessions
-    ]
-    return SessionPage(
-        sessions=sessions, next_cursor=none_if_unset(result.next_cursor), meta=none_if_unset(result.meta)
-    )
+    def _page_from_wire(self, dialect: Dialect, request: ListSessions, response: Any) -> SessionPage:
+        return self._page.from_wire(response, sessions=list(map(self._summary.from_wire, response.sessions)))
 
 
 class PromptConverter:
-    """Bound to the request and the content blocks of one version; `least` is how many of these there must be."""
+    """For the params and the content blocks of one version; `min_blocks` is how many blocks a prompt must have."""
 
-    def __init__(self, params: type[Any], content: ContentConverter, least: int = 0) -> None:
+    def __init__(self, params: type[Any], content: ContentConverter, min_blocks: int = 0) -> None:
         self._params = params
         self._content = content
-        self._least = least
+        self._min_blocks = min_blocks
 
-    def to_wire(self, dialect: Dialect, asked: Prompt) -> Any:
-        """The user's message; InvalidParams for an empty one where that cannot be said."""
-        if len(asked.content) < self._least:
-            raise InvalidParams("a prompt needs at least one block of content", field="prompt")
-        content = self._content.all_to_wire(dialect, asked.content)
-        return self._params(session_id=asked.session_id, prompt=content, meta=unset_if_none(asked.meta))
+    def to_wire(self, dialect: Dialect, request: Prompt) -> Any:
+        """InvalidParams for an empty prompt where the version does not allow it."""
+        if len(request.content) < self._min_blocks:
+            raise InvalidParams("a prompt needs at least one content block", field="prompt")
+        content = self._content.all_to_wire(dialect, request.content)
+        return self._params(session_id=request.session_id, prompt=content, meta=unset_if_none(request.meta))
 
     def from_wire(self, dialect: Dialect, params: Any) -> Prompt:
-        """The user's message; InvalidParams for content that no agent can have said it takes."""
+        """InvalidParams for content of an unknown type, which no agent can have offered to accept."""
         content = self._content.all_from_wire(params.prompt)
         for index, block in enumerate(content):
             if isinstance(block, Unknown):
-                raise InvalidParams("this agent takes no content of this type", field=f"prompt[{index}].type")
+                raise InvalidParams("this agent does not accept content of this type", field=f"prompt[{index}].type")
         return Prompt(session_id=params.session_id, content=content, meta=none_if_unset(params.meta))
 
 
-def tokens_to_wire(schema: Any, usage: TokenUsage | None) -> Any:
-    """What a prompt took, if that is known."""
-    if usage is None:
-        return UNSET
-    return schema.Usage(
-        total_tokens=usage.total,
-        input_tokens=usage.input,
-        output_tokens=usage.output,
-        thought_tokens=unset_if_none(usage.thought),
-        cached_read_tokens=unset_if_none(usage.cached_read),
-        cached_write_tokens=unset_if_none(usage.cached_write),
-        meta=unset_if_none(usage.meta),
-    )
+def tokens_to_wire(usage: TokenUsage | None) -> Any:
+    return UNSET if usage is None else _TOKENS.to_wire(usage)
 
 
 def tokens_from_wire(usage: Any) -> TokenUsage | None:
-    """What a prompt took, if it was said."""
-    said = none_if_unset(usage)
-    if said is None:
-        return None
-    return TokenUsage(
-        total=said.total_tokens,
-        input=said.input_tokens,
-        output=said.output_tokens,
-        thought=none_if_unset(said.thought_tokens),
-        cached_read=none_if_unset(said.cached_read_tokens),
-        cached_write=none_if_unset(said.cached_write_tokens),
-        meta=none_if_unset(said.meta),
-    )
+    return None if usage is UNSET or usage is None else _TOKENS.from_wire(usage)

@@ -1,7 +1,7 @@
-"""Subagents, as the session tells of them that they work for. Unstable in v2, which tells every client of them.
+"""Subagents, as updates of the session that they work for. Unstable in v2, which sends them to every client.
 
-Law: a subagent is a tool call of the session that announces it, by the id of the subagent's own session. Its tool calls and
-terminals are told there, too, and there it asks; its words, state and options are told to nobody.
+Law: a subagent is a tool call of the session that announces it, whose id is the id of the subagent's own session. Its
+tool calls, terminals and requests belong to that session, too; its messages, state and options are dropped.
 """
 
 from __future__ import annotations
@@ -18,78 +18,78 @@ from accord.session.value import UNSET, Tristate
 __all__ = ["Subagents"]
 
 _WORK = (ToolCallPatch, ToolCallAppend, TerminalPatch, TerminalAppend)
-_MOST = 10_000
+_LIMIT = 10_000
 
 
 class Subagents:
-    """Those that an agent has announced on one connection, the newest ten thousand."""
+    """The subagents that an agent has announced on one connection, the newest ten thousand."""
 
     def __init__(self) -> None:
-        self._works_for: LimitedDict[str] = LimitedDict(_MOST)
-        self._messages: LimitedDict[str] = LimitedDict(_MOST)
+        self._parents: LimitedDict[str] = LimitedDict(_LIMIT)
+        self._messages: LimitedDict[str] = LimitedDict(_LIMIT)
 
     def root_of(self, session_id: str) -> str:
-        """The session that a subagent works for, directly or not; any other session is its own."""
-        while (works_for := self._works_for.get(session_id)) is not None:
-            session_id = works_for
+        """The session that a subagent works for, directly or not; any other session is its own root."""
+        while (parent := self._parents.get(session_id)) is not None:
+            session_id = parent
         return session_id
 
-    def told(self, root: str, session_id: str, reports: Sequence[Patch]) -> Iterator[Patch]:
-        """What a session's root is told when the session tells this."""
-        for report in reports:
-            for each in self._read(session_id, report) if isinstance(report, UnknownPatch) else (report,):
-                if session_id == root or isinstance(each, _WORK):
-                    yield each
+    def root_patches(self, root: str, session_id: str, patches: Sequence[Patch]) -> Iterator[Patch]:
+        """The patches of a session, as patches of its root."""
+        for patch in patches:
+            for read in self._read(session_id, patch) if isinstance(patch, UnknownPatch) else (patch,):
+                if session_id == root or isinstance(read, _WORK):
+                    yield read
 
-    def _read(self, session_id: str, report: UnknownPatch) -> Sequence[Patch]:
-        match report.tag:
+    def _read(self, session_id: str, patch: UnknownPatch) -> Sequence[Patch]:
+        match patch.tag:
             case "subagent_update":
-                return self._announced(session_id, report.raw) or [report]
+                return self._update(session_id, patch.raw) or [patch]
             case "session_message":
-                return self._message(report.raw) or [report]
+                return self._message(patch.raw) or [patch]
             case "session_message_chunk":
-                return self._piece(report.raw) or [report]
+                return self._chunk(patch.raw) or [patch]
             case _:
-                return [report]
+                return [patch]
 
-    def _announced(self, session_id: str, said: dict[str, Any]) -> list[Patch]:
-        id = _text(said, "sessionId")
+    def _update(self, session_id: str, raw: dict[str, Any]) -> list[Patch]:
+        id = _text(raw, "sessionId")
         if id is None:
             return []
-        patch = ToolCallPatch(id=id, title=_text(said, "title") or UNSET, status=_status(said.get("state")))
-        if id not in self._works_for:
+        patch = ToolCallPatch(id=id, title=_text(raw, "title") or UNSET, status=_status(raw.get("state")))
+        if id not in self._parents:
             if self.root_of(session_id) == id:
-                return []  # nobody works for itself
-            self._works_for.put(id, session_id)
-            patch.kind, patch.raw_input = "think", said
-            patch.title = patch.title or _text(said, "description") or "Subagent"
+                return []  # no session is its own subagent
+            self._parents.put(id, session_id)
+            patch.kind, patch.raw_input = "think", raw
+            patch.title = patch.title or _text(raw, "description") or "Subagent"
         return [patch]
 
-    def _message(self, said: dict[str, Any]) -> list[Patch]:
-        """A whole message between a session and its subagent; one that is told again is not for us."""
-        id, content = _text(said, "messageId"), said.get("content", [])
-        ends = (_text(said, "recipientSessionId"), _text(said, "senderSessionId"))
-        subagent = next((end for end in ends if end in self._works_for), None)
+    def _message(self, raw: dict[str, Any]) -> list[Patch]:
+        """A whole message between a session and its subagent; a message that is sent again is ignored."""
+        id, content = _text(raw, "messageId"), raw.get("content", [])
+        sessions = (_text(raw, "recipientSessionId"), _text(raw, "senderSessionId"))
+        subagent = next((session for session in sessions if session in self._parents), None)
         if id is None or id in self._messages or subagent is None or not isinstance(content, list):
             return []
-        pieces = [_text_piece(subagent, block) for block in cast("list[Any]", content)]
-        if None in pieces:
+        patches = [_append(subagent, block) for block in cast("list[Any]", content)]
+        if None in patches:
             return []
         self._messages.put(id, subagent)
-        return [piece for piece in pieces if piece is not None]
+        return [patch for patch in patches if patch is not None]
 
-    def _piece(self, said: dict[str, Any]) -> list[Patch]:
-        subagent = self._messages.get(_text(said, "messageId") or "")
-        piece = None if subagent is None else _text_piece(subagent, said.get("content"))
-        return [] if piece is None else [piece]
+    def _chunk(self, raw: dict[str, Any]) -> list[Patch]:
+        subagent = self._messages.get(_text(raw, "messageId") or "")
+        patch = None if subagent is None else _append(subagent, raw.get("content"))
+        return [] if patch is None else [patch]
 
 
-def _text(said: dict[str, Any], name: str) -> str | None:
-    value = said.get(name)
+def _text(raw: dict[str, Any], name: str) -> str | None:
+    value = raw.get(name)
     return value if isinstance(value, str) else None
 
 
-def _text_piece(subagent: str, block: Any) -> ToolCallAppend | None:
+def _append(subagent: str, block: Any) -> ToolCallAppend | None:
     match block:
         case {"type": "text", "text": str(text)}:
             return ToolCallAppend(id=subagent, item=ContentItem(content=Text(text)))

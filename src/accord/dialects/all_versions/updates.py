@@ -1,4 +1,4 @@
-"""Updates that every version spells alike: usage, the session's description, notices, compactions, and unknown ones."""
+"""Converts the updates that every version has alike: message chunks, usage, info, notices, compactions, unknown ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any
 
 from accord.dialects.all_versions.content import ContentConverter
 from accord.dialects.dialect import Dialect, UpdatesFromWire, UpdatesToWire
-from accord.dialects.unset_values import map_value, meta_whole, none_if_unset, unset_if_none
+from accord.dialects.struct_converter import StructConverter
+from accord.dialects.unset_values import map_value, whole_meta
+from accord.schema import all_versions as wire
 from accord.schema.wire_values import UNSET, Unknown
 from accord.session.content import Content, Text
 from accord.session.entities import Cost, Notice
@@ -31,37 +33,40 @@ from accord.session.updates import (
 )
 from accord.session.value import Value
 
-__all__ = ["UpdateConverter", "tags_of"]
+__all__ = ["UpdateConverter", "update_names"]
+
+_COST = StructConverter(Cost, wire.Cost)
+_NOTICE = StructConverter(Notice, wire.Notice)
 
 
 class UpdateConverter:
-    """Bound to the schema of one version. `meta_replaces`: an entity's `_meta` is told whole, as before v2."""
+    """For the schema of one version. `meta_replaces`: the `_meta` of an entity is sent whole, as before v2."""
 
     def __init__(self, schema: Any, content: ContentConverter, meta_replaces: bool = False) -> None:
         self._schema = schema
         self._content = content
         self._meta_replaces = meta_replaces
         self.to_wire: UpdatesToWire = {
-            InfoChanged: self.info_changed,
-            UsageChanged: self.usage_changed,
-            NoticeShown: self.notice_shown,
-            CompactionChanged: self.compaction_changed,
-            PromptChanged: _prompt_changed,
+            InfoChanged: self.info_to_wire,
+            UsageChanged: _usage_to_wire,
+            NoticeShown: self.notice_to_wire,
+            CompactionChanged: self.compaction_to_wire,
+            PromptChanged: _prompt_to_wire,
         }
         self.from_wire: UpdatesFromWire = {
-            schema.SessionInfoUpdate: self.info,
-            schema.UsageUpdate: self.usage,
-            schema.Notice: self.notice,
-            schema.CompactionUpdate: self.compaction,
-            schema.CompactionSummaryChunk: self.compaction_piece,
-            Unknown: self.unknown,
+            wire.SessionInfoUpdate: self._info_from_wire,
+            wire.UsageUpdate: _usage_from_wire,
+            wire.Notice: _notice_from_wire,
+            schema.CompactionUpdate: self._compaction_from_wire,
+            schema.CompactionSummaryChunk: self._summary_chunk_from_wire,
+            Unknown: self._unknown_from_wire,
         }
 
-    def piece(self, role: str) -> Callable[[Dialect, Any], list[Patch]]:
-        """How a chunk of a message of this role is read; v1 and v2 put its members in another order, no more."""
+    def chunk_from_wire(self, role: str) -> Callable[[Dialect, Any], list[Patch]]:
+        """Reads a chunk of a message of this role."""
         text_content, from_wire = self._schema.TextContent, self._content.from_wire
 
-        def piece(dialect: Dialect, update: Any) -> list[Patch]:
+        def chunk_from_wire(dialect: Dialect, update: Any) -> list[Patch]:
             block, message_id = update.content, update.message_id
             if type(block) is text_content and block.annotations is UNSET and block.meta is UNSET:  # nearly always
                 content: Content = Text(block.text)
@@ -70,14 +75,14 @@ class UpdateConverter:
             message_id = None if message_id is UNSET else message_id
             return [MessageAppend(role=role, id=message_id, content=content, meta=update.meta)]
 
-        return piece
+        return chunk_from_wire
 
-    def info_changed(self, dialect: Dialect, session_id: str, change: InfoChanged) -> list[Any]:
-        patch = change.patch
-        meta = self._meta(patch, change.info)
-        return [self._schema.SessionInfoUpdate(title=patch.title, updated_at=patch.updated_at, meta=meta)]
+    def info_to_wire(self, dialect: Dialect, session_id: str, update: InfoChanged) -> list[Any]:
+        patch = update.patch
+        meta = self._meta(patch, update.info)
+        return [wire.SessionInfoUpdate(title=patch.title, updated_at=patch.updated_at, meta=meta)]
 
-    def info(self, dialect: Dialect, update: Any) -> list[Patch]:
+    def _info_from_wire(self, dialect: Dialect, update: Any) -> list[Patch]:
         return [
             InfoPatch(
                 title=update.title,
@@ -87,40 +92,12 @@ class UpdateConverter:
             )
         ]
 
-    def usage_changed(self, dialect: Dialect, session_id: str, change: UsageChanged) -> list[Any]:
-        """The cost is told each time: some take one that is left out for none."""
-        usage = change.usage
-        cost: Any = change.patch.cost
-        if usage.cost is not None:
-            cost = self._schema.Cost(
-                amount=usage.cost.amount, currency=usage.cost.currency, meta=unset_if_none(usage.cost.meta)
-            )
-        return [self._schema.UsageUpdate(used=usage.used, size=usage.size, cost=cost, meta=change.patch.meta)]
+    def notice_to_wire(self, dialect: Dialect, session_id: str, update: NoticeShown) -> list[Any]:
+        meta = update.patch.meta
+        return [_NOTICE.to_wire(update.notice, **({} if meta is UNSET else {"meta": meta}))]
 
-    def usage(self, dialect: Dialect, update: Any) -> list[Patch]:
-        cost = map_value(update.cost, _cost)
-        return [UsagePatch(used=update.used, size=update.size, cost=cost, meta=update.meta)]
-
-    def notice_shown(self, dialect: Dialect, session_id: str, change: NoticeShown) -> list[Any]:
-        notice = change.notice
-        meta = unset_if_none(notice.meta) if change.patch.meta is UNSET else change.patch.meta
-        return [
-            self._schema.Notice(
-                severity=notice.severity, title=notice.title, description=unset_if_none(notice.description), meta=meta
-            )
-        ]
-
-    def notice(self, dialect: Dialect, update: Any) -> list[Patch]:
-        word = Notice(
-            severity=update.severity,
-            title=update.title,
-            description=none_if_unset(update.description),
-            meta=none_if_unset(update.meta),
-        )
-        return [NoticePatch(notice=word, meta=update.meta)]
-
-    def compaction_changed(self, dialect: Dialect, session_id: str, change: CompactionChanged) -> list[Any]:
-        patch = change.patch
+    def compaction_to_wire(self, dialect: Dialect, session_id: str, update: CompactionChanged) -> list[Any]:
+        patch = update.patch
         if isinstance(patch, CompactionAppend):
             content = self._content.to_wire(dialect, patch.content)
             return [self._schema.CompactionSummaryChunk(compaction_id=patch.id, content=content, meta=patch.meta)]
@@ -130,11 +107,11 @@ class UpdateConverter:
                 status=patch.status,
                 summary=map_value(patch.summary, partial(self._content.all_to_wire, dialect)),
                 error=patch.error,
-                meta=self._meta(patch, change.compaction),
+                meta=self._meta(patch, update.compaction),
             )
         ]
 
-    def compaction(self, dialect: Dialect, update: Any) -> list[Patch]:
+    def _compaction_from_wire(self, dialect: Dialect, update: Any) -> list[Patch]:
         return [
             CompactionPatch(
                 id=update.compaction_id,
@@ -146,42 +123,54 @@ class UpdateConverter:
             )
         ]
 
-    def compaction_piece(self, dialect: Dialect, update: Any) -> list[Patch]:
+    def _summary_chunk_from_wire(self, dialect: Dialect, update: Any) -> list[Patch]:
         content = self._content.from_wire(update.content)
         return [CompactionAppend(id=update.compaction_id, content=content, meta=update.meta)]
 
-    def unknown(self, dialect: Dialect, update: Unknown) -> list[Patch]:
+    def _unknown_from_wire(self, dialect: Dialect, update: Unknown) -> list[Patch]:
         return [UnknownPatch(tag=update.tag, raw=update.raw, version=self._content.closed_by)]
 
-    def unknown_to_wire(self, tags: frozenset[str]) -> Callable[[Dialect, str, UnknownUpdate], list[Any]]:
-        """For a version that has updates of these names: an unknown one is told as it came.
+    def unknown_to_wire(self, names: frozenset[str]) -> Callable[[Dialect, str, UnknownUpdate], list[Any]]:
+        """For a version that has updates of these names: sends an unknown update unchanged.
 
-        It is not when its name is one of them, or when no others are allowed and it was not heard in this version.
+        Not if its name is one of them, or if the version allows no others and it was not received in this version.
         """
         closed_by = self._content.closed_by
 
-        def unknown_to_wire(dialect: Dialect, session_id: str, change: UnknownUpdate) -> list[Any]:
-            patch = change.patch
-            if patch.tag in tags or closed_by not in (None, patch.version):
-                dialect.lose("update-type", patch.tag)
+        def unknown_to_wire(dialect: Dialect, session_id: str, update: UnknownUpdate) -> list[Any]:
+            patch = update.patch
+            if patch.tag in names or closed_by not in (None, patch.version):
+                dialect.record_loss("update-type", patch.tag)
                 return []
             return [Unknown(patch.tag, patch.raw)]
 
         return unknown_to_wire
 
     def _meta(self, patch: EntityPatch, entity: Value) -> Any:
-        return meta_whole(patch, entity) if self._meta_replaces else patch.meta
+        return whole_meta(patch, entity) if self._meta_replaces else patch.meta
 
 
-def tags_of(updates: UpdatesFromWire) -> frozenset[str]:
+def update_names(updates: UpdatesFromWire) -> frozenset[str]:
     """The names of the updates that a version has."""
-    return frozenset(kind.__struct_config__.tag for kind in updates if kind is not Unknown)
+    return frozenset(wire_type.__struct_config__.tag for wire_type in updates if wire_type is not Unknown)
 
 
-def _prompt_changed(dialect: Dialect, session_id: str, change: PromptChanged) -> list[Any]:
-    dialect.lose("prompt", change.former_id)
+def _usage_to_wire(dialect: Dialect, session_id: str, update: UsageChanged) -> list[Any]:
+    """The cost is sent each time: some clients take a missing one for none."""
+    usage, patch = update.usage, update.patch
+    cost: Any = patch.cost if usage.cost is None else _COST.to_wire(usage.cost)
+    return [wire.UsageUpdate(used=usage.used, size=usage.size, cost=cost, meta=patch.meta)]
+
+
+def _usage_from_wire(dialect: Dialect, update: Any) -> list[Patch]:
+    cost = map_value(update.cost, _COST.from_wire)
+    return [UsagePatch(used=update.used, size=update.size, cost=cost, meta=update.meta)]
+
+
+def _notice_from_wire(dialect: Dialect, update: Any) -> list[Patch]:
+    return [NoticePatch(notice=_NOTICE.from_wire(update), meta=update.meta)]
+
+
+def _prompt_to_wire(dialect: Dialect, session_id: str, update: PromptChanged) -> list[Any]:
+    dialect.record_loss("prompt", update.former_id)
     return []
-
-
-def _cost(cost: Any) -> Cost:
-    return Cost(amount=cost.amount, currency=cost.currency, meta=none_if_unset(cost.meta))

@@ -1,12 +1,13 @@
-"""Messages that are written anew under their id, for listeners of v1, who can only be told more.
+"""Messages that are rewritten under their id, for clients of v1, to which text can only be appended.
 
-Law: what a listener has been told of a message is told once. While a message is written anew nothing is told of it. As soon
-as it says all that was told, it goes on from there. If it says something else, the new text is told whole when something else
-happens in the session, as a message of its own; what was told before stays where it is.
+Law: the client gets no part of a message twice. While a message is rewritten, nothing of it is sent. As soon as it
+contains all that was sent, it goes on from there. If it differs from what was sent, the new text is sent whole as a
+message of its own when something else happens in the session; what was sent before stays.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Any, NamedTuple, TypeAlias
 
 from accord.dialects.display_fallback import DisplayDialect
@@ -21,7 +22,7 @@ _Key: TypeAlias = tuple[str, str]
 
 
 class FinishedRewrite(NamedTuple):
-    """A message, and what of it is still to be told: the rest, or, if `is_new`, all of it, since it says something else."""
+    """A message, and the content still to send: the rest, or all of it if `is_new`, because it differs."""
 
     message: Message
     content: list[Content]
@@ -29,16 +30,16 @@ class FinishedRewrite(NamedTuple):
 
 
 class _Rewrite:
-    """One of them: what was told, and what the message says now, as far as the changes have come.
+    """One message: what was sent of it, and its content as far as the updates have come.
 
-    The message itself may be ahead of them: pieces that wait to be told are in it already.
+    The message itself may be ahead of the updates: it already has chunks that wait to be sent.
     """
 
-    __slots__ = ("_compared", "_told", "_told_size", "content", "differs", "message", "size")
+    __slots__ = ("_compared_size", "_sent", "_sent_size", "content", "differs", "message", "size")
 
-    def __init__(self, told: list[Content], message: Message) -> None:
-        self._told = told
-        self._told_size = len(text_of(told))
+    def __init__(self, sent: list[Content], message: Message) -> None:
+        self._sent = sent
+        self._sent_size = len(text_of(sent))
         self.restart(message)
 
     def restart(self, message: Message) -> None:
@@ -46,30 +47,30 @@ class _Rewrite:
         self.content = message.content
         self.size = len(text_of(self.content))
         self.differs = False
-        self._compared = -1
+        self._compared_size = -1
 
-    def go_on(self, piece: Content) -> None:
-        self.content.append(piece)
-        self.size += len(text_of([piece]))
+    def append(self, block: Content) -> None:
+        self.content.append(block)
+        self.size += len(text_of([block]))
 
-    def added(self) -> list[Content] | None:
-        """What has to be told to who was told before; None when it says something else, or not yet enough."""
-        return appended_content(self._told, self.content) if self.is_long_enough else None
+    def unsent(self) -> list[Content] | None:
+        """The content to append to what was sent; None when it differs, or is not yet long enough."""
+        return appended_content(self._sent, self.content) if self.is_long_enough else None
 
     @property
     def is_long_enough(self) -> bool:
-        """Whether it may say all that was told."""
-        return self.size >= self._told_size
+        """Whether it may contain all that was sent."""
+        return self.size >= self._sent_size
 
     def compare(self) -> None:
-        """Find out whether what it says so far was told in the same words, so that the rest may follow."""
-        if not self.differs and self._compared != self.size:
-            self._compared = self.size
-            self.differs = appended_content(self.content, self._told) is None
+        """Set `differs` if the content so far is not a beginning of what was sent."""
+        if not self.differs and self._compared_size != self.size:
+            self._compared_size = self.size
+            self.differs = appended_content(self.content, self._sent) is None
 
 
 class MessageRewrites:
-    """Those of one session."""
+    """The rewritten messages of one session."""
 
     def __init__(self) -> None:
         self._open: dict[_Key, _Rewrite] = {}
@@ -77,84 +78,80 @@ class MessageRewrites:
         self._renamed = 0
 
     def can_send_chunk(self, message: Message) -> bool:
-        """Whether a piece of the message can be told as it is."""
+        """Whether a chunk of the message can be sent as it is."""
         return not self._open and (message.role, message.id) not in self._ids
 
     def id_of(self, message: Message) -> str:
-        """What the listener knows the message by."""
+        """The id of the message at the client."""
         return self._ids.get((message.role, message.id), message.id)
 
     def rename(self, message: Message) -> str:
-        """A new id for a message that is told once more."""
+        """A new id for a message that is sent once more."""
         key = (message.role, message.id)
         self._renamed += 1
         self._ids[key] = f"{message.id}-rewritten-{self._renamed}"
         return self._ids[key]
 
-    def holds(self, change: MessageChunk | MessageChanged) -> bool:
-        """Whether nothing is told of a change because its message is being written anew, perhaps from now on."""
-        message = change.message
+    def holds_back(self, update: MessageChunk | MessageChanged) -> bool:
+        """Whether nothing is sent for an update because its message is being rewritten, perhaps from now on."""
+        message = update.message
         key = (message.role, message.id)
         rewrite = self._open.get(key)
         if rewrite is None:
-            if isinstance(change, MessageChunk) or change.added is not None or change.created:
+            if isinstance(update, MessageChunk) or update.added is not None or update.created:
                 return False
-            self._open[key] = _Rewrite(change.before, message)
+            self._open[key] = _Rewrite(update.before, message)
             return True
-        if isinstance(change, MessageChunk):
-            rewrite.go_on(change.content)
+        if isinstance(update, MessageChunk):
+            rewrite.append(update.content)
         else:
             rewrite.restart(message)
         return True
 
-    def caught_up(self, change: MessageChunk | MessageChanged) -> FinishedRewrite | None:
-        """A message that now says all that was told, and perhaps more: it is no longer held."""
-        key = (change.message.role, change.message.id)
+    def caught_up(self, update: MessageChunk | MessageChanged) -> FinishedRewrite | None:
+        """The message of the update, if it now contains all that was sent: it is no longer held back."""
+        key = (update.message.role, update.message.id)
         rewrite = self._open.get(key)
         if rewrite is None or rewrite.differs:
             return None
-        added = rewrite.added()
-        if added is None:
+        unsent = rewrite.unsent()
+        if unsent is None:
             if rewrite.is_long_enough:
                 rewrite.compare()
             return None
         del self._open[key]
-        return FinishedRewrite(rewrite.message, added)
+        return FinishedRewrite(rewrite.message, unsent)
 
-    def settled(self, change: Update) -> list[FinishedRewrite]:
-        """The messages of which more is told now, because something else happens: before that."""
+    def finished_before(self, update: Update) -> list[FinishedRewrite]:
+        """The messages that are sent before an update, because it is about something else."""
         if not self._open:
             return []
-        is_over = isinstance(change, StateChanged) and change.state.state == "idle"
-        key = (change.message.role, change.message.id) if isinstance(change, MessageChunk | MessageChanged) else None
-        found: list[FinishedRewrite] = []
-        for each, rewrite in list(self._open.items()):
-            if each == key:
+        is_idle = isinstance(update, StateChanged) and update.state.state == "idle"
+        own_key = (
+            (update.message.role, update.message.id) if isinstance(update, MessageChunk | MessageChanged) else None
+        )
+        finished: list[FinishedRewrite] = []
+        for key, rewrite in list(self._open.items()):
+            if key == own_key:
                 continue
             rewrite.compare()
-            if rewrite.differs or is_over:
-                del self._open[each]
-                found.append(FinishedRewrite(rewrite.message, appended_content([], rewrite.content) or [], is_new=True))
-        return found
+            if rewrite.differs or is_idle:
+                del self._open[key]
+                content = appended_content([], rewrite.content) or []
+                finished.append(FinishedRewrite(rewrite.message, content, is_new=True))
+        return finished
 
 
 class RewriteDialect(DisplayDialect):
-    """A dialect that remembers what is written anew."""
+    """A dialect that tracks rewritten messages."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self._rewrites: dict[str, MessageRewrites] = {}
-
-    def rewrites(self, session_id: str) -> MessageRewrites:
-        """The messages of a session that are written anew."""
-        rewrites = self._rewrites.get(session_id)
-        if rewrites is None:
-            rewrites = self._rewrites[session_id] = MessageRewrites()
-        return rewrites
+        self.rewrites: defaultdict[str, MessageRewrites] = defaultdict(MessageRewrites)
 
     def can_send_chunk(self, session_id: str, message: Message) -> bool:
-        return self.rewrites(session_id).can_send_chunk(message)
+        return self.rewrites[session_id].can_send_chunk(message)
 
     def forget_session(self, session_id: str) -> None:
         super().forget_session(session_id)
-        self._rewrites.pop(session_id, None)
+        self.rewrites.pop(session_id, None)

@@ -1,4 +1,4 @@
-"""Forms of the draft that are read on a v2 connection too, but never written; strict mode refuses them."""
+"""Shapes of the draft that are read on a v2 connection too, but never written; strict mode rejects them."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from accord.dialects.unset_values import none_if_unset
 from accord.schema import v2 as wire
 from accord.schema.wire_values import UNSET, Lenient, Nullable, Wire
 
-__all__ = ["LOOSER", "InitializeRequest", "Offer", "PromptResponse", "RequestPermissionRequest"]
+__all__ = ["LENIENT_TYPES", "InitializeRequest", "Offer", "PromptResponse", "RequestPermissionRequest"]
 
 
 class Offer(wire.InitializeRequest):
-    """An offer that carries v1's shape beside v2's, as accord's clients make it by default; allowed also when strict."""
+    """An offer with v1's members beside v2's, as accord's clients send by default; allowed in strict mode, too."""
 
     client_info: Any = UNSET
     client_capabilities: Any = UNSET
 
 
 class InitializeRequest(Wire):
-    """An offer of a version that is perhaps newer, of which only the number must be understood."""
+    """An offer of a version that may be newer; only the number must be valid."""
 
     protocol_version: wire.ProtocolVersion
     info: Lenient[wire.Implementation] = UNSET
@@ -29,7 +29,7 @@ class InitializeRequest(Wire):
 
 
 class PromptResponse(Wire):
-    """A stop reason comes from an agent of the draft: the turn is over. v2 was first published without the id."""
+    """A stop reason comes from an agent of the draft and ends the turn. v2 was first published without the id."""
 
     message_id: Lenient[wire.MessageId] = UNSET
     stop_reason: Lenient[wire.StopReason] = UNSET
@@ -37,7 +37,7 @@ class PromptResponse(Wire):
 
 
 class RequestPermissionRequest(Wire):
-    """A question about `toolCall`, without a title of its own."""
+    """A request about `toolCall`, without a title."""
 
     session_id: wire.SessionId
     options: Annotated[list[wire.PermissionOption], Meta(min_length=1)]
@@ -51,9 +51,9 @@ class RequestPermissionRequest(Wire):
             raise ValueError("`title` is required")
 
 
-LOOSER: dict[Any, Any] = {
+LENIENT_TYPES: dict[Any, Any] = {
     Offer: InitializeRequest,
     wire.PromptResponse: PromptResponse,
     wire.RequestPermissionRequest: RequestPermissionRequest,
 }
-"""What is read outside strict mode in place of the published type."""
+"""The types that are read in place of the published ones, unless strict."""

@@ -1,27 +1,27 @@
-"""Maps the handshake, capabilities and logins between v2 and the session model."""
+"""Converts the handshake, capabilities and auth methods of v2."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from msgspec.structs import replace
-
 from accord.dialects.all_versions.lifecycle import (
-    can_open_terminal,
-    elicitation_to_wire,
-    group,
+    can_offer_terminal_login,
     group_meta,
     info_from_wire,
     info_to_wire,
+    is_set,
     marker,
+    markers,
     read_auth_method,
-    unstable,
-    unstable_of,
+    read_unstable,
+    unstable_members,
     variables_to_wire,
 )
 from accord.dialects.all_versions.mcp_servers import pairs_from_wire, pairs_to_wire
-from accord.dialects.all_versions.options import MODE, is_mode_option
-from accord.dialects.dialect import Dialect
+from accord.dialects.dialect import Dialect, RequestConverter
+from accord.dialects.negotiation import UNKNOWN_PEER, offer_of_v2
+from accord.dialects.struct_converter import StructConverter
 from accord.dialects.unset_values import list_or_empty, none_if_unset, unset_if_none
 from accord.errors import InvalidParams
 from accord.schema import v2 as wire
@@ -32,119 +32,85 @@ from accord.session.capabilities import (
     AgentLogin,
     AuthMethod,
     ClientCapabilities,
-    Implementation,
     TerminalLogin,
     VariableLogin,
 )
-from accord.session.entities import Modes, Option, OptionChoice
 from accord.session.requests import Initialize, InitializeResult
 from accord.session.value import Unknown
 
-__all__ = [
-    "OptionsDialect",
-    "SessionOptions",
-    "agent_capabilities_from_wire",
-    "agent_capabilities_to_wire",
-    "auth_method_from_wire",
-    "auth_method_to_wire",
-    "client_capabilities_from_wire",
-    "client_capabilities_to_wire",
-    "initialize_from_wire",
-    "initialize_to_wire",
-    "initialized_from_wire",
-    "initialized_to_wire",
-]
+__all__ = ["INITIALIZE"]
+
+_AGENT_LOGIN = StructConverter(AgentLogin, wire.AuthMethodAgent, id="method_id")
+_TERMINAL_LOGIN = StructConverter(TerminalLogin, wire.AuthMethodTerminal, id="method_id")
 
 
-def _named(info: Implementation | None) -> Implementation:
-    """Who speaks, which v2 always wants to know."""
-    return info or Implementation(name="unknown", version="unknown")
-
-
-def initialize_to_wire(dialect: Dialect, asked: Initialize) -> wire.InitializeRequest:
-    can = asked.capabilities
+def _to_wire(dialect: Dialect, request: Initialize) -> dict[str, Any]:
+    can = request.capabilities
     if can.read_files or can.write_files or can.terminals:
-        dialect.lose("client-resources", "initialize")
-    return wire.InitializeRequest(
-        protocol_version=asked.version,
-        info=info_to_wire(wire, _named(asked.info)),
-        capabilities=client_capabilities_to_wire(can),
-        meta=unset_if_none(asked.meta),
-    )
+        dialect.record_loss("client-resources", "initialize")
+    meta = {} if request.meta is None else {"_meta": request.meta}
+    return {"protocolVersion": request.version, **offer_of_v2(request.info, can), **meta}
 
 
-def initialize_from_wire(dialect: Dialect, params: Any) -> Initialize:
-    """The offer; of a version newer than this, whatever can be understood."""
+def _from_wire(dialect: Dialect, params: Any) -> Initialize:
+    """An offer of a newer version is read as far as it can be understood."""
     info = info_from_wire(params.info)
     if info is None and params.protocol_version <= dialect.version:
         raise InvalidParams("required", field="info")
     return Initialize(
         version=params.protocol_version,
-        info=_named(info),
-        capabilities=client_capabilities_from_wire(params.capabilities),
+        info=info or UNKNOWN_PEER,
+        capabilities=_client_capabilities_from_wire(params.capabilities),
         meta=none_if_unset(params.meta),
     )
 
 
-def initialized_to_wire(dialect: Dialect, asked: Initialize, answer: InitializeResult) -> wire.InitializeResponse:
-    can = answer.capabilities
+def _result_to_wire(dialect: Dialect, request: Initialize, result: InitializeResult) -> wire.InitializeResponse:
+    can = result.capabilities
     if can.sessions and not (can.load and can.resume and can.list and can.close):
-        dialect.lose("session-baseline", "initialize")
+        dialect.record_loss("session-baseline", "initialize")
     if can.mcp_sse:
-        dialect.lose("mcp-sse", "initialize")
-    if can.logout is not bool(answer.auth_methods):
-        dialect.lose("logout", "initialize")
+        dialect.record_loss("mcp-sse", "initialize")
+    if can.logout is not bool(result.auth_methods):
+        dialect.record_loss("logout", "initialize")
     return wire.InitializeResponse(
-        protocol_version=answer.version,
-        info=info_to_wire(wire, _named(answer.info)),
-        capabilities=agent_capabilities_to_wire(can),
+        protocol_version=result.version,
+        info=info_to_wire(result.info or UNKNOWN_PEER),
+        capabilities=_agent_capabilities_to_wire(can),
         auth_methods=[
-            auth_method_to_wire(dialect, method) for method in answer.auth_methods if _can_be_shown(dialect, method)
+            _auth_method_to_wire(dialect, method)
+            for method in result.auth_methods
+            if not isinstance(method, TerminalLogin) or can_offer_terminal_login(dialect, method)
         ],
-        meta=unset_if_none(answer.meta),
+        meta=unset_if_none(result.meta),
     )
 
 
-def _can_be_shown(dialect: Dialect, method: AuthMethod) -> bool:
-    return not isinstance(method, TerminalLogin) or can_open_terminal(dialect, method)
-
-
-def initialized_from_wire(dialect: Dialect, asked: Initialize, result: wire.InitializeResponse) -> InitializeResult:
-    methods = [auth_method_from_wire(method) for method in list_or_empty(result.auth_methods)]
-    capabilities = agent_capabilities_from_wire(result.capabilities)
+def _result_from_wire(dialect: Dialect, request: Initialize, response: wire.InitializeResponse) -> InitializeResult:
+    methods = [_auth_method_from_wire(method) for method in list_or_empty(response.auth_methods)]
+    capabilities = _agent_capabilities_from_wire(response.capabilities)
     capabilities.logout = bool(methods)  # an agent that has a login has a logout
     return InitializeResult(
-        version=result.protocol_version,
-        info=info_from_wire(result.info),
+        version=response.protocol_version,
+        info=info_from_wire(response.info),
         capabilities=capabilities,
         auth_methods=methods,
-        meta=none_if_unset(result.meta),
+        meta=none_if_unset(response.meta),
     )
 
 
-def client_capabilities_to_wire(can: ClientCapabilities) -> wire.ClientCapabilities:
-    meta = can.group_meta
-    return wire.ClientCapabilities(
-        auth=group(
-            wire.ClientAuthCapabilities,
-            meta,
-            "auth",
-            terminal=marker(wire.TerminalAuthCapabilities, can.terminal_login, meta, "auth.terminal"),
-        ),
-        elicitation=elicitation_to_wire(wire, can),
-        meta=unset_if_none(can.meta),
-    )
+INITIALIZE = RequestConverter(Initialize, "initialize", _to_wire, _from_wire, _result_to_wire, _result_from_wire)
 
 
-def client_capabilities_from_wire(capabilities: wire.ClientCapabilities | UnsetType) -> ClientCapabilities:
-    """What the client can do; notices, compactions, switches and terminals of the agent's need no capability in v2."""
+def _client_capabilities_from_wire(capabilities: wire.ClientCapabilities | UnsetType) -> ClientCapabilities:
+    """Notices, compactions, boolean options and display terminals need no capability in v2."""
     said = none_if_unset(capabilities) or wire.ClientCapabilities()
     auth = none_if_unset(said.auth) or wire.ClientAuthCapabilities()
     elicitation = none_if_unset(said.elicitation) or wire.ElicitationCapabilities()
     return ClientCapabilities(
-        terminal_login=none_if_unset(auth.terminal) is not None,
-        form_elicitation=none_if_unset(elicitation.form) is not None,
-        url_elicitation=none_if_unset(elicitation.url) is not None,
+        terminal_login=is_set(auth.terminal),
+        form_elicitation=is_set(elicitation.form),
+        url_elicitation=is_set(elicitation.url),
         boolean_options=True,
         notices=True,
         compaction=True,
@@ -154,184 +120,105 @@ def client_capabilities_from_wire(capabilities: wire.ClientCapabilities | UnsetT
     )
 
 
-def agent_capabilities_to_wire(can: AgentCapabilities) -> wire.AgentCapabilities:
+_SESSION_MARKERS = {
+    "delete": wire.SessionDeleteCapabilities,
+    "fork": wire.SessionForkCapabilities,
+    "additional_directories": wire.SessionAdditionalDirectoriesCapabilities,
+}
+_PROMPT_MARKERS = {
+    "image": wire.PromptImageCapabilities,
+    "audio": wire.PromptAudioCapabilities,
+    "embedded_context": wire.PromptEmbeddedContextCapabilities,
+}
+
+
+def _group(wire_type: Callable[..., Any], meta: Mapping[str, dict[str, Any]], path: str, **members: Any) -> Any:
+    """The object that holds these members; missing if it would be empty."""
+    if path not in meta and all(member is UNSET for member in members.values()):
+        return UNSET
+    return wire_type(meta=meta.get(path, UNSET), **members)
+
+
+def _agent_capabilities_to_wire(can: AgentCapabilities) -> wire.AgentCapabilities:
     meta = can.group_meta
-    prompt = group(
-        wire.PromptCapabilities,
-        meta,
-        "session.prompt",
-        image=marker(wire.PromptImageCapabilities, can.image, meta, "session.prompt.image"),
-        audio=marker(wire.PromptAudioCapabilities, can.audio, meta, "session.prompt.audio"),
-        embedded_context=marker(
-            wire.PromptEmbeddedContextCapabilities, can.embedded_context, meta, "session.prompt.embeddedContext"
-        ),
-    )
-    mcp = group(
+    mcp = _group(
         wire.McpCapabilities,
         meta,
         "session.mcp",
         stdio=marker(wire.McpStdioCapabilities, can.mcp_stdio, meta, "session.mcp.stdio"),
         http=marker(wire.McpHttpCapabilities, can.mcp_http, meta, "session.mcp.http"),
-        **unstable(can, "session.mcp"),
+        **unstable_members(can, "session.mcp"),
+    )
+    prompt = _group(
+        wire.PromptCapabilities, meta, "session.prompt", **markers(can, "session.prompt", **_PROMPT_MARKERS)
     )
     session = wire.SessionCapabilities(
         prompt=prompt,
         mcp=mcp,
-        delete=marker(wire.SessionDeleteCapabilities, can.delete, meta, "session.delete"),
-        fork=marker(wire.SessionForkCapabilities, can.fork, meta, "session.fork"),
-        additional_directories=marker(
-            wire.SessionAdditionalDirectoriesCapabilities,
-            can.additional_directories,
-            meta,
-            "session.additionalDirectories",
-        ),
         meta=unset_if_none(meta.get("session")),
-        **unstable(can, "session"),
+        **markers(can, "session", **_SESSION_MARKERS),
+        **unstable_members(can, "session"),
     )
     return wire.AgentCapabilities(
         session=session if can.sessions else UNSET,
-        auth=group(wire.AgentAuthCapabilities, meta, "auth", **unstable(can, "auth")),
+        auth=_group(wire.AgentAuthCapabilities, meta, "auth", **unstable_members(can, "auth")),
         meta=unset_if_none(can.meta),
-        **unstable(can, ""),
+        **unstable_members(can, ""),
     )
 
 
-def agent_capabilities_from_wire(capabilities: wire.AgentCapabilities | UnsetType) -> AgentCapabilities:
-    """What the agent can do; one that has sessions can load, resume, list and close them."""
+def _agent_capabilities_from_wire(capabilities: wire.AgentCapabilities | UnsetType) -> AgentCapabilities:
+    """An agent that has sessions can load, resume, list and close them."""
     said = none_if_unset(capabilities) or wire.AgentCapabilities()
-    session, auth = none_if_unset(said.session), none_if_unset(said.auth)
-    if session is None:
-        return AgentCapabilities(
-            sessions=False,
-            mcp_stdio=False,
-            unstable=unstable_of({"": said, "auth": auth}),
-            group_meta=group_meta(said),
-            meta=none_if_unset(said.meta),
-        )
+    has_sessions = is_set(said.session)
+    session = none_if_unset(said.session) or wire.SessionCapabilities()
     prompt = none_if_unset(session.prompt) or wire.PromptCapabilities()
     mcp = none_if_unset(session.mcp) or wire.McpCapabilities()
+    groups = {"": said, "session": session, "session.mcp": mcp, "auth": none_if_unset(said.auth)}
+    flags: dict[str, Any] = {
+        **dict.fromkeys(("sessions", "load", "resume", "list", "close"), has_sessions),
+        **{name: is_set(getattr(session, name)) for name in _SESSION_MARKERS},
+        **{name: is_set(getattr(prompt, name)) for name in _PROMPT_MARKERS},
+    }
     return AgentCapabilities(
-        sessions=True,
-        load=True,
-        resume=True,
-        list=True,
-        close=True,
-        delete=none_if_unset(session.delete) is not None,
-        fork=none_if_unset(session.fork) is not None,
-        additional_directories=none_if_unset(session.additional_directories) is not None,
-        image=none_if_unset(prompt.image) is not None,
-        audio=none_if_unset(prompt.audio) is not None,
-        embedded_context=none_if_unset(prompt.embedded_context) is not None,
-        mcp_stdio=none_if_unset(mcp.stdio) is not None,
-        mcp_http=none_if_unset(mcp.http) is not None,
-        unstable=unstable_of({"": said, "session": session, "session.mcp": mcp, "auth": auth}),
+        mcp_stdio=is_set(mcp.stdio),
+        mcp_http=is_set(mcp.http),
+        unstable=read_unstable(groups),
         group_meta=group_meta(said),
         meta=none_if_unset(said.meta),
+        **flags,
     )
 
 
-def auth_method_to_wire(dialect: Dialect, method: AuthMethod) -> wire.AuthMethod:
-    if isinstance(method, AgentLogin) and method.raw is not None:
-        dialect.lose("login-type", method.id)
+def _auth_method_to_wire(dialect: Dialect, method: AuthMethod) -> wire.AuthMethod:
     match method:
         case Unknown():
             return UnknownOnWire(method.tag, method.raw)
         case VariableLogin():
-            return UnknownOnWire("env_var", _variables_to_wire(method))
+            return UnknownOnWire("env_var", _variable_login_to_wire(method))
         case AgentLogin():
-            return wire.AuthMethodAgent(
-                method_id=method.id,
-                name=method.name,
-                description=unset_if_none(method.description),
-                meta=unset_if_none(method.meta),
-            )
+            if method.raw is not None:
+                dialect.record_loss("login-type", method.id)
+            return _AGENT_LOGIN.to_wire(method)
         case TerminalLogin():
-            return wire.AuthMethodTerminal(
-                method_id=method.id,
-                name=method.name,
-                description=unset_if_none(method.description),
-                args=method.args or UNSET,
-                env=pairs_to_wire(wire.EnvVariable, method.env) or UNSET,
-                meta=unset_if_none(method.meta),
-            )
+            env = pairs_to_wire(wire.EnvVariable, method.env) or UNSET
+            return _TERMINAL_LOGIN.to_wire(method, args=method.args or UNSET, env=env)
 
 
-def auth_method_from_wire(method: wire.AuthMethod) -> AuthMethod:
-    """A way to log in; one of an unknown type is kept, to be ignored."""
+def _auth_method_from_wire(method: wire.AuthMethod) -> AuthMethod:
+    """A method of an unknown type is kept, to be ignored."""
     match method:
         case wire.AuthMethodAgent():
-            return AgentLogin(
-                id=method.method_id,
-                name=method.name,
-                description=none_if_unset(method.description),
-                meta=none_if_unset(method.meta),
-            )
+            return _AGENT_LOGIN.from_wire(method)
         case wire.AuthMethodTerminal():
-            return TerminalLogin(
-                id=method.method_id,
-                name=method.name,
-                description=none_if_unset(method.description),
-                args=list_or_empty(method.args),
-                env=pairs_from_wire(method.env),
-                meta=none_if_unset(method.meta),
-            )
+            return _TERMINAL_LOGIN.from_wire(method, env=pairs_from_wire(method.env))
         case _:
             login = read_auth_method(method.raw) if method.tag == "env_var" else None
             return login or Unknown(tag=method.tag, raw=method.raw)
 
 
-def _variables_to_wire(method: VariableLogin) -> dict[str, Any]:
+def _variable_login_to_wire(method: VariableLogin) -> dict[str, Any]:
     raw: dict[str, Any] = {"type": "env_var", "methodId": method.id, "name": method.name}
     raw["vars"] = variables_to_wire(method)
     optional = {"description": method.description, "link": method.link, "_meta": method.meta}
-    return {**raw, **{key: value for key, value in optional.items() if value is not None}}
-
-
-class SessionOptions:
-    """One session's part of it."""
-
-    __slots__ = ("modes", "options")
-
-    def __init__(self) -> None:
-        self.options: list[Option] = []
-        self.modes: Modes | None = None
-
-    @property
-    def has_mode_option(self) -> bool:
-        """Whether a mode can be told."""
-        return any(map(is_mode_option, self.complete()))
-
-    def complete(self) -> list[Option]:
-        """The options, with one for the modes if none of them is, and the id is free."""
-        if self.modes is None or any(is_mode_option(option) or option.id == MODE for option in self.options):
-            return self.options
-        choices = [
-            OptionChoice(value=mode.id, name=mode.name, description=mode.description, meta=mode.meta)
-            for mode in self.modes.available
-        ]
-        made = Option(id=MODE, name="Mode", category=MODE, value=self.modes.current, choices=choices)
-        return [*self.options, made]
-
-    def put_mode(self, mode_id: str) -> None:
-        """Put a mode in force."""
-        if self.modes is not None:
-            self.modes = replace(self.modes, current=mode_id)
-        self.options = [replace(option, value=mode_id) if is_mode_option(option) else option for option in self.options]
-
-
-class OptionsDialect(Dialect):
-    """A dialect that remembers what it offered."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self._offered: dict[str, SessionOptions] = {}
-
-    def offered(self, session_id: str) -> SessionOptions:
-        """What the client can choose from in a session."""
-        offered = self._offered.get(session_id)
-        if offered is None:
-            offered = self._offered[session_id] = SessionOptions()
-        return offered
-
-    def forget_session(self, session_id: str) -> None:
-        self._offered.pop(session_id, None)
+    return {**raw, **{name: value for name, value in optional.items() if value is not None}}

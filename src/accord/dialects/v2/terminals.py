@@ -1,19 +1,23 @@
-"""Display terminals, between v2 and words: bytes are base64 on the wire, each piece by itself."""
+"""Converts the display terminals of v2. Bytes are base64 on the wire, each chunk by itself."""
 
 from __future__ import annotations
 
 from binascii import a2b_base64, b2a_base64
 
 from accord.dialects.dialect import Dialect
-from accord.dialects.unset_values import map_value, none_if_unset, unset_if_none
+from accord.dialects.struct_converter import StructConverter
+from accord.dialects.unset_values import map_value
 from accord.dialects.v2.tool_calls import can_cancel
 from accord.errors import Malformed
 from accord.schema import v2 as wire
 from accord.schema.wire_values import UNSET, UnsetType
 from accord.session.entities import Exit, TerminalSize
-from accord.session.updates import TerminalAppend, TerminalPatch
+from accord.session.updates import Patch, TerminalAppend, TerminalPatch
 
-__all__ = ["patch_from_wire", "patch_to_wire", "piece_from_wire", "piece_to_wire"]
+__all__ = ["append_from_wire", "append_to_wire", "patch_from_wire", "patch_to_wire"]
+
+_EXIT = StructConverter(Exit, wire.TerminalExitStatus, code="exit_code")
+_SIZE = StructConverter(TerminalSize, wire.TerminalSize, columns="cols")
 
 
 def patch_to_wire(patch: TerminalPatch) -> wire.TerminalUpdate:
@@ -22,70 +26,52 @@ def patch_to_wire(patch: TerminalPatch) -> wire.TerminalUpdate:
         command=patch.command,
         cwd=patch.cwd,
         output=map_value(patch.output, _output),
-        exit_status=map_value(patch.exit, _exit_to_wire),
-        size=map_value(patch.size, _size_to_wire),
+        exit_status=map_value(patch.exit, _EXIT.to_wire),
+        size=map_value(patch.size, _SIZE.to_wire),
         capabilities=map_value(patch.cancellable, _capabilities),
         meta=patch.meta,
     )
 
 
-def patch_from_wire(dialect: Dialect, update: wire.TerminalUpdate) -> TerminalPatch:
-    return TerminalPatch(
-        id=update.terminal_id,
-        command=update.command,
-        cwd=update.cwd,
-        output=map_value(update.output, lambda output: _decoded(dialect, output.data, "output.data")),
-        exit=map_value(update.exit_status, _exit_from_wire),
-        size=map_value(update.size, _size_from_wire),
-        cancellable=map_value(update.capabilities, can_cancel),
-        meta=update.meta,
-    )
+def patch_from_wire(dialect: Dialect, update: wire.TerminalUpdate) -> list[Patch]:
+    return [
+        TerminalPatch(
+            id=update.terminal_id,
+            command=update.command,
+            cwd=update.cwd,
+            output=map_value(update.output, lambda output: _decode(dialect, output.data, "output.data")),
+            exit=map_value(update.exit_status, _EXIT.from_wire),
+            size=map_value(update.size, _SIZE.from_wire),
+            cancellable=map_value(update.capabilities, can_cancel),
+            meta=update.meta,
+        )
+    ]
 
 
 def _output(data: bytes) -> wire.TerminalOutput:
-    return wire.TerminalOutput(data=_encoded(data))
-
-
-def _exit_to_wire(ended: Exit) -> wire.TerminalExitStatus:
-    return wire.TerminalExitStatus(
-        exit_code=unset_if_none(ended.code), signal=unset_if_none(ended.signal), meta=unset_if_none(ended.meta)
-    )
-
-
-def _exit_from_wire(status: wire.TerminalExitStatus) -> Exit:
-    return Exit(
-        code=none_if_unset(status.exit_code), signal=none_if_unset(status.signal), meta=none_if_unset(status.meta)
-    )
-
-
-def _size_to_wire(size: TerminalSize) -> wire.TerminalSize:
-    return wire.TerminalSize(cols=size.columns, rows=size.rows, meta=unset_if_none(size.meta))
-
-
-def _size_from_wire(size: wire.TerminalSize) -> TerminalSize:
-    return TerminalSize(columns=size.cols, rows=size.rows, meta=none_if_unset(size.meta))
+    return wire.TerminalOutput(data=_encode(data))
 
 
 def _capabilities(cancellable: bool) -> wire.TerminalCapabilities:
     return wire.TerminalCapabilities(cancel=wire.TerminalCancelCapabilities() if cancellable else UNSET)
 
 
-def piece_to_wire(piece: TerminalAppend) -> wire.TerminalOutputChunk:
-    return wire.TerminalOutputChunk(terminal_id=piece.id, data=_encoded(piece.data), meta=piece.meta)
+def append_to_wire(patch: TerminalAppend) -> wire.TerminalOutputChunk:
+    return wire.TerminalOutputChunk(terminal_id=patch.id, data=_encode(patch.data), meta=patch.meta)
 
 
-def piece_from_wire(dialect: Dialect, update: wire.TerminalOutputChunk) -> TerminalAppend | None:
-    """The bytes, or None when they cannot be made out."""
-    data = _decoded(dialect, update.data, "data")
-    return TerminalAppend(id=update.terminal_id, data=data, meta=update.meta) if isinstance(data, bytes) else None
+def append_from_wire(dialect: Dialect, update: wire.TerminalOutputChunk) -> list[Patch]:
+    """No patch when the bytes can't be decoded."""
+    data = _decode(dialect, update.data, "data")
+    return [] if data is UNSET else [TerminalAppend(id=update.terminal_id, data=data, meta=update.meta)]
 
 
-def _encoded(data: bytes) -> str:
+def _encode(data: bytes) -> str:
     return b2a_base64(data, newline=False).decode("ascii")
 
 
-def _decoded(dialect: Dialect, data: str, member: str) -> bytes | UnsetType:
-    """The bytes; what is not base64 counts as absent, so that one bad piece does not cost the session."""
+def _decode(dialect: Dialect, data: str, member: str) -> bytes | UnsetType:
+    """The bytes; invalid base64 counts as missing, so that one bad chunk does not end the session."""
     try:
         return a2b_base64(data, strict_mode=True)
     except ValueError as error:

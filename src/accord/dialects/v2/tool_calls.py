@@ -1,52 +1,53 @@
-"""Maps tool calls and content blocks between v2 and the session model."""
+"""Converts the tool calls of v2, and holds its converters of content blocks and updates."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
 from accord.dialects.all_versions.content import ContentConverter
-from accord.dialects.all_versions.paths_and_lines import noted
-from accord.dialects.all_versions.tool_calls import ItemReader, locations_from_wire
+from accord.dialects.all_versions.paths_and_lines import display_path
+from accord.dialects.all_versions.tool_calls import ItemReader, locations_from_wire, locations_to_wire
 from accord.dialects.all_versions.updates import UpdateConverter
 from accord.dialects.dialect import Dialect
+from accord.dialects.struct_converter import StructConverter
 from accord.dialects.unset_values import map_list, map_value, none_if_unset, unset_if_none
 from accord.schema import v2 as wire
 from accord.schema.wire_values import UNSET
 from accord.schema.wire_values import Unknown as UnknownOnWire
 from accord.session.diffs import GIT_PATCH, git_patch
-from accord.session.entities import ContentItem, Diff, DiffPatch, FileChange, Location, TerminalItem, ToolCallItem
+from accord.session.entities import ContentItem, Diff, DiffPatch, FileChange, TerminalItem, ToolCallItem
 from accord.session.updates import ToolCallPatch
 from accord.session.value import Unknown
 
 __all__ = [
-    "ALIKE",
     "CONTENT",
     "READER",
+    "UPDATES",
     "can_cancel",
     "capabilities_to_wire",
     "diff_from_wire",
     "item_to_wire",
-    "locations_to_wire",
     "patch_from_wire",
     "patch_to_wire",
 ]
 
 CONTENT = ContentConverter(wire)
-ALIKE = UpdateConverter(wire, CONTENT)
+UPDATES = UpdateConverter(wire, CONTENT)
+_PATCH = StructConverter(DiffPatch, wire.DiffPatch)
+_locations_to_wire = partial(locations_to_wire, wire.ToolCallLocation)
 
 
-def patch_to_wire(dialect: Dialect, patch: ToolCallPatch, kind: type[wire.ToolCallUpdate]) -> wire.ToolCallUpdate:
-    """The patch as an update or as part of a question, its three states as they are."""
-    return kind(
+def patch_to_wire(dialect: Dialect, patch: ToolCallPatch, wire_type: type[wire.ToolCallUpdate]) -> wire.ToolCallUpdate:
+    """A patch as an update or as part of a permission request, with its three states."""
+    return wire_type(
         tool_call_id=patch.id,
         title=patch.title,
         name=patch.name,
         kind=patch.kind,
         status=patch.status,
         content=map_list(patch.content, partial(item_to_wire, dialect)),
-        locations=map_value(patch.locations, locations_to_wire),
+        locations=map_value(patch.locations, _locations_to_wire),
         raw_input=patch.raw_input,
         raw_output=patch.raw_output,
         capabilities=map_value(patch.cancellable, capabilities_to_wire),
@@ -78,13 +79,6 @@ def capabilities_to_wire(cancellable: bool) -> wire.ToolCallCapabilities:
     return wire.ToolCallCapabilities(cancel=wire.ToolCallCancelCapabilities() if cancellable else UNSET)
 
 
-def locations_to_wire(locations: Iterable[Location]) -> list[wire.ToolCallLocation]:
-    return [
-        wire.ToolCallLocation(path=location.path, line=unset_if_none(location.line), meta=unset_if_none(location.meta))
-        for location in locations
-    ]
-
-
 def item_to_wire(dialect: Dialect, item: ToolCallItem) -> wire.ToolCallContent:
     match item:
         case ContentItem():
@@ -106,13 +100,13 @@ _PAIRS: dict[str, type[wire.DiffMove | wire.DiffCopy]] = {"move": wire.DiffMove,
 
 
 def _diff_to_wire(dialect: Dialect, diff: Diff) -> wire.Diff:
-    """The changes; where a diff came with texts and no patch, with one made of them."""
+    """The changes; a diff that has texts and no patch gets one made of them."""
     for change in diff.changes:
         if change.old_text is not None or change.new_text is not None:
-            dialect.lose("diff-texts", change.path)
+            dialect.record_loss("diff-texts", change.path)
     patch = UNSET
     if diff.patch is not None:
-        patch = wire.DiffPatch(format=diff.patch.format, text=diff.patch.text, meta=unset_if_none(diff.patch.meta))
+        patch = _PATCH.to_wire(diff.patch)
     elif text := "".join(map(_section, diff.changes)):
         patch = wire.DiffPatch(format=GIT_PATCH, text=text)
     return wire.Diff(changes=list(map(_change_to_wire, diff.changes)), patch=patch, meta=unset_if_none(diff.meta))
@@ -145,29 +139,26 @@ def _change_to_wire(change: FileChange) -> wire.DiffChange:
         return _PAIRS[operation](old_path=change.old_path or change.path, **fields)
     if operation in _PATHS:
         return _PATHS[operation](**fields)
-    return UnknownOnWire(operation, _own_change(change))
+    return UnknownOnWire(operation, _custom_change(change))
 
 
-def _own_change(change: FileChange) -> dict[str, Any]:
-    """An operation of the author's own."""
-    given = {
+def _custom_change(change: FileChange) -> dict[str, Any]:
+    """An operation that is not in the protocol."""
+    optional = {
         "oldPath": change.old_path,
         "fileType": change.file_type,
         "mimeType": change.mime_type,
         "_meta": change.meta,
     }
-    members = {key: value for key, value in given.items() if value is not None}
+    members = {key: value for key, value in optional.items() if value is not None}
     return {"operation": change.operation, "path": change.path, **members}
 
 
 def diff_from_wire(dialect: Dialect, item: Any) -> Diff:
-    """The changed files."""
     patch = none_if_unset(item.patch)
     return Diff(
         changes=[_change_from_wire(dialect, change) for change in item.changes],
-        patch=None
-        if patch is None
-        else DiffPatch(format=patch.format, text=patch.text, meta=none_if_unset(patch.meta)),
+        patch=None if patch is None else _PATCH.from_wire(patch),
         meta=none_if_unset(item.meta),
     )
 
@@ -177,7 +168,7 @@ def _change_from_wire(dialect: Dialect, change: wire.DiffChange) -> FileChange:
         return FileChange(operation=change.tag, path=str(change.raw.get("path", "")), raw=change.raw)
     return FileChange(
         operation=str(change.__struct_config__.tag),
-        path=noted(dialect, change.path, "content"),
+        path=display_path(dialect, change.path, "content"),
         old_path=getattr(change, "old_path", None),
         file_type=none_if_unset(change.file_type),
         mime_type=none_if_unset(change.mime_type),
@@ -185,4 +176,4 @@ def _change_from_wire(dialect: Dialect, change: wire.DiffChange) -> FileChange:
     )
 
 
-READER = ItemReader(wire, CONTENT, wire.Diff, diff_from_wire)
+READER = ItemReader(wire.Content, CONTENT, wire.Diff, diff_from_wire)

@@ -1,6 +1,6 @@
-"""The v2 draft: what is read is v1, the early draft and what v2 made of it; what is asked is v1, what is told the draft.
+"""The v2 draft: reads v1, the early draft and what v2 made of it; sends requests of v1 and updates of the draft.
 
-Several agents repeat whatever version they are offered and speak v1. So as long as a peer has not sent a form that v1
+Several agents repeat whatever version they are offered and speak v1. So as long as a peer has not sent a shape that v1
 does not have, null in a tool call update changes nothing, as in v1; from then on it clears.
 """
 
@@ -8,67 +8,29 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from msgspec.structs import replace
-
-from accord.dialects.dialect import RequestConverter
-from accord.dialects.v1 import EXCHANGES as EXCHANGES_OF_V1
-from accord.dialects.v1 import TELLINGS
-from accord.dialects.v1.sessions import SESSIONS
-from accord.dialects.v2 import EXCHANGES as EXCHANGES_OF_V2
-from accord.dialects.v2.requests_to_client import PERMISSIONS
-from accord.dialects.v2.sessions import set_option_to_wire
-from accord.dialects.v2_draft import lifecycle, requests_to_client, sessions
-from accord.dialects.v2_draft.sessions import OPENING, PROMPTS
+from accord.dialects.dialect import RequestConverter, by_type
+from accord.dialects.v1 import NOTIFICATIONS
+from accord.dialects.v1 import REQUESTS as REQUESTS_OF_V1
+from accord.dialects.v2 import REQUESTS as REQUESTS_OF_V2
+from accord.dialects.v2_draft.lifecycle import INITIALIZE
+from accord.dialects.v2_draft.permissions import REQUEST_PERMISSION
+from accord.dialects.v2_draft.sessions import SESSION_REQUESTS
 from accord.dialects.v2_draft.tool_calls import DraftDialect
 from accord.dialects.v2_draft.updates import UPDATES_FROM_WIRE, UPDATES_TO_WIRE
 from accord.schema import v2_draft as wire
-from accord.session import requests as words
+from accord.session import requests
 
-__all__ = ["EXCHANGES", "V2Draft"]
+__all__ = ["REQUESTS", "V2Draft"]
 
-
-def _as_v1(word: type[words.AcpRequest], **functions: Any) -> RequestConverter:
-    return replace(EXCHANGES_OF_V1[word], **functions)
-
-
-def _opens(word: type[words.AcpRequest], result: type[Any]) -> RequestConverter:
-    return _as_v1(word, result_to_wire=OPENING.to_wire(result), result_from_wire=OPENING.from_wire)
-
-
-_DIFFERENT = (
-    _as_v1(
-        words.Initialize,
-        to_wire=lifecycle.initialize_to_wire,
-        from_wire=lifecycle.initialize_from_wire,
-        result_to_wire=lifecycle.initialized_to_wire,
-        result_from_wire=lifecycle.initialized_from_wire,
+REQUESTS: dict[type[requests.AcpRequest], RequestConverter] = {
+    **REQUESTS_OF_V1,
+    **by_type(
+        INITIALIZE,
+        *SESSION_REQUESTS,
+        REQUEST_PERMISSION,
+        REQUESTS_OF_V2[requests.CancelToolCall],
+        REQUESTS_OF_V2[requests.CancelTerminal],
     ),
-    _opens(words.NewSession, wire.NewSessionResponse),
-    _opens(words.LoadSession, wire.LoadSessionResponse),
-    replace(_opens(words.ResumeSession, wire.ResumeSessionResponse), from_wire=SESSIONS.taken_up_from_wire),
-    _opens(words.ForkSession, wire.ForkSessionResponse),
-    _as_v1(
-        words.Prompt,
-        to_wire=PROMPTS.to_wire,
-        from_wire=PROMPTS.from_wire,
-        result_to_wire=sessions.prompt_answer_to_wire,
-        result_from_wire=sessions.prompt_answer_from_wire,
-    ),
-    _as_v1(
-        words.SetOption,
-        to_wire=set_option_to_wire(wire.SetSessionConfigOptionRequest),
-        from_wire=sessions.set_option_from_wire,
-        result_to_wire=OPENING.options_set_to_wire,
-        result_from_wire=OPENING.from_wire,
-    ),
-    PERMISSIONS.exchange(requests_to_client.permission_to_wire, requests_to_client.permission_from_wire),
-    EXCHANGES_OF_V2[words.CancelToolCall],
-    EXCHANGES_OF_V2[words.CancelTerminal],
-)
-
-EXCHANGES: dict[type[words.AcpRequest], RequestConverter] = {
-    **EXCHANGES_OF_V1,
-    **{exchange.word: exchange for exchange in _DIFFERENT},
 }
 
 
@@ -91,13 +53,14 @@ class V2Draft(DraftDialect):
     batches_allowed: ClassVar[bool] = True
 
     METHODS = wire.METHODS
-    EXCHANGES = EXCHANGES
-    TELLINGS = TELLINGS
+    REQUESTS = REQUESTS
+    NOTIFICATIONS = NOTIFICATIONS
     UPDATES_TO_WIRE = UPDATES_TO_WIRE
     UPDATES_FROM_WIRE = UPDATES_FROM_WIRE
     UPDATE_PARAMS = wire.SessionNotification
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        for word in (words.Authenticate, words.Logout):  # v2's names for them
-            self._exchange_of_method[EXCHANGES_OF_V2[word].method] = EXCHANGES_OF_V2[word]
+        for request_type in (requests.Authenticate, requests.Logout):  # v2's names for them
+            converter = REQUESTS_OF_V2[request_type]
+            self._request_by_method[converter.method] = converter

@@ -1,7 +1,8 @@
-"""The handshake between the draft and words: read in either shape or both, answered in both."""
+"""Converts the handshake of the draft: read in the shape of v1, of v2 or of both, and answered in both."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from accord.dialects.all_versions.lifecycle import (
@@ -9,96 +10,95 @@ from accord.dialects.all_versions.lifecycle import (
     info_from_wire,
     info_to_wire,
     marker,
-    unstable,
-    unstable_of,
-    variables_to_wire,
+    markers,
+    read_unstable,
+    unstable_members,
 )
 from accord.dialects.all_versions.mcp_servers import pairs_to_wire
-from accord.dialects.dialect import Dialect
-from accord.dialects.negotiation import shows_terminals
+from accord.dialects.dialect import Dialect, RequestConverter
+from accord.dialects.negotiation import displays_terminals
 from accord.dialects.unset_values import list_or_empty, none_if_unset, unset_if_none
-from accord.dialects.v1 import lifecycle as older
+from accord.dialects.v1 import lifecycle as v1_lifecycle
 from accord.dialects.v2_draft.tool_calls import DraftDialect
 from accord.schema import v1, v2
 from accord.schema import v2_draft as wire
 from accord.schema.v2_draft import Support, is_supported
 from accord.schema.wire_values import UNSET, UnsetType
-from accord.schema.wire_values import Unknown as UnknownOnWire
-from accord.session.capabilities import (
-    AgentCapabilities,
-    AgentLogin,
-    AuthMethod,
-    ClientCapabilities,
-    TerminalLogin,
-    VariableLogin,
-)
+from accord.session.capabilities import AgentCapabilities, AgentLogin, ClientCapabilities, TerminalLogin
 from accord.session.mcp_servers import Pairs
 from accord.session.requests import Initialize, InitializeResult
-from accord.session.value import Unknown
 
-__all__ = [
-    "agent_capabilities_from_wire",
-    "agent_capabilities_to_wire",
-    "auth_method_to_wire",
-    "client_capabilities_from_wire",
-    "initialize_from_wire",
-    "initialize_to_wire",
-    "initialized_from_wire",
-    "initialized_to_wire",
-]
+__all__ = ["INITIALIZE"]
 
 Capabilities = TypeVar("Capabilities", ClientCapabilities, AgentCapabilities)
 
 
-def initialize_to_wire(dialect: Dialect, asked: Initialize) -> v1.InitializeRequest:
-    """v1's shape: with `info` it would be an offer of v2 as published."""
-    return older.initialize_to_wire(dialect, asked)
+class _AuthMethodConverter(v1_lifecycle.AuthMethodConverter):
+    """A method has its id under the names of both versions."""
+
+    def _raw_ids(self, method: AgentLogin) -> dict[str, str]:
+        return {"id": method.id, "methodId": method.id}
+
+    def _env_to_wire(self, dialect: Dialect, method: TerminalLogin) -> Any:
+        return pairs_to_wire(v2.EnvVariable, method.env) if isinstance(method.env, Pairs) else dict(method.env)
 
 
-def initialize_from_wire(dialect: DraftDialect, params: wire.InitializeRequest) -> Initialize:
+_AUTH_METHODS = _AuthMethodConverter(wire.AuthMethod, agent_type="agent")
+
+
+def _from_wire(dialect: DraftDialect, params: wire.InitializeRequest) -> Initialize:
     if none_if_unset(params.capabilities) is not None and none_if_unset(params.client_capabilities) is None:
         dialect.null_clears = True
     return Initialize(
         version=params.protocol_version,
         info=info_from_wire(params.client_info) or info_from_wire(params.info),
-        capabilities=client_capabilities_from_wire(params.client_capabilities, params.capabilities),
+        capabilities=_client_capabilities_from_wire(params.client_capabilities, params.capabilities),
         meta=none_if_unset(params.meta),
     )
 
 
-def initialized_to_wire(dialect: Dialect, asked: Initialize, answer: InitializeResult) -> wire.InitializeResponse:
-    methods = [auth_method_to_wire(each) for each in answer.auth_methods if older.can_be_shown(dialect, each)]
+def _result_to_wire(dialect: Dialect, request: Initialize, result: InitializeResult) -> wire.InitializeResponse:
     return wire.InitializeResponse(
-        protocol_version=answer.version,
-        info=info_to_wire(v2, answer.info),
-        agent_info=info_to_wire(v1, answer.info),
-        capabilities=agent_capabilities_to_wire(answer.capabilities),
-        agent_capabilities=older.agent_capabilities_to_wire(answer.capabilities),
-        auth_methods=methods,
-        meta=unset_if_none(answer.meta),
+        protocol_version=result.version,
+        info=info_to_wire(result.info),
+        agent_info=info_to_wire(result.info),
+        capabilities=_agent_capabilities_to_wire(result.capabilities),
+        agent_capabilities=v1_lifecycle.agent_capabilities_to_wire(result.capabilities),
+        auth_methods=_AUTH_METHODS.all_to_wire(dialect, result.auth_methods),
+        meta=unset_if_none(result.meta),
     )
 
 
-def initialized_from_wire(
-    dialect: DraftDialect, asked: Initialize, result: wire.InitializeResponse
+def _result_from_wire(
+    dialect: DraftDialect, request: Initialize, response: wire.InitializeResponse
 ) -> InitializeResult:
-    if none_if_unset(result.capabilities) is not None and none_if_unset(result.agent_capabilities) is None:
+    if none_if_unset(response.capabilities) is not None and none_if_unset(response.agent_capabilities) is None:
         dialect.null_clears = True
     return InitializeResult(
-        version=result.protocol_version,
-        info=info_from_wire(result.agent_info) or info_from_wire(result.info),
-        capabilities=agent_capabilities_from_wire(result.agent_capabilities, result.capabilities),
-        auth_methods=[older.auth_method_from_wire(method) for method in list_or_empty(result.auth_methods)],
-        meta=none_if_unset(result.meta),
+        version=response.protocol_version,
+        info=info_from_wire(response.agent_info) or info_from_wire(response.info),
+        capabilities=_agent_capabilities_from_wire(response.agent_capabilities, response.capabilities),
+        auth_methods=list(map(_AUTH_METHODS.from_wire, list_or_empty(response.auth_methods))),
+        meta=none_if_unset(response.meta),
     )
 
 
-def client_capabilities_from_wire(
-    of_v1: v1.ClientCapabilities | UnsetType, bare: wire.ClientCapabilities | UnsetType
+INITIALIZE = RequestConverter(
+    Initialize,
+    "initialize",
+    v1_lifecycle.INITIALIZE.to_wire,  # with v2's `info` it would be an offer of v2 as published
+    _from_wire,
+    _result_to_wire,
+    _result_from_wire,
+)
+
+
+def _client_capabilities_from_wire(
+    of_v1: v1.ClientCapabilities | UnsetType, of_draft: wire.ClientCapabilities | UnsetType
 ) -> ClientCapabilities:
-    """What the client can do: all that either shape offers."""
-    can = older.client_capabilities_from_wire(of_v1)
-    said = none_if_unset(bare)
+    """All capabilities that either shape offers."""
+    can = v1_lifecycle.client_capabilities_from_wire(of_v1)
+    said = none_if_unset(of_draft)
     if said is None:
         return can
     files = none_if_unset(said.fs) or wire.FileSystemCapabilities()
@@ -106,7 +106,7 @@ def client_capabilities_from_wire(
     elicitation = none_if_unset(said.elicitation) or wire.ElicitationCapabilities()
     session = none_if_unset(said.session) or wire.ClientSessionCapabilities()
     options = none_if_unset(session.config_options) or wire.SessionConfigOptionsCapabilities()
-    also = ClientCapabilities(
+    draft = ClientCapabilities(
         read_files=is_supported(files.read_text_file),
         write_files=is_supported(files.write_text_file),
         terminals=is_supported(said.terminal),
@@ -116,63 +116,52 @@ def client_capabilities_from_wire(
         boolean_options=is_supported(options.boolean),
         notices=is_supported(session.notices),
         compaction=is_supported(session.compaction),
-        display_terminals=shows_terminals(none_if_unset(said.meta)),
+        display_terminals=displays_terminals(none_if_unset(said.meta)),
         group_meta=group_meta(said),
         meta=none_if_unset(said.meta),
     )
-    return _either(can, also)
+    return _either(can, draft)
 
 
-def agent_capabilities_from_wire(
-    of_v1: v1.AgentCapabilities | UnsetType, bare: wire.AgentCapabilities | UnsetType
+_SESSION_MARKERS = ("load", "list", "resume", "close", "delete", "fork", "additional_directories")
+_PROMPT_MARKERS = ("image", "audio", "embedded_context")
+
+
+def _agent_capabilities_from_wire(
+    of_v1: v1.AgentCapabilities | UnsetType, of_draft: wire.AgentCapabilities | UnsetType
 ) -> AgentCapabilities:
-    """What the agent can do: all that either shape offers. MCP servers over stdio go without saying, as in v1."""
-    can = older.agent_capabilities_from_wire(of_v1)
-    said = none_if_unset(bare)
+    """All capabilities that either shape offers. MCP servers over stdio need no capability, as in v1."""
+    can = v1_lifecycle.agent_capabilities_from_wire(of_v1)
+    said = none_if_unset(of_draft)
     if said is None:
         return can
-    sessions = [none_if_unset(said.session), none_if_unset(said.session_capabilities)]
-    prompts = [
-        none_if_unset(said.prompt_capabilities),
-        *(none_if_unset(each.prompt) for each in sessions if each is not None),
-    ]
-    servers = [
-        none_if_unset(said.mcp_capabilities),
-        *(none_if_unset(each.mcp) for each in sessions if each is not None),
-    ]
-    also = AgentCapabilities(
-        load=is_supported(said.load_session) or _offers(sessions, "load"),
-        resume=_offers(sessions, "resume"),
-        list=_offers(sessions, "list"),
-        close=_offers(sessions, "close"),
-        delete=_offers(sessions, "delete"),
-        fork=_offers(sessions, "fork"),
-        additional_directories=_offers(sessions, "additional_directories"),
-        image=_offers(prompts, "image"),
-        audio=_offers(prompts, "audio"),
-        embedded_context=_offers(prompts, "embedded_context"),
+    session = none_if_unset(said.session) or wire.SessionCapabilities()
+    old_session = none_if_unset(said.session_capabilities) or wire.SessionCapabilities()
+    sessions = (session, old_session)
+    prompts = (said.prompt_capabilities, session.prompt, old_session.prompt)
+    servers = (said.mcp_capabilities, session.mcp, old_session.mcp)
+    flags: dict[str, Any] = {
+        **{name: _offers(sessions, name) for name in _SESSION_MARKERS},
+        **{name: _offers(prompts, name) for name in _PROMPT_MARKERS},
+    }
+    flags["load"] |= is_supported(said.load_session)
+    mcp = none_if_unset(session.mcp) or old_session.mcp
+    old_groups = {"session": old_session, "session.mcp": said.mcp_capabilities}
+    groups = {"": said, "session": session, "session.mcp": mcp, "auth": said.auth}
+    draft = AgentCapabilities(
         mcp_http=_offers(servers, "http"),
         mcp_sse=_offers(servers, "sse"),
-        logout=_offers([none_if_unset(said.auth)], "logout"),
-        unstable={
-            **unstable_of(
-                {
-                    "session": none_if_unset(said.session_capabilities),
-                    "session.mcp": none_if_unset(said.mcp_capabilities),
-                }
-            ),
-            **unstable_of(
-                {"": said, "session": sessions[0], "session.mcp": servers[-1], "auth": none_if_unset(said.auth)}
-            ),
-        },
+        logout=_offers((said.auth,), "logout"),
+        unstable={**read_unstable(old_groups), **read_unstable(groups)},
         group_meta=group_meta(said),
         meta=none_if_unset(said.meta),
+        **flags,
     )
-    return _either(can, also)
+    return _either(can, draft)
 
 
-def _offers(groups: list[Any], name: str) -> bool:
-    return any(group is not None and is_supported(getattr(group, name)) for group in groups)
+def _offers(groups: Iterable[Any], name: str) -> bool:
+    return any(is_supported(getattr(group, name, None)) for group in groups)
 
 
 def _either(one: Capabilities, other: Capabilities) -> Capabilities:
@@ -183,68 +172,35 @@ def _either(one: Capabilities, other: Capabilities) -> Capabilities:
     return type(one)(**merged)
 
 
-def agent_capabilities_to_wire(can: AgentCapabilities) -> wire.AgentCapabilities:
-    """v2's tree of markers, which for a client of the draft also names what v2 takes for granted."""
-
-    def support(is_on: bool, path: str) -> Any:
-        return marker(_support, is_on, can.group_meta, path)
+def _agent_capabilities_to_wire(can: AgentCapabilities) -> wire.AgentCapabilities:
+    """v2's tree of markers, which for a client of the draft also names what v2 implies."""
 
     def meta(path: str) -> Any:
         return can.group_meta.get(path, UNSET)
 
     session = wire.SessionCapabilities(
         prompt=wire.PromptCapabilities(
-            image=support(can.image, "session.prompt.image"),
-            audio=support(can.audio, "session.prompt.audio"),
-            embedded_context=support(can.embedded_context, "session.prompt.embeddedContext"),
-            meta=meta("session.prompt"),
+            meta=meta("session.prompt"), **markers(can, "session.prompt", **dict.fromkeys(_PROMPT_MARKERS, _support))
         ),
         mcp=wire.McpCapabilities(
-            stdio=support(can.mcp_stdio, "session.mcp.stdio"),
-            http=support(can.mcp_http, "session.mcp.http"),
-            sse=support(can.mcp_sse, "session.mcp.sse"),
+            stdio=marker(_support, can.mcp_stdio, can.group_meta, "session.mcp.stdio"),
+            http=marker(_support, can.mcp_http, can.group_meta, "session.mcp.http"),
+            sse=marker(_support, can.mcp_sse, can.group_meta, "session.mcp.sse"),
             meta=meta("session.mcp"),
-            **unstable(can, "session.mcp"),
+            **unstable_members(can, "session.mcp"),
         ),
-        load=support(can.load, "session.load"),
-        list=support(can.list, "session.list"),
-        resume=support(can.resume, "session.resume"),
-        close=support(can.close, "session.close"),
-        delete=support(can.delete, "session.delete"),
-        fork=support(can.fork, "session.fork"),
-        additional_directories=support(can.additional_directories, "session.additionalDirectories"),
         meta=meta("session"),
-        **unstable(can, "session"),
+        **markers(can, "session", **dict.fromkeys(_SESSION_MARKERS, _support)),
+        **unstable_members(can, "session"),
     )
+    logout = marker(_support, can.logout, can.group_meta, "auth.logout")
     return wire.AgentCapabilities(
         session=session,
-        auth=wire.AgentAuthCapabilities(
-            logout=support(can.logout, "auth.logout"), meta=meta("auth"), **unstable(can, "auth")
-        ),
+        auth=wire.AgentAuthCapabilities(logout=logout, meta=meta("auth"), **unstable_members(can, "auth")),
         meta=unset_if_none(can.meta),
-        **unstable(can, ""),
+        **unstable_members(can, ""),
     )
 
 
 def _support(meta: dict[str, Any] | UnsetType) -> Support:
     return {} if meta is UNSET else {"_meta": meta}
-
-
-def auth_method_to_wire(method: AuthMethod) -> wire.AuthMethod | UnknownOnWire:
-    """A way to log in, under both of its keys."""
-    told_by_kind: dict[str, Any] = {"type": "agent"}
-    if isinstance(method, AgentLogin) and method.raw is not None:
-        return UnknownOnWire(str(method.raw.get("type")), {**method.raw, "id": method.id, "methodId": method.id})
-    if isinstance(method, TerminalLogin):
-        env = pairs_to_wire(v2.EnvVariable, method.env) if isinstance(method.env, Pairs) else dict(method.env)
-        told_by_kind = {"type": "terminal", "args": method.args, "env": env}
-    elif isinstance(method, VariableLogin):
-        told_by_kind = {"type": "env_var", "vars": variables_to_wire(method), "link": unset_if_none(method.link)}
-    assert not isinstance(method, Unknown)
-    return wire.AuthMethod(
-        id=method.id,
-        name=method.name,
-        description=unset_if_none(method.description),
-        meta=unset_if_none(method.meta),
-        **told_by_kind,
-    )

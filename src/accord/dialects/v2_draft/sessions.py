@@ -1,35 +1,39 @@
-"""Maps sessions, prompts, options and slash commands between the v2 draft and the session model."""
+"""Converts the opening of sessions, prompts, options and slash commands of the draft."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
+from typing import Any
 
-from accord.dialects.all_versions.options import CommandConverter, option_members
-from accord.dialects.all_versions.options import set_option_from_wire as value_from_wire
+from msgspec.structs import replace
+
+from accord.dialects.all_versions.options import CommandConverter, option_members, set_option_from_wire
 from accord.dialects.all_versions.sessions import PromptConverter, tokens_from_wire, tokens_to_wire
-from accord.dialects.dialect import Dialect
+from accord.dialects.dialect import Dialect, RequestConverter
 from accord.dialects.unset_values import none_if_unset, unset_if_none
+from accord.dialects.v1 import REQUESTS as REQUESTS_OF_V1
 from accord.dialects.v1.modes_and_options import select_choices
-from accord.dialects.v1.sessions import SetupConverter
-from accord.dialects.v2.options import options_from_wire
+from accord.dialects.v1.sessions import SESSIONS, SetupConverter
+from accord.dialects.v2.options import OPTIONS
+from accord.dialects.v2.sessions import set_option_to_wire
 from accord.dialects.v2_draft.tool_calls import CONTENT, DraftDialect
 from accord.errors import InvalidParams
-from accord.schema import v2
 from accord.schema import v2_draft as wire
 from accord.schema.wire_values import Unknown as UnknownOnWire
 from accord.session.entities import Option
-from accord.session.requests import Prompt, PromptResult, SetOption
+from accord.session.requests import (
+    AcpRequest,
+    ForkSession,
+    LoadSession,
+    NewSession,
+    Prompt,
+    PromptResult,
+    ResumeSession,
+    SetOption,
+)
 
-__all__ = [
-    "COMMANDS",
-    "OPENING",
-    "PROMPTS",
-    "options_to_wire",
-    "prompt_answer_from_wire",
-    "prompt_answer_to_wire",
-    "set_option_from_wire",
-]
+__all__ = ["COMMANDS", "SESSION_REQUESTS", "options_to_wire"]
 
 COMMANDS = CommandConverter(
     partial(wire.AvailableCommand, type="command"),
@@ -39,7 +43,7 @@ COMMANDS = CommandConverter(
 
 
 def options_to_wire(dialect: Dialect, options: Iterable[Option]) -> list[wire.SessionConfigOption]:
-    """The options, those of unknown types too."""
+    """The options, including those of unknown types."""
     return [_option_to_wire(dialect, option) for option in options]
 
 
@@ -54,35 +58,66 @@ def _option_to_wire(dialect: Dialect, option: Option) -> wire.SessionConfigOptio
     return wire.SessionConfigSelect(id=option.id, current_value=value, options=choices, **members)
 
 
-OPENING = SetupConverter(options_to_wire, options_from_wire, wire.SetSessionConfigOptionResponse)
-PROMPTS = PromptConverter(wire.PromptRequest, CONTENT)
-
-
-def prompt_answer_to_wire(dialect: Dialect, asked: Prompt, answer: PromptResult) -> wire.PromptResponse:
-    """The end of the turn, and the message's id for whoever looks for it."""
+def _prompt_result_to_wire(dialect: Dialect, request: Prompt, result: PromptResult) -> wire.PromptResponse:
+    """The stop reason, and the message's id for clients that look for it."""
     return wire.PromptResponse(
-        stop_reason=answer.stop_reason or "end_turn",
-        message_id=unset_if_none(answer.message_id),
-        usage=tokens_to_wire(v2, answer.token_usage),
-        meta=unset_if_none(answer.meta),
+        stop_reason=result.stop_reason or "end_turn",
+        message_id=unset_if_none(result.message_id),
+        usage=tokens_to_wire(result.token_usage),
+        meta=unset_if_none(result.meta),
     )
 
 
-def prompt_answer_from_wire(dialect: DraftDialect, asked: Prompt, result: wire.PromptResponse) -> PromptResult:
-    """The end of the turn. Without a stop reason the agent speaks v2 after all, and a state report will tell the end."""
-    message_id = none_if_unset(result.message_id)
+def _prompt_result_from_wire(dialect: DraftDialect, request: Prompt, response: wire.PromptResponse) -> PromptResult:
+    """Without a stop reason the agent speaks v2 after all, and a state update will end the turn."""
+    message_id = none_if_unset(response.message_id)
     if message_id is not None:
         dialect.null_clears = True
     return PromptResult(
-        stop_reason=none_if_unset(result.stop_reason),
+        stop_reason=none_if_unset(response.stop_reason),
         message_id=message_id,
-        token_usage=tokens_from_wire(result.usage),
-        meta=none_if_unset(result.meta),
+        token_usage=tokens_from_wire(response.usage),
+        meta=none_if_unset(response.meta),
     )
 
 
-def set_option_from_wire(dialect: Dialect, params: wire.SetSessionConfigOptionRequest) -> SetOption:
-    """The choice; of an unknown type it may be a string, as in v1."""
+def _set_option_from_wire(dialect: Dialect, params: wire.SetSessionConfigOptionRequest) -> SetOption:
+    """A value of an unknown type may be a string, as in v1."""
     if not isinstance(params.value, str | bool):
         raise InvalidParams("this agent has no options of this type", field="type")
-    return value_from_wire(dialect, params)
+    return set_option_from_wire(dialect, params)
+
+
+_SETUP = SetupConverter(options_to_wire, OPTIONS, wire.SetSessionConfigOptionResponse)
+_PROMPTS = PromptConverter(wire.PromptRequest, CONTENT)
+
+
+def _as_v1(request_type: type[AcpRequest], **functions: Any) -> RequestConverter:
+    return replace(REQUESTS_OF_V1[request_type], **functions)
+
+
+def _opens(request_type: type[AcpRequest], response: type[Any], **functions: Any) -> RequestConverter:
+    to_wire, from_wire = _SETUP.to_wire(response), _SETUP.from_wire
+    return _as_v1(request_type, result_to_wire=to_wire, result_from_wire=from_wire, **functions)
+
+
+SESSION_REQUESTS = (
+    _opens(NewSession, wire.NewSessionResponse),
+    _opens(LoadSession, wire.LoadSessionResponse),
+    _opens(ResumeSession, wire.ResumeSessionResponse, from_wire=SESSIONS.resume_from_wire),
+    _opens(ForkSession, wire.ForkSessionResponse),
+    _as_v1(
+        Prompt,
+        to_wire=_PROMPTS.to_wire,
+        from_wire=_PROMPTS.from_wire,
+        result_to_wire=_prompt_result_to_wire,
+        result_from_wire=_prompt_result_from_wire,
+    ),
+    _as_v1(
+        SetOption,
+        to_wire=set_option_to_wire(wire.SetSessionConfigOptionRequest),
+        from_wire=_set_option_from_wire,
+        result_to_wire=_SETUP.set_option_result_to_wire,
+        result_from_wire=_SETUP.from_wire,
+    ),
+)
