@@ -8,6 +8,7 @@ irregular moments, and one long collection costs as much as a hundred round trip
 
 from __future__ import annotations
 
+import os
 import re
 import string
 from collections import defaultdict
@@ -15,8 +16,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-__all__ = ["Counts", "read_counts", "valgrind_command"]
+__all__ = ["Counts", "read_counts", "remove_empty_maps", "valgrind_command"]
 
+_MAPS = Path("/tmp")  # the folder in which perf expects them
 _COLLECTOR = "gc_collect"
 # Prefixes of C functions that are not skipped: tasks and futures, the garbage collector, system calls, uvloop, and the
 # first functions of a process, without which callgrind fails.
@@ -97,7 +99,7 @@ def read_counts(path: Path) -> Counts:
     """The counts of one process. The names of its Python functions are in the file that `-X perf` wrote."""
     command, functions = _read_callgrind(path)
     pid = path.suffix.removeprefix(".")
-    names = _read_perf_map(Path(f"/tmp/perf-{pid}.map"))
+    names = _read_perf_map(_MAPS / f"perf-{pid}.map")
     for function in functions.values():
         _set_label(function, names)
     counts = Counts(command)
@@ -148,6 +150,14 @@ def _read_perf_map(path: Path) -> dict[int, str]:
     parts = [line.split(" ", 2) for line in path.read_text().splitlines()]
     path.unlink()
     return {int(address, 16): name.removeprefix("py::") for address, _, name in parts}
+
+
+def remove_empty_maps() -> None:
+    """Remove the maps of ended processes that forked from a Python process and wrote no names."""
+    for path in _MAPS.glob("perf-*.map"):
+        pid = path.stem.removeprefix("perf-")
+        if path.stat().st_size == 0 and path.stat().st_uid == os.getuid() and not Path(f"/proc/{pid}").exists():
+            path.unlink()
 
 
 _COST_LINES = (*string.digits, "+", "-", "*")

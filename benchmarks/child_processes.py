@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 ROOT = Path(__file__).parent.parent
-SECONDS_PER_PROGRAM = 180
+SECONDS_PER_PROGRAM = 300
 _TICK = 0.02
 _QUIET_TICKS = 20
 

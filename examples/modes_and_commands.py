@@ -21,7 +21,7 @@ async def answer(turn: Turn) -> None:
 
 @agent.command("go", "Carry out the plan, and whatever comes next at once")
 async def go(turn: Turn) -> None:
-    await turn.mode("work")
+    await turn.set_mode("work")
     await work(turn)
 
 

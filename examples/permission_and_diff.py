@@ -5,7 +5,7 @@ Whatever it is told it writes into notes.md: with the client's files where it of
 
 from __future__ import annotations
 
-from accord import Agent, Diff, FileChange, Turn
+from accord import Agent, Turn
 
 agent = Agent("notebook", version="1.0")
 
@@ -18,10 +18,8 @@ async def write_down(turn: Turn) -> None:
     except FileNotFoundError:
         before = None
     after = f"{before or ''}- {turn.text}\n"
-    operation = "add" if before is None else "modify"
-    change = FileChange(operation=operation, path=str(path), old_text=before, new_text=after)
 
-    async with turn.tool_call("Write into notes.md", kind="edit", locations=[path], content=Diff([change])) as call:
+    async with turn.tool_call("Write into notes.md", kind="edit", diff=(path, before, after)) as call:
         allowed = await turn.allowed(call)
         if allowed:
             await turn.files.write(path, after)

@@ -11,7 +11,7 @@ import pytest
 from accord.dialects.negotiation import offer
 from accord.jsonrpc.events import NotificationReceived, RequestReceived
 from accord.peer import Peer
-from accord.transports.memory import joined
+from accord.transports.memory import memory_pair
 
 pytestmark = [pytest.mark.interop, pytest.mark.bad_frames]
 
@@ -34,7 +34,7 @@ async def violations(version: Any, result: Any, *, pipelined: bool = False) -> l
         return answer()
 
     watch = FrameWatch()
-    ours, theirs = joined()
+    ours, theirs = memory_pair()
     with watch.watching():
         async with Peer(theirs, receive), Peer(ours, receive) as client:
             calls = [client.send_request("initialize", offer(version))]

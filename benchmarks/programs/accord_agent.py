@@ -27,7 +27,7 @@ from accord.session.transcript import Transcript
 from accord.session.updates import MessageAppend
 from accord.session.value import UNSET, Value
 from accord.transports.framing import FRAME_LIMIT
-from accord.transports.stdio import Stdio
+from accord.transports.stdio import StdioTransport
 from benchmarks.programs.loops import run
 from benchmarks.programs.payloads import AGENT_NAME, PROTOCOL_VERSION, SESSION_ID, read_order, text_of
 
@@ -38,7 +38,7 @@ class BenchAgent:
     def __init__(self, frame_limit: int) -> None:
         self.dialect = V1()
         self.transcript = Transcript()
-        self.peer = Peer(Stdio(frame_limit=frame_limit), self.receive)
+        self.peer = Peer(StdioTransport(frame_limit=frame_limit), self.receive)
 
     def receive(self, event: RequestReceived | NotificationReceived) -> Coroutine[Any, Any, Any] | None:
         if isinstance(event, NotificationReceived):

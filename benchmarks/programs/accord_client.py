@@ -18,8 +18,8 @@ from accord.session.transcript import Transcript
 from accord.session.updates import MessageChunk, Update
 from accord.session.value import UNSET
 from accord.transports.framing import FRAME_LIMIT
-from accord.transports.process_transport import Process
-from benchmarks.programs.client_program import Options, measure, read_options, report
+from accord.transports.process_transport import ProcessTransport
+from benchmarks.programs.client_program import CLOSE_GRACE, Options, measure, read_options, report
 from benchmarks.programs.loops import run
 from benchmarks.programs.payloads import MODE_ID, PROTOCOL_VERSION, write_order
 
@@ -34,7 +34,9 @@ class Connected:
         self.dialect = V1()
         self.transcript = Transcript()
         self.peer = Peer(
-            Process(options.agent_command, frame_limit=options.frame_cap or FRAME_LIMIT),
+            ProcessTransport(
+                options.agent_command, frame_limit=options.frame_cap or FRAME_LIMIT, close_grace=CLOSE_GRACE
+            ),
             self.receive,
         )
         self.inbox: InboundQueue[Update] | None = None

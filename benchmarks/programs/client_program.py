@@ -20,6 +20,7 @@ from benchmarks.processes import cpu_seconds, peak_memory, resident_memory, syst
 from benchmarks.programs.payloads import characters_of
 
 __all__ = [
+    "CLOSE_GRACE",
     "TOOL_EVERY",
     "Connected",
     "Meter",
@@ -32,6 +33,8 @@ __all__ = [
 ]
 
 TASKS = ["turn", "mixed-turn", "prompts", "sessions", "round-trips", "in-flight", "stalled", "stored-turn", "load"]
+CLOSE_GRACE = 600.0
+"""Seconds for an agent to end by itself. It has as much time as valgrind takes to write its counts."""
 TOOL_EVERY = 10
 """In a mixed turn, every tenth update is one of a tool call."""
 

@@ -18,9 +18,9 @@ from textual.events import Key
 from textual.pilot import Pilot
 
 from accord import Command
-from accord.apps.console.screen.app import Console
-from accord.apps.console.screen.shutdown import keep_collector_calm
-from accord.apps.console.screen.startup_options import Opening
+from accord.apps.console.screen.app import ScreenApp
+from accord.apps.console.screen.shutdown import tune_garbage_collector
+from accord.apps.console.screen.startup import ScreenOptions
 from benchmarks.programs.client_program import report
 
 _TICK = 0.001
@@ -53,7 +53,7 @@ class Watch:
 class Typist:
     """Presses keys; `longest` is the longest wait for a letter."""
 
-    def __init__(self, app: Console) -> None:
+    def __init__(self, app: ScreenApp) -> None:
         self.app = app
         self.longest = 0.0
 
@@ -66,11 +66,11 @@ class Typist:
         await asyncio.sleep(0.02)
 
 
-async def stream(app: Console, order: str) -> dict[str, float]:
+async def stream(app: ScreenApp, order: str) -> dict[str, float]:
     typist = Typist(app)
     with Watch() as watch:
-        app.talk.send(order)  # not by a key: the pilot would wait until the turn has ended
-        while app.talk.is_busy:
+        app.tab.queue.send(order)  # not by a key: the pilot would wait until the turn has ended
+        while app.tab.is_busy:
             await typist.type_letter()
         for step in (-1, -1, 1, -1, 1, 1):
             for _ in range(5):
@@ -79,10 +79,10 @@ async def stream(app: Console, order: str) -> dict[str, float]:
     return {"frame": watch.longest, "key": typist.longest}
 
 
-async def look_through(app: Console, pilot: Pilot[int], order: str) -> dict[str, float]:
+async def look_through(app: ScreenApp, pilot: Pilot[int], order: str) -> dict[str, float]:
     view, typist = app.conversation, Typist(app)
-    app.talk.send(order)
-    while app.talk.is_busy:  # noqa: ASYNC110  # as above
+    app.tab.queue.send(order)
+    while app.tab.is_busy:  # noqa: ASYNC110  # as above
         await asyncio.sleep(0.01)
     with Watch() as watch:
         for place in (0.0, 1.0, 0.5, 0.9, 0.0, 1.0):
@@ -99,10 +99,10 @@ async def look_through(app: Console, pilot: Pilot[int], order: str) -> dict[str,
 async def measure(work: str, sizes: list[str]) -> dict[str, float]:
     with TemporaryDirectory() as cwd:
         command = Command([sys.executable, "-m", "benchmarks.programs.talker"])
-        app = Console(Opening(target=command, name="talker", cwd=Path(cwd), theme="accord-dark"))
-        keep_collector_calm()
+        app = ScreenApp(ScreenOptions(target=command, name="talker", cwd=Path(cwd), theme="accord-dark"))
+        tune_garbage_collector()
         async with app.run_test(size=(120, 40)) as pilot:
-            while not app.talk.is_open:  # noqa: ASYNC110  # there is no event for it
+            while not app.tab.is_open:  # noqa: ASYNC110  # there is no event for it
                 await asyncio.sleep(0.01)
             if work == "stream":
                 return await stream(app, " ".join(["stream", *sizes]))

@@ -11,7 +11,15 @@ from time import perf_counter
 from accord import Client, Command, MessageChunk
 from accord.client.deadlines import Deadlines
 from accord.client.session import Session
-from benchmarks.programs.client_program import TOOL_EVERY, Meter, Options, measure_whole, read_options, report
+from benchmarks.programs.client_program import (
+    CLOSE_GRACE,
+    TOOL_EVERY,
+    Meter,
+    Options,
+    measure_whole,
+    read_options,
+    report,
+)
 from benchmarks.programs.loops import run
 from benchmarks.programs.payloads import MODE_ID, PROTOCOL_VERSION, characters_of, write_order
 
@@ -44,12 +52,12 @@ class Connected:
 async def converse(options: Options) -> dict[str, float]:
     if options.store is not None:
         return await (store_turn if options.task == "stored-turn" else load)(options, options.store)
-    async with open_client(Command(options.agent_command)) as client:
+    async with open_client(options.agent_command) as client:
         return await measure_whole(options, Connected(client, await client.new_session("/")))
 
 
-def open_client(command: Command) -> Client:
-    return Client(command, version=PROTOCOL_VERSION, deadlines=DEADLINES)
+def open_client(command: list[str]) -> Client:
+    return Client(Command(command, close_grace=CLOSE_GRACE), version=PROTOCOL_VERSION, deadlines=DEADLINES)
 
 
 async def store_turn(options: Options, store: Path) -> dict[str, float]:
@@ -63,7 +71,7 @@ async def store_turn(options: Options, store: Path) -> dict[str, float]:
 
 async def load(options: Options, store: Path) -> dict[str, float]:
     """The stored session of `store_turn`, loaded from a new agent process by a client that has seen a turn."""
-    async with open_client(Command(options.agent_command)) as client:
+    async with open_client(options.agent_command) as client:
         await Connected(client, await client.new_session("/")).prompt(20, options.size, TOOL_EVERY)
     async with open_client(_storing(options, store)) as client:
         (stored,) = [session async for session in client.list_sessions()]
@@ -75,8 +83,8 @@ async def load(options: Options, store: Path) -> dict[str, float]:
         return meter.readings
 
 
-def _storing(options: Options, store: Path) -> Command:
-    return Command([*options.agent_command, f"--store={store}"])
+def _storing(options: Options, store: Path) -> list[str]:
+    return [*options.agent_command, f"--store={store}"]
 
 
 def _pid(client: Client) -> int:

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from accord import Agent, Turn
-from accord.apps.console.screen.app import Console
-from accord.apps.console.screen.startup_options import Opening
-from accord.apps.console.screen.widgets.permission import PermissionBar
+from accord.apps.console.screen.app import ScreenApp
+from accord.apps.console.screen.startup import ScreenOptions
+from accord.apps.console.screen.widgets.permission_bar import PermissionBar
 from accord.session.entities import Exit, PlanEntry
 from accord.session.updates import TerminalAppend, TerminalPatch
 
-Work = Callable[[Console, Any], Coroutine[Any, Any, None]]
+Work = Callable[[ScreenApp, Any], Coroutine[Any, Any, None]]
 
 HERE = Path(__file__).resolve().parent
 FONTS = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
@@ -83,7 +83,7 @@ async def publish(turn: Turn) -> None:
 
 
 async def story(turn: Turn) -> None:
-    await turn.title("A louder greeting")
+    await turn.set_title("A louder greeting")
     await turn.plan(
         [
             PlanEntry("Read greetings.py", status="completed"),
@@ -102,17 +102,17 @@ async def story(turn: Turn) -> None:
         "```python\ndef greet(name: str, loud: bool = False) -> str:\n    ...\n```\n\n"
     )
     async with turn.tool_call("Edit greetings.py", kind="edit", locations=[turn.cwd / "greetings.py"]) as edit:
-        await edit.diff(turn.cwd / "greetings.py", NEW, OLD)
+        await edit.diff(turn.cwd / "greetings.py", OLD, NEW)
         if not await turn.allowed(edit):
             return
     async with turn.tool_call("Run the tests", kind="execute") as run:
-        await turn.tell(TerminalPatch(id="tests", command="pytest -q", cwd=str(turn.cwd)))
-        await turn.tell(
+        await turn.send(TerminalPatch(id="tests", command="pytest -q", cwd=str(turn.cwd)))
+        await turn.send(
             TerminalAppend(id="tests", data=b"\x1b[32m....\x1b[0m                                 [100%]\n")
         )
-        await turn.tell(TerminalAppend(id="tests", data=b"\x1b[32m4 passed\x1b[0m in 0.21s\n"))
+        await turn.send(TerminalAppend(id="tests", data=b"\x1b[32m4 passed\x1b[0m in 0.21s\n"))
         await run.terminal("tests")
-        await turn.tell(TerminalPatch(id="tests", exit=Exit(code=0)))
+        await turn.send(TerminalPatch(id="tests", exit=Exit(code=0)))
     await turn.plan(
         [
             PlanEntry("Read greetings.py", status="completed"),
@@ -124,7 +124,7 @@ async def story(turn: Turn) -> None:
     await turn.say("Done: `python greetings.py --loud` says **HELLO WORLD**, and all four tests pass.\n")
 
 
-async def until(app: Console, is_so: Callable[[], bool]) -> None:
+async def until(app: ScreenApp, is_so: Callable[[], bool]) -> None:
     """Wait for the story to come so far."""
     for _ in range(2000):
         if is_so():
@@ -139,9 +139,9 @@ async def picture(work: Work, theme: str, size: tuple[int, int]) -> str:
     """An SVG of the screen after some work; `HOME` is where the story plays."""
     cwd = Path(os.environ["HOME"]) / "greetings"
     cwd.mkdir(exist_ok=True)
-    app = Console(Opening(target=agent, name="storyteller", cwd=cwd, theme=theme))
+    app = ScreenApp(ScreenOptions(target=agent, name="storyteller", cwd=cwd, theme=theme))
     async with app.run_test(size=size) as pilot:
-        await until(app, lambda: app.talk.is_open)
+        await until(app, lambda: app.tab.is_open)
         await work(app, pilot)
         await pilot.pause()
         svg = app.export_screenshot(title="accord")
@@ -149,34 +149,34 @@ async def picture(work: Work, theme: str, size: tuple[int, int]) -> str:
     return without_fonts.replace("Fira Code, monospace", FONTS).replace("font-family: arial", "font-family: sans-serif")
 
 
-async def asked(app: Console, pilot: Any, prompt: str) -> None:
-    app.prompt.take(prompt)
+async def asked(app: ScreenApp, pilot: Any, prompt: str) -> None:
+    app.prompt.set_text(prompt)
     await pilot.press("enter")
-    await until(app, lambda: app.talk.asking.first is not None)
+    await until(app, lambda: app.tab.questions.first is not None)
     await until(app, lambda: app.main.questions.has_the_focus)
     await pilot.pause(0.4)  # a key that comes at once would not count
 
 
-async def begin(app: Console, pilot: Any) -> None:
+async def begin(app: ScreenApp, pilot: Any) -> None:
     await asked(app, pilot, "Give greetings.py a --loud flag, and run the tests")
 
 
-async def form(app: Console, pilot: Any) -> None:
+async def form(app: ScreenApp, pilot: Any) -> None:
     await asked(app, pilot, "Publish it")
     await pilot.press(*"greetings")
 
 
-async def done(app: Console, pilot: Any) -> None:
+async def done(app: ScreenApp, pilot: Any) -> None:
     await begin(app, pilot)
     bar = app.main.query_one(PermissionBar)
     await pilot.press("end")
     await until(app, lambda: bar.is_read)  # nothing is allowed before
     await pilot.press("y")
-    await until(app, lambda: not app.talk.is_busy)
+    await until(app, lambda: not app.tab.is_busy)
     await pilot.pause()
 
 
-async def reviewed(app: Console, pilot: Any) -> None:
+async def reviewed(app: ScreenApp, pilot: Any) -> None:
     await done(app, pilot)
     await pilot.press("f4")
     await pilot.pause()

@@ -18,15 +18,15 @@ if TYPE_CHECKING:  # the names of _HOMES, for type checkers and editors
     from accord.agent import SyncTurn as SyncTurn
     from accord.agent import Turn as Turn
     from accord.client import permissions as permissions
-    from accord.client.callbacks import SessionUpdate as SessionUpdate
     from accord.client.client import Client as Client
     from accord.client.deadlines import Deadlines as Deadlines
     from accord.client.login import run_in_terminal as run_in_terminal
     from accord.client.reply import Reply as Reply
     from accord.client.session import Session as Session
+    from accord.client.session import SessionUpdate as SessionUpdate
     from accord.client.target import Command as Command
+    from accord.client.workspace.requests import FileWrite as FileWrite
     from accord.client.workspace.terminals import TerminalEvent as TerminalEvent
-    from accord.client.workspace.workspace import FileWrite as FileWrite
     from accord.client.workspace.workspace import Workspace as Workspace
     from accord.dialects.negotiation import ProtocolVersion as ProtocolVersion
     from accord.errors import AccordError as AccordError
@@ -95,15 +95,15 @@ __version__ = "0.1.0"
 _HOMES = {
     "accord.agent": "Agent AgentConnection AgentSession AgentToolCall SyncToolCall SyncTurn Turn",
     "accord.client": "permissions",
-    "accord.client.callbacks": "SessionUpdate",
     "accord.client.client": "Client",
     "accord.client.deadlines": "Deadlines",
     "accord.client.login": "run_in_terminal",
     "accord.client.reply": "Reply",
-    "accord.client.session": "Session",
+    "accord.client.session": "Session SessionUpdate",
     "accord.client.target": "Command",
     "accord.client.workspace.terminals": "TerminalEvent",
-    "accord.client.workspace.workspace": "FileWrite Workspace",
+    "accord.client.workspace.requests": "FileWrite",
+    "accord.client.workspace.workspace": "Workspace",
     "accord.dialects.negotiation": "ProtocolVersion",
     "accord.errors": "AccordError AuthRequired ConnectionClosed DeadlineExceeded Denied InvalidParams MethodNotFound "
     "NotFound RateLimited RequestFailed VersionRefused",

@@ -23,7 +23,7 @@ async def work(turn: Turn) -> None:
         if await turn.allowed(call):
             await call.locate("note.txt", 2)
             await call.say(await turn.files.read("note.txt", line=2, limit=1))
-    await turn.mode("code")
+    await turn.set_mode("code")
     await turn.say(f"Done: {turn.whole_text}")
 
 

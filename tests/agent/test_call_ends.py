@@ -125,7 +125,7 @@ async def test_it_is_whole_however_it_ends(version: Any, agent: Agent, how: str)
             await opened.__aenter__()
             await opened.say("one")
             if how == "told":
-                await turn.tell(ToolCallPatch(id=opened.id, status="completed"))
+                await turn.send(ToolCallPatch(id=opened.id, status="completed"))
             return
         async with opened as call:
             await call.say("one")

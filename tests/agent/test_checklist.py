@@ -141,7 +141,7 @@ async def test_a_path_that_is_not_absolute_is_refused(version):
     async def work(turn: Turn) -> None:
         async with turn.tool_call("Look", locations=["a.py"]) as call:
             await call.locate("b.py", 1)
-            await call.diff("c.py", "new")
+            await call.diff("c.py", None, "new")
 
     async with User(agent, version) as user:
         with pytest.raises(InvalidParams, match="absolute"):

@@ -71,7 +71,10 @@ async def test_the_second_agent_is_told_who_has_the_session(version, store):
         for asked in (load(session), ResumeSession(session_id=session, cwd=CWD), DeleteSession(session_id=session)):
             with pytest.raises(SessionInUse, match="in use by another process") as refused:
                 await second.ask(asked)
-            assert (refused.value.pid, refused.value.host) == (agent.definition.owner.pid, agent.definition.owner.host)
+            assert (refused.value.pid, refused.value.host) == (
+                agent._definition.owner.pid,
+                agent._definition.owner.host,
+            )
             assert refused.value.since
         await user.prompt(session, "hello")
         assert await said(store, session) == ["hello", "one heard hello."]
@@ -187,7 +190,7 @@ async def test_a_turn_that_runs_while_it_is_taken_over_ends_with_an_error(versio
         turns = agent.sessions.find(session)
         assert turns is not None
         with suppress(Fenced):
-            await turns.session.journal.renew()  # as it does from time to time
+            await turns.publisher.journal.renew()  # as it does from time to time
         if version == 2:
             assert await turn == "error"
         else:
@@ -226,10 +229,10 @@ async def test_a_claim_with_a_lease_is_renewed_as_long_as_the_session_is_open(ve
         await user.prompt(session, "hello")
         turns = agent.sessions.find(session)
         assert turns is not None
-        assert turns.session.journal._renewal is not None
+        assert turns.publisher.journal._renewal is not None
         await user.ask(CloseSession(session_id=session))
         with pytest.raises(asyncio.CancelledError):
-            await turns.session.journal._renewal
+            await turns.publisher.journal._renewal
 
 
 @pytest.mark.parametrize("text", ["wait", "swallow"])

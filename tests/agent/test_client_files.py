@@ -77,7 +77,7 @@ async def test_a_file_that_nobody_has_is_missing(tmp_path, answer):
 @pytest.mark.parametrize("answer", [lambda _: [], {"content": 5}, {}, lambda _: "text", {"text": "x"}])
 async def test_an_answer_that_cannot_be_read_is_an_error_of_the_system(tmp_path, answer, strict):
     (tmp_path / "a.txt").write_text("text\n")
-    assert (await attempt(tmp_path, answer, strict=strict)).startswith("OSError: the client's answer can't be read: ")
+    assert (await attempt(tmp_path, answer, strict=strict)).startswith("OSError: the client's response is malformed: ")
 
 
 async def test_an_empty_text_of_a_file_on_another_machine_is_its_text(tmp_path):
@@ -88,7 +88,7 @@ async def test_an_empty_text_of_a_file_on_another_machine_is_its_text(tmp_path):
     ("error", "expected"),
     [
         (ACPX, "PermissionError: Internal error: Permission denied: fs/read_text_file"),
-        (lambda _: "done", "OSError: the client's answer can't be read: "),
+        (lambda _: "done", "OSError: the client's response is malformed: "),
     ],
 )
 async def test_a_refused_write_says_why_and_is_not_done(tmp_path, error, expected):

@@ -27,7 +27,7 @@ from accord.session.requests import (
     TerminalSnapshot,
     WaitForExit,
 )
-from accord.transports.command_output import start_capture
+from accord.transports.command_output import capture_command
 from tests.agent.user import User, plain_agent
 from tests.transports.families import DEAF_FAMILY, FAMILY, MEMBERS, is_alive, pids, wait_gone
 from tests.virtual_clock import run
@@ -94,9 +94,9 @@ async def test_a_command_has_a_second_to_end_in_before_a_cancelled_turn_is_left(
 
     async def start(*command: Any, terminate_grace: float, **others: Any) -> Any:
         given.append(terminate_grace)
-        return await start_capture(*command, terminate_grace=terminate_grace, **others)
+        return await capture_command(*command, terminate_grace=terminate_grace, **others)
 
-    monkeypatch.setattr(command_runs, "start_capture", start)
+    monkeypatch.setattr(command_runs, "capture_command", start)
     agent, _ = runner("true")
     async with User(agent, version, capabilities=NOTHING) as user:
         await user.prompt(await user.new_session(str(tmp_path)), "x")
@@ -186,7 +186,7 @@ async def test_what_can_not_be_started_says_what_to_do(version, tmp_path):
     async with User(agent, version, capabilities=NOTHING) as user:
         await user.prompt(await user.new_session(str(tmp_path)), "x")
         assert ran[0].code == 127
-        assert "no such program on PATH; install it" in ran[0].output
+        assert "command not found on PATH; install it" in ran[0].output
 
 
 # There
@@ -363,7 +363,7 @@ def test_what_a_shell_would_change_is_not_inert(words):
 def killed(version: Any, answers: dict[type, Any], **options: Any) -> tuple[list[CommandResult], list[type]]:
     """What comes of a command past its deadline, with a client that answers oddly; time is not waited for."""
     agent, ran = runner("sleep", "60", deadline=1.0)
-    agent.definition.strict = False
+    agent._definition.strict = False
     asked: list[type] = []
 
     async def story() -> None:
@@ -419,7 +419,7 @@ def test_a_client_that_does_not_answer_any_more_holds_nobody(version, silent):
 async def test_negative_codes_and_line_ends_of_terminals_are_taken(version, tmp_path):
     """FN-73: a code that no exit can have is no code, and CR LF is a line end."""
     agent, ran = runner("make", output_limit=8)
-    agent.definition.strict = False
+    agent._definition.strict = False
     async with User(agent, version) as user:
         user.answers[WaitForExit] = lambda asked: Exit(code=-15)
         user.answers[ReadTerminal] = lambda asked: TerminalSnapshot(output="long\r\nlines\r\n", truncated=False)

@@ -74,7 +74,7 @@ def select(value: str, *values: str) -> Option:
 
 
 def permission(turn: Turn, *options: PermissionOption, subject: Any = None) -> Awaitable[Any]:
-    return turn.client.ask(PermissionRequest(session_id=turn.session.id, options=list(options), subject=subject))
+    return turn.client.request(PermissionRequest(session_id=turn.session.id, options=list(options), subject=subject))
 
 
 def about(**fields: Any) -> ToolCallSubject:
@@ -110,10 +110,10 @@ MISTAKES: dict[str, tuple[Mistake, str]] = {
     "tool kind that says nothing": (lambda turn, call: _opened(turn, kind=""), TOOL_KINDS),
     "updated tool kind that says nothing": (lambda turn, call: call.update(kind=""), TOOL_KINDS),
     "updated tool kind": (lambda turn, call: call.update(kind="Read"), TOOL_KINDS),
-    "patched tool kind": (lambda turn, call: turn.tell(ToolCallPatch(id=call.id, kind="raed")), TOOL_KINDS),
+    "patched tool kind": (lambda turn, call: turn.send(ToolCallPatch(id=call.id, kind="raed")), TOOL_KINDS),
     "reported tool kind": (lambda turn, call: _reported(turn, ToolCallPatch(id=call.id, kind="raed")), TOOL_KINDS),
     "tool status": (
-        lambda turn, call: turn.tell(ToolCallPatch(id=call.id, status="done")),
+        lambda turn, call: turn.send(ToolCallPatch(id=call.id, status="done")),
         "unknown tool call status 'done': expected pending, in_progress, paused, completed, failed, cancelled, or your own",
     ),
     "updated tool status": (lambda turn, call: call.update(status="done"), "in_progress, paused, completed"),
@@ -131,7 +131,7 @@ MISTAKES: dict[str, tuple[Mistake, str]] = {
         "lines count from 1",
     ),
     "line in a patch": (
-        lambda turn, call: turn.tell(ToolCallPatch(id=call.id, locations=[Location(path="/a", line=0)])),
+        lambda turn, call: turn.send(ToolCallPatch(id=call.id, locations=[Location(path="/a", line=0)])),
         "lines count from 1",
     ),
     "line that is a fraction": (lambda turn, call: call.locate("a.py", 1.5), "lines count from 1"),  # type: ignore[arg-type]
@@ -140,16 +140,19 @@ MISTAKES: dict[str, tuple[Mistake, str]] = {
         lambda turn, call: call.show(Diff(changes=[FileChange(operation="rename", path="/a")])),
         "expected add, delete, modify, move, copy",
     ),
-    "terminal that nobody has": (lambda turn, call: call.terminal("t9"), "there is no terminal 't9'"),
+    "terminal that nobody has": (lambda turn, call: call.terminal("t9"), "unknown terminal 't9'"),
     "terminal item": (
         lambda turn, call: call.show("text", TerminalItem(terminal_id="t9")),
-        "there is no terminal 't9'",
+        "unknown terminal 't9'",
     ),
-    "replaced by a terminal": (lambda turn, call: call.replace(TerminalItem(terminal_id="t9")), "no terminal 't9'"),
+    "replaced by a terminal": (
+        lambda turn, call: call.replace(TerminalItem(terminal_id="t9")),
+        "unknown terminal 't9'",
+    ),
     "terminal in a new call": (lambda turn, call: _opened(turn, content=TerminalItem(terminal_id="t9")), "'t9'"),
     "terminal in a piece": (
-        lambda turn, call: turn.tell(ToolCallAppend(id=call.id, item=TerminalItem(terminal_id="t9"))),
-        "there is no terminal 't9'",
+        lambda turn, call: turn.send(ToolCallAppend(id=call.id, item=TerminalItem(terminal_id="t9"))),
+        "unknown terminal 't9'",
     ),
     "stop reason": (
         lambda turn, call: _stopped(turn, "budget"),
@@ -178,24 +181,24 @@ MISTAKES: dict[str, tuple[Mistake, str]] = {
         "expected True or False",
     ),
     "kind of option": (
-        lambda turn, call: turn.tell(OptionsPatch(options=[Option(id="w", name="W", kind="slider")])),
+        lambda turn, call: turn.send(OptionsPatch(options=[Option(id="w", name="W", kind="slider")])),
         "expected select, boolean",
     ),
     "category of an option": (
-        lambda turn, call: turn.tell(OptionsPatch(options=[Option(id="w", name="W", value="", category="fun")])),
+        lambda turn, call: turn.send(OptionsPatch(options=[Option(id="w", name="W", value="", category="fun")])),
         "expected mode, model, model_config, thought_level",
     ),
     "mode that is not there": (
-        lambda turn, call: turn.mode("fast"),
+        lambda turn, call: turn.set_mode("fast"),
         "there is no mode 'fast': the session has ask, code",
     ),
-    "reported mode that is not there": (lambda turn, call: turn.tell(ModePatch(mode_id="fast")), "ask, code"),
+    "reported mode that is not there": (lambda turn, call: turn.send(ModePatch(mode_id="fast")), "ask, code"),
     "duplicate modes": (
-        lambda turn, call: turn.tell(ModesPatch(modes=Modes(current="a", available=[Mode("a", "A"), Mode("a", "B")]))),
+        lambda turn, call: turn.send(ModesPatch(modes=Modes(current="a", available=[Mode("a", "A"), Mode("a", "B")]))),
         "duplicate mode 'a'",
     ),
     "current mode that is not there": (
-        lambda turn, call: turn.tell(ModesPatch(modes=Modes(current="z", available=[Mode("a", "A")]))),
+        lambda turn, call: turn.send(ModesPatch(modes=Modes(current="z", available=[Mode("a", "A")]))),
         "is not available: expected a",
     ),
     "negative tokens": (lambda turn, call: turn.usage(-1, 10), "invalid used -1"),
@@ -211,7 +214,7 @@ MISTAKES: dict[str, tuple[Mistake, str]] = {
         "expected pending, in_progress, completed, cancelled",
     ),
     "priority of a plan entry": (
-        lambda turn, call: turn.tell(PlanPatch(plan=Plan(id="p", entries=[PlanEntry(content="a", priority="top")]))),
+        lambda turn, call: turn.send(PlanPatch(plan=Plan(id="p", entries=[PlanEntry(content="a", priority="top")]))),
         "expected high, medium, low",
     ),
     "severity of a notice": (lambda turn, call: turn.notice("Oh", severity="bad"), "expected info, warning, error"),
@@ -220,15 +223,15 @@ MISTAKES: dict[str, tuple[Mistake, str]] = {
         "expected info, warning, error",
     ),
     "status of a compaction": (
-        lambda turn, call: turn.tell(CompactionPatch(id="c", status="done")),
+        lambda turn, call: turn.send(CompactionPatch(id="c", status="done")),
         "expected in_progress, completed, failed, cancelled",
     ),
-    "state": (lambda turn, call: turn.tell(StatePatch(state=State(state="busy"))), "running, idle, requires_action"),
+    "state": (lambda turn, call: turn.send(StatePatch(state=State(state="busy"))), "running, idle, requires_action"),
     "role": (
-        lambda turn, call: turn.tell(MessageAppend(role="system", id=None, content=Image("", ""))),
+        lambda turn, call: turn.send(MessageAppend(role="system", id=None, content=Image("", ""))),
         "user, agent, ",
     ),
-    "role of a message": (lambda turn, call: turn.tell(MessagePatch(role="system", id=None)), "user, agent, thought"),
+    "role of a message": (lambda turn, call: turn.send(MessagePatch(role="system", id=None)), "user, agent, thought"),
     "resource without contents": (lambda turn, call: turn.say(Resource(uri="file:///a")), "a text or a blob"),
     "resource in a thought": (lambda turn, call: turn.think(Resource(uri="a", text="", blob="")), "a text or a blob"),
     "resource in a call": (lambda turn, call: call.show(Resource(uri="file:///a")), "a text or a blob"),
@@ -237,19 +240,19 @@ MISTAKES: dict[str, tuple[Mistake, str]] = {
         "invalid size -1",
     ),
     "duplicate commands": (
-        lambda turn, call: turn.tell(CommandsPatch(commands=[SlashCommand("a", "A"), SlashCommand("a", "B")])),
+        lambda turn, call: turn.send(CommandsPatch(commands=[SlashCommand("a", "A"), SlashCommand("a", "B")])),
         "duplicate command 'a'",
     ),
     "name of a command": (
-        lambda turn, call: turn.tell(CommandsPatch(commands=[SlashCommand("/a", "A")])),
+        lambda turn, call: turn.send(CommandsPatch(commands=[SlashCommand("/a", "A")])),
         "invalid command name '/a': no leading slash, no whitespace",
     ),
     "size of a terminal": (
-        lambda turn, call: turn.tell(TerminalPatch(id="t", size=TerminalSize(columns=0, rows=1))),
+        lambda turn, call: turn.send(TerminalPatch(id="t", size=TerminalSize(columns=0, rows=1))),
         "invalid columns 0",
     ),
     "line of a file": (
-        lambda turn, call: turn.client.ask(ReadFile(session_id=turn.session.id, path="/a", line=0)),
+        lambda turn, call: turn.client.request(ReadFile(session_id=turn.session.id, path="/a", line=0)),
         "lines count from 1",
     ),
     "limit of a file": (lambda turn, call: turn.files.read("/a", limit=-1), "invalid limit -1"),
@@ -265,21 +268,23 @@ MISTAKES: dict[str, tuple[Mistake, str]] = {
         "invalid output limit",
     ),
     "limit of a terminal": (
-        lambda turn, call: turn.client.ask(
+        lambda turn, call: turn.client.request(
             CreateTerminal(session_id=turn.session.id, command="a", output_byte_limit=2**64)
         ),
         "invalid output limit",
     ),
     "form that is not flat": (
         lambda turn, call: turn.ask("?", {"a": {"type": "string", "maxLength": -1}}),
-        "this can't be",
+        "invalid request",
     ),
     "required field that is not there": (
         lambda turn, call: turn.ask("?", {"a": {"type": "string"}}, required=["b"]),
         "required fields that the form does not have: b",
     ),
     "elicitation": (
-        lambda turn, call: turn.client.ask(ElicitationRequest(message="?", mode="page", session_id=turn.session.id)),
+        lambda turn, call: turn.client.request(
+            ElicitationRequest(message="?", mode="page", session_id=turn.session.id)
+        ),
         "expected form, url",
     ),
     "page without an address": (lambda turn, call: turn.ask_to_open("Look", "", "id"), "needs the URL and an id"),
@@ -291,7 +296,7 @@ MISTAKES: dict[str, tuple[Mistake, str]] = {
     "audience": (lambda turn, call: turn.say(annotated(audience=["everybody"])), "expected user, assistant"),
     "audience in a call": (lambda turn, call: call.show(annotated(audience=["all"])), "expected user, assistant"),
     "audience in a message": (
-        lambda turn, call: turn.tell(MessagePatch(role="agent", id="m", content=[annotated(audience=["all"])])),
+        lambda turn, call: turn.send(MessagePatch(role="agent", id="m", content=[annotated(audience=["all"])])),
         "expected user, assistant",
     ),
     "priority above one": (
@@ -310,9 +315,9 @@ MISTAKES: dict[str, tuple[Mistake, str]] = {
         lambda turn, call: permission(turn, NO, subject=about(raw_input="x")),
         "raw input .* JSON object",
     ),
-    "time that is none": (lambda turn, call: turn.tell(InfoPatch(updated_at="yesterday")), "ISO 8601"),
+    "time that is none": (lambda turn, call: turn.send(InfoPatch(updated_at="yesterday")), "ISO 8601"),
     "exit code beyond any": (
-        lambda turn, call: turn.tell(TerminalPatch(id="t", exit=Exit(code=2**63))),
+        lambda turn, call: turn.send(TerminalPatch(id="t", exit=Exit(code=2**63))),
         "invalid exit code",
     ),
     "size of a link beyond any": (
@@ -320,15 +325,17 @@ MISTAKES: dict[str, tuple[Mistake, str]] = {
         "invalid size",
     ),
     "elicitation without a scope": (
-        lambda turn, call: turn.client.ask(ElicitationRequest(message="?", mode="form")),
+        lambda turn, call: turn.client.request(ElicitationRequest(message="?", mode="form")),
         "a session or the id of a request",
     ),
     "elicitation with two scopes": (
-        lambda turn, call: turn.client.ask(ElicitationRequest(message="?", mode="form", session_id="s", request_id=1)),
+        lambda turn, call: turn.client.request(
+            ElicitationRequest(message="?", mode="form", session_id="s", request_id=1)
+        ),
         "a session or the id of a request",
     ),
     "elicitation of a call without its session": (
-        lambda turn, call: turn.client.ask(
+        lambda turn, call: turn.client.request(
             ElicitationRequest(message="?", mode="form", request_id=1, tool_call_id="c")
         ),
         "the session of the tool call",
@@ -355,7 +362,7 @@ MISTAKES: dict[str, tuple[Mistake, str]] = {
     ),
     "NaN in a question": (lambda turn, call: permission(turn, NO, subject=about(raw_input={"a": NAN})), "NaN"),
     "NaN in the meta of a question": (
-        lambda turn, call: turn.client.ask(PermissionRequest(session_id="s", options=[NO], meta={"a": NAN})),
+        lambda turn, call: turn.client.request(PermissionRequest(session_id="s", options=[NO], meta={"a": NAN})),
         "NaN",
     ),
     "NaN in the meta of an option": (
@@ -368,7 +375,7 @@ MISTAKES: dict[str, tuple[Mistake, str]] = {
     "NaN in a form": (lambda turn, call: turn.ask("?", {"a": {"type": "number", "default": NAN}}), "NaN"),
     "message of a page": (lambda turn, call: turn.ask_to_open(5, "https://a", "id"), "Expected `str`"),  # type: ignore[arg-type]
     "variable of a terminal": (
-        lambda turn, call: turn.client.ask(CreateTerminal(session_id="s", command="a", env={"A": 1})),  # type: ignore[dict-item]
+        lambda turn, call: turn.client.request(CreateTerminal(session_id="s", command="a", env={"A": 1})),  # type: ignore[dict-item]
         "Expected `str`, got `int` - at `\\$.env",
     ),
     "variable of a command": (lambda turn, call: turn.run("true", env={"A": 1}), "Expected `str`"),  # type: ignore[dict-item]
@@ -376,25 +383,25 @@ MISTAKES: dict[str, tuple[Mistake, str]] = {
     "command that is a number": (lambda turn, call: turn.run(5), "Expected `str`, got `int`"),  # type: ignore[arg-type]
     "contents of a file": (lambda turn, call: turn.files.write("a", 5), "Expected `str`, got `int`"),  # type: ignore[arg-type]
     "id of a terminal": (
-        lambda turn, call: turn.client.ask(KillTerminal(session_id="s", terminal_id=5)),  # type: ignore[arg-type]
+        lambda turn, call: turn.client.request(KillTerminal(session_id="s", terminal_id=5)),  # type: ignore[arg-type]
         "Expected `str`, got `int`",
     ),
     "id of a page that was dealt with": (
-        lambda turn, call: turn.client.tell(ElicitationCompleted(elicitation_id=5)),  # type: ignore[arg-type]
+        lambda turn, call: turn.client.notify(ElicitationCompleted(elicitation_id=5)),  # type: ignore[arg-type]
         "Expected `str`, got `int`",
     ),
     "plan entry that is a number": (lambda turn, call: turn.plan([5]), "Expected `object`, got `int`"),  # type: ignore[list-item]
-    "plan that is none": (lambda turn, call: turn.tell(PlanPatch(plan=5)), "Expected `object`, got `int`"),  # type: ignore[arg-type]
+    "plan that is none": (lambda turn, call: turn.send(PlanPatch(plan=5)), "Expected `object`, got `int`"),  # type: ignore[arg-type]
     "location that is a number": (
-        lambda turn, call: turn.tell(ToolCallPatch(id="c", locations=[5])),  # type: ignore[list-item]
+        lambda turn, call: turn.send(ToolCallPatch(id="c", locations=[5])),  # type: ignore[list-item]
         "Expected `object`, got `int`",
     ),
     "path that is a number": (
-        lambda turn, call: turn.tell(ToolCallPatch(id="c", locations=[Location(path=5)])),  # type: ignore[arg-type]
+        lambda turn, call: turn.send(ToolCallPatch(id="c", locations=[Location(path=5)])),  # type: ignore[arg-type]
         "Expected `str`, got `int`",
     ),
     "path that is a number, in a question": (
-        lambda turn, call: turn.client.ask(WriteFile(session_id="s", path=5, content="")),  # type: ignore[arg-type]
+        lambda turn, call: turn.client.request(WriteFile(session_id="s", path=5, content="")),  # type: ignore[arg-type]
         "Expected `str`, got `int`",
     ),
     "annotations that are a word": (
@@ -464,9 +471,9 @@ async def test_what_is_no_content_is_a_type_error_and_nothing_of_it_is_kept(vers
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda turn: turn.tell(5), "expected a patch of accord.session.updates, not int"),
-        (lambda turn: turn.client.ask(5), "expected a request of accord.session.requests, not int"),
-        (lambda turn: turn.allowed(5), "expected a tool call or a question in words, not int"),
+        (lambda turn: turn.send(5), "expected a patch of accord.session.updates, not int"),
+        (lambda turn: turn.client.request(5), "expected a request of accord.session.requests, not int"),
+        (lambda turn: turn.allowed(5), "expected a tool call or a question as a string, not int"),
         (lambda turn: turn.ask("?", ["name"]), "expected fields by name, not list"),
         (lambda turn: setattr(turn, "token_usage", {}), "expected TokenUsage, not dict"),
     ],
@@ -499,13 +506,13 @@ FORMLESS: dict[str, Mistake] = {
     "a key that is no text": lambda turn, call: call.update(raw_output={(1, 2): "at"}),
     "a number too large and NaN": lambda turn, call: call.update(raw_output={"a": [2**70, float("nan")]}),
     "half a surrogate pair and NaN": lambda turn, call: call.update(raw_output={"a": "\ud83d", "b": float("nan")}),
-    "half a surrogate pair and a number": lambda turn, call: turn.tell(
+    "half a surrogate pair and a number": lambda turn, call: turn.send(
         ToolCallPatch(id=call.id, title="\ud83d", name=5)  # type: ignore[arg-type]
     ),
     "an object in the meta of a block": lambda turn, call: turn.say(Text("hi", meta={"at": Strange()})),
     "NaN in the meta of a thought": lambda turn, call: turn.think(Text("hi", meta={"at": float("nan")})),
     "NaN in an annotation": lambda turn, call: call.show(Text("hi", annotations=Annotations(priority=float("nan")))),
-    "NaN in the meta of a report": lambda turn, call: turn.tell(
+    "NaN in the meta of a report": lambda turn, call: turn.send(
         ToolCallPatch(id=call.id, title="Look", meta={"at": float("nan")})
     ),
     "a title that is a number": lambda turn, call: _opened_as(turn, 5),
@@ -600,17 +607,19 @@ async def test_paths_that_are_not_absolute_count_from_the_directory_of_the_sessi
     async def work(turn: Turn) -> None:
         async with turn.tool_call("Look", id="one", locations=places, content=diff) as call:
             await call.locate("src/e.py", 5)
-            await call.diff("f.py", "new")
+            await call.diff("f.py", None, "new")
             await turn.allowed(call)
-        await turn.tell(ToolCallPatch(id="two", title="Two", locations=[Location(path="g.py")]))
-        await turn.tell(ToolCallAppend(id="two", item=diff))
-        await turn.tell(TerminalPatch(id="t", cwd="sub"))
+        await turn.send(ToolCallPatch(id="two", title="Two", locations=[Location(path="g.py")]))
+        await turn.send(ToolCallAppend(id="two", item=diff))
+        await turn.send(TerminalPatch(id="t", cwd="sub"))
         subject = about(locations=[Location(path="h.py")], title="Ask")
-        await turn.client.ask(PermissionRequest(session_id=turn.session.id, options=[NO], subject=subject))
+        await turn.client.request(PermissionRequest(session_id=turn.session.id, options=[NO], subject=subject))
         command = CommandSubject(command="ls", cwd="sub")
-        await turn.client.ask(PermissionRequest(session_id=turn.session.id, options=[NO], title="Ls", subject=command))
-        if turn.client.dialect.has_client_resources:
-            await turn.client.ask(WriteFile(session_id=turn.session.id, path="i.py", content=""))
+        await turn.client.request(
+            PermissionRequest(session_id=turn.session.id, options=[NO], title="Ls", subject=command)
+        )
+        if turn.client.capabilities.write_files:
+            await turn.client.request(WriteFile(session_id=turn.session.id, path="i.py", content=""))
         assert [place.path for place in turn.session.transcript.tool_calls["two"].locations] == [f"{CWD}/g.py"]
 
     async with User(agent, version, "reject_once", capabilities=EVERYTHING) as user:
@@ -645,7 +654,7 @@ async def test_values_of_ones_own_begin_with_an_underscore(version):
             await turn.say(annotated(audience=["user", "_reviewer"], priority=1))
             await turn.plan([PlanEntry(content="wait", status="_waiting")])
             await turn.allowed(call, options=options)
-        losses.update(turn.client.dialect.loss_counts)
+        losses.update(turn._state.endpoint.dialect.loss_counts)
 
     async with User(agent, version, "reject_once") as user:
         session = await user.new_session()
@@ -706,10 +715,10 @@ async def test_a_terminal_of_our_own_or_of_the_client_may_be_shown(version):
 
     @agent.prompt
     async def work(turn: Turn) -> None:
-        await turn.tell(TerminalPatch(id="own", command="make"))
+        await turn.send(TerminalPatch(id="own", command="make"))
         async with turn.tool_call("Make", id="c") as call:
             await call.terminal("own")
-            if turn.client.has_terminals:
+            if turn.client.capabilities.terminals:
                 await call.terminal("of the client")
 
     async with User(agent, version, capabilities=EVERYTHING) as user:
@@ -771,10 +780,12 @@ async def test_outside_of_a_session_a_path_must_be_absolute():
     @agent.method("_acme/read")
     async def read(params: Any, client: Any) -> None:
         try:
-            await client.ask(ReadFile(session_id=params["id"], path="a.py"))
+            await client.request(ReadFile(session_id=params["id"], path="a.py"))
         except ValueError as error:
             caught.append(str(error))
 
     async with User(agent, 1, capabilities=EVERYTHING) as user:
         await user.call("_acme/read", {"id": await user.new_session()})
-        assert caught == ["the path 'a.py' is not absolute, and there is no session to complete it"]
+        assert caught == [
+            "the path 'a.py' is not absolute, and there is no session whose directory it could be relative to"
+        ]

@@ -141,7 +141,7 @@ async def test_a_client_that_knows_nothing_but_models_can_choose_one():
 
 def test_what_is_written_is_what_is_read():
     agent, _ = an_agent()
-    options = [offered.option for offered in agent.definition.options.values()]
+    options = [offered.option for offered in agent._definition.options.values()]
     option = models_to_option(option_to_models(options))
     assert option is not None
     assert (option.value, option.choices) == ("good", CHOICES)

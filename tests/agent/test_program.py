@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from accord.session.requests import PermissionAnswer, PermissionRequest
-from accord.transports.process_transport import Process
+from accord.transports.process_transport import ProcessTransport
 from tests.conversations.client_side import ClientSide
 
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "agent.md"
@@ -33,7 +33,9 @@ class Allowing(ClientSide):
 @pytest.mark.requirement("CHECK-01", "CHECK-02", "CHECK-06", "CHECK-16", "CHECK-17", "CHECK-24", "CHECK-25")
 async def test_the_agent_of_the_guide_sweeps(version, program, tmp_path):
     (tmp_path / "old.pyc").touch()
-    client = Allowing(Process([sys.executable, "-W", "error", str(program)], close_grace=20.0), version=version)
+    client = Allowing(
+        ProcessTransport([sys.executable, "-W", "error", str(program)], close_grace=20.0), version=version
+    )
     async with client:
         session = await client.new_session(str(tmp_path))
         assert await client.prompt(session, "Sweep, please") == "end_turn"

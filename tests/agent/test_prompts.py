@@ -123,11 +123,11 @@ async def test_a_message_that_is_written_again_has_its_text_once_in_v1_before_th
     async def answer(turn: Turn) -> None:
         for said in (Text("Hello"), None, Text("Hel"), Text("lo you")):
             if said is None:
-                turn.session.post(MessagePatch(role=AGENT, id="m", content=None))
+                turn._publisher.post(MessagePatch(role=AGENT, id="m", content=None))
             else:
-                turn.session.post(MessageAppend(role=AGENT, id="m", content=said))
-        turn.session.post(MessagePatch(role=AGENT, id="n", content=[Text("Draft")]))
-        turn.session.post(MessagePatch(role=AGENT, id="n", content=[Text("Final")]))
+                turn._publisher.post(MessageAppend(role=AGENT, id="m", content=said))
+        turn._publisher.post(MessagePatch(role=AGENT, id="n", content=[Text("Draft")]))
+        turn._publisher.post(MessagePatch(role=AGENT, id="n", content=[Text("Final")]))
 
     async with ScriptedClient(agent, 1) as client:
         await client.new_session(CWD)

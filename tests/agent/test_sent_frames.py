@@ -144,7 +144,7 @@ async def test_each_content_item_names_its_type_and_holds_one_block_or_one_diff(
     @agent.prompt
     async def work(turn: Turn) -> None:
         async with turn.tool_call("Show", content=[Text("one"), picture]) as call:
-            await call.diff("a.py", "new\n", "old\n")
+            await call.diff("a.py", "old\n", "new\n")
 
     client = await turn_of(agent, version)
     (first,) = announced(client)
@@ -384,7 +384,7 @@ async def test_a_tool_may_leave_a_mode_after_the_user_allowed_it(answer):
     async def work(turn: Turn) -> None:
         async with turn.tool_call("Start coding", kind="switch_mode") as call:
             if await turn.allowed(call):
-                await turn.mode("code")
+                await turn.set_mode("code")
 
     client = ScriptedClient(agent, 1)
 

@@ -34,8 +34,8 @@ def item(text: str) -> dict[str, Any]:
 @pytest.mark.requirement("TOOL-29")
 async def test_a_call_may_be_announced_as_running(version):
     async def work(turn: Turn) -> None:
-        await turn.tell(ToolCallPatch(id="c", title="Look", status="in_progress", creates=True))
-        await turn.tell(ToolCallPatch(id="c", status="completed"))
+        await turn.send(ToolCallPatch(id="c", title="Look", status="in_progress", creates=True))
+        await turn.send(ToolCallPatch(id="c", status="completed"))
 
     client = await turn_of(working(work), version)
     first, last = calls(client)
@@ -121,10 +121,10 @@ async def test_the_list_of_commands_may_be_told_again_at_any_time(version):
 
     @agent.prompt
     async def work(turn: Turn) -> None:
-        await turn.tell(
+        await turn.send(
             CommandsPatch(commands=[SlashCommand("first", "The first"), SlashCommand("second", "The second")])
         )
-        await turn.tell(CommandsPatch(commands=[SlashCommand("second", "Changed")]))
+        await turn.send(CommandsPatch(commands=[SlashCommand("second", "Changed")]))
 
     client = await turn_of(agent, version)
     told = [update["availableCommands"] for update in client.updates("available_commands_update")]
@@ -140,10 +140,10 @@ async def test_the_list_of_commands_may_be_told_again_at_any_time(version):
 @pytest.mark.requirement("UPDATE-13", "UPDATE-15", "UPDATE-20", "UPDATE-29", "EXT-13", "AMB-51", "AMB-69")
 async def test_a_message_goes_out_whole_or_in_chunks_or_with_its_meta_alone(version, role, tag):
     async def work(turn: Turn) -> None:
-        await turn.tell(MessagePatch(role=role, id="m", content=[Text("A")]))
-        await turn.tell(MessageAppend(role=role, id="m", content=Text("B")))
-        await turn.tell(MessagePatch(role=role, id="m", meta={"seen": True}))
-        await turn.tell(MessagePatch(role=role, id="m", content=[]))
+        await turn.send(MessagePatch(role=role, id="m", content=[Text("A")]))
+        await turn.send(MessageAppend(role=role, id="m", content=Text("B")))
+        await turn.send(MessagePatch(role=role, id="m", meta={"seen": True}))
+        await turn.send(MessagePatch(role=role, id="m", content=[]))
 
     client = await turn_of(working(work), version)
     told = [update for update in client.updates() if update.get("messageId") == "m"]
@@ -160,8 +160,8 @@ async def test_a_message_goes_out_whole_or_in_chunks_or_with_its_meta_alone(vers
 async def test_every_variant_that_the_draft_names_is_sent_and_all_of_v1_that_it_goes_on_with(version):
     async def work(turn: Turn) -> None:
         for role, _ in ROLES:
-            await turn.tell(MessagePatch(role=role, id=role, content=[Text("A")]))
-            await turn.tell(MessageAppend(role=role, id=role, content=Text("B")))
+            await turn.send(MessagePatch(role=role, id=role, content=[Text("A")]))
+            await turn.send(MessageAppend(role=role, id=role, content=Text("B")))
         async with turn.tool_call("Look") as call:
             await call.say("found")
         await turn.plan(["read"])
@@ -220,8 +220,8 @@ async def test_what_is_raw_goes_out_as_an_object(version):
 async def test_the_old_text_of_a_new_file_is_null_and_nothing_else_is(version):
     async def work(turn: Turn) -> None:
         async with turn.tool_call("Edit", kind="edit") as call:
-            await call.diff("new.py", "new\n")
-            await call.diff("old.py", "new\n", "old\n")
+            await call.diff("new.py", None, "new\n")
+            await call.diff("old.py", "old\n", "new\n")
         await turn.plan(["read"])
         await turn.usage(1, 2)
         await turn.say("done")
@@ -297,10 +297,10 @@ async def test_a_strict_client_finds_nothing_in_what_an_agent_sends_that_its_ver
         await turn.plan(["read"])
         async with turn.tool_call("Look", kind="read", raw_input={"a": 1}, locations=["a.py"]) as call:
             await call.say("found")
-            await call.diff("a.py", "new\n", "old\n")
+            await call.diff("a.py", "old\n", "new\n")
             await turn.allowed(call)
         await turn.usage(1, 2, 0.5)
-        await turn.title("Work")
+        await turn.set_title("Work")
         await turn.notice("Done")
         await turn.say("done")
 
@@ -309,7 +309,7 @@ async def test_a_strict_client_finds_nothing_in_what_an_agent_sends_that_its_ver
     agent.option("web", default=True)
     agent.command("look", "Look", hint="where")(lambda turn: None)
     agent.login("key", name="Key", description="From the environment")(lambda: None)
-    agent.definition.logged_in = True
+    agent._definition.logged_in = True
     async with Client(agent, version=version, strict=True) as client:
         session = await client.new_session(tmp_path)
         assert (await session.prompt("go")).text == "done"

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from accord.agent import Agent, AgentConnection, Turn
-from accord.agent.blocked_loop import loading
+from accord.agent.blocked_loop import slow_import
 from accord.dialects.negotiation import ProtocolVersion, offer
 from accord.errors import AuthRequired, Denied, InvalidParams, InvalidRequest, MethodNotFound
 from accord.jsonrpc.events import NotificationReceived, RequestReceived
@@ -58,7 +58,7 @@ async def test_content_that_was_not_offered_is_refused(version):
             Audio(data="aGk=", mime_type="audio/wav"),
             Resource(uri="file:///a", text="x"),
         ):
-            with pytest.raises(InvalidParams, match="this agent takes no"):
+            with pytest.raises(InvalidParams, match="this agent does not accept"):
                 await user.ask(Prompt(session_id=session, content=[block]))
 
 
@@ -74,7 +74,7 @@ async def connected(agent: Agent) -> Peer:
 @pytest.mark.requirement("AMB-35")
 async def test_requests_before_the_handshake_are_refused(version):
     peer = await connected(echo())
-    with pytest.raises(InvalidRequest, match="initialize comes first"):
+    with pytest.raises(InvalidRequest, match="Not initialized"):
         await peer.request("session/new", {"cwd": CWD, "mcpServers": []})
     await peer.request("initialize", offer(version, Implementation(name="t", version="1"), ClientCapabilities()))
     params = {"cwd": CWD, "mcpServers": []}
@@ -414,7 +414,7 @@ async def test_a_loop_that_stands_still_is_reported(caplog):
     async with User(agent, 1) as user:
         session = await user.new_session()
         await user.prompt(session, "x")
-    assert "the event loop stood still" in caplog.text
+    assert "the event loop was blocked" in caplog.text
 
 
 @pytest.mark.parametrize("is_still_loading", [False, True])
@@ -427,7 +427,7 @@ async def test_nobody_is_blamed_for_a_loop_that_waited_for_a_library(caplog, is_
     done = asyncio.Event()
 
     async def load() -> None:
-        with loading():
+        with slow_import():
             time.sleep(0.1)  # noqa: ASYNC251  # as an import does
             if is_still_loading:
                 await done.wait()
@@ -435,7 +435,7 @@ async def test_nobody_is_blamed_for_a_loop_that_waited_for_a_library(caplog, is_
     @agent.prompt
     async def work(turn: Turn) -> None:
         loads = asyncio.create_task(load())
-        while "while a library was loaded" not in caplog.text:  # noqa: ASYNC110  # a log sets no event
+        while "while a library was imported" not in caplog.text:  # noqa: ASYNC110  # a log sets no event
             await asyncio.sleep(0.01)
         done.set()
         await loads

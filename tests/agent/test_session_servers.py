@@ -56,8 +56,8 @@ async def known(user: User, session: str) -> None:
     """Wait until it is known what becomes of the session's servers."""
     turns = user.served.sessions.find(session)
     assert turns is not None
-    if turns.session.mcp_servers.connecting is not None:
-        await asyncio.wait([turns.session.mcp_servers.connecting])
+    if turns.servers.connecting is not None:
+        await asyncio.wait([turns.servers.connecting])
 
 
 @pytest.mark.parametrize("version", WITHOUT_NOTICES)
@@ -136,7 +136,7 @@ async def test_each_of_many_servers_that_failed_is_in_the_log_with_its_reason(ca
     lines = warned(caplog)
     for number in range(30):
         (line,) = [line for line in lines if f"MCP server 's{number}' (stdio)" in line]
-        assert "there is no such file" in line
+        assert "no such file" in line
         assert f"/no/such/program-{number}" in line
 
 
@@ -159,7 +159,7 @@ async def test_a_long_command_leaves_the_reason_in_the_log(caplog: pytest.LogCap
     async with User(talker(), 1, capabilities=NO_NOTICES) as user:
         await user.prompt(await opened(user, gone, cwd="/"), "hello")
     (line,) = [line for line in warned(caplog) if "'deep'" in line]
-    assert "there is no such file" in line
+    assert "no such file" in line
     assert "/program" in line
     assert len(line) < 1200
 
@@ -174,7 +174,7 @@ async def test_late_servers_of_one_name_are_all_told_of(version: Any):
         for _ in range(2):  # again is not twice
             second.take_in(session, await second.ask(LoadSession(session_id=session, cwd=CWD, servers=late)))
         await second.prompt(session, "again")
-        assert len([each for each in failures(second, session) if "skipped: the session is open" in each]) == 2
+        assert len([each for each in failures(second, session) if "skipped: the session is already open" in each]) == 2
         assert len([each for each in failures(second, session) if "not connected" in each]) == 1
 
 
@@ -207,7 +207,7 @@ async def test_servers_for_a_session_that_is_open_elsewhere_are_told_of_unless_i
         late.take_in(session, await late.ask(how(session_id=session, cwd=CWD, servers=[GONE, other_server])))
         await late.prompt(session, "again")
         (failure,) = [each for each in failures(late, session) if "late" in each]
-        assert "skipped: the session is open already" in failure
+        assert "skipped: the session is already open" in failure
         noticed.take_in(session, await noticed.ask(how(session_id=session, cwd=CWD, servers=[other_server])))
         await noticed.until("notice MCP server 'late': skipped")
 
@@ -269,7 +269,7 @@ async def test_a_fault_of_ours_while_servers_are_connected_is_told_of_too(monkey
         session = await opened(user, GONE)
         await user.prompt(session, "hello")
         (failure,) = failures(user, session)
-        assert "'gone' (stdio): not connected: the agent failed to connect it; its log says why" in failure
+        assert "'gone' (stdio): not connected: the agent failed to connect it; see its log" in failure
 
 
 async def test_the_name_and_last_words_of_a_server_can_not_draw_on_the_log(caplog: pytest.LogCaptureFixture):

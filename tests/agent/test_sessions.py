@@ -39,7 +39,7 @@ def talker(store: Any = None, **options: Any) -> Agent:
         async with turn.tool_call("Look", kind="read") as call:
             await call.say("found")
         await turn.say(f"Done: {turn.text}")
-        await turn.title(turn.text)
+        await turn.set_title(turn.text)
         if turn.text == "hang":
             async with turn.tool_call("Hang"):
                 await turn.say("hanging")
@@ -223,7 +223,7 @@ async def test_modes_and_options_are_chosen_from_both_sides(version):
     @agent.prompt
     async def switch(turn: Turn) -> None:
         await turn.say(f"mode {turn.options['mode']}, model {turn.options['model']}")
-        await turn.mode("ask")
+        await turn.set_mode("ask")
 
     async with User(agent, version) as user:
         session = await user.new_session()

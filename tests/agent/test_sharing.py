@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from accord.agent import Agent, AgentConnection, Turn
+from accord.agent import Agent, AgentEndpoint, Turn
 from accord.agent.session_registry import SessionRegistry
 from accord.agent.turn_queue import TurnQueue
 from accord.errors import ConnectionClosed, InvalidRequest, NotFound, RequestCancelled
@@ -231,7 +231,7 @@ async def test_whoever_does_not_read_stops_nobody_else(version, store):
 
 @pytest.mark.timeout(40)
 async def test_who_never_takes_the_history_is_given_up(version, store, monkeypatch, caplog):
-    monkeypatch.setattr("accord.agent.update_stream._HELD", 50)
+    monkeypatch.setattr("accord.agent.update_stream._MAX_HELD", 50)
     agent, _ = worker(store)
 
     @agent.prompt
@@ -253,8 +253,8 @@ async def test_who_never_takes_the_history_is_given_up(version, store, monkeypat
             await loading
         await other.peer.wait_closed()
         assert await user.prompt(session, "go") == "end_turn"
-        assert "is given up" in caplog.text
-        assert len(agent.sessions.find(session).session.stream.subscriptions) == 1  # type: ignore[union-attr]
+        assert "closing a connection" in caplog.text
+        assert len(agent.sessions.find(session).publisher.stream.subscriptions) == 1  # type: ignore[union-attr]
 
 
 async def test_what_a_session_is_told_while_it_is_prepared_comes_after_its_answer(version):
@@ -273,8 +273,8 @@ async def test_what_a_session_is_told_while_it_is_prepared_comes_after_its_answe
 
 
 async def test_a_policy_may_keep_a_session_that_nobody_subscribes_to_any_more(version, other_version, store):
-    async def keep(sessions: SessionRegistry, turns: TurnQueue, last: AgentConnection) -> None:
-        turns.session.stream.unsubscribe(last)
+    async def keep(sessions: SessionRegistry, turns: TurnQueue, last: AgentEndpoint) -> None:
+        sessions.unsubscribe(turns, last)
 
     agent, work = worker(store, sessions=SessionRegistry(keep))
     async with User(agent, version) as user:
@@ -282,7 +282,7 @@ async def test_a_policy_may_keep_a_session_that_nobody_subscribes_to_any_more(ve
         await user.prompt(session, "first")
     turns = agent.sessions.find(session)
     assert turns is not None
-    assert (turns.session.is_closed, turns.session.stream.subscriptions) == (False, [])
+    assert (turns.session.is_closed, turns.publisher.stream.subscriptions) == (False, [])
     await turns.session.send(InfoPatch(title="Meanwhile"))
     async with User(agent, other_version) as other:
         await other.ask(LoadSession(session_id=session, cwd=CWD))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from accord.agent import AgentToolCall, SyncToolCall, SyncTurn, Turn
+from accord.agent import SyncToolCall, SyncTurn
 from accord.errors import MethodNotFound
 from accord.session.capabilities import ClientCapabilities
 from accord.session.requests import ElicitationAnswer, ElicitationRequest
@@ -25,13 +25,13 @@ async def test_a_plain_function_can_do_all_that_a_turn_can(version, tmp_path):
         with turn.tool_call("Look", kind="read", locations=["a.txt"]) as call:
             assert turn.allowed(call)
             call.say(turn.files.read("a.txt"))
-            call.diff("a.txt", "new", "old")
+            call.diff("a.txt", "old", "new")
             ran = turn.run(sys.executable, "-c", "print(1)", call=call)
             call.update(raw_output={"code": ran.code})
         assert turn.ask("Name?", {"name": {"type": "string"}}) == {"name": "Ada"}
         turn.usage(1, 2)
-        turn.title("Work")
-        turn.mode("code")
+        turn.set_title("Work")
+        turn.set_mode("code")
         turn.say(f"{turn.options['mode']}, {turn.session.transcript.info.title}")
         return "max_tokens"
 
@@ -43,13 +43,6 @@ async def test_a_plain_function_can_do_all_that_a_turn_can(version, tmp_path):
         assert user.said(session) == "code, Work"
         (call,) = user.transcripts[session].tool_calls.values()
         assert (call.status, call.raw_output) == ("completed", {"code": 0})
-
-
-def test_a_turn_for_threads_has_the_same_names():
-    """All but the words for those who work below the turn."""
-    for ours, sync, left_out in ((Turn, SyncTurn, set()), (AgentToolCall, SyncToolCall, {"asked", "outlives_turn"})):
-        names = {name for name in dir(ours) if not name.startswith("_")}
-        assert names - left_out - set(dir(sync)) == set()
 
 
 async def test_a_plain_function_can_ask_for_the_clients_own_methods(version):

@@ -48,10 +48,10 @@ async def test_a_tool_call_is_pending_then_in_progress_then_completed(version, r
 
 GOING_BACK: dict[str, Any] = {
     "an update": lambda turn, call: call.update(status="in_progress"),
-    "another end": lambda turn, call: turn.tell(ToolCallPatch(id=call.id, status="failed")),
-    "a status of ones own": lambda turn, call: turn.tell(ToolCallPatch(id=call.id, status="_again")),
-    "the default": lambda turn, call: turn.tell(ToolCallPatch(id=call.id, status=None)),
-    "a question": lambda turn, call: turn.client.ask(
+    "another end": lambda turn, call: turn.send(ToolCallPatch(id=call.id, status="failed")),
+    "a status of ones own": lambda turn, call: turn.send(ToolCallPatch(id=call.id, status="_again")),
+    "the default": lambda turn, call: turn.send(ToolCallPatch(id=call.id, status=None)),
+    "a question": lambda turn, call: turn.client.request(
         PermissionRequest(
             session_id=turn.session.id,
             options=[PermissionOption(id="y", name="Yes", kind="allow_once")],
@@ -149,7 +149,7 @@ async def test_the_diff_is_in_the_question_and_in_the_tool_call(version):
     @agent.prompt
     async def edit(turn: Turn) -> None:
         async with turn.tool_call("Edit a.py", kind="edit") as call:
-            await call.diff("a.py", "new\n", "old\n")
+            await call.diff("a.py", "old\n", "new\n")
             await turn.allowed(call)
 
     async with User(agent, version) as user:

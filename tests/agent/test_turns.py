@@ -78,7 +78,7 @@ async def test_a_plan_is_shown_whole_each_time(version):
         await turn.plan([PlanEntry(content="Read", status="completed"), "Write", "Test"])
         await turn.think("hm")
         await turn.usage(10, 100, 0.5)
-        await turn.title("A plan")
+        await turn.set_title("A plan")
 
     async with User(agent, version) as user:
         session = await user.new_session()
@@ -263,7 +263,7 @@ async def test_a_running_turn_can_be_steered(version):
     async def work(turn: Turn) -> None:
         await turn.say(f"[{turn.text}]")
         await heard.wait()
-        while (more := await turn.steered()) is not None:
+        while (more := await turn.next_prompt()) is not None:
             await turn.say(f"<{more[0].text}>")  # type: ignore[union-attr]
 
     async with User(agent, version) as user:
@@ -287,7 +287,7 @@ async def test_a_slash_command_waits_for_a_turn_of_its_own(version):
     async def work(turn: Turn) -> None:
         await turn.say(f"[{turn.text}]")
         await heard.wait()
-        while (more := await turn.steered()) is not None:
+        while (more := await turn.next_prompt()) is not None:
             await turn.say(f"<{more[0].text}>")  # type: ignore[union-attr]
 
     @agent.command("mode", "Switch")
@@ -445,7 +445,7 @@ async def test_what_a_handler_returns_must_be_a_stop_reason(version, caplog):
         else:
             with pytest.raises(InternalError):
                 await user.prompt(session, "x")
-        assert "a prompt handler returned 'Hello!': expected None or one of end_turn, max_tokens" in caplog.text
+        assert "a prompt handler returned 'Hello!': expected None, one of end_turn, max_tokens" in caplog.text
 
 
 async def test_every_open_tool_call_gets_a_final_status(version):
@@ -480,7 +480,7 @@ async def test_nothing_can_be_told_in_a_turn_that_is_over(version):
     async with User(agent, version) as user:
         session = await user.new_session()
         await user.prompt(session, "x")
-        with pytest.raises(RuntimeError, match="the turn is over"):
+        with pytest.raises(RuntimeError, match="the turn has ended"):
             await turns[0].say("too late")
         await turns[0].session.set_title("A title may come at any time")
         await user.until("title A title may come at any time")

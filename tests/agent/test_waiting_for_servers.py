@@ -31,7 +31,7 @@ class Slow:
         self.ready = asyncio.Event()
         self.is_closed = False
         monkeypatch.setattr("accord.agent.mcp.ServerConnections", self.made)
-        monkeypatch.setattr("accord.agent.session_servers._UNSAID", 0.0)
+        monkeypatch.setattr("accord.agent.session_servers._SILENT_SECONDS", 0.0)
 
     def made(self, cwd: Any, *, on_change: Any = None, **settings: Any) -> Slow:
         self.on_change = on_change
@@ -147,8 +147,8 @@ async def test_a_server_that_fails_while_a_turn_needs_none_is_told_of_before_its
     async def work(turn: Turn) -> None:
         await turn.say("Hello.")
         slow.ready.set()
-        assert turn.session.mcp_servers.connecting is not None
-        await turn.session.mcp_servers.connecting
+        assert turn._state.servers.connecting is not None
+        await turn._state.servers.connecting
         if way == "stops":
             turn.stop("end_turn")
 
@@ -191,7 +191,7 @@ async def test_without_servers_there_are_no_tools(version: Any) -> None:
 
 async def test_a_short_wait_is_not_worth_a_word(version: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     slow = Slow(monkeypatch)
-    monkeypatch.setattr("accord.agent.session_servers._UNSAID", 3600.0)
+    monkeypatch.setattr("accord.agent.session_servers._SILENT_SECONDS", 3600.0)
     async with talking(worker(), version, FILES) as (user, session):
         reply = user.start(user.prompt(session, "look"))
         slow.ready.set()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
+import textwrap
 from pathlib import Path
 from types import ModuleType
 
@@ -109,3 +111,31 @@ def test_every_public_name_is_in_an_example(module: str, names: list[str]):
     programs += [ast.parse(example.read_text(encoding="utf-8")) for example in EXAMPLES]
     used = {public for program in programs for home, public in imports(program) if home == module}
     assert set(names) - used == set()
+
+
+# What a user finds on the objects that a client gives: nothing of how they work inside.
+MEMBERS = {
+    accord.Client: (
+        "aclose agent authenticate delete_session dialect forget_all_writes fork_session kill_agent list_sessions "
+        "load_session login logout method new_session notification notify open peer request resume_session sessions "
+        "wait_closed"
+    ),
+    accord.Session: (
+        "additional_directories cancel cancel_terminal cancel_tool_call close commands cwd dialect id is_busy is_closed "
+        "is_resumed kill_agent modes on_update options prompt set_mode set_option show_terminal transcript wait_delivered"
+    ),
+    accord.Reply: ("cancel cancel_requested error is_over message_id stop_reason text token_usage updates_may_follow"),
+    accord.Workspace: "aclose answer capabilities enter leave missing_file offer_terminals terminals",
+}
+
+
+@pytest.mark.parametrize("kind", MEMBERS, ids=lambda kind: kind.__name__)
+def test_objects_that_users_hold_have_no_internals_among_their_public_names(kind: type):
+    source = ast.parse(textwrap.dedent(inspect.getsource(kind)))
+    assigned = {
+        node.attr
+        for node in ast.walk(source)
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and ast.unparse(node.value) == "self"
+    }
+    public = {member for member in {*vars(kind), *assigned} if not member.startswith("_")}
+    assert sorted(public) == MEMBERS[kind].split()

@@ -1,6 +1,6 @@
 """Every way to the user's terminal, and what holds at each: no words of an agent or a repository are obeyed there.
 
-There are three: the streams of commands (`accord.cli`), the lines of a run (`Output`), and the widgets of the screen, whose lines all
+There are three: the streams of commands (`accord.cli`), the lines of a run (`OutputStream`), and the widgets of the screen, whose lines all
 pass one filter. What is written elsewhere would be a fourth, which a test here finds.
 """
 
@@ -32,17 +32,17 @@ from textual.widgets import (
 )
 
 from accord import cli
-from accord.apps.console.run.output_stream import Output
-from accord.apps.console.sanitizer import without_controls
+from accord.apps.console.run.output_stream import OutputStream
+from accord.apps.console.sanitizer import strip_controls
 from accord.testing import ScriptedAgent
 from tests.apps.console.screen.stage import opened
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "accord"
 SEQUENCE = "\x1b]52;c;UFdORUQ=\x1b\\\x9b2J\x07\r\x08MARK"
-SANITISERS = {"escaped", "only_colours", "without_controls"}
+SANITISERS = {"escape_json", "keep_colours", "strip_controls"}
 DOORS = {
     "apps/coder/models/local_server.py": "a pipe to the agent, of which this is a child",
-    "apps/console/run/output_stream.py": "`Output`",
+    "apps/console/run/output_stream.py": "`OutputStream`",
     "apps/console/screen/app.py": "the title of the window",
     "apps/console/screen/drawing/palette.py": "a console that nothing is written to",
     "apps/console/screen/drawing/markdown.py": "the same one",
@@ -144,7 +144,7 @@ async def test_no_widget_of_any_kind_writes_a_control_character(tmp_path):
         stage.app.notify(SEQUENCE, title=SEQUENCE, markup=False)
         await stage.until(lambda: stage.text.count("MARK") >= 10)
         text = written(stage.app.screen._compositor.render_strips())
-        assert text == without_controls(text)
+        assert text == strip_controls(text)
         drawn = [widget.render_line(0) for widget in page.query("Static, Input").results()]
         assert "\x1b" in "".join(segment.text for strip in drawn for segment in strip), "they need no filter"
 
@@ -152,7 +152,7 @@ async def test_no_widget_of_any_kind_writes_a_control_character(tmp_path):
 async def test_no_line_of_a_run_holds_a_sequence_but_colours(tmp_path):
     path = tmp_path / "written"
     with path.open("wb") as file:
-        output = Output(file.fileno(), is_terminal=True)
+        output = OutputStream(file.fileno(), is_terminal=True)
         output.write(f"\x1b[31m{SEQUENCE}\x1b[0m\t\n\x1b[8m")
         await output.finish()
         output.close()

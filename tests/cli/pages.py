@@ -6,10 +6,10 @@ import os
 from pathlib import Path
 from unittest import mock
 
-from accord.apps.coder.settings.descriptions import Setting, settings
+from accord.apps.coder.settings.settings import Setting, describe_settings
 from accord.cli.commands import COMMANDS
-from accord.cli.help_page import overview
-from accord.cli.parser import parser_of
+from accord.cli.help_page import help_page
+from accord.cli.parser import new_parser
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 BEGIN, END = "<!-- made by tests/cli/pages.py: begins -->\n", "<!-- ends -->\n"
@@ -20,14 +20,14 @@ def settings_table() -> str:
     head = "| name | default | variable | flag | meaning |\n|---|---|---|---|---|\n"
     return head + "".join(
         f"| `{each.name}` | {_default(each)} | `{each.variable}` | {_flag(each)} | {each.meaning} |\n"
-        for each in settings()
+        for each in describe_settings()
     )
 
 
 def commands() -> str:
     with mock.patch.dict(os.environ, {"COLUMNS": WIDTH, "NO_COLOR": "1"}):
-        helps = {f"accord {name}": parser_of(command).format_help() for name, command in COMMANDS.items()}
-    return "\n".join(f"## {name}\n\n```text\n{text}```\n" for name, text in {"accord": overview(), **helps}.items())
+        helps = {f"accord {name}": new_parser(command).format_help() for name, command in COMMANDS.items()}
+    return "\n".join(f"## {name}\n\n```text\n{text}```\n" for name, text in {"accord": help_page(), **helps}.items())
 
 
 PAGES = {DOCS / "settings.md": settings_table, DOCS / "commands.md": commands}

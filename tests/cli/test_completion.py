@@ -10,7 +10,7 @@ from accord.apps.console.known_agents import PRESETS
 from accord.cli import main
 from accord.cli.commands import COMMANDS, TALK, Subcommand
 from accord.cli.completion import script
-from accord.cli.parser import parser_of
+from accord.cli.parser import new_parser
 
 BASH = shutil.which("bash")
 SHELLS = ["bash", "zsh", "fish"]
@@ -72,7 +72,7 @@ def test_bash_offers_directories_and_files_where_they_belong(completed, project)
 
 
 def options_of(command: Subcommand) -> list[str]:
-    return [option for action in parser_of(command)._actions for option in action.option_strings]
+    return [option for action in new_parser(command)._actions for option in action.option_strings]
 
 
 @pytest.mark.parametrize("command", [TALK, *COMMANDS.values()], ids=lambda command: command.name or "accord")

@@ -13,7 +13,7 @@ import accord
 from accord.apps.coder.settings.settings import RESERVED
 from accord.cli import main
 from accord.cli.commands import COMMANDS
-from accord.cli.parser import given
+from accord.cli.parser import parse_arguments
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -65,7 +65,7 @@ class TestWords:
         assert (ended.value.code, capsys.readouterr().out.startswith("usage: accord [options] [AGENT]")) == (0, True)
 
     def test_words_may_stand_on_both_sides_of_an_option(self):
-        told = given(COMMANDS["run"], ["foo", "--json", "bar", "--", "cat", "--json"])
+        told = parse_arguments(COMMANDS["run"], ["foo", "--json", "bar", "--", "cat", "--json"])
         assert told == {"prompt": ["foo", "bar"], "json": True, "command": ["cat", "--json"]}
 
     def test_what_a_terminal_would_obey_is_not_repeated_to_it(self, home, capsys):
@@ -81,13 +81,13 @@ class TestWords:
     def test_what_the_user_can_mend_is_one_line_without_a_traceback(self, home, capsys):
         (home / "config.toml").write_text("mode = 3")
         assert main(["config"]) == 1
-        assert capsys.readouterr().err == "accord: ~/accord/config.toml:1: mode: expects text, not a whole number\n"
+        assert capsys.readouterr().err == "accord: ~/accord/config.toml:1: mode: must be text, not a whole number\n"
 
     def test_what_the_system_refuses_is_one_line_too(self, monkeypatch, capsys):
         def refuse(*_arguments: object) -> None:
             raise PermissionError(13, "Permission denied", "/state")
 
-        monkeypatch.setattr("accord.apps.coder.settings.trust.Trust.listed", refuse)
+        monkeypatch.setattr("accord.apps.coder.settings.trust.Trust.records", refuse)
         assert main(["trust", "--list"]) == 1
         assert capsys.readouterr().err == "accord: [Errno 13] Permission denied: '/state'\n"
 
@@ -95,7 +95,7 @@ class TestWords:
         def fail(*_arguments: object) -> None:
             raise ZeroDivisionError
 
-        monkeypatch.setattr("accord.apps.coder.settings.trust.Trust.listed", fail)
+        monkeypatch.setattr("accord.apps.coder.settings.trust.Trust.records", fail)
         with pytest.raises(ZeroDivisionError):
             main(["trust", "--list"])
 
@@ -103,7 +103,7 @@ class TestWords:
         def interrupt(*_arguments: object) -> None:
             raise KeyboardInterrupt
 
-        monkeypatch.setattr("accord.apps.coder.settings.trust.Trust.listed", interrupt)
+        monkeypatch.setattr("accord.apps.coder.settings.trust.Trust.records", interrupt)
         assert main(["trust", "--list"]) == 130
 
 

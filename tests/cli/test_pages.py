@@ -4,10 +4,9 @@ import re
 
 import pytest
 
-from accord.apps.coder.settings.descriptions import settings
 from accord.apps.coder.settings.files import SettingsFile
 from accord.apps.coder.settings.precedence import merge_sources
-from accord.apps.coder.settings.settings import Settings
+from accord.apps.coder.settings.settings import Settings, describe_settings
 from tests.cli.pages import DOCS, PAGES, with_made_part
 
 
@@ -18,8 +17,8 @@ def test_the_page_says_what_the_code_says(path):
 
 
 def test_every_setting_says_what_it_means():
-    assert [setting.name for setting in settings()] == list(Settings.__struct_fields__)
-    assert [setting.name for setting in settings() if not setting.meaning] == []
+    assert [setting.name for setting in describe_settings()] == list(Settings.__struct_fields__)
+    assert [setting.name for setting in describe_settings() if not setting.meaning] == []
 
 
 def test_the_example_of_the_page_can_be_loaded():

@@ -50,7 +50,7 @@ def test_trust_shows_what_it_trusts_and_then_it_counts(project, capsys):
     (project / ".accord.toml").write_text('mode = "code"\n[environment]\nA = "hush"\n[servers.x]\ncommand = "\\u001bx"')
     assert main(["trust"]) == 0
     assert capsys.readouterr().out == (
-        "~/project/.accord.toml is trusted as it is now. It sets:\n"
+        "~/project/.accord.toml is now trusted with this content. It sets:\n"
         '  mode = code\n  environment = {"A":"********"}\n  servers = {"x":{"command":"\\u001bx"}}\n'
     )
     main(["config"])
@@ -68,14 +68,17 @@ def test_trust_is_given_from_any_directory_of_the_project(home, project, capsys)
 def test_trust_is_not_given_to_what_is_wrong(project, capsys):
     (project / ".accord.toml").write_text("mode = 1")
     assert main(["trust"]) == 1
-    assert "~/project/.accord.toml:1: mode: expects text" in capsys.readouterr().err
+    assert "~/project/.accord.toml:1: mode: must be text" in capsys.readouterr().err
     main(["trust", "--list"])
-    assert capsys.readouterr().out == "Nothing is trusted.\n"
+    assert capsys.readouterr().out == "No files are trusted.\n"
 
 
 def test_where_there_is_nothing_to_trust_it_says_so(project, capsys):
     assert main(["trust"]) == 1
-    assert capsys.readouterr().err == "accord: there is no .accord.toml in ~/project or above it in its repository\n"
+    assert (
+        capsys.readouterr().err
+        == "accord: file not found: no .accord.toml in ~/project or above it in its repository\n"
+    )
 
 
 def test_trust_can_be_taken_back_even_when_the_file_is_gone(project, capsys):
@@ -87,11 +90,11 @@ def test_trust_can_be_taken_back_even_when_the_file_is_gone(project, capsys):
     assert "changed, since" in capsys.readouterr().out
     file.unlink()
     main(["trust", "--list"])
-    assert "gone, since" in capsys.readouterr().out
+    assert "missing, since" in capsys.readouterr().out
     assert main(["trust", "--revoke"]) == 0
     assert capsys.readouterr().out == "~/project/.accord.toml is no longer trusted.\n"
     assert main(["trust", "--revoke"]) == 1
-    assert "was not trusted" in capsys.readouterr().err
+    assert "is not trusted" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("choices")
@@ -119,10 +122,10 @@ def test_permissions_of_one_project_are_listed_for_programs(project, capsys):
 
 def test_permissions_are_taken_back_one_by_one_or_all(choices, project, home, capsys):
     assert main(["permissions", "--revoke", "edit"]) == 0
-    assert capsys.readouterr().out == "1 taken back; you will be asked again.\n"
+    assert capsys.readouterr().out == "1 revoked; you will be asked again.\n"
     assert dict(choices.for_project(project)) == {"run:pytest": True}
     assert main(["permissions", "--revoke", "edit"]) == 1
-    assert "no choice about 'edit' is kept for ~/project" in capsys.readouterr().err
+    assert "no answer about 'edit' is saved for ~/project" in capsys.readouterr().err
     assert main(["permissions", "--revoke-all", str(home)]) == 0
     assert [each.scope for each in choices.read()] == ["run:pytest"]
 
@@ -130,11 +133,11 @@ def test_permissions_are_taken_back_one_by_one_or_all(choices, project, home, ca
 @pytest.mark.usefixtures("project")
 def test_without_any_choice_it_says_so(capsys):
     assert main(["permissions"]) == 0
-    assert capsys.readouterr().out == "No choice is kept: you are asked every time.\n"
+    assert capsys.readouterr().out == "No answers are saved: you are asked every time.\n"
 
 
 @pytest.mark.usefixtures("project")
 @pytest.mark.parametrize("command", ["config", "trust", "permissions"])
 def test_a_directory_that_is_not_there_is_refused(command, capsys):
     assert main([command, "nowhere"]) == 1
-    assert capsys.readouterr().err == "accord: ~/project/nowhere is no directory\n"
+    assert capsys.readouterr().err == "accord: not a directory: ~/project/nowhere\n"

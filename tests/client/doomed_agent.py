@@ -46,8 +46,8 @@ async def work(turn: Turn) -> None:
     await turn.say("Let me see. ")
     async with turn.tool_call("Write notes.md", kind="edit") as call:
         if await turn.allowed(call):
-            await call.diff("notes.md", "milk\n")
-    await turn.title("Milk")
+            await call.diff("notes.md", None, "milk\n")
+    await turn.set_title("Milk")
     for word in ("It ", "is ", "done."):
         await turn.say(word)
 

@@ -87,7 +87,7 @@ async def stage(version: Any, way: str, *, strict: bool | None = None, **opened:
             here.changes = [change async for change in reply]
         else:
             yield here
-            await client.connection.deliveries.caught_up()
+            await client._connection.callbacks.join()
             here.changes = changes
 
 

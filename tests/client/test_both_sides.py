@@ -257,7 +257,7 @@ async def test_a_session_that_is_taken_up_again_ends_what_was_there_before(worke
         await begun(reply)
         again = await client.resume_session(session.id, CWD)
         for old in (reply, held):
-            with pytest.raises(ConnectionClosed, match="taken up again"):
+            with pytest.raises(ConnectionClosed, match="loaded or resumed again"):
                 await old
         with pytest.raises(NotFound):
             session.prompt("anybody?")

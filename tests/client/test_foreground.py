@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from accord import Client, ConnectionClosed, PlanChanged, RequestFailed, ToolCallChanged, permissions
-from accord.client.callbacks import SessionUpdate
+from accord.client.session import SessionUpdate
 from accord.testing import ScriptedAgent
 from tests.client.test_cancel import ask_permission
 from tests.client.words import CWD

@@ -53,10 +53,10 @@ async def test_what_is_kept_can_be_read_by_a_person_and_revoked(tmp_path: Path):
     policy = permissions.remember(person, path=path, project=tmp_path)
     await choice(policy, request(*ALL))
     await choice(policy, request(*ALL, subject=CommandSubject(command="make test", cwd="/repo")))
-    shown = [str(kept.scope).rpartition(" [")[0] for kept in policy.choices]
+    shown = [str(kept.scope).rpartition(" [")[0] for kept in policy.answers]
     assert shown == ["edit: Write a.py", "execute: make test in /repo"]
-    policy.forget(policy.choices[0])
-    assert [kept.allows for kept in policy.choices] == [True]
+    policy.forget(policy.answers[0])
+    assert [kept.allows for kept in policy.answers] == [True]
     SavedChoices(path).revoke(project_root(tmp_path))  # by another program
     await choice(policy, request(*ALL, subject=CommandSubject(command="make test", cwd="/repo")))
     assert person.asked == 3

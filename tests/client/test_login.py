@@ -137,9 +137,9 @@ async def test_a_terminal_login_starts_the_same_program_and_connects_again(tmp_p
     place = tmp_path / "credentials"
     command = Command([sys.executable, "-c", PROGRAM, str(place)], env={"TOKEN": "t", "MODE": "9", "WANT": "0"})
     async with Client(command, on_login="tty", run_login=run_in_terminal) as client:
-        before = client.connection
+        before = client._connection
         assert (await client.new_session(CWD)).id == "s"
-        assert client.connection is not before
+        assert client._connection is not before
         assert json.loads(place.read_text()) == [["--login"], "t", "0"]
         with pytest.raises(ValueError, match="terminal login"):
             await client.authenticate("tty")

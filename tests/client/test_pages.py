@@ -32,7 +32,7 @@ async def test_the_agent_says_when_a_page_is_dealt_with(url_version):
     @agent.prompt
     async def work(turn: Turn) -> None:
         assert await turn.ask_to_open("Sign in, please", "https://x.test", "p")
-        await turn.client.tell(ElicitationCompleted(elicitation_id="p"))
+        await turn.client.notify(ElicitationCompleted(elicitation_id="p"))
 
     async with Client(agent, version=url_version, on_elicitation=accept, on_elicitation_complete=done.put) as client:
         session = await client.new_session(CWD)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 
 import pytest
 
 from accord import (
+    Agent,
     Client,
     ConnectionClosed,
     MessageChanged,
@@ -15,13 +17,15 @@ from accord import (
     StateChanged,
     Text,
     ToolCallChanged,
+    Turn,
     permissions,
 )
-from accord.client.callbacks import SessionUpdate
+from accord.client.session import SessionUpdate
 from accord.errors import InternalError, InvalidParams, Malformed
 from accord.peer import Limits
 from accord.session import Image
 from accord.session.updates import MessageAppend, MessagePatch, ToolCallPatch, Update
+from accord.store import MemoryStore
 from accord.testing import ScriptedAgent, program
 from tests.client.words import CWD
 
@@ -508,8 +512,91 @@ async def test_what_came_before_a_prompt_can_be_waited_for(version):
         agent.say("Welcome")
         await welcomed.wait()
         reply = session.prompt("Hi")
-        await session.connection.deliveries.caught_up()
+        await session.wait_delivered()
         order.append("answer")
         assert (await reply).text == "ok"
     assert order == ["before", "answer"]
-    await session.connection.deliveries.caught_up()
+    await session.wait_delivered()
+
+
+def lost_errors(caplog) -> list[str]:
+    gc.collect()
+    return [record.getMessage() for record in caplog.records if "never retrieved" in record.getMessage()]
+
+
+@pytest.mark.parametrize("is_kept", [True, False])
+async def test_an_error_that_nobody_retrieves_is_logged_once(version, caplog, is_kept):
+    agent = ScriptedAgent(version)
+    agent.on("session/prompt", InternalError("broken"))
+    async with Client(agent, version=version) as client:
+        session = await client.new_session(CWD)
+        kept = [session.prompt("go")]
+        if not is_kept:
+            kept.clear()
+        while session.is_busy:  # noqa: ASYNC110  # nobody is told when it ends
+            await asyncio.sleep(0)
+        if is_kept:
+            assert lost_errors(caplog) == []
+            kept.clear()
+        await asyncio.sleep(0)
+        lost_errors(caplog)
+        await asyncio.sleep(0)
+    (message,) = lost_errors(caplog)
+    assert message.startswith("the error of a reply was never retrieved: ")
+
+
+@pytest.mark.parametrize("way", ["await", "async for", "error"])
+async def test_an_error_that_somebody_retrieves_is_not_logged(version, caplog, way):
+    agent = ScriptedAgent(version)
+    agent.on("session/prompt", InternalError("broken"))
+    async with Client(agent, version=version) as client:
+        reply = (await client.new_session(CWD)).prompt("go")
+        if way == "await":
+            with pytest.raises(InternalError):
+                await reply
+        elif way == "async for":
+            with pytest.raises(InternalError):
+                [update async for update in reply]
+        else:
+            while not reply.is_over:  # noqa: ASYNC110  # nobody is told when it ends
+                await asyncio.sleep(0)
+            assert isinstance(reply.error, InternalError)
+        del reply
+        gc.collect()
+        await asyncio.sleep(0)
+    assert lost_errors(caplog) == []
+
+
+@pytest.mark.parametrize("way", ["session", "client", "resume"])
+async def test_prompts_that_end_because_this_side_closes_are_not_logged(version, caplog, way, tmp_path):
+    agent = Agent("slow", store=MemoryStore())
+    begun = asyncio.Event()
+
+    @agent.prompt
+    async def wait(turn: Turn) -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    async with Client(agent, version=version) as client:
+        session = await client.new_session(tmp_path)
+        for _ in range(2):
+            session.prompt("go")
+        await begun.wait()
+        if way == "session":
+            await session.close()
+        elif way == "resume":
+            await client.resume_session(session.id, tmp_path)
+    await asyncio.sleep(0)
+    assert lost_errors(caplog) == []
+
+
+async def test_an_agent_that_dies_during_a_prompt_that_nobody_reads_is_logged(version, caplog):
+    agent = ScriptedAgent(version)
+    async with Client(agent, version=version) as client:
+        (await client.new_session(CWD)).prompt("go")
+        await agent.next("session/prompt")
+        agent.die(1, "out of memory")
+        await client.wait_closed()
+        await asyncio.sleep(0)
+        (message,) = lost_errors(caplog)
+    assert "out of memory" in message

@@ -9,7 +9,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from accord.peer.event_loop import run
-from accord.transports.stdio import Stdio
+from accord.transports.stdio import StdioTransport
 from tests.conversations.agent_side import AgentSide
 from tests.conversations.storyteller import tell_story
 
@@ -17,7 +17,7 @@ PROGRAM = Path(__file__).resolve()
 
 
 async def serve() -> None:
-    async with AgentSide(Stdio(), tell_story) as agent:
+    async with AgentSide(StdioTransport(), tell_story) as agent:
         await agent.peer.wait_closed()
 
 

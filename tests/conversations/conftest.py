@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from accord.dialects.negotiation import ProtocolVersion
-from accord.transports.memory import joined
-from accord.transports.process_transport import Process
+from accord.transports.memory import memory_pair
+from accord.transports.process_transport import ProcessTransport
 from tests.conversations.agent_program import PROGRAM
 from tests.conversations.agent_side import AgentSide
 from tests.conversations.client_side import ClientSide
@@ -33,13 +33,13 @@ def connect(request: pytest.FixtureRequest, version: ProtocolVersion) -> Connect
     async def connected(**options: Any) -> AsyncIterator[ClientSide]:
         if request.param == "process":
             command = [sys.executable, str(PROGRAM)]
-            client = ClientSide(Process(command, close_grace=20.0), version=version, **options)
+            client = ClientSide(ProcessTransport(command, close_grace=20.0), version=version, **options)
             async with client:
                 yield client
             reason = await client.peer.wait_closed()
             assert reason.exit_code == 0, reason
         else:
-            ours, theirs = joined()
+            ours, theirs = memory_pair()
             async with AgentSide(theirs, tell_story), ClientSide(ours, version=version, **options) as client:
                 yield client
 

@@ -92,7 +92,7 @@ class Storyteller:
         self.agent = agent
         self.session = session
         self.client = agent.dialect.client
-        self.has_client_resources = agent.dialect.has_client_resources
+        self.is_v2 = not agent.dialect.result_ends_turn
 
     async def tell(self, report: Any) -> None:
         await self.agent.tell(self.session, report)
@@ -107,7 +107,7 @@ class Storyteller:
         await self.read(STORY["read"])
         await self.edit(STORY["edit"])
         await self.run(STORY["run"])
-        if self.client.form_elicitation and not self.has_client_resources:
+        if self.client.form_elicitation and self.is_v2:
             await self.question()
         await self.plan("completed")
         for piece in STORY["message"]:

@@ -81,7 +81,7 @@ async def stage(side: str, version: Any) -> AsyncIterator[Stage]:
         async with ScriptedClient(agent, version) as end:
             await end.initialize()
             await end.ask("_acme/begin", {})
-            here.end, here.peer = end, clients[0].peer
+            here.end, here.peer = end, clients[0]._endpoint.peer
             here.ask = lambda method, params: asyncio.ensure_future(clients[0].request(method, params, deadline=30))
             yield here
     else:

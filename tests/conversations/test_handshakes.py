@@ -16,7 +16,7 @@ from accord.jsonrpc.events import NotificationReceived, RequestReceived
 from accord.peer import Peer
 from accord.store import MemoryStore
 from accord.testing import ReceivedFrame, ScriptedAgent, ScriptedClient
-from accord.transports.memory import joined
+from accord.transports.memory import memory_pair
 from tests.conversations.agent_side import AgentSide
 from tests.conversations.client_side import EVERYTHING, ClientSide
 from tests.conversations.story import STORY
@@ -38,7 +38,7 @@ from tests.conversations.storyteller import tell_story
 async def test_two_sides_agree_on_the_newest_version_that_both_have(
     offered: ProtocolVersion, versions: tuple[int, ...], agreed: str
 ):
-    ours, theirs = joined()
+    ours, theirs = memory_pair()
     async with AgentSide(theirs, tell_story, versions) as agent, ClientSide(ours, version=offered) as client:
         assert client.dialect is not None
         assert agent.dialect is not None
@@ -47,7 +47,7 @@ async def test_two_sides_agree_on_the_newest_version_that_both_have(
 
 
 async def test_a_client_that_wants_another_version_says_so():
-    ours, theirs = joined()
+    ours, theirs = memory_pair()
     async with AgentSide(theirs, tell_story, versions=(1,)):
         with pytest.raises(VersionRefused):
             async with ClientSide(ours, version=2):
@@ -61,7 +61,7 @@ def told_nothing(event: RequestReceived | NotificationReceived) -> None:
 @pytest.mark.parametrize("version", [1, 2, "2-draft"])
 async def test_requests_sent_together_with_the_handshake_are_answered(version: ProtocolVersion):
     """FN-07: a client need not wait for the answer to the handshake before it sends its next request."""
-    ours, theirs = joined()
+    ours, theirs = memory_pair()
     async with AgentSide(theirs, tell_story), Peer(ours, told_nothing) as client:
         calls = [
             client.send_request("initialize", offer(version)),
@@ -74,7 +74,7 @@ async def test_requests_sent_together_with_the_handshake_are_answered(version: P
 
 
 async def test_a_request_before_the_handshake_is_refused_and_the_connection_lives():
-    ours, theirs = joined()
+    ours, theirs = memory_pair()
     async with AgentSide(theirs, tell_story), Peer(ours, told_nothing) as client:
         with pytest.raises(InvalidRequest):
             await client.request("session/new", {"cwd": STORY["cwd"], "mcpServers": []}, deadline=10)
@@ -327,7 +327,7 @@ async def test_a_flag_that_is_anything_but_true_is_off_for_both_sides(
     @worker.prompt
     async def work(turn: Turn) -> None:
         await turn.say(await turn.files.read("a.txt"))
-        assert not turn.client.has_terminals
+        assert not turn.client.capabilities.terminals
 
     flags = {"fs": {"readTextFile": odd, "writeTextFile": odd}, "terminal": odd}
     async with ScriptedClient(worker, version) as client_end:
@@ -373,7 +373,7 @@ async def test_the_draft_keeps_the_shapes_of_v1_for_what_it_does_not_say_and_v2_
     @agent.prompt
     async def work(turn: Turn) -> None:
         await turn.say(await turn.files.read("a.txt"))
-        await turn.mode("code")
+        await turn.set_mode("code")
 
     async with ScriptedClient(agent, version, capabilities=EVERYTHING) as client:
         client.on("fs/read_text_file", {"content": "unsaved"})

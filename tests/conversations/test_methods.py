@@ -356,7 +356,7 @@ async def test_all_that_an_agent_sends_about_a_session_names_it(version, tmp_pat
             await turn.run(sys.executable, "-c", "import time; time.sleep(1000)", call=call, deadline=0.01)
         await turn.files.read("a.txt")
         await turn.files.write("a.txt", "new")
-        await turn.title("Work")
+        await turn.set_title("Work")
         await turn.usage(1, 2)
         await turn.say(turn.text)
 

@@ -100,7 +100,7 @@ async def test_no_two_sessions_have_one_id(version, tmp_path):
         for agent in (echo(store), echo(store), echo()):
             async with ScriptedClient(agent, version) as client:
                 ids += [await client.new_session(CWD) for _ in range(10)]
-                if agent.definition.store is not None:
+                if agent._definition.store is not None:
                     params = {"sessionId": ids[-1], "cwd": CWD, "mcpServers": []}
                     ids.append((await client.ask("session/fork", params)).result["sessionId"])
     assert all(isinstance(each, str) and each for each in ids)
@@ -266,7 +266,7 @@ async def test_an_agent_takes_a_session_without_servers_and_a_server_without_var
     if version == 2:
         server["type"] = "stdio"
     agent = server_user()
-    agent.definition.strict = False
+    agent._definition.strict = False
     async with ScriptedClient(agent, version) as client:
         await client.initialize()
         for place in ({}, {"mcpServers": None}, {"mcpServers": [server]}):

@@ -11,7 +11,7 @@ BEGIN, END = "<!-- table begins -->\n", "<!-- table ends -->\n"
 
 
 def table() -> str:
-    head = "| row | in | what cannot be said | what is said instead |\n|---|---|---|---|\n"
+    head = "| row | in | lost | sent instead |\n|---|---|---|---|\n"
     rows = [f"| {row.id} | {', '.join(row.dialects)} | {row.lost} | {row.instead} |\n" for row in LOSSES.values()]
     return "\n" + head + "".join(rows) + "\n"
 

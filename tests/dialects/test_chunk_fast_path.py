@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.dialects.chunk_fast_path import TextFrames
+from accord.dialects.chunk_fast_path import ChunkEncoder
 from accord.dialects.dialect import Dialect
 from accord.dialects.v1 import V1
 from accord.dialects.v2 import V2
@@ -41,10 +41,10 @@ def the_long_way(dialect: Dialect, session_id: str, change: Update) -> bytes:
 )
 def test_plain_text_becomes_the_same_frame_either_way(kind, session_id, said):
     dialect = kind()
-    frames = TextFrames(dialect, session_id)
+    frames = ChunkEncoder(dialect, session_id)
     for role, id, text in said:
         chunk = chunk_of(Text(text), role, id)
-        frame = frames.frame_of(chunk)
+        frame = frames.encode(chunk)
         assert frame == the_long_way(dialect, session_id, chunk) or (frame is None and session_id in MARKS[:2])
 
 
@@ -53,7 +53,7 @@ def test_plain_text_becomes_the_same_frame_either_way(kind, session_id, said):
 def test_a_new_message_of_plain_text_becomes_the_same_frame_either_way(kind, session_id, role, id, text):
     dialect = kind()
     change = Transcript().apply(MessagePatch(role=role, id=id, content=[Text(text)]))
-    frame = TextFrames(dialect, session_id).frame_of(change)
+    frame = ChunkEncoder(dialect, session_id).encode(change)
     assert frame == the_long_way(dialect, session_id, change) or (frame is None and session_id in MARKS[:2])
 
 
@@ -74,17 +74,17 @@ def test_a_new_message_of_plain_text_becomes_the_same_frame_either_way(kind, ses
 def test_any_other_patch_of_a_message_goes_the_long_way(kind, patch):
     transcript = Transcript()
     transcript.apply(MessagePatch(role="agent", id="known", content=[Text("b")]))
-    assert TextFrames(kind(), "s").frame_of(transcript.apply(patch)) is None
+    assert ChunkEncoder(kind(), "s").encode(transcript.apply(patch)) is None
 
 
 @pytest.mark.parametrize("kind", DIALECTS)
 def test_a_message_that_goes_on_keeps_its_id(kind):
     transcript, dialect = Transcript(), kind()
-    frames = TextFrames(dialect, "s")
+    frames = ChunkEncoder(dialect, "s")
     for role, text in [("agent", "a"), ("agent", "b"), ("thought", "c"), ("agent", "d"), ("agent", "e")]:
         chunk = transcript.apply(MessageAppend(role=role, id=None, content=Text(text)))
         assert isinstance(chunk, MessageChunk)
-        assert frames.frame_of(chunk) == the_long_way(dialect, "s", chunk)
+        assert frames.encode(chunk) == the_long_way(dialect, "s", chunk)
 
 
 class Word(StrEnum):
@@ -106,10 +106,10 @@ class Word(StrEnum):
     ],
 )
 def test_whatever_is_not_plain_text_goes_the_long_way(kind, chunk):
-    assert TextFrames(kind(), "s").frame_of(chunk) is None
+    assert ChunkEncoder(kind(), "s").encode(chunk) is None
 
 
 @pytest.mark.parametrize("kind", DIALECTS)
 def test_a_word_of_an_enumeration_is_written_as_its_text(kind):
     dialect, chunk = kind(), chunk_of(Text(Word.YES))
-    assert TextFrames(dialect, "s").frame_of(chunk) == the_long_way(dialect, "s", chunk)
+    assert ChunkEncoder(dialect, "s").encode(chunk) == the_long_way(dialect, "s", chunk)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from accord.dialects.chunk_fast_path import TextFrames
+from accord.dialects.chunk_fast_path import ChunkEncoder
 from accord.dialects.dialect import Dialect
 from accord.dialects.v1 import V1
 from accord.dialects.v2 import V2
@@ -30,10 +30,10 @@ QUESTION = PermissionRequest(session_id=SESSION, options=[])
 def passed_on(kind: type[Dialect], params: dict[str, Any]) -> list[Any]:
     """An update, told as an agent tells it: plain text the short way."""
     listener, transcript = kind(client=ABLE), Transcript()
-    frames = TextFrames(listener, SESSION)
+    frames = ChunkEncoder(listener, SESSION)
     _, reports = kind().update_from_wire(raw(params))
     changes = [transcript.apply(report) for report in reports]
-    assert [frame for change in changes if (frame := frames.frame_of(change))] == []
+    assert [frame for change in changes if (frame := frames.encode(change))] == []
     return [plain(told) for change in changes for told in listener.update_to_wire(SESSION, change)]
 
 

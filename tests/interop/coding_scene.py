@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from accord import Client, permissions
-from accord.apps.console.environment import Surroundings
-from accord.apps.console.known_agents import KnownAgent, agent_meant
+from accord.apps.console.environment import Environment
+from accord.apps.console.known_agents import KnownAgent, find_agent
 from accord.client.workspace.workspace import Workspace
 from accord.session.requests import PermissionAnswer, PermissionRequest
 from tests.interop.coding_agents import CodingAgent
@@ -79,7 +79,7 @@ class Scene:
     @property
     def known(self) -> KnownAgent:
         """The preset, as the command line finds it."""
-        return agent_meant(self.agent.preset, None, Surroundings(builtin=[], state=self.home))
+        return find_agent(self.agent.preset, None, Environment(builtin=[], state=self.home))
 
     def play(self, calls: dict[str, list[dict[str, Any]]]) -> None:
         """Another play: to each of these prompts the model makes its calls, and then says "So it is."."""

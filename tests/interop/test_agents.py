@@ -87,7 +87,7 @@ async def test_a_login_is_asked_for_and_the_session_opened_after_it(official: Of
         with pytest.raises(ValueError, match="no login 'none'"):
             await client.authenticate("none")
         with pytest.raises(InvalidParams):
-            await client.connection.ask(Authenticate(method_id="none"))
+            await client._connection.request(Authenticate(method_id="none"))
     async with official.connected(on_login="key") as client:
         assert (await client.new_session(locked)).id
         assert [each["method"] for each in await received(client)] == [

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from accord import Client, permissions
-from accord.apps.console.errors import Exit
+from accord.apps.console.errors import ExitStatus
 from accord.session.requests import ElicitationAnswer, ElicitationRequest
 from tests.interop.coding_agents import CLAUDE, CLAUDE_V1
 from tests.interop.coding_scene import FOODS, GREET, Scene, playing
@@ -91,5 +91,5 @@ async def test_without_a_key_it_wants_a_login(tmp_path: Path, monkeypatch: pytes
     async with playing(CLAUDE, tmp_path, monkeypatch) as scene:
         monkeypatch.delenv("ANTHROPIC_API_KEY")
         finished = await scene.accord("run", "--agent", "claude", GREET)
-    assert finished.status == Exit.LOGIN_NEEDED
+    assert finished.status == ExitStatus.LOGIN_NEEDED
     assert "the agent 'claude' wants a login first" in finished.err

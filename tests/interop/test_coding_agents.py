@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from accord import permissions
-from accord.apps.console.errors import Exit
+from accord.apps.console.errors import ExitStatus
 from accord.client.session import Session
 from accord.client.workspace.workspace import Workspace
 from accord.session.updates import MessageChunk
@@ -82,7 +82,7 @@ async def test_accord_run_creates_a_file_if_it_is_permitted(scene: Scene) -> Non
     """FN-95"""
     words = ("run", "--agent", scene.agent.preset, CREATE)
     rejected = await scene.accord(*words)
-    assert (rejected.status, scene.new.exists()) == (Exit.ALL_REJECTED, False), rejected
+    assert (rejected.status, scene.new.exists()) == (ExitStatus.ALL_REJECTED, False), rejected
     allowed = await scene.accord(*words, "--permissions", "allow-edits")
     assert (allowed.status, allowed.out) == (0, "There is one more.\n"), allowed
     assert scene.new.read_text() == "eggs\n"
@@ -115,7 +115,7 @@ async def test_accord_run_talks_permits_and_goes_on_with_a_session(scene: Scene)
     second = await scene.accord("run", "--agent", name, *rest)
     decided = [event["allowed"] for event in second.events("permission")]
     if scene.agent.ends_when_rejected:  # perhaps before what was allowed is done, or asked for
-        assert second.status in (Exit.CANCELLED, Exit.ALL_REJECTED), second
+        assert second.status in (ExitStatus.CANCELLED, ExitStatus.ALL_REJECTED), second
         assert False in decided
     else:
         assert (second.status, second.text, decided) == (0, "One of them.", [True, False]), second
@@ -125,7 +125,7 @@ async def test_accord_run_talks_permits_and_goes_on_with_a_session(scene: Scene)
     before = scene.note.read_text()
     third = await scene.accord("run", "--agent", name, STONE)
     said = "" if scene.agent.ends_when_rejected else "As you like.\n"
-    assert (third.status, third.out) == (Exit.ALL_REJECTED, said), third
+    assert (third.status, third.out) == (ExitStatus.ALL_REJECTED, said), third
     assert scene.note.read_text() == before
 
 

@@ -38,7 +38,7 @@ async def joined(
     ours: Any = None, theirs: Any = None, our_options: dict[str, Any] | None = None, their_options: Any = None
 ) -> AsyncIterator[tuple[Peer, Peer]]:
     """Two open peers; each side is a receiver or a dict of handlers."""
-    one, two = memory.joined()
+    one, two = memory.memory_pair()
     sides: list[Any] = [side if callable(side) else receiver(side or {}) for side in (ours, theirs)]
     us = Peer(one, sides[0], **(our_options or {}))
     them = Peer(two, sides[1], **(their_options or {}))

@@ -6,7 +6,7 @@ import asyncio
 import random
 
 from accord.errors import ConnectionClosed
-from accord.transports.framing import Cutter, Framing, join
+from accord.transports.framing import FrameParser, Framing, join_frames
 from accord.transports.transport import Receiver
 
 
@@ -18,7 +18,7 @@ class End:
         self.random = random
         self.unsent = 0
         self._framing: Framing = framing
-        self._cutter = Cutter()
+        self._cutter = FrameParser()
         self._high_water = high_water
         self._receiver: Receiver | None = None
         self._outgoing = bytearray()
@@ -36,7 +36,7 @@ class End:
     def send(self, frame: bytes) -> None:
         if self._is_lost:
             return
-        self._outgoing += join([frame], self._framing)
+        self._outgoing += join_frames([frame], self._framing)
         self.unsent = len(self._outgoing)
         if self.unsent > self._high_water and not self._is_sending_paused:
             self._is_sending_paused = True

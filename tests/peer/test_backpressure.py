@@ -10,7 +10,7 @@ from accord.jsonrpc.events import RequestReceived
 from accord.peer import Limits, Peer
 from accord.peer.backpressure import Backpressure
 from accord.transports import memory
-from accord.transports.framing import too_long
+from accord.transports.framing import frame_too_long
 from tests.peer.joined import joined, until, value
 
 
@@ -135,7 +135,7 @@ async def test_two_consumers_that_answer_each_update_with_another_do_not_block_e
     def into(place: int) -> Any:
         return lambda event: queues[place].put(value(event.params)["n"], 100)
 
-    ends = memory.joined(high_water=1000)
+    ends = memory.memory_pair(high_water=1000)
     async with Peer(ends[0], into(0), limits=limits) as us, Peer(ends[1], into(1), limits=limits) as them:
         queues.extend((us.new_queue(), them.new_queue()))
         for peer in (us, them):
@@ -288,7 +288,7 @@ async def test_a_flood_of_requests_is_served_a_few_at_a_time():
 @pytest.mark.parametrize("noise", [b"npm warn deprecated", b"42", b'"text"', b"null", b"{}", b"\xff\xfe", b"[]", b"{"])
 async def test_noise_is_reported_and_skipped_and_the_connection_lives(noise: bytes):
     """FN-32, FN-74: a line that is no message costs nothing but itself, and the error it gets is survived."""
-    one, two = memory.joined()
+    one, two = memory.memory_pair()
 
     async def echo(params: Any) -> Any:
         return params
@@ -307,7 +307,7 @@ async def test_a_refused_frame_is_answered_with_the_reason_and_costs_nothing_els
     rejected: list[FrameRejected] = []
     options = {"on_frame": lambda direction, frame: frames.append(frame), "on_rejected_frame": rejected.append}
     async with joined(our_options=options) as (us, _):
-        us.frame_rejected(too_long(10))
+        us.frame_rejected(frame_too_long(10))
         assert us.is_open
     assert [error.is_too_long for error in rejected] == [True]
     assert b'"id":null' in frames[0]
@@ -316,7 +316,7 @@ async def test_a_refused_frame_is_answered_with_the_reason_and_costs_nothing_els
 
 @pytest.mark.requirement("AMB-29")
 async def test_a_null_id_is_served_until_a_version_forbids_it():
-    one, two = memory.joined()
+    one, two = memory.memory_pair()
     frames: list[tuple[str, bytes]] = []
 
     async def echo(params: Any) -> Any:

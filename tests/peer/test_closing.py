@@ -213,7 +213,7 @@ async def test_a_failing_receiver_does_not_disturb_the_connection():
 
 
 async def test_a_peer_on_a_transport_that_cannot_be_opened_says_so():
-    one, two = memory.joined()
+    one, two = memory.memory_pair()
     await two.aclose()
     peer = Peer(one, lambda event: None)
     try:

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accord.client.prompts import SentPrompt
+from accord.client.prompt_echo import PromptMessage
 from accord.session import Transcript
 from accord.session.content import Text
 from accord.session.entities import AGENT, USER
@@ -20,9 +20,9 @@ CUTS = st.lists(st.integers(0, 40), max_size=4)
 NAMES = st.sampled_from([None, "u1"])
 
 
-def sent(texts: list[str], *, is_named: bool = False) -> tuple[Transcript, SentPrompt]:
+def sent(texts: list[str], *, has_id: bool = False) -> tuple[Transcript, PromptMessage]:
     transcript = Transcript()
-    prompt = SentPrompt([Text(text) for text in texts], transcript, is_named=is_named)
+    prompt = PromptMessage([Text(text) for text in texts], transcript, has_id=has_id)
     change = transcript.apply(prompt.show())
     assert isinstance(change, MessageChanged)
     prompt.id = change.message.id
@@ -30,8 +30,8 @@ def sent(texts: list[str], *, is_named: bool = False) -> tuple[Transcript, SentP
     return transcript, prompt
 
 
-def tell(transcript: Transcript, prompt: SentPrompt, report: Any) -> None:
-    sifted = prompt.sift(report) if report.role == USER and prompt.awaits_echo else [report]
+def tell(transcript: Transcript, prompt: PromptMessage, report: Any) -> None:
+    sifted = prompt.filter_echo(report) if report.role == USER and prompt.awaits_echo else [report]
     for each in sifted:
         transcript.apply(each)
 
@@ -90,10 +90,10 @@ def test_in_v2_the_message_of_the_answer_is_as_the_agent_told_it(
     if is_whole:
         reports = [MessagePatch(role=USER, id="u1", content=[Text(part) for part in parts])]
     for answer_at in range(len(reports) + 1):
-        transcript, prompt = sent(texts, is_named=True)
+        transcript, prompt = sent(texts, has_id=True)
         for number, report in enumerate([*reports, None]):
             if number == answer_at:
-                for each in prompt.answered("u1"):
+                for each in prompt.accept("u1"):
                     transcript.apply(each)
             if report is not None:
                 tell(transcript, prompt, report)

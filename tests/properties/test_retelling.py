@@ -59,7 +59,7 @@ def teller(store: MemoryStore, history: list[Any]) -> Agent:
     @agent.prompt
     async def tell(turn: Turn) -> None:
         for report in deepcopy(history):
-            turn.session.post(report)
+            turn._publisher.post(report)
 
     return agent
 
@@ -129,7 +129,7 @@ def test_a_session_is_told_alike_in_the_middle_of_a_turn_where_it_is_open_and_wh
         @agent.command("wait", "Tells it, and asks")
         async def wait(turn: Turn) -> None:
             for report in deepcopy(history):
-                turn.session.post(report)
+                turn._publisher.post(report)
             await turn.allowed(await turn.tool_call("Go on").__aenter__())
 
         async with ScriptedClient(agent, version) as client, ScriptedClient(agent, version) as other:

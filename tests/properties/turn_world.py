@@ -23,7 +23,7 @@ from accord.session.entities import Message, ToolCall
 from accord.session.requests import PermissionAnswer, PermissionRequest, Prompt
 from accord.session.updates import MessageChunk, Patch, StateChanged, ToolCallChanged
 from accord.store import Claim, MemoryStore, Owner, SqliteStore, Store
-from accord.transports.memory import MemoryTransport, joined
+from accord.transports.memory import MemoryTransport, memory_pair
 from tests.virtual_clock import VirtualClockLoop
 
 __all__ = ["KINDS", "Asked", "World"]
@@ -119,7 +119,7 @@ class Wire:
 
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
-        self.ours, self.theirs = joined()
+        self.ours, self.theirs = memory_pair()
 
     def connect(self) -> MemoryTransport:
         self.serving = asyncio.create_task(self._agent.serve(self.theirs))
@@ -256,7 +256,7 @@ class World:
 
     async def listen(self, turn: Turn) -> None:
         for _ in range(20):
-            steered = await turn.steered()
+            steered = await turn.next_prompt()
             if steered is not None:
                 asked = self.prompts[int(text_of(steered).split()[1])]
                 asked.is_steered = True
@@ -276,7 +276,7 @@ class World:
         text = f"{kind} {asked.number}"
         if self.direct:
             words = Prompt(session_id=session_id, content=[Text(text)])
-            connection = session.connection
+            connection = session._open.connection
             asked.call = connection.peer.send_request(*connection.dialect.request_to_wire(words))
             asked.reading = asyncio.create_task(self._answered(asked))
         else:
@@ -405,7 +405,7 @@ class World:
         await self.client.wait_closed()
         await self.client.aclose()
         await asyncio.wait([self.wire.serving])
-        assert self.client._questions._open == []
+        assert self.client._agent_requests._questions == []
         await self._all_have_ended()
         self.client = None
         self.sessions = dict.fromkeys(self.sessions)
@@ -521,7 +521,7 @@ class World:
         """When nothing runs any more."""
         assert not self.open_questions()
         assert self.client is not None
-        assert self.client._questions._open == []
+        assert self.client._agent_requests._questions == []
         for session in self.sessions.values():
             assert session is not None
             assert not session.is_busy

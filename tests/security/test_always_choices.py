@@ -50,7 +50,7 @@ async def test_a_letter_that_is_no_blank_of_the_shell_separates_no_words(
     async with sit(on_permission=person) as desk:
         await desk.use_one("run", command="cat main.py")
         for command in (f"cat{blank}x/evil", f"cat {blank}x/evil", f"{blank}cat main.py"):
-            assert "said no" in (await desk.use_one("run", command=command)).text
+            assert "rejected this call" in (await desk.use_one("run", command=command)).text
     assert len(person.asked) == 4
     assert not mark.exists()
     assert [[option.kind for option in asked.options] for asked in person.asked[1:]] == [
@@ -65,7 +65,7 @@ async def test_a_line_is_covered_letter_by_letter(sit: Any, project: Path, tmp_p
         assert "tested" in (await desk.use_one("run", command="make test")).text
         assert "tested" in (await desk.use_one("run", command="make test")).text
         for command in ("\u2003make test", "make test\u2003", "make\u2003test", "make  test", "make test "):
-            assert "said no" in (await desk.use_one("run", command=command)).text
+            assert "rejected this call" in (await desk.use_one("run", command=command)).text
 
 
 @pytest.mark.parametrize(
@@ -104,9 +104,9 @@ async def test_a_program_that_only_looks_is_not_led_out_of_the_directories(
     (project / "d2" / "out").write_text("d2\n")
     (project / "up").symlink_to(outside)
     async with sit(on_permission=Person()) as desk:
-        assert "said no" not in (await desk.use_one("run", command=allowed)).text
+        assert "rejected this call" not in (await desk.use_one("run", command=allowed)).text
         outcome = await desk.use_one("run", command=tried)
-        assert "said no" in outcome.text
+        assert "rejected this call" in outcome.text
         assert "secret" not in outcome.text.replace("secret.txt", "")
 
 
@@ -130,17 +130,17 @@ async def test_a_program_that_looks_runs_without_a_shell_and_ends_in_time(sit: A
     async with sit(on_permission=permissions.allow_all) as desk:
         outcome = await desk.use_one("run", command="cat pipe", seconds=0.2)
         assert outcome.is_error
-        assert "took longer than 0.2 seconds" in outcome.text
-        assert (await desk.use_one("run", command="cat")).text == "[exit code 0, nothing written]"
+        assert "timed out after 0.2 s" in outcome.text
+        assert (await desk.use_one("run", command="cat")).text == "[exit code 0, no output]"
 
 
 async def test_accords_own_files_are_not_looked_at_from_a_directory_above(sit: Any, tmp_path: Path) -> None:
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "config.toml").write_text("[environment]\nACME_KEY = 'sesame'\n")
     async with sit(root=tmp_path, on_permission=permissions.reject_all) as desk:
-        desk.agent_side.remembered["run `grep`, whatever it looks at"] = True
+        desk.agent_side.saved_answers["run `grep`, whatever it looks at"] = True
         for command in ("grep -r sesame", "grep -r sesame .", "grep sesame home/config.toml"):
-            assert "said no" in (await desk.use_one("run", command=command)).text
+            assert "rejected this call" in (await desk.use_one("run", command=command)).text
 
 
 async def test_what_was_allowed_is_what_runs_also_when_the_files_change_meanwhile(

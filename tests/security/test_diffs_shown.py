@@ -16,7 +16,7 @@ from accord.session.updates import ToolCallPatch
 if sys.platform == "win32":
     pytest.skip("no pseudo-terminals", allow_module_level=True)
 
-from tests.apps.console.screen.drawing.palettes import ink
+from tests.apps.console.screen.drawing.palettes import canvas
 from tests.apps.console.screen.stage import opened
 from tests.security.test_questions_shown import EVIL, FLOODS, SIZES, YES_OR_NO, asker, read_to_end
 
@@ -52,8 +52,8 @@ async def test_nothing_pushes_the_end_of_a_line_of_a_diff_out_of_sight(tmp_path,
 def test_what_is_said_of_a_file_beside_its_text_is_seen(change, told):
     call = ToolCallPatch(id="c", content=[Diff(changes=[change])])
     asked = PermissionRequest(session_id="s", options=YES_OR_NO, subject=ToolCallSubject(call=call))
-    parts = permission_parts(asked, "/", ink(100))
-    assert told in "\n".join(line.text for part in parts for line in part.lines(ink(100)))
+    parts = permission_parts(asked, "/", canvas(100))
+    assert told in "\n".join(line.text for part in parts for line in part.lines(canvas(100)))
     assert told in "\n".join(_details(asked, "/"))
 
 
@@ -161,5 +161,7 @@ def told_of(**what: Any) -> tuple[str, str]:
     """What the permission bar and the lines at a terminal tell of a tool call."""
     call = ToolCallPatch(id="c", title="Write it", kind="edit", **what)
     asked = PermissionRequest(session_id="s", options=YES_OR_NO, subject=ToolCallSubject(call=call))
-    parts = permission_parts(asked, "/work", ink(100))
-    return "\n".join(line.text for part in parts for line in part.lines(ink(100))), "\n".join(_details(asked, "/work"))
+    parts = permission_parts(asked, "/work", canvas(100))
+    return "\n".join(line.text for part in parts for line in part.lines(canvas(100))), "\n".join(
+        _details(asked, "/work")
+    )

@@ -23,7 +23,7 @@ from accord.client.target import Command
 from accord.errors import ConnectionClosed
 from accord.peer import Limits, Peer
 from accord.session.requests import PermissionAnswer, PermissionRequest
-from accord.transports.framing import Arrivals
+from accord.transports.framing import FrameReader
 from tests.peer.joined import receiver, until
 from tests.virtual_clock import run
 
@@ -391,17 +391,17 @@ class Line:
         self.is_closed = False
 
     async def open(self, receiver: Any) -> None:
-        self.arrivals = Arrivals(receiver, 100_000)
+        self.reader = FrameReader(receiver, 100_000)
 
     def send(self, frame: bytes) -> None:
         assert not self.is_closed
         self.sent.append(json.loads(frame))
 
     def pause_receiving(self) -> None:
-        self.arrivals.pause()
+        self.reader.pause()
 
     def resume_receiving(self) -> None:
-        self.arrivals.resume()
+        self.reader.resume()
 
     async def aclose(self) -> None:
         self.is_closed = True
@@ -418,8 +418,8 @@ async def test_a_peer_answers_what_it_has_read_before_it_closes():
     async with Peer(line, receiver({"slow": slow})) as peer:
         waiting = asyncio.create_task(peer.request("ask"))
         await asyncio.sleep(0)
-        line.arrivals.feed(lines(request(1, "slow"), request(2, "none")))
-        line.arrivals.end(ConnectionClosed("silent"))
+        line.reader.feed(lines(request(1, "slow"), request(2, "none")))
+        line.reader.end(ConnectionClosed("silent"))
         with pytest.raises(ConnectionClosed, match="silent"):
             await waiting
         with pytest.raises(ConnectionClosed, match="silent"):
@@ -448,10 +448,10 @@ def test_a_request_that_does_not_end_has_two_and_a_half_seconds_unless_told_othe
 
         line = Line()
         async with Peer(line, receiver({"never": never}), limits=limits) as peer:
-            line.arrivals.feed(lines(request(1, "never")))
+            line.reader.feed(lines(request(1, "never")))
             await until(lambda: peer.is_open)
             began = clock()
-            line.arrivals.end(ConnectionClosed("silent"))
+            line.reader.end(ConnectionClosed("silent"))
             await peer.wait_closed()
         assert [time - began for time in times] == pytest.approx([seconds])
         assert line.sent[0]["error"]["code"] == -32800
@@ -466,10 +466,10 @@ async def test_a_peer_that_loses_the_other_direction_meanwhile_waits_no_longer()
     line = Line()
     limits = Limits(response_grace_seconds=3600.0)
     async with Peer(line, receiver({"never": never}), limits=limits) as peer:
-        line.arrivals.feed(lines(request(1, "never")))
-        line.arrivals.end(ConnectionClosed("silent"))
+        line.reader.feed(lines(request(1, "never")))
+        line.reader.end(ConnectionClosed("silent"))
         await until(lambda: peer.is_open)
-        line.arrivals.lose(ConnectionClosed("gone"))
+        line.reader.lose(ConnectionClosed("gone"))
         assert (await peer.wait_closed()).reason == "silent"
     assert line.sent == []
 
@@ -480,8 +480,8 @@ async def test_a_peer_that_is_closed_meanwhile_waits_no_longer():
 
     line = Line()
     async with Peer(line, receiver({"never": never}), limits=Limits(response_grace_seconds=3600.0)) as peer:
-        line.arrivals.feed(lines(request(1, "never")))
-        line.arrivals.end(ConnectionClosed("silent"))
+        line.reader.feed(lines(request(1, "never")))
+        line.reader.end(ConnectionClosed("silent"))
         await asyncio.sleep(0)
         await peer.aclose()
     assert line.sent[0]["error"]["code"] == -32800
@@ -494,8 +494,8 @@ async def test_a_reader_that_rests_or_has_enough_to_do_hears_of_the_end():
     line = Line()
     limits = Limits(open_requests=10, response_grace_seconds=0.01)
     async with Peer(line, receiver({"wait": wait}), limits=limits) as peer:
-        line.arrivals.feed(lines(*(request(number, "wait") for number in range(1000))))
-        line.arrivals.end(ConnectionClosed("silent"))
+        line.reader.feed(lines(*(request(number, "wait") for number in range(1000))))
+        line.reader.end(ConnectionClosed("silent"))
         await peer.wait_closed()
     assert set(answers(line.sent)) == set(range(1000))
 

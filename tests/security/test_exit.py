@@ -199,7 +199,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 # A thread of somebody else's, which Python's own end would wait for; and a call of ours that never returns.
 STUCK = """
 import sys, threading, time
-from accord.apps.console.prompt_history import Prompts
+from accord.apps.console.prompt_history import PromptHistory
 from accord.cli import program
 
 def stuck(*_):
@@ -207,7 +207,7 @@ def stuck(*_):
     time.sleep(3600)
 
 threading.Thread(target=time.sleep, args=(3600,)).start()
-Prompts.add = stuck
+PromptHistory.add = stuck
 program()
 """
 ACCORD = (sys.executable, "-c", STUCK)

@@ -169,7 +169,7 @@ async def test_an_allowed_host_that_moves_into_the_private_network_is_asked_for_
             assert (await opened.use_one("fetch", url=f"http://good.test:{server.port}/")).text == "the page"
         assert len(person.asked) == 1  # for always
         person.option = "reject"
-        assert "said no" in (await opened.use_one("fetch", url=f"http://good.test:{server.port}/")).text
+        assert "rejected this call" in (await opened.use_one("fetch", url=f"http://good.test:{server.port}/")).text
     assert "`good.test` leads to `10.0.0.5`, which is a private network" in person.shown[1]
     assert len(server.heads) == 2
 
@@ -278,7 +278,7 @@ async def test_nobody_is_asked_for_a_name_before_the_user_said_yes(sit: Any, mon
     """Else the name of a host could carry whatever the model has read to the owner of its domain."""
     person, asked = Person("reject"), looks_up(monkeypatch, ["127.0.0.1"])
     async with sit(person) as opened:
-        assert "said no" in (await opened.use_one("fetch", url="http://sesame.evil.test/")).text
+        assert "rejected this call" in (await opened.use_one("fetch", url="http://sesame.evil.test/")).text
     assert asked == []
     assert len(person.asked) == 1
 
@@ -288,7 +288,7 @@ async def test_a_yes_to_a_name_is_no_yes_to_this_machine(sit: Any, serve: Any, m
     person, asked = Person(), looks_up(monkeypatch, ["127.0.0.1"])
     person.answers = ["allow", "reject"]
     async with sit(person) as opened:
-        assert "said no" in (await opened.use_one("fetch", url=f"http://evil.test:{server.port}/")).text
+        assert "rejected this call" in (await opened.use_one("fetch", url=f"http://evil.test:{server.port}/")).text
     assert ["this machine itself" in shown for shown in person.shown] == [False, True]
     assert (asked, server.heads) == (["evil.test"], [])
 
@@ -364,7 +364,7 @@ async def test_what_is_known_of_a_host_is_told_also_where_a_proxy_is_asked_for_i
     person = Person("reject")
     async with sit(person) as opened:
         monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
-        assert "said no" in (await opened.use_one("fetch", url=f"http://{host}/")).text
+        assert "rejected this call" in (await opened.use_one("fetch", url=f"http://{host}/")).text
     (shown,) = person.shown
     assert "looks the host up itself" in shown
     assert kind in shown
@@ -376,7 +376,7 @@ async def test_an_address_of_this_machines_own_is_asked_for_whatever_range_it_is
 ) -> None:
     """A machine on the internet may have services that only itself can reach by its public address."""
     server, person = await serve(), Person("allow-always")
-    monkeypatch.setattr(addresses, "_OF_IPV4", [])  # as if it were on the internet
+    monkeypatch.setattr(addresses, "_IPV4_RANGES", [])  # as if it were on the internet
     if host == "mine.test":
         looks_up(monkeypatch, ["127.0.0.1"])
     async with sit(person) as opened:
@@ -400,7 +400,10 @@ async def test_a_page_that_is_packed_in_an_unusual_way_is_not_unpacked(sit: Any,
     bomb = PLAIN.replace("\r\nconnection", "\r\ncontent-encoding: br\r\nconnection")
     server, person = await serve(bomb=bomb), Person()
     async with sit(person) as opened:
-        assert "packed as 'br'" in (await opened.use_one("fetch", url=f"http://127.0.0.1:{server.port}/bomb")).text
+        assert (
+            "has the content encoding 'br'"
+            in (await opened.use_one("fetch", url=f"http://127.0.0.1:{server.port}/bomb")).text
+        )
 
 
 @pytest.mark.parametrize("charset", ["punycode", "idna", "zlib_codec", "unicode_escape", "undefined", "rot13"])

@@ -25,7 +25,7 @@ from accord.peer import Limits, Peer
 from accord.peer.limited_log import LINES, SECONDS, LimitedLog
 from accord.session.requests import PermissionRequest
 from accord.testing import ScriptedAgent, ScriptedClient
-from accord.transports.process_transport import Process
+from accord.transports.process_transport import ProcessTransport
 
 pytestmark = pytest.mark.bad_frames
 
@@ -233,7 +233,7 @@ async def test_answers_that_come_too_late_are_no_news(written: Written):
         async with Client(agent, version=1) as client:
             for _ in range(200):
                 with pytest.raises(AccordError):
-                    await client.connection.peer.request("_slow", {}, deadline=0.0)
+                    await client.peer.request("_slow", {}, deadline=0.0)
             for heard in late:
                 heard.answer({})
             await client.new_session(cwd="/")
@@ -346,7 +346,7 @@ async def test_a_stderr_callback_that_fails_is_told_nothing_more(written: Writte
         raise RuntimeError("no disk")
 
     script = "for i in 1 2 3 4 5 6 7 8 9 10; do echo noise >&2; sleep 0.01; done; exit 3"
-    process = Process(["sh", "-c", script], on_stderr=on_stderr)
+    process = ProcessTransport(["sh", "-c", script], on_stderr=on_stderr)
     async with Peer(process, lambda event: None) as peer:
         closed = await peer.wait_closed()
     assert len(heard) == 1
@@ -355,7 +355,7 @@ async def test_a_stderr_callback_that_fails_is_told_nothing_more(written: Writte
 
 
 async def test_a_flood_on_stderr_is_kept_as_its_end_only(written: Written):
-    process = Process(["sh", "-c", "yes noise | head -c 20000000 >&2"], stderr_kept=1000)
+    process = ProcessTransport(["sh", "-c", "yes noise | head -c 20000000 >&2"], stderr_limit=1000)
     async with Peer(process, lambda event: None) as peer:
         closed = await peer.wait_closed()
     assert len(closed.stderr_tail) == 1000

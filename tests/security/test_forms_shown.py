@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from accord import Agent, Turn
-from accord.apps.console.screen.completion_choice import completions
-from accord.apps.console.screen.form_fields import fields_of
+from accord.apps.console.screen.forms import fields_of
+from accord.apps.console.screen.slash_completion import completions
 from accord.session.entities import SlashCommand
 from accord.testing import ScriptedAgent, program
 from tests.apps.console.screen.stage import Stage, opened
@@ -129,7 +129,7 @@ async def test_choices_that_only_look_the_same_are_told_apart(tmp_path, blank, n
 def test_what_an_agent_puts_into_a_secret_field_is_not_sent_unseen():
     for hidden in ({"format": "password"}, {"writeOnly": True}):
         (field,) = fields_of({"properties": {"it": {"type": "string", "default": EVIL, **hidden}}})
-        assert (field.is_secret, field.entered) == (True, "")
+        assert (field.is_secret, field.initial_text) == (True, "")
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ async def test_what_a_form_says_is_wrong_is_said_in_signs(tmp_path):
     async with opened(asking(field, []), tmp_path) as stage:
         await read_form(stage)
         await stage.press("enter")
-        await stage.shows("it: it must look like ␛<U+202E>y")
+        await stage.shows("it: must match the pattern ␛<U+202E>y")
         await stage.press("escape")
         await stage.idle()
 
@@ -180,7 +180,7 @@ async def test_what_a_form_says_is_wrong_is_said_in_signs(tmp_path):
 async def test_what_is_in_the_prompt_is_seen_as_what_it_is(tmp_path):
     """The name of a file may have come there by `@`, a prompt by the history."""
     async with opened(Agent("quiet", version="1"), tmp_path) as stage:
-        stage.app.prompt.take("look at a\x1b[2J\u202eb\u200bc")
+        stage.app.prompt.set_text("look at a\x1b[2J\u202eb\u200bc")
         await stage.shows("look at a␛[2J␦b␦c")
 
 
@@ -265,7 +265,7 @@ async def test_in_lines_every_member_of_a_form_is_shown_whole_in_signs(tmp_path:
             f"Sure?{SIGNS}<U+202E>",
             f"ls{SIGNS}<U+202E><U+200B>␉{EVIL}",
             f"about{SIGNS}<U+202E>",
-            f"by default: ls{' ' * 200}{SIGNS}{EVIL}",
+            f"default: ls{' ' * 200}{SIGNS}{EVIL}",
             f"name{SIGNS}<U+202E>",
             f"one{SIGNS}<U+202E>",
             f"key{SIGNS}<U+202E>",

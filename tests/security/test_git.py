@@ -423,7 +423,7 @@ async def test_looking_shows_nothing_of_another_repository(
     assert b"secret" in plain(project, "diff", "-R", "HEAD") + plain(project, "diff"), "it leads nowhere"
     async with sit(on_permission=permissions.reject_all) as desk:
         for command in COMMANDS:
-            desk.agent_side.remembered[f"run `{' '.join(command.split()[:2])}`, whatever it looks at"] = True
+            desk.agent_side.saved_answers[f"run `{' '.join(command.split()[:2])}`, whatever it looks at"] = True
             assert "the secret" not in (await desk.use_one("run", command=command)).text
         assert "the secret" not in (await desk.use_one("changes")).text
 
@@ -489,7 +489,7 @@ async def test_a_bare_repository_in_the_project_is_not_asked(sit: Any, project: 
     assert mark.exists(), "the trap is none"
     mark.unlink()
     async with sit(on_permission=permissions.reject_all) as desk:
-        desk.agent_side.remembered["run `git status`, whatever it looks at, in inner"] = True
+        desk.agent_side.saved_answers["run `git status`, whatever it looks at, in inner"] = True
         assert (await desk.use_one("run", command="git status", directory="inner")).is_error
         assert not mark.exists()
     async with sit(root=inner) as desk:
@@ -521,7 +521,7 @@ async def test_the_changes_hide_accords_own_files(sit: Any, tmp_path: Path) -> N
     (tmp_path / "home" / "config.toml").write_text("[environment]\nACME_KEY = 'sesame'\n")
     (tmp_path / "seen.txt").write_text("after\n")
     async with sit(root=tmp_path, on_permission=permissions.reject_all) as desk:
-        desk.agent_side.remembered["run `git diff`, whatever it looks at"] = True
+        desk.agent_side.saved_answers["run `git diff`, whatever it looks at"] = True
         changes = (await desk.use_one("changes")).text
         assert "+after" in changes
         assert "sesame" not in changes

@@ -100,10 +100,10 @@ async def test_no_file_that_a_forged_index_names_is_shown(
     assert SECRET.encode() in said, "the trap is none"
     async with sit(on_permission=permissions.reject_all) as desk:
         changes = (await desk.use_one("changes")).text
-        assert "git can't be asked here" in changes
+        assert "git can't be run here" in changes
         assert SECRET not in changes
         for command in COMMANDS:
-            desk.agent_side.remembered[f"run `{' '.join(command.split()[:2])}`, whatever it looks at"] = True
+            desk.agent_side.saved_answers[f"run `{' '.join(command.split()[:2])}`, whatever it looks at"] = True
             assert SECRET not in (await desk.use_one("run", command=command)).text, command
     assert [name for name in await list_files(str(project)) if ".." in name or name.startswith("/")] == []
 
@@ -136,7 +136,7 @@ async def test_no_directory_that_a_forged_cache_of_names_leads_to_is_listed(
 async def test_an_index_that_can_not_be_listed_in_full_is_refused(
     sit: Any, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(git_diff, "_LONGEST_INDEX", 60)
+    monkeypatch.setattr(git_diff, "_MAX_INDEX", 60)
     async with sit() as desk:
         outcome = await desk.use_one("changes")
     assert outcome.is_error

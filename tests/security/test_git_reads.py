@@ -131,7 +131,7 @@ async def test_nothing_of_a_file_outside_is_repeated(
     async with sit(on_permission=permissions.reject_all) as desk:
         assert SECRET not in (await desk.use_one("changes")).text
         for command in COMMANDS:
-            desk.agent_side.remembered[f"run `{' '.join(command.split()[:2])}`, whatever it looks at"] = True
+            desk.agent_side.saved_answers[f"run `{' '.join(command.split()[:2])}`, whatever it looks at"] = True
             assert SECRET not in (await desk.use_one("run", command=command)).text, command
 
 
@@ -171,7 +171,7 @@ async def test_settings_without_an_end_take_no_longer_than_the_command_may(sit: 
     os.mkfifo(project / ".git" / "endless")
     async with sit(on_permission=permissions.allow_all) as desk:
         outcome = await desk.use_one("run", command="git status", seconds=0.5)
-        assert "git took longer than 0.5 seconds" in outcome.text
+        assert "git timed out after 0.5 s" in outcome.text
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the memory of programs is bounded on Linux")
@@ -217,8 +217,8 @@ async def test_a_name_that_no_file_can_have_leads_nowhere(sit: Any, project: Pat
         find_working_tree(project)
     assert "main.py" in await list_files(str(project))
     async with sit(on_permission=permissions.reject_all) as desk:
-        assert "git can't be asked here" in (await desk.use_one("changes")).text
-        assert "said no" in (await desk.use_one("run", command="git status")).text
+        assert "git can't be run here" in (await desk.use_one("changes")).text
+        assert "rejected this call" in (await desk.use_one("run", command="git status")).text
 
 
 @pytest.mark.parametrize("told", [b".\r\n.\r", b"\r/..\n", b".\x0b\n", b".\0"])

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from accord import permissions
-from accord.apps.console.run.json_events import EventMaker
-from accord.apps.console.run.output_format import terminals_told
-from accord.apps.console.run.output_stream import Outputs
-from accord.apps.console.run.text_printer import Printer
-from accord.apps.console.screen.conversation import Story
-from accord.apps.console.session_records import Recording, Records
+from accord.apps.console.conversation_records import ConversationRecorder, ConversationRecords
+from accord.apps.console.run.json_events import EventBuilder
+from accord.apps.console.run.output_format import terminal_reporter
+from accord.apps.console.run.output_stream import StandardStreams
+from accord.apps.console.run.text_printer import TextPrinter
+from accord.apps.console.screen.conversation import Conversation
 from accord.client.client import Client
 from accord.client.workspace.terminals import TerminalEvent
 from accord.local.files import read_file
@@ -153,14 +153,14 @@ def call(number: int, size: int = MIB) -> ToolCallPatch:
 
 
 def test_events_of_calls_that_never_end_hold_little_of_them():
-    transcript, maker = Transcript(byte_limit=4 * MIB), EventMaker()
+    transcript, maker = Transcript(byte_limit=4 * MIB), EventBuilder()
     for number in range(64):
         assert len(list(maker.events_of(transcript.apply(call(number))))) == 1
     assert retained(maker.__dict__) < 10 * MIB
 
 
 def test_pieces_of_a_call_are_told_once_each():
-    transcript, maker = Transcript(), EventMaker()
+    transcript, maker = Transcript(), EventBuilder()
     starts: list[Any] = []
     for number in range(20):
         piece = ToolCallAppend(id="c", item=ContentItem(content=Text(f"{number}")))
@@ -169,8 +169,8 @@ def test_pieces_of_a_call_are_told_once_each():
 
 
 async def test_what_is_printed_of_calls_with_long_ids_is_not_held():
-    transcript, outputs = Transcript(), Outputs()
-    printer = Printer(outputs, is_quiet=True)
+    transcript, outputs = Transcript(), StandardStreams()
+    printer = TextPrinter(outputs, is_quiet=True)
     for number in range(100):
         printer.changed(transcript.apply(ToolCallPatch(id=f"{number}" + "x" * MIB, title="t")))
     for table in (printer._shown, printer._terminals, printer._asked_about):
@@ -184,7 +184,7 @@ def test_the_output_of_commands_that_run_here_is_not_held():
     def changed(change: Any) -> None:
         heard.append(len(change.terminal.output))
 
-    told = terminals_told(changed)
+    told = terminal_reporter(changed)
     for _ in range(64):
         told(TerminalEvent("output", SimpleNamespace(id="t"), b"x" * MIB))  # type: ignore[arg-type]
     assert max(heard) < 10 * MIB
@@ -219,15 +219,15 @@ async def test_a_client_can_be_told_how_much_to_keep_of_a_session():
 
 
 async def test_a_record_is_made_without_the_whole_conversation_in_memory(tmp_path, monkeypatch):
-    agent, records = ScriptedAgent(1), Records(tmp_path)
+    agent, records = ScriptedAgent(1), ConversationRecords(tmp_path)
     kept: list[list[bytes]] = []
-    monkeypatch.setattr(records, "keep", lambda recorded, lines: kept.append(list(lines)))
+    monkeypatch.setattr(records, "save", lambda recorded, lines: kept.append(list(lines)))
     async with Client(agent, version=1) as client:
         session = await client.new_session("/")
-        recording = Recording(records, "tester", session)
+        recording = ConversationRecorder(records, "tester", session)
         for number in range(20):
-            session.take(call(number), 0)
-        await recording.keep()
+            session._open.take(call(number), 0)
+        await recording.save()
     (lines,) = kept
     assert sum(map(len, lines)) <= 4 * MIB
     assert json.loads(lines[-1])
@@ -235,25 +235,25 @@ async def test_a_record_is_made_without_the_whole_conversation_in_memory(tmp_pat
 
 
 def test_the_screen_holds_no_endless_number_of_calls():
-    transcript, story = Transcript(), Story("/work", lambda part, block: None)
+    transcript, story = Transcript(), Conversation("/work", lambda part: None)
     story.most = MIB
     for number in range(5000):
-        story.tell(transcript.apply(ToolCallPatch(id=f"c{number}", title="t")))
+        story.apply(transcript.apply(ToolCallPatch(id=f"c{number}", title="t")))
     assert len(story.blocks) < 1000
     assert len(story._calls) < 1000
 
 
 def test_the_screen_lets_the_oldest_go_and_says_so():
-    transcript, story = Transcript(), Story("/work", lambda part, block: None)
+    transcript, story = Transcript(), Conversation("/work", lambda part: None)
     story.most = 8 * MIB
     for number in range(32):
-        story.tell(transcript.apply(call(number)))
+        story.apply(transcript.apply(call(number)))
     for _ in range(32):
-        story.tell(transcript.apply(MessageAppend(role=AGENT, id="m", content=Text("word " * (MIB // 5)))))
+        story.apply(transcript.apply(MessageAppend(role=AGENT, id="m", content=Text("word " * (MIB // 5)))))
     assert retained([block.__dict__ for block in story.blocks]) < 40 * MIB
-    assert "not shown any more" in story.blocks[0].plain()
-    assert len([block for block in story.blocks if "not shown any more" in block.plain()]) == 1
-    story.tell(transcript.apply(ToolCallPatch(id="c0", status="completed")))
+    assert "no longer shown" in story.blocks[0].plain()
+    assert len([block for block in story.blocks if "no longer shown" in block.plain()]) == 1
+    story.apply(transcript.apply(ToolCallPatch(id="c0", status="completed")))
     assert [block.call.id for block in story.calls][-1] == "c0"
 
 
@@ -267,9 +267,11 @@ def numbered(number: int) -> str:
 
 def held_by(session: Any, reply: Any) -> int:
     """What a client holds of a session, but for its connection and for what is yet to be read."""
-    tables = [session.transcript, session.foreground.__dict__, reply._turn.messages, reply._turn.sent.__dict__]
-    receiving = session.connection.receiving
-    return retained([*tables, receiving._subagents.__dict__, receiving._held, session.connection.questions._clearance])
+    opened, turn = session._open, reply._turn
+    tables = [opened.transcript, opened.foreground.__dict__, turn.messages, turn.prompt.__dict__]
+    registry = opened.connection.on_closed.__self__
+    grants = opened.connection.agent_requests._grants
+    return retained([*tables, registry._subagents.__dict__, registry._held, grants])
 
 
 UPDATES: dict[str, Callable[[int], dict[str, Any]]] = {
@@ -355,17 +357,17 @@ STORIES: dict[str, Callable[[int], Any]] = {
 
 @pytest.mark.parametrize("report", STORIES.values(), ids=STORIES.keys())
 def test_the_screen_holds_no_endless_number_of_long_names(report: Callable[[int], Any]):
-    transcript, story = Transcript(byte_limit=KEPT), Story("/work", lambda part, block: None)
+    transcript, story = Transcript(byte_limit=KEPT), Conversation("/work", lambda part: None)
     story.most = KEPT
     for number in range(400):
-        story.tell(transcript.apply(report(number)))
+        story.apply(transcript.apply(report(number)))
     assert retained([story.__dict__, *(block.__dict__ for block in story.blocks)]) < 3 * KEPT
 
 
 def test_a_call_that_gets_a_long_name_later_weighs_it():
-    transcript, story = Transcript(byte_limit=KEPT), Story("/work", lambda part, block: None)
+    transcript, story = Transcript(byte_limit=KEPT), Conversation("/work", lambda part: None)
     story.most = KEPT
     for number in range(400):
-        story.tell(transcript.apply(ToolCallPatch(id=f"c{number}", title="t")))
-        story.tell(transcript.apply(ToolCallPatch(id=f"c{number}", status=numbered(number))))
+        story.apply(transcript.apply(ToolCallPatch(id=f"c{number}", title="t")))
+        story.apply(transcript.apply(ToolCallPatch(id=f"c{number}", status=numbered(number))))
     assert retained([story.__dict__, *(block.__dict__ for block in story.blocks)]) < 3 * KEPT

@@ -192,7 +192,7 @@ class TestTheScreen:
         agent = WritesUnasked(version, work)
         async with opened(agent, work, version=version, mode=READ_ONLY, model="large") as stage:
             await (stage.press(way) if way == "ctrl+n" else stage.send(way))
-            await stage.until(lambda: len(stage.app.talks) == 2 and stage.talk.is_open)
+            await stage.until(lambda: len(stage.app.tabs) == 2 and stage.tab.is_open)
             await prompted(stage, agent, 1)
         assert (agent.prompted, agent.written) == ([(READ_ONLY, "large")], [])
 
@@ -202,7 +202,7 @@ class TestTheScreen:
             await stage.press("shift+tab")
             await stage.until(lambda: ASK in stage.text)
             await stage.press("ctrl+n")
-            await stage.until(lambda: len(stage.app.talks) == 2 and stage.talk.is_open)
+            await stage.until(lambda: len(stage.app.tabs) == 2 and stage.tab.is_open)
             await prompted(stage, agent, 1)
         assert (agent.prompted, agent.written) == ([(ASK, "small")], [])
 
@@ -210,13 +210,13 @@ class TestTheScreen:
         agent = WritesUnasked(version, work)
         async with opened(agent, work, version=version, mode=READ_ONLY, model="large") as stage:
             await stage.press("ctrl+n")
-            await stage.until(lambda: len(stage.app.talks) == 2 and stage.talk.is_open)
+            await stage.until(lambda: len(stage.app.tabs) == 2 and stage.tab.is_open)
             await stage.press("shift+tab", "shift+tab")
             await stage.until(lambda: agent.modes["s2"] == ASK)
             agent.die(3)
-            await stage.shows("gone, F5 starts it again")
+            await stage.shows("agent ended, F5 restarts it")
             await stage.press("f5")
-            await stage.until(lambda: all(talk.is_open for talk in stage.app.talks))
+            await stage.until(lambda: all(tab.is_open for tab in stage.app.tabs))
             await prompted(stage, agent, 1)
             await stage.press("alt+left")
             await prompted(stage, agent, 2)
@@ -229,21 +229,21 @@ class TestTheScreen:
             agent.update("current_mode_update", currentModeId=READ_ONLY)
             await stage.until(lambda: READ_ONLY in stage.text)
             agent.die(3)
-            await stage.shows("gone, F5 starts it again")
+            await stage.shows("agent ended, F5 restarts it")
             await stage.press("f5")
-            await stage.until(lambda: stage.talk.is_open)
+            await stage.until(lambda: stage.tab.is_open)
             await prompted(stage, agent, 1)
         assert (agent.prompted, agent.written) == ([(READ_ONLY, "small")], [])
 
     async def test_logs_in_and_goes_on_in_the_mode_that_was_in_force(self, work):
         agent = WritesUnasked(1, work, authMethods=WAYS)
         async with program(agent) as command, opened(command, work, version=1, mode=READ_ONLY) as stage:
-            stage.app.handing_over.run = _logged_in
+            stage.app.handover.run = _logged_in
             await stage.send("/login")
-            await stage.shows("The agent wants you to log in")
+            await stage.shows("The agent requires a login")
             await stage.press("enter")
-            await stage.shows("You are logged in.")
-            await stage.until(lambda: stage.talk.is_open)
+            await stage.shows("Logged in.")
+            await stage.until(lambda: stage.tab.is_open)
             await prompted(stage, agent, 1)
         assert (agent.prompted, agent.written) == ([(READ_ONLY, "small")], [])
 
@@ -253,7 +253,7 @@ class TestTheScreen:
         """Not only in the session for which the user has logged in, and also if the agent does not tell what it has changed."""
         agent = Forgets(version, work, tells=tells)
         async with opened(agent, work, version=version, mode=READ_ONLY, model="large") as stage:
-            first = stage.talk
+            first = stage.tab
             agent.efforts["s1"] = "high"
             agent.tell_settings("s1")
             await stage.until(lambda: first.session.options[-1].value == "high")
@@ -262,10 +262,10 @@ class TestTheScreen:
             else:
                 agent.on("session/new", AuthRequired(), agent._new)
                 stage.app.action_new_session()
-            await stage.shows("The agent wants you to log in")
+            await stage.shows("The agent requires a login")
             await stage.press("enter")
             await stage.until(lambda: agent.in_force("s1") == (READ_ONLY, "large", "high"))
-            await stage.until(lambda: stage.talk.is_open)
+            await stage.until(lambda: stage.tab.is_open)
             stage.app.tabs.show(first)
             await prompted(stage, agent, 1)
         assert (agent.forgotten, agent.prompted, agent.written) == (1, [(READ_ONLY, "large")], [])
@@ -279,15 +279,15 @@ class TestTheScreen:
         async with opened(agent, work, version=version) as stage:
             if by == "/login":
                 await stage.send("/login")
-                await stage.shows("The agent wants you to log in")
+                await stage.shows("The agent requires a login")
                 await stage.press("enter")
                 await stage.until(lambda: agent.forgotten == 1)
             else:
                 agent.die(3)
-                await stage.shows("gone, F5 starts it again")
+                await stage.shows("agent ended, F5 restarts it")
                 agent.opens_in = AUTO
                 await stage.press("f5")
-            await stage.until(lambda: stage.talk.is_open and agent.modes["s1"] == ASK)
+            await stage.until(lambda: stage.tab.is_open and agent.modes["s1"] == ASK)
             await prompted(stage, agent, 1)
         assert (agent.prompted, agent.written) == ([(ASK, "small")], [])
 
@@ -295,10 +295,10 @@ class TestTheScreen:
         agent = WritesUnasked(1, work, authMethods=WAYS)
         agent.on("session/new", AuthRequired(), agent._new)
         async with program(agent) as command, opened(command, work, version=1, mode=READ_ONLY, ready=False) as stage:
-            stage.app.handing_over.run = _logged_in
-            await stage.shows("The agent wants you to log in")
+            stage.app.handover.run = _logged_in
+            await stage.shows("The agent requires a login")
             await stage.press("enter")
-            await stage.until(lambda: stage.talk.is_open)
+            await stage.until(lambda: stage.tab.is_open)
             await prompted(stage, agent, 1)
         assert (agent.prompted, agent.written) == ([(READ_ONLY, "small")], [])
 
@@ -311,7 +311,7 @@ class TestTheScreen:
             await stage.press("f3")
             await stage.shows("An old one")
             await stage.press(key)
-            await stage.until(lambda: len(stage.app.talks) == 2 and stage.talk.is_open)
+            await stage.until(lambda: len(stage.app.tabs) == 2 and stage.tab.is_open)
             await prompted(stage, agent, 1)
         assert (agent.prompted, agent.written) == ([(READ_ONLY, "small")], [])
 
@@ -319,7 +319,7 @@ class TestTheScreen:
     async def test_goes_on_with_a_session_in_the_mode_asked_for(self, work, version, continued):
         agent = WritesUnasked(version, work)
         async with opened(agent, work, version=version, mode=READ_ONLY, **continued) as stage:
-            assert stage.talk.session_id == "stored"
+            assert stage.tab.session_id == "stored"
             await prompted(stage, agent, 1)
         assert (agent.prompted, agent.written) == ([(READ_ONLY, "small")], [])
 
@@ -332,14 +332,14 @@ class TestTheScreen:
             else:
                 agent.refuses = lambda mode: mode == READ_ONLY
             await stage.press("ctrl+n")
-            await stage.until(lambda: len(stage.app.talks) == 2 and stage.talk.is_open)
-            await stage.shows("Nothing is sent", READ_ONLY)
+            await stage.until(lambda: len(stage.app.tabs) == 2 and stage.tab.is_open)
+            await stage.shows("Prompts are held", READ_ONLY)
             await stage.send("Do it")
             await stage.shows("‖ held", "Do it")
             assert (agent.prompted, agent.written) == ([], [])
             agent.stays = False
             await stage.press("shift+tab")
-            await stage.until(lambda: not stage.talk.is_unsettled)
+            await stage.until(lambda: not stage.tab.is_unsettled)
             assert agent.prompted == []  # the next mode need not be the one that is meant
             await stage.press("ctrl+s")
             await stage.until(lambda: agent.prompted)
@@ -350,7 +350,7 @@ class TestTheScreen:
         agent = WritesUnasked(version, work)
         agent.refuses = lambda mode: True
         async with opened(agent, work, version=version, mode=READ_ONLY) as stage:
-            await stage.shows("Nothing is sent")
+            await stage.shows("Prompts are held")
             await stage.send("Do it")
             await stage.shows("‖ held")
             await stage.press("shift+tab")
@@ -363,7 +363,7 @@ class TestTheScreen:
     async def test_holds_the_prompt_when_a_model_is_gone_and_still_sets_the_mode(self, work):
         agent = WritesUnasked(1, work)
         async with opened(agent, work, version=1, mode=READ_ONLY, model="huge") as stage:
-            await stage.shows("The agent has no model 'huge'", "Nothing is sent")
+            await stage.shows("The agent has no model 'huge'", "Prompts are held")
             await stage.send("Do it")
             await stage.shows("‖ held")
             assert (agent.prompted, agent.modes["s1"]) == ([], READ_ONLY)

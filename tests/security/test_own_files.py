@@ -21,11 +21,11 @@ from accord.apps.coder.errors import ModelFailed
 from accord.apps.coder.settings.files import SettingsFile
 from accord.apps.coder.settings.precedence import load_settings
 from accord.apps.coder.settings.trust import Trust
-from accord.apps.console.attachments import read_attachment, text_of_file
-from accord.apps.console.errors import UsageWrong
-from accord.apps.console.prompt_history import Prompts
+from accord.apps.console.attachments import read_attachment, read_text_file
+from accord.apps.console.conversation_records import ConversationRecords, RecordHeader
+from accord.apps.console.errors import InvalidUsage
+from accord.apps.console.prompt_history import PromptHistory
 from accord.apps.console.screen.drafts import Drafts
-from accord.apps.console.session_records import Recorded, Records
 from accord.client.workspace.workspace import Workspace
 from accord.errors import InvalidParams, StoreFailed
 from accord.local.files import file_lock, open_file, read_file, write_private_file
@@ -163,12 +163,12 @@ def test_a_history_that_is_no_file_costs_no_run(home: Path, make: Make, kind: st
 
 @every_kind
 def test_no_list_of_ours_waits_for_what_is_no_file(tmp_path: Path, make: Make, kind: str) -> None:
-    prompts, drafts = Prompts(tmp_path), Drafts(tmp_path)
+    prompts, drafts = PromptHistory(tmp_path), Drafts(tmp_path)
     (tmp_path / "conversations").mkdir()
     (tmp_path / "trusted").mkdir()
-    records, trust = Records(tmp_path), Trust(tmp_path / "trusted")
+    records, trust = ConversationRecords(tmp_path), Trust(tmp_path / "trusted")
     trusted = SettingsFile(tmp_path / ".accord.toml", b"")
-    recorded = Recorded(agent="a", session_id="s", cwd="/")
+    recorded = RecordHeader(agent="a", session_id="s", cwd="/")
     for path in (
         tmp_path / "prompts.jsonl",
         tmp_path / "drafts.json",
@@ -179,18 +179,18 @@ def test_no_list_of_ours_waits_for_what_is_no_file(tmp_path: Path, make: Make, k
     ):
         make(path)
     prompts.add("a", tmp_path, "s", "text")
-    assert prompts.listed() == []
-    drafts.keep("s", "text")
+    assert prompts.entries() == []
+    drafts.save("s", "text")
     assert Drafts(tmp_path).of("s") == ""
-    records.keep(recorded, [b"{}"])
-    assert (records.lines("a", "s"), records.listed("a")) == ([], list[SessionSummary]())
-    assert (trust.state_of(trusted), trust.listed()) == ("untrusted", [])
+    records.save(recorded, [b"{}"])
+    assert (records.lines("a", "s"), records.summaries("a")) == ([], list[SessionSummary]())
+    assert (trust.state_of(trusted), trust.records()) == ("untrusted", [])
     with pytest.raises(ValueError, match=kind):
         SavedChoices(tmp_path / "choices.json").read()
     with pytest.raises(Exception, match=kind):
         SettingsFile.read(trusted.path)
-    for read in (text_of_file, lambda path: read_attachment("file", path)):
-        with pytest.raises(UsageWrong, match=kind):
+    for read in (read_text_file, lambda path: read_attachment("file", path)):
+        with pytest.raises(InvalidUsage, match=kind):
             read(trusted.path)
 
 
@@ -212,8 +212,8 @@ async def test_a_store_that_is_no_file_fails_at_once(tmp_path: Path, make: Make,
 def test_a_lock_that_is_no_file_is_not_waited_for(tmp_path: Path, make: Make, kind: str) -> None:
     for name in ("prompts.lock", "drafts.lock", "choices.json.lock"):
         make(tmp_path / name)
-    Prompts(tmp_path).add("a", tmp_path, "s", "text")
-    Drafts(tmp_path).keep("s", "text")
+    PromptHistory(tmp_path).add("a", tmp_path, "s", "text")
+    Drafts(tmp_path).save("s", "text")
     with pytest.raises(OSError, match=kind):
         SavedChoices(tmp_path / "choices.json").set("p", "edit", True)
 
@@ -230,7 +230,7 @@ async def test_a_model_that_is_no_file_is_refused_at_once(tmp_path: Path, make: 
 
     make(tmp_path / "model.gguf")
     with pytest.raises(ModelFailed, match=f"{kind}|not installed"):
-        local_model._checked(str(tmp_path / "model.gguf"))
+        local_model._model_path(str(tmp_path / "model.gguf"))
 
 
 def _open_to_others(home: Path) -> list[Path]:
@@ -254,9 +254,9 @@ async def test_whoever_comes_first_makes_directories_for_the_user_alone(home: Pa
                 async with SqliteStore(state / "sessions.db") as store:
                     await store.create(SessionRecord(session_id="one", cwd="/"))
             case "drafts":
-                Drafts(state).keep("s", "text")
+                Drafts(state).save("s", "text")
             case _:
-                Records(state).keep(Recorded(agent="a", session_id="s", cwd="/"), [])
+                ConversationRecords(state).save(RecordHeader(agent="a", session_id="s", cwd="/"), [])
     finally:
         os.umask(before)
     assert _open_to_others(home) == []

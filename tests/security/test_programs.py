@@ -18,7 +18,7 @@ from accord import permissions
 from accord.apps.coder.errors import ModelFailed
 from accord.apps.coder.models.local_model import _Process  # the only way to it without a language model
 from accord.apps.coder.tools import search
-from accord.apps.console.clipboard import picture_in_clipboard
+from accord.apps.console.clipboard import read_clipboard_picture
 from accord.apps.console.errors import ConsoleFailed
 from accord.apps.console.screen.mentions import list_files
 from accord.local.paths import Roots
@@ -51,7 +51,7 @@ async def test_who_pastes_runs_no_program_of_the_project(
     for variable in ("DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.setenv(variable, ":0")
     with pytest.raises(ConsoleFailed, match="can't be pasted without"):
-        await picture_in_clipboard(str(project))
+        await read_clipboard_picture(str(project))
     assert not (tmp_path / "mark").exists()
 
 
@@ -241,8 +241,8 @@ async def test_what_accord_is_installed_in_is_not_changed_without_a_question(
     before = listing(project)
     async with sit(on_permission=permissions.reject_all) as desk:
         await desk.session.set_option("mode", "code")
-        desk.agent_side.remembered["edit files"] = True
-        assert "said no" in (await desk.use_one(name, **arguments)).text
+        desk.agent_side.saved_answers["edit files"] = True
+        assert "rejected this call" in (await desk.use_one(name, **arguments)).text
         assert "main.py" in (await desk.use_one("search", pattern="double")).text
     assert listing(project) == before
 

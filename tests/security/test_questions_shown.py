@@ -12,21 +12,20 @@ import pytest
 
 from accord import Agent, Turn, permissions
 from accord.agent.mcp.content import McpTool
-from accord.apps.coder.settings.display import printable
 from accord.apps.coder.tools.mcp_tools import AnyArguments, tools_of
-from accord.apps.console.errors import Exit
+from accord.apps.console.errors import ExitStatus
 from accord.apps.console.permission_flags import _details  # what is printed of a question
 from accord.apps.console.sanitizer import exact, exact_line, one_line
 from accord.apps.console.screen.drawing.permission_text import permission_parts
-from accord.apps.console.screen.widgets.lines import LinesView
-from accord.apps.console.screen.widgets.permission import PermissionBar
-from accord.local.text import character_visibility, max_cells
+from accord.apps.console.screen.widgets.lines_view import LinesView
+from accord.apps.console.screen.widgets.permission_bar import PermissionBar
+from accord.local.text import character_visibility, max_cells, printable
 from accord.session.content import Resource, ResourceLink, render_text
 from accord.session.entities import ContentItem, Diff, DiffPatch, FileChange, Location
 from accord.session.requests import PermissionOption, PermissionRequest, ToolCallSubject
 from accord.session.updates import ToolCallPatch
 from accord.testing import ScriptedAgent, program
-from tests.apps.console.screen.drawing.palettes import ink
+from tests.apps.console.screen.drawing.palettes import canvas
 from tests.apps.console.screen.stage import Stage, opened
 
 if sys.platform == "win32":
@@ -236,7 +235,7 @@ async def test_whatever_an_agent_says_of_an_action_is_seen_whole(tmp_path, where
 def test_a_path_that_a_link_may_lead_elsewhere_is_not_taken_for_the_one_beside_it(given, is_shown):
     call = ToolCallPatch(id="c", title="Do it", locations=[Location(path="/work/a.py")], raw_input=given)
     asked = PermissionRequest(session_id="s", options=YES_OR_NO, subject=ToolCallSubject(call=call))
-    shown = [line.text for part in permission_parts(asked, "/work", ink(80)) for line in part.lines(ink(80))]
+    shown = [line.text for part in permission_parts(asked, "/work", canvas(80)) for line in part.lines(canvas(80))]
     for lines in (shown, _details(asked, "/work")):
         assert any("input:" in line for line in lines) is is_shown
 
@@ -290,7 +289,7 @@ class TestNothingIsAllowedBeforeItsEndCouldBeSeen:
             await stage.until(lambda: stage.app.main.questions.has_the_focus)
             await stage.shows("more lines: scroll")
             await stage.press(key, key, "enter", "space")
-            assert (allowed, stage.talk.asking.first is not None) == ([], True)
+            assert (allowed, stage.tab.questions.first is not None) == ([], True)
             stage.app.main.questions.take_focus()
             await stage.press("end")
             await stage.until(lambda: detail(stage).lines_below == 0)
@@ -308,7 +307,7 @@ class TestNothingIsAllowedBeforeItsEndCouldBeSeen:
             column = stage.lines[row].index("Allow")
             await stage.pilot.click(offset=(column, row))
             await stage.pilot.pause()
-            assert (allowed, stage.talk.asking.first is not None) == ([], True)
+            assert (allowed, stage.tab.questions.first is not None) == ([], True)
             detail(stage).follow()
             await stage.until(lambda: detail(stage).lines_below == 0)
             await stage.settled()
@@ -378,8 +377,8 @@ class TestNothingIsAllowedBeforeItsEndCouldBeSeen:
             await stage.until(lambda: isinstance(stage.app.main.questions._bar, PermissionBar))
             await stage.until(lambda: stage.app.main.questions.has_the_focus)
             await stage.press("y", "a", "1")
-            assert (allowed, stage.talk.asking.first is not None) == ([], True)
-            stage.talk.asking.first.decline()
+            assert (allowed, stage.tab.questions.first is not None) == ([], True)
+            stage.tab.questions.first.cancel()
             await stage.idle()
 
     async def test_among_more_answers_than_there_is_room_for(self, tmp_path):
@@ -550,7 +549,7 @@ class TestInLines:
             await terminal.sees("Enter for no: ")
             terminal.type("\n")
             await terminal.sees("answered: None")
-            await over(terminal, run, words, Exit.ALL_REJECTED)
+            await over(terminal, run, words, ExitStatus.ALL_REJECTED)
 
     @pytest.mark.parametrize("typed", ["1", "n", ""])
     async def test_what_does_not_fit_is_turned_page_by_page(self, words, tmp_path, typed):
@@ -571,7 +570,7 @@ class TestInLines:
                 await terminal.sees("Enter for no: ")
                 terminal.type("1\n")
             await terminal.sees("answered: None" if typed else "answered: yes")
-            await over(terminal, run, words, Exit.ALL_REJECTED if typed else Exit.END_TURN)
+            await over(terminal, run, words, ExitStatus.ALL_REJECTED if typed else ExitStatus.END_TURN)
 
 
 @pytest.mark.timeout(60)
@@ -661,9 +660,9 @@ async def begun(terminal: Any, words: list[str]) -> None:
         terminal.type("Hi\n")
 
 
-async def over(terminal: Any, run: Any, words: list[str], status: Exit = Exit.END_TURN) -> None:
+async def over(terminal: Any, run: Any, words: list[str], status: ExitStatus = ExitStatus.END_TURN) -> None:
     if words == ["--plain"]:
         await terminal.sees("You: ")
         terminal.type("/quit\n")
-        status = Exit.END_TURN
+        status = ExitStatus.END_TURN
     assert await run.wait() == status

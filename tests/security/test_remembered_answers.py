@@ -11,11 +11,11 @@ import pytest
 from accord import Agent, Client, Turn
 from accord.apps.coder.coder import Coder
 from accord.apps.coder.settings.precedence import load_settings
-from accord.apps.console.always_choices import reach_of_always, take_back
-from accord.apps.console.errors import Exit
+from accord.apps.console.always_choices import always_scope, forget_choices
+from accord.apps.console.errors import ExitStatus
 from accord.apps.console.known_agents import KnownAgent
 from accord.client.permissions import policies
-from accord.client.permissions.writes_and_commands import may_write
+from accord.client.permissions.writes_and_commands import write_permission_request
 from accord.errors import AccordError, RequestFailed
 from accord.local.saved_choices import SavedChoices, project_root
 from accord.session.requests import CommandSubject, PermissionOption, PermissionRequest, ToolCallSubject, WriteFile
@@ -67,8 +67,8 @@ async def test_what_the_built_in_agent_keeps_is_asked_again_once_it_is_taken_bac
         await answer(stage, 'create b.txt with "B"', None)
         assert [choice.scope for choice in choices.read()] == ["edit files"]
         if by == "Forget":
-            stage.app.turning.forget_choices()
-            await stage.shows("1 choice for always taken back: you are asked again")
+            stage.app.commands.forget_choices()
+            await stage.shows("1 choice for always revoked: accord asks you again")
         else:
             choices.revoke(project_root(project))
         assert choices.read() == []
@@ -81,8 +81,8 @@ async def test_forgetting_takes_nothing_back_of_other_projects(project, tmp_path
     choices.set("/elsewhere", "edit files", True)
     choices.set(project_root(project), "delete files", False)
     async with opened(coder.agent, project, known=OURS) as stage:
-        stage.app.turning.forget_choices()
-        await stage.shows("1 choice for always taken back")
+        stage.app.commands.forget_choices()
+        await stage.shows("1 choice for always revoked")
     assert [choice.project for choice in choices.read()] == ["/elsewhere"]
 
 
@@ -90,8 +90,8 @@ async def test_what_can_not_be_taken_back_is_said(project, coder, choices):
     choices.path.parent.mkdir(exist_ok=True)
     choices.path.write_text("{")
     async with opened(coder.agent, project, known=OURS) as stage:
-        stage.app.turning.forget_choices()
-        told = ("nothing is taken back", "`accord permissions --revoke-all`")
+        stage.app.commands.forget_choices()
+        told = ("nothing was revoked", "`accord permissions --revoke-all`")
         await stage.until(lambda: all(each in " ".join(stage.text.split()) for each in told))
 
 
@@ -105,9 +105,9 @@ async def test_the_screen_says_what_it_can_not_undo_of_another_agent(project):
 
     async with opened(agent, project) as stage:
         await answer(stage, "it", "a")
-        stage.app.turning.forget_choices()
-        await stage.shows("you are asked again here; what tester keeps itself, accord can't undo")
-        await stage.until(lambda: stage.app.agent.choices.choices == [])
+        stage.app.commands.forget_choices()
+        await stage.shows("accord asks you again; it cannot revoke what tester has saved itself")
+        await stage.until(lambda: stage.app.agent.choices.answers == [])
 
 
 @pytest.mark.parametrize("prompts", [["first", "second"]])
@@ -130,7 +130,7 @@ async def test_who_has_allowed_all_writes_is_asked_again_after_forget(project, p
         await stage.press("a")
         await stage.idle()
         await answer(stage, "second", None)
-        stage.app.turning.forget_choices()
+        stage.app.commands.forget_choices()
         await answer(stage, "third", "n")
     assert sorted(path.name for path in project.iterdir()) == ["first", "second"]
 
@@ -143,8 +143,8 @@ async def test_only_an_open_session_tells_whose_choices_are_forgotten(project, c
                 await client.request("_accord/forget_choices", params)
         assert len(choices.read()) == 1
         session = await client.new_session(project)
-        assert await take_back(client, [session.id]) == 1
-        assert await take_back(client, [session.id]) == 0
+        assert await forget_choices(client, [session.id]) == 1
+        assert await forget_choices(client, [session.id]) == 0
     assert choices.read() == []
 
 
@@ -157,7 +157,7 @@ async def test_an_agent_that_does_not_say_what_it_forgot_has_not(project):
 
     async with Client(agent, on_permission=policies.deny) as client:
         with pytest.raises(AccordError, match="did not say"):
-            await take_back(client, ["s"])
+            await forget_choices(client, ["s"])
 
 
 def asked(**about: Any) -> PermissionRequest:
@@ -167,7 +167,7 @@ def asked(**about: Any) -> PermissionRequest:
 CALL = asked(title="Edit", subject=ToolCallSubject(call=ToolCallPatch(id="c", title="Edit")))
 COMMAND = asked(subject=CommandSubject(command="ls", cwd="/"))
 NOTHING = asked()
-WRITE = may_write(WriteFile(session_id="s", path="/a", content="x"), None)
+WRITE = write_permission_request(WriteFile(session_id="s", path="/a", content="x"), None)
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ WRITE = may_write(WriteFile(session_id="s", path="/a", content="x"), None)
     ],
 )
 def test_one_true_sentence_says_what_always_covers(question, keeper, forgets, said):
-    assert reach_of_always(question, keeper, forgets=forgets) == f"always: {said}"
+    assert always_scope(question, keeper, forgets=forgets) == f"always: {said}"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
@@ -229,4 +229,4 @@ async def test_it_is_said_in_lines_too(project):
         )
         await terminal.sees("Enter for no: ")
         terminal.type("\n")
-        assert await run.wait() == Exit.ALL_REJECTED
+        assert await run.wait() == ExitStatus.ALL_REJECTED

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from accord import permissions
-from accord.apps.console.permission_flags import policy_of
+from accord.apps.console.permission_flags import permission_policy
 from accord.local import git
 from accord.local.git import is_bare_layout, is_git_name
 from accord.session.entities import ContentItem
@@ -56,8 +56,8 @@ async def test_the_attack_ends_before_the_last_file(sit: Any, project: Path, tmp
     mark, person = tmp_path / "mark", Person()
     async with sit(on_permission=person) as desk:
         await desk.session.set_option("mode", "code")
-        desk.agent_side.remembered["edit files"] = True
-        desk.agent_side.remembered["run `git status`, whatever it looks at, in sub"] = True
+        desk.agent_side.saved_answers["edit files"] = True
+        desk.agent_side.saved_answers["run `git status`, whatever it looks at, in sub"] = True
         for name, content in FILES.items():
             await desk.use_one("write", path=f"sub/{name}", content=content.format(mark=mark))
         assert len(person.asked) == 1
@@ -81,7 +81,7 @@ async def test_whichever_file_comes_last_is_asked_about(sit: Any, project: Path,
         assert [asked.title for asked in person.asked] == [f"Write a/b/{order[-1]}"]
         assert [option.kind for option in person.asked[0].options] == ["allow_once", "reject_once"]
         said = [item for item in desk.calls[-1].content if isinstance(item, ContentItem)]
-        assert any("laid out like a git repository" in str(item.content) for item in said)
+        assert any("look like a git repository" in str(item.content) for item in said)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ async def test_a_repository_that_is_there_is_not_changed_or_completed_without_a_
     before = listing(project)
     async with sit(on_permission=person) as desk:
         await desk.session.set_option("mode", "code")
-        assert "said no" in (await desk.use_one(name, **arguments)).text
+        assert "rejected this call" in (await desk.use_one(name, **arguments)).text
         assert len(person.asked) == 1
     assert listing(project) == before
 
@@ -192,9 +192,9 @@ def test_what_git_takes_for_a_repository_is_seen_as_one(tmp_path: Path) -> None:
 async def test_who_allows_edits_by_their_kind_has_not_allowed_it(sit: Any, project: Path, chosen: Any) -> None:
     for directory in ("objects", "refs"):
         (project / "sub" / directory).mkdir(parents=True)
-    policy = policy_of(chosen, None, lambda asked, answer, by: None)
+    policy = permission_policy(chosen, None, lambda asked, answer, by: None)
     async with sit(on_permission=policy) as desk:
         written = (await desk.use_one("write", path="sub/a.txt", content="x\n")).text
         assert ("Created" in written) is (chosen == "allow-edits")
-        assert "said no" in (await desk.use_one("write", path="sub/HEAD", content="x\n")).text
+        assert "rejected this call" in (await desk.use_one("write", path="sub/HEAD", content="x\n")).text
     assert not (project / "sub" / "HEAD").exists()

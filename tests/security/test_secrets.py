@@ -14,11 +14,11 @@ import pytest
 from pydantic_ai.exceptions import ModelAPIError, ModelConnectionError, ModelNotFoundError, UserError
 
 from accord import Agent, Client
-from accord.agent.mcp.failure_reasons import reason_of, traceback_of
+from accord.agent.mcp.protocol import reason_of, traceback_of
 from accord.apps.coder.errors import InvalidSettings, ModelFailed, ToolFailed
 from accord.apps.coder.models.catalog import ModelEndpoint
 from accord.apps.coder.models.errors import model_failure
-from accord.apps.coder.models.provider_models import load_model
+from accord.apps.coder.models.providers import load_model
 from accord.apps.coder.settings.display import without_secrets
 from accord.apps.coder.settings.precedence import load_settings
 from accord.apps.coder.settings.settings import ModelSettings
@@ -92,7 +92,7 @@ def test_no_setting_takes_such_an_address(tmp_path: Path, setting: str) -> None:
     path = tmp_path / "config.toml"
     for url in ODD:
         path.write_text(setting.format(json.dumps(url)))
-        with pytest.raises(InvalidSettings, match="expects an address, such as https://host/v1: it") as wrong:
+        with pytest.raises(InvalidSettings, match="must be a URL, such as https://host/v1: it") as wrong:
             load_settings(None, environment={}, config=path)
         assert "ses" not in str(wrong.value).replace(str(path), "").replace("expects", "")
     for url in GOOD:
@@ -102,7 +102,7 @@ def test_no_setting_takes_such_an_address(tmp_path: Path, setting: str) -> None:
 
 @pytest.mark.parametrize("url", [url for url in ODD if url])
 def test_a_variable_with_such_an_address_is_refused_and_not_quoted(url: str) -> None:
-    with pytest.raises(ModelFailed, match="its base URL is no address: it") as failed:
+    with pytest.raises(ModelFailed, match="invalid base URL: it") as failed:
         load_model(ModelEndpoint("openai:x", ModelSettings(), {"OPENAI_BASE_URL": url}))
     assert "ses" not in str(failed.value)
 
@@ -115,7 +115,7 @@ async def test_no_server_is_asked_at_such_an_address_and_none_of_it_is_told(kind
     async with Client(agent, version=1) as client:
         session = await client.new_session(cwd="/", servers=[kind(name="m", url=url, headers={})])
         changes = "".join([repr(change) async for change in session.prompt("go")])
-    assert "not connected: its address is not valid: it" in caplog.text
+    assert "not connected: invalid URL: it" in caplog.text
     assert "ses" not in f"{changes} {caplog.text}".replace("session", "")
 
 
@@ -123,7 +123,7 @@ def test_a_server_that_repeats_the_password_alone_is_not_repeated() -> None:
     url = "http://me:op%65n%2Fsesame@127.0.0.1:1/v1?key=abra%20cadabra"
     place = ModelEndpoint("openai:x", ModelSettings(base_urls={"openai": url}), {})
     failed = model_failure(
-        RuntimeError("wrong: open/sesame or op%65n%2Fsesame, abra cadabra or abra%20cadabra"), place, began=False
+        RuntimeError("wrong: open/sesame or op%65n%2Fsesame, abra cadabra or abra%20cadabra"), place, has_begun=False
     )
     assert str(failed).count(HIDDEN) >= 4
     assert not any(part in f"{failed}" for part in ("sesame", "cadabra"))
@@ -145,7 +145,7 @@ def test_a_server_that_repeats_the_password_alone_is_not_repeated() -> None:
 @pytest.mark.parametrize("began", [False, True])
 def test_no_failure_of_a_model_tells_the_password_of_its_address(error: Any, began: bool) -> None:
     place = ModelEndpoint("openai:x", ModelSettings(base_urls={"openai": URL}), {})
-    failed = model_failure(error, place, began=began)
+    failed = model_failure(error, place, has_begun=began)
     assert "sesame" not in f"{failed} {failed.reason} {failed.advice} {failed!r}"
 
 
@@ -177,7 +177,7 @@ def test_nothing_that_a_run_writes_has_the_password(tmp_path: Path) -> None:
         env={**os.environ, "ACCORD_HOME": str(home), "HOME": str(tmp_path), "OPENAI_API_KEY": "none"},
         check=False,
     )
-    assert b"can't be reached" in ended.stdout + ended.stderr
+    assert b"Can't connect to" in ended.stdout + ended.stderr
     assert b"sesame" not in ended.stdout + ended.stderr
     kept = [path for path in (home / "state").rglob("*") if path.is_file()]
     assert kept
@@ -194,7 +194,7 @@ def test_a_setting_that_is_no_address_is_not_shown(tmp_path: Path) -> None:
         check=False,
     )
     assert ended.returncode == 1
-    assert "expects an address" in ended.stderr
+    assert "must be a URL" in ended.stderr
     assert "ses" not in ended.stderr.replace("expects", "")
     assert "percent-encode" in ended.stderr
 

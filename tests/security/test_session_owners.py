@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from accord.apps.console.agent_stderr import AgentOutput
-from accord.apps.console.error_messages import explained
+from accord.apps.console.error_messages import explain_error
 from accord.apps.console.known_agents import KnownAgent
-from accord.apps.console.screen.errors import failure_of, not_taken_up
+from accord.apps.console.screen.errors import error_block, reopen_error_block
 from accord.client.client import Client
 from accord.client.session import Session
 from accord.client.target import Command
@@ -96,7 +96,7 @@ async def test_a_session_of_a_killed_agent_can_be_gone_on_with(agent: Agents, pr
     os.kill(pid, signal.SIGKILL)
     with suppress(Exception):
         session.prompt("/help")  # the other end is gone: it has ended for sure then
-    await one.connection.peer.wait_closed()
+    await one.wait_closed()
     again = await other.load_session(session.id, project)
     assert prompts(again) == ["/read notes.md"]
     await ask(again, "/search milk")
@@ -130,10 +130,10 @@ async def test_a_stopped_agent_keeps_its_session_until_a_person_takes_it_over(ag
 
 
 def test_the_screen_says_who_has_a_session_and_what_to_do():
-    in_use = not_taken_up(SessionInUse("s", 4711, "host", "2026-01-02T03:04:05Z"))
+    in_use = reopen_error_block(SessionInUse("s", 4711, "host", "2026-01-02T03:04:05Z"))
     assert "pid 4711 on host, since 2026-01-02T03:04:05Z" in in_use.title
     assert "accord sessions --take-over" in in_use.advice
-    fenced = failure_of(Fenced("s", 4711, "host", "2026-01-02T03:04:05Z"))
+    fenced = error_block(Fenced("s", 4711, "host", "2026-01-02T03:04:05Z"))
     assert "taken over by another process: pid 4711 on host" in fenced.title
     assert "F5" in fenced.advice
 
@@ -149,7 +149,7 @@ def test_the_screen_says_who_has_a_session_and_what_to_do():
 def test_the_advice_names_the_agent_as_it_has_to_be_typed(source: Any, way: str):
     agent = KnownAgent(name="mine", command=["mine", "acp"], source=source)
     for error in (SessionInUse("s", 4711, "host", "2026"), Fenced("s")):
-        assert way in explained(error, "taking up the session", agent, AgentOutput()).advice
+        assert way in explain_error(error, "taking up the session", agent, AgentOutput()).advice
 
 
 async def test_one_of_show_delete_and_take_over_is_given(typed: Any):

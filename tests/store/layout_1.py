@@ -40,10 +40,10 @@ def talker(path: Path, name: str) -> Agent:
         await turn.say(f"{name} answers ")
         await turn.say(f"{turn.text}.")
         if turn.text == "by name":
-            await turn.tell(MessageAppend(role="agent", id="mine", content=Text("A first try.")))
+            await turn.send(MessageAppend(role="agent", id="mine", content=Text("A first try.")))
         if turn.text == "correct it":
-            await turn.tell(MessagePatch(role="agent", id="mine", content=[Text("Corrected.")]))
-        await turn.title(turn.text)
+            await turn.send(MessagePatch(role="agent", id="mine", content=[Text("Corrected.")]))
+        await turn.set_title(turn.text)
 
     return agent
 

@@ -112,7 +112,7 @@ async def test_a_dying_client_ends_the_agents_turn(echo, acp_version):
         await client.new_session()
         client.prompt("hang")
         await client.until_closed()
-    assert echo.definition.prompt_handler is not None
+    assert echo._definition.prompt_handler is not None
 
 
 async def test_updates_after_the_answer_are_told_while_idle(acp_connect):

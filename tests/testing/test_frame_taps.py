@@ -7,14 +7,14 @@ import pytest
 from accord.errors import ConnectionClosed
 from accord.testing.frame_taps import Tap, TappedTransport
 from accord.testing.recording import Recording
-from accord.transports.memory import joined
-from accord.transports.process_transport import Process
+from accord.transports.memory import memory_pair
+from accord.transports.process_transport import ProcessTransport
 from accord.transports.transport import Transport
 from tests.transports.recorder import Recorder, a_few_ticks
 
 
 async def opened(tap: Tap | None = None, **options: int):
-    left, right = joined(**options)
+    left, right = memory_pair(**options)
     line: Transport = TappedTransport(left, tap or Tap())
     near, far = Recorder(), Recorder()
     await right.open(far)
@@ -32,9 +32,9 @@ async def test_frames_pass_both_ways_and_in_order():
 
 async def test_nothing_is_sent_before_it_is_open_and_a_refusal_passes():
     with pytest.raises(ConnectionClosed, match="not open yet"):
-        TappedTransport(joined()[0], Tap()).send(b"{}")
-    near, line = Recorder(), TappedTransport(Process(["no such program"]), Tap())
-    with pytest.raises(ConnectionClosed, match="no such program"):
+        TappedTransport(memory_pair()[0], Tap()).send(b"{}")
+    near, line = Recorder(), TappedTransport(ProcessTransport(["no such program"]), Tap())
+    with pytest.raises(ConnectionClosed, match="command not found"):
         await line.open(near)
     await line.aclose()
     assert near.calls == []
@@ -157,7 +157,7 @@ class Joined:
 async def test_who_hung_up_is_recorded():
     for leaver, sender in (("line", "client"), ("right", "agent")):
         recording = Recording()
-        left, right = joined()
+        left, right = memory_pair()
         line = recording.of(Joined(left)).connect()
         near = Recorder()
         await right.open(Recorder())

@@ -13,7 +13,7 @@ from accord.testing.recording import Entry, entry_of, line_of
 
 async def test_a_conversation_is_recorded_from_the_line_and_from_either_side(echo, acp_version):
     line, agents, clients = Recording(), Recording(), Recording()
-    echo.definition.on_frame = agents.observer("agent")
+    echo._definition.on_frame = agents.observer("agent")
     async with Client(line.of(echo), version=acp_version, on_frame=clients.observer("client")) as client:
         session = await client.new_session("/")
         await session.prompt("hello you")

@@ -28,7 +28,7 @@ async def test_the_same_agent_says_the_same_again(echo, acp_version):
 async def test_how_a_text_is_cut_does_not_count(echo, acp_version):
     recording = await recorded(echo, acp_version, ["one two three four"])
     merging = Agent("echo", "1.0", merge_seconds=0.02)
-    merging.prompt(echo.definition.prompt_handler)
+    merging.prompt(echo._definition.prompt_handler)
     await replay(recording, merging)
 
 
@@ -59,7 +59,7 @@ async def test_an_agent_that_says_too_much_or_too_little_is_told(echo, acp_versi
     @other.prompt
     async def answer(turn: Turn) -> None:
         await turn.say("hello ")
-        await turn.title("One thing more")
+        await turn.set_title("One thing more")
 
     with pytest.raises(AssertionError, match="One thing more"):
         await replay(recording, other)
@@ -75,7 +75,7 @@ _EVERYTHING_OF_THE_HANDSHAKE = ["result"]
 async def test_members_can_be_ignored(echo, acp_version):
     recording = await recorded(echo, acp_version, ["hello"])
     renamed = Agent("echo", "2.0", merge_seconds=0.0)
-    renamed.prompt(echo.definition.prompt_handler)
+    renamed.prompt(echo._definition.prompt_handler)
     if acp_version == 1:
         await replay(recording, renamed, ignore=["version"])
         return

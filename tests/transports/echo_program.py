@@ -18,11 +18,11 @@ import uvloop
 
 from accord.errors import ConnectionClosed, FrameRejected
 from accord.transports.framing import Framing
-from accord.transports.stdio import Stdio
+from accord.transports.stdio import StdioTransport
 
 
 class Echo:
-    def __init__(self, transport: Stdio) -> None:
+    def __init__(self, transport: StdioTransport) -> None:
         self.transport = transport
         self.lost: asyncio.Future[ConnectionClosed] = asyncio.get_running_loop().create_future()
 
@@ -66,7 +66,7 @@ class Echo:
 
 async def main(framing: Framing | None) -> None:
     print("before", end="")  # stays in sys.stdout's buffer
-    transport = Stdio(framing=framing, frame_limit=1024 * 1024)
+    transport = StdioTransport(framing=framing, frame_limit=1024 * 1024)
     echo = Echo(transport)
     await transport.open(echo)
     reason = await echo.lost

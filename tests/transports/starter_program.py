@@ -10,7 +10,7 @@ import signal
 import sys
 
 from accord.errors import ConnectionClosed, FrameRejected
-from accord.transports.process_transport import Process
+from accord.transports.process_transport import ProcessTransport
 from tests.transports.families import DEAF_FAMILY
 
 
@@ -31,7 +31,7 @@ class Printer:
 
 
 async def main() -> None:
-    process = Process(["sh", "-c", DEAF_FAMILY + "while :; do sleep 1000; done"], terminate_grace=0.2)
+    process = ProcessTransport(["sh", "-c", DEAF_FAMILY + "while :; do sleep 1000; done"], terminate_grace=0.2)
     await process.open(Printer())
     if "fork" in sys.argv:
         sharer = os.fork()

@@ -12,7 +12,7 @@ import pytest
 
 from accord.errors import ConnectionClosed
 from accord.transports import command_output as capture_module
-from accord.transports.command_output import Capture, start_capture
+from accord.transports.command_output import CapturedCommand, capture_command
 from accord.transports.guard_program import descendants
 from tests.transports.families import ANNOUNCE, DEAF_FAMILY, FAMILY, MEMBERS, is_alive, pids, wait_gone
 from tests.virtual_clock import run
@@ -43,12 +43,12 @@ async def start(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     """Starts a command in a shell and ends it after the test."""
     if request.param == "unguarded":
         monkeypatch.setattr(capture_module, "can_guard", lambda: False)
-    started: list[Capture] = []
+    started: list[CapturedCommand] = []
 
-    async def start(script: str, **options: Any) -> tuple[Capture, Heard]:
+    async def start(script: str, **options: Any) -> tuple[CapturedCommand, Heard]:
         heard = Heard()
         options = {"env": os.environ, "cwd": "/", "terminate_grace": 10.0} | options
-        capture = await start_capture(["sh", "-c", script], on_output=heard, **options)
+        capture = await capture_command(["sh", "-c", script], on_output=heard, **options)
         started.append(capture)
         return capture, heard
 
@@ -106,7 +106,7 @@ async def test_what_was_left_behind_does_not_put_off_the_end_however_much_it_wri
         capture.pause()
         asyncio.get_running_loop().call_soon(capture.resume)
 
-    capture = await start_capture(["sh", "-c", "yes & exit 5"], env=os.environ, cwd="/", on_output=take)
+    capture = await capture_command(["sh", "-c", "yes & exit 5"], env=os.environ, cwd="/", on_output=take)
     assert await capture.ended == 5
     await capture.end()
     assert taken
@@ -183,7 +183,7 @@ async def test_not_even_what_can_not_be_killed_is_waited_for(start: Start, monke
 async def test_ending_it_ends_the_whole_family(family: str):
     """FN-30: grandchildren in sessions of their own, forked twice, deaf to signals."""
     heard = Heard()
-    capture = await start_capture(
+    capture = await capture_command(
         ["sh", "-c", family + "while :; do sleep 1000; done"],
         env=os.environ,
         cwd="/",
@@ -198,7 +198,7 @@ async def test_ending_it_ends_the_whole_family(family: str):
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is no guard that adopts orphans")
 async def test_what_a_command_leaves_behind_is_heard_on_and_ended_later():
     heard = Heard()
-    capture = await start_capture(
+    capture = await capture_command(
         ["sh", "-c", f"(trap 'echo late; exit' TERM; {ANNOUNCE}; while :; do sleep 0.01; done) & exit 7"],
         env=os.environ,
         cwd="/",
@@ -215,7 +215,7 @@ async def test_what_a_command_leaves_behind_is_heard_on_and_ended_later():
 @pytest.mark.parametrize("ticks", [0, 1, 2, 3, 5, 8])
 async def test_a_cancelled_start_leaves_nothing_running(ticks: int):
     before = set(descendants(os.getpid()))
-    start = start_capture(["sleep", "1000"], env=os.environ, cwd="/", on_output=Heard(), terminate_grace=0.1)
+    start = capture_command(["sleep", "1000"], env=os.environ, cwd="/", on_output=Heard(), terminate_grace=0.1)
     starting = asyncio.create_task(start)
     for _ in range(ticks):
         await asyncio.sleep(0)
@@ -227,13 +227,13 @@ async def test_a_cancelled_start_leaves_nothing_running(ticks: int):
 
 
 async def test_a_command_that_cannot_be_started_says_why(tmp_path: Path):
-    with pytest.raises(ConnectionClosed, match="no such program"):
-        await start_capture(["no-such-program"], env=os.environ, cwd=str(tmp_path), on_output=Heard())
+    with pytest.raises(ConnectionClosed, match="command not found"):
+        await capture_command(["no-such-program"], env=os.environ, cwd=str(tmp_path), on_output=Heard())
     script = tmp_path / "script"
     script.write_text("#!/no/such/shell\n")
     script.chmod(0o700)
     with pytest.raises(ConnectionClosed, match="interpreter"):
-        await start_capture([str(script)], env=os.environ, cwd=str(tmp_path), on_output=Heard())
+        await capture_command([str(script)], env=os.environ, cwd=str(tmp_path), on_output=Heard())
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="others don't count it")
@@ -241,7 +241,7 @@ async def test_a_command_that_cannot_be_started_says_why(tmp_path: Path):
 async def test_a_command_takes_no_more_memory_than_it_may(memory: int, code: int):
     heard = Heard()
     command = [sys.executable, "-c", "kept = bytearray(512 * 2**20)"]
-    capture = await start_capture(command, env=os.environ, cwd="/", on_output=heard, memory=memory)
+    capture = await capture_command(command, env=os.environ, cwd="/", on_output=heard, memory=memory)
     assert await capture.ended == code
     assert (b"MemoryError" in heard.bytes) is bool(code)
     await capture.end()
@@ -289,7 +289,7 @@ def test_a_command_that_hears_nothing_is_killed_when_its_grace_is_over(
     monkeypatch.setattr(capture_module, "private_reader", lambda *arguments: Silence())
 
     async def main() -> None:
-        capture = await start_capture(["sh"], env=os.environ, cwd="/", on_output=Heard(), **options)
+        capture = await capture_command(["sh"], env=os.environ, cwd="/", on_output=Heard(), **options)
         began = asyncio.get_running_loop().time()
         await capture.end()
         assert [(what, at - began) for what, at in children[0].heard] == [("terminate", 0), ("kill", grace)]

@@ -7,15 +7,15 @@ import pytest
 
 from accord.errors import ConnectionClosed
 from accord.transports import frame_writer as module
-from accord.transports.frame_writer import Departures
-from accord.transports.framing import Arrivals, Framing
+from accord.transports.frame_writer import FrameWriter
+from accord.transports.framing import FrameReader, Framing
 from tests.transports.recorder import Recorder, a_few_ticks
 
 
 @pytest.fixture(autouse=True)
 def all_within_a_millisecond(monkeypatch: pytest.MonkeyPatch) -> None:
     """However long a busy machine takes from one line of a test to the next."""
-    monkeypatch.setattr(module, "_APART_SECONDS", 3600)
+    monkeypatch.setattr(module, "_SINGLE_SECONDS", 3600)
 
 
 class Pipe:
@@ -43,14 +43,14 @@ class Pipe:
     def close(self) -> None: ...
 
 
-def departures(pipe: Pipe, recorder: Recorder, framing: Framing = "newline", high_water: int = 1000) -> Departures:
-    return Departures(pipe, recorder, Arrivals(recorder, 1000), framing, high_water)
+def writer(pipe: Pipe, recorder: Recorder, framing: Framing = "newline", high_water: int = 1000) -> FrameWriter:
+    return FrameWriter(pipe, recorder, FrameReader(recorder, 1000), framing, high_water)
 
 
 @pytest.mark.requirement("TRANS-09")
 async def test_the_first_frame_leaves_at_once_and_the_rest_of_the_tick_together():
     pipe = Pipe()
-    leaving = departures(pipe, Recorder())
+    leaving = writer(pipe, Recorder())
     for number in range(4):
         leaving.send(b"%d" % number)
     assert pipe.writes == [b"0\n"]
@@ -63,16 +63,16 @@ async def test_the_first_frame_leaves_at_once_and_the_rest_of_the_tick_together(
 @pytest.mark.requirement("TRANS-09")
 async def test_an_answer_leaves_at_once():
     pipe = Pipe()
-    leaving = departures(pipe, Recorder())
+    leaving = writer(pipe, Recorder())
     leaving.send(b"0")
-    leaving.something_arrived()
+    leaving.input_arrived()
     leaving.send(b"1")
     assert pipe.writes == [b"0\n", b"1\n"]
 
 
 async def test_a_long_burst_does_not_wait_for_the_end_of_the_tick():
     pipe = Pipe()
-    leaving = departures(pipe, Recorder(), high_water=1 << 20)
+    leaving = writer(pipe, Recorder(), high_water=1 << 20)
     for _ in range(1000):
         leaving.send(b"x" * 1000)
     assert leaving.unsent < 64 * 1024
@@ -81,7 +81,7 @@ async def test_a_long_burst_does_not_wait_for_the_end_of_the_tick():
 
 async def test_a_large_frame_is_written_uncopied_and_keeps_its_place():
     pipe = Pipe()
-    leaving = departures(pipe, Recorder(), high_water=1 << 20)
+    leaving = writer(pipe, Recorder(), high_water=1 << 20)
     large = b"x" * 100_000
     for frame in (b"0", b"1", large, b"2"):
         leaving.send(frame)
@@ -92,7 +92,7 @@ async def test_a_large_frame_is_written_uncopied_and_keeps_its_place():
 
 async def test_blocks_are_written_when_asked_for():
     pipe = Pipe()
-    leaving = departures(pipe, Recorder(), "content-length")
+    leaving = writer(pipe, Recorder(), "content-length")
     leaving.send(b"{}")
     leaving.send(b"[]")
     leaving.flush()
@@ -101,7 +101,7 @@ async def test_blocks_are_written_when_asked_for():
 
 async def test_the_sender_is_paused_at_once_and_resumed_once():
     pipe, recorder = Pipe(room=100), Recorder()
-    leaving = departures(pipe, recorder, high_water=1000)
+    leaving = writer(pipe, recorder, high_water=1000)
     sent = 0
     while not recorder.calls:
         leaving.send(b"x" * 99)
@@ -119,7 +119,7 @@ async def test_the_sender_is_paused_at_once_and_resumed_once():
 
 async def test_closing_writes_what_waits_and_drops_the_rest():
     pipe, recorder = Pipe(), Recorder()
-    leaving = departures(pipe, recorder)
+    leaving = writer(pipe, recorder)
     leaving.send(b"0")
     leaving.send(b"1")
     leaving.close()
@@ -131,22 +131,22 @@ async def test_closing_writes_what_waits_and_drops_the_rest():
 @pytest.mark.requirement("TRANS-05")
 async def test_unless_asked_otherwise_it_writes_as_the_other_side_does():
     pipe, recorder = Pipe(), Recorder()
-    arrivals = Arrivals(recorder, 1000)
-    leaving = Departures(pipe, recorder, arrivals, None, 1000)
+    arrivals = FrameReader(recorder, 1000)
+    leaving = FrameWriter(pipe, recorder, arrivals, None, 1000)
     leaving.send(b"{}")
     arrivals.feed(b"Content-Length: 2\r\n\r\n{}")
-    leaving.something_arrived()
+    leaving.input_arrived()
     leaving.send(b"{}")
     assert pipe.writes == [b"{}\n", b"Content-Length: 2\r\n\r\n{}"]
 
 
 async def test_after_the_end_the_receiver_hears_of_no_water_mark():
     pipe, recorder = Pipe(room=0), Recorder()
-    arrivals = Arrivals(recorder, 1000)
-    leaving = Departures(pipe, recorder, arrivals, None, 100)
+    arrivals = FrameReader(recorder, 1000)
+    leaving = FrameWriter(pipe, recorder, arrivals, None, 100)
     leaving.send(b"x" * 200)
     arrivals.lose(ConnectionClosed("over"))
     pipe.drain(pipe.unsent)
-    leaving.something_arrived()
+    leaving.input_arrived()
     leaving.send(b"x" * 200)
     assert recorder.calls == ["paused", "lost"]

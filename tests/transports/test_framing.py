@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.errors import FrameRejected
-from accord.transports.framing import FRAME_LIMIT, Cut, Cutter, Framing, join, wrap
+from accord.transports.framing import FRAME_LIMIT, FrameParser, Framing, ParseResult, join_frames, wrap_frame
 
 KIB = 1024
 MIB = 1024 * KIB
 
 
 def cut(*pieces: bytes, limit: int = FRAME_LIMIT, end: bool = True) -> list[bytes | FrameRejected]:
-    cutter = Cutter(limit)
-    cuts: list[Cut] = []
+    cutter = FrameParser(limit)
+    cuts: list[ParseResult] = []
     for piece in pieces:
         cuts += cutter.feed(piece)
     if end:
@@ -26,7 +26,7 @@ def cut(*pieces: bytes, limit: int = FRAME_LIMIT, end: bool = True) -> list[byte
     return flat(cuts)
 
 
-def flat(cuts: list[Cut]) -> list[bytes | FrameRejected]:
+def flat(cuts: list[ParseResult]) -> list[bytes | FrameRejected]:
     flattened: list[bytes | FrameRejected] = []
     for each in cuts:
         if isinstance(each, list):
@@ -82,7 +82,7 @@ def test_noise_is_cut_like_any_line_because_it_is_the_peers_business():
 
 
 def test_hundreds_of_small_lines_come_in_one_list():
-    cutter = Cutter()
+    cutter = FrameParser()
     data = b'{"method":"session/update"}\n' * 500
     assert [len(cuts) for cuts in cutter.feed(data) if isinstance(cuts, list)] == [500]
 
@@ -107,7 +107,7 @@ def test_noise_before_the_first_block_does_not_hide_it():
 
 
 def test_the_framing_is_known_once_the_other_side_has_spoken():
-    newline, blocks = Cutter(), Cutter()
+    newline, blocks = FrameParser(), FrameParser()
     assert newline.framing is blocks.framing is None
     newline.feed(b"noise\n")
     blocks.feed(b"noise\nContent-")
@@ -138,7 +138,7 @@ def test_headers_without_a_length_are_refused_and_the_next_block_is_found():
 
 
 def test_endless_headers_do_not_fill_the_memory():
-    cutter = Cutter()
+    cutter = FrameParser()
     cutter.feed(b"Content-Length: ")
     tracemalloc.start()
     try:
@@ -164,7 +164,7 @@ def test_refusals_do_not_quote_what_came():
 def test_a_frame_past_the_limit_is_refused_once_and_the_connection_lives(framing: Framing):
     """FN-33: a frame that is too long gets one refusal, its rest is skipped, the frames around it arrive."""
     long = b'{"long":"' + b"x" * 100 + b'"}'
-    stream = join([b"{}", long, b"[]", long, long, b'{"a":1}'], framing)
+    stream = join_frames([b"{}", long, b"[]", long, long, b'{"a":1}'], framing)
     for size in (1, 7, 64, len(stream)):
         pieces = [stream[start : start + size] for start in range(0, len(stream), size)]
         things = cut(*pieces, limit=50)
@@ -176,14 +176,14 @@ def test_a_frame_past_the_limit_is_refused_once_and_the_connection_lives(framing
 @pytest.mark.parametrize("framing", ["newline", "content-length"])
 def test_a_frame_of_exactly_the_limit_is_taken(framing: Framing):
     frame = b"{" + b"x" * 48 + b"}"
-    assert cut(join([frame, frame], framing), limit=50) == [frame, frame]
+    assert cut(join_frames([frame, frame], framing), limit=50) == [frame, frame]
 
 
 @pytest.mark.parametrize("start", [b"{", b"Content-Length: 999999999999\r\n\r\n{"])
 def test_a_peer_that_never_ends_its_frame_does_not_fill_the_memory(start: bytes):
     """FN-33: memory stays flat at about the limit, however much comes."""
     limit = 8 * MIB
-    cutter = Cutter(limit)
+    cutter = FrameParser(limit)
     piece = b"x" * (256 * KIB)
     tracemalloc.start()
     try:
@@ -199,7 +199,7 @@ def test_a_peer_that_never_ends_its_frame_does_not_fill_the_memory(start: bytes)
 
 def test_a_whole_frame_is_never_held_twice():
     size = 16 * MIB
-    cutter = Cutter()
+    cutter = FrameParser()
     piece = b"x" * (64 * KIB)
     tracemalloc.start()
     try:
@@ -229,7 +229,7 @@ def test_assembling_a_long_line_is_linear():
     def seconds(pieces: int) -> float:
         best = float("inf")
         for _ in range(5):
-            cutter = Cutter()
+            cutter = FrameParser()
             cutter.feed(b"{")
             started = time.process_time()
             for _ in range(pieces):
@@ -245,14 +245,14 @@ def test_assembling_a_long_line_is_linear():
 @pytest.mark.parametrize("framing", ["newline", "content-length"])
 def test_what_is_sent_contains_no_newline_of_its_own(framing: Framing):
     frame = b'{\n  "a": 1\n}'
-    assert cut(join([frame, b"{}"], framing)) == [b'{   "a": 1 }', b"{}"]
-    assert b"".join(wrap(frame, framing)) == join([frame], framing)
-    assert join([b"{}", b"[]"], "newline") == b"{}\n[]\n"
+    assert cut(join_frames([frame, b"{}"], framing)) == [b'{   "a": 1 }', b"{}"]
+    assert b"".join(wrap_frame(frame, framing)) == join_frames([frame], framing)
+    assert join_frames([b"{}", b"[]"], "newline") == b"{}\n[]\n"
 
 
 @pytest.mark.requirement("TRANS-07")
 def test_the_length_written_counts_bytes():
-    assert join(['"ü"'.encode()], "content-length") == b'Content-Length: 4\r\n\r\n"\xc3\xbc"'
+    assert join_frames(['"ü"'.encode()], "content-length") == b'Content-Length: 4\r\n\r\n"\xc3\xbc"'
 
 
 def split_at(stream: bytes, positions: list[int]) -> list[bytes]:
@@ -301,12 +301,12 @@ def test_any_split_of_broken_headers_gives_the_same_frames(parts: list[bytes], p
 )
 def test_what_is_joined_is_cut_again(values: list[object], framing: Framing):
     frames = [json.dumps({"value": value}, ensure_ascii=False).encode() for value in values]
-    assert cut(join(frames, framing)) == frames if frames else True
+    assert cut(join_frames(frames, framing)) == frames if frames else True
 
 
 @pytest.mark.parametrize("start", [b"  ", b"noise\n \t", b"noise\n\r\n  con", b" Content-Le"])
 def test_a_beginning_that_is_cut_anywhere_is_still_recognised(start: bytes):
-    cutter = Cutter()
+    cutter = FrameParser()
     cutter.feed(start)
     cutter.feed(b"ngth: 2\r\n\r\n{}" if start.endswith(b"Le") else b"\n{}\n" if start.endswith(b"con") else b"{}\n")
     assert cutter.framing == ("content-length" if start.endswith(b"Le") else "newline")

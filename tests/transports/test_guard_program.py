@@ -15,7 +15,7 @@ import pytest
 from accord.errors import ConnectionClosed
 from accord.transports import guarded_spawn
 from accord.transports.guard_program import descendants
-from accord.transports.process_transport import Process
+from accord.transports.process_transport import ProcessTransport
 from tests.transports.families import DEAF_FAMILY, FAMILY, MEMBERS, is_alive, parent, pids, wait_gone
 from tests.transports.recorder import Recorder
 
@@ -28,8 +28,10 @@ ROOT = Path(__file__).parents[2]
 STARTER = "tests.transports.starter_program"
 
 
-async def family(script: str, close_grace: float = 0.0, terminate_grace: float = 10.0) -> tuple[Process, Recorder]:
-    process = Process(["sh", "-c", script], close_grace=close_grace, terminate_grace=terminate_grace)
+async def family(
+    script: str, close_grace: float = 0.0, terminate_grace: float = 10.0
+) -> tuple[ProcessTransport, Recorder]:
+    process = ProcessTransport(["sh", "-c", script], close_grace=close_grace, terminate_grace=terminate_grace)
     recorder = Recorder()
     await process.open(recorder)
     await recorder.received(MEMBERS)
@@ -118,7 +120,7 @@ async def test_a_guard_that_is_killed_takes_the_command_with_it():
 @pytest.mark.parametrize("ticks", [0, 1, 2, 3, 5, 8])
 async def test_a_cancelled_open_leaves_nothing_running(ticks: int):
     before = set(descendants(os.getpid()))
-    opening = asyncio.create_task(Process(["sleep", "1000"], terminate_grace=0.1).open(Recorder()))
+    opening = asyncio.create_task(ProcessTransport(["sleep", "1000"], terminate_grace=0.1).open(Recorder()))
     for _ in range(ticks):
         await asyncio.sleep(0)
     opening.cancel()
@@ -130,7 +132,7 @@ async def test_a_cancelled_open_leaves_nothing_running(ticks: int):
 
 async def test_closing_while_it_is_opened_leaves_nothing_running():
     before = set(descendants(os.getpid()))
-    process, recorder = Process(["sleep", "1000"], terminate_grace=0.1), Recorder()
+    process, recorder = ProcessTransport(["sleep", "1000"], terminate_grace=0.1), Recorder()
     opening = asyncio.create_task(process.open(recorder))
     await asyncio.sleep(0)
     await process.aclose()
@@ -146,13 +148,13 @@ async def test_a_guard_that_cannot_run_says_so(monkeypatch: pytest.MonkeyPatch, 
     broken.write_text("raise SystemExit('no guard today')")
     monkeypatch.setattr(guarded_spawn, "_GUARD", broken)
     with pytest.raises(ConnectionClosed, match="no guard today"):
-        await Process(["cat"]).open(Recorder())
+        await ProcessTransport(["cat"]).open(Recorder())
 
 
 async def test_a_request_larger_than_a_sockets_buffer_arrives_whole():
     env = {f"NAME{number}": "x" * 100_000 for number in range(10)} | {"PATH": os.defpath}
     recorder = Recorder()
-    process = Process(["sh", "-c", "env | wc -c"], env=env)
+    process = ProcessTransport(["sh", "-c", "env | wc -c"], env=env)
     await process.open(recorder)
     (size,) = await recorder.received(1)
     assert int(size) > 1_000_000

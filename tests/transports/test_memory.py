@@ -3,13 +3,13 @@ from __future__ import annotations
 import pytest
 
 from accord.errors import ConnectionClosed
-from accord.transports.memory import MemoryTransport, joined
+from accord.transports.memory import MemoryTransport, memory_pair
 from accord.transports.transport import Transport
 from tests.transports.recorder import Recorder, a_few_ticks
 
 
 async def opened(**options: int) -> tuple[MemoryTransport, Recorder, MemoryTransport, Recorder]:
-    left, right = joined(**options)
+    left, right = memory_pair(**options)
     near, far = Recorder(), Recorder()
     await left.open(near)
     await right.open(far)
@@ -26,7 +26,7 @@ async def test_frames_sent_in_one_tick_arrive_together_and_in_order():
 
 
 async def test_frames_sent_before_the_other_end_is_open_wait_for_it():
-    left, right = joined()
+    left, right = memory_pair()
     transport: Transport = left
     await transport.open(Recorder())
     left.send(b"{}")
@@ -98,7 +98,7 @@ async def test_a_paused_end_learns_of_the_end_when_it_resumes():
 
 
 async def test_an_end_that_is_closed_cannot_be_opened():
-    left, right = joined()
+    left, right = memory_pair()
     await left.aclose()
     with pytest.raises(ConnectionClosed):
         await left.open(Recorder())
@@ -108,7 +108,7 @@ async def test_an_end_that_is_closed_cannot_be_opened():
 
 
 async def test_nothing_can_be_sent_before_opening():
-    left, _ = joined()
+    left, _ = memory_pair()
     with pytest.raises(ConnectionClosed):
         left.send(b"{}")
 

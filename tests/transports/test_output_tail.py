@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.transports.output_tail import Tail
+from accord.transports.output_tail import OutputTail
 
 
-def tail(limit: int, *pieces: bytes) -> Tail:
-    kept = Tail(limit)
+def tail(limit: int, *pieces: bytes) -> OutputTail:
+    kept = OutputTail(limit)
     for piece in pieces:
         kept.add(piece)
     return kept

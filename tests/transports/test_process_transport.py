@@ -15,7 +15,7 @@ import pytest
 from accord.client.target import Command
 from accord.errors import ConnectionClosed
 from accord.transports import process_transport as process_module
-from accord.transports.process_transport import Process
+from accord.transports.process_transport import ProcessTransport
 from tests.transports.recorder import Recorder, a_few_ticks
 from tests.virtual_clock import run
 
@@ -29,12 +29,12 @@ async def start(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     """Opens a process and closes it after the test."""
     if request.param == "unguarded":
         monkeypatch.setattr(process_module, "can_guard", lambda: False)
-    opened: list[Process] = []
+    opened: list[ProcessTransport] = []
 
-    async def start(*command: str, **options: Any) -> tuple[Process, Recorder]:
+    async def start(*command: str, **options: Any) -> tuple[ProcessTransport, Recorder]:
         recorder = Recorder()
         patient: dict[str, Any] = {"close_grace": 5.0, "terminate_grace": 5.0}
-        process = Process(command, **patient | options)
+        process = ProcessTransport(command, **patient | options)
         await process.open(recorder)
         opened.append(process)
         return process, recorder
@@ -65,7 +65,7 @@ async def test_nothing_but_the_frames_goes_to_its_stdin(start: Start):
     process, recorder = await start(*python("import sys; print(ascii(sys.stdin.buffer.read().decode()))"))
     for frame in (b"{}", b'{"a":\n1}', b"[]"):
         process.send(frame)
-    departures, writer = process._departures, process._writer
+    departures, writer = process._frame_writer, process._writer
     departures.flush()
     await writer.finish()
     assert await recorder.received(1) == [rb"""'{}\n{"a": 1}\n[]\n'"""]
@@ -96,7 +96,7 @@ async def test_a_signal_is_a_negative_exit_code(start: Start):
 
 async def test_a_death_is_told_even_when_something_holds_the_output_open(start: Start, monkeypatch: pytest.MonkeyPatch):
     """FN-10: the command has ended, a process that it left behind has not."""
-    monkeypatch.setattr(process_module, "_EXPLANATION_SECONDS", 0.1)
+    monkeypatch.setattr(process_module, "_REASON_SECONDS", 0.1)
     _, recorder = await start("sh", "-c", "sleep 1000 & echo '{}'; exit 4")
     assert (await recorder.lost()).exit_code == 4
     assert recorder.frames == [b"{}"]
@@ -139,7 +139,7 @@ async def test_everything_written_before_the_death_is_received(start: Start):
 
 
 async def test_a_pause_loses_nothing_when_the_command_dies_meanwhile(start: Start, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(process_module, "_EXPLANATION_SECONDS", 0.01)
+    monkeypatch.setattr(process_module, "_REASON_SECONDS", 0.01)
     process, recorder = await start(*python("import sys; sys.stdin.readline()\nfor n in range(5_000): print(n)"))
     process.pause_receiving()
     child = process._child
@@ -188,7 +188,7 @@ async def test_sending_to_the_dead_is_harmless(start: Start):
 async def test_a_command_that_closes_its_output_is_silent_but_still_reads(
     start: Start, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
-    monkeypatch.setattr(process_module, "_EXPLANATION_SECONDS", 0.1)
+    monkeypatch.setattr(process_module, "_REASON_SECONDS", 0.1)
     told = tmp_path / "told"
     process, recorder = await start("sh", "-c", f"echo '{{}}'; exec >&- 2>&-; read line; echo $line >{told}; exit 3")
     await recorder.until(lambda: recorder.silence)
@@ -202,7 +202,7 @@ async def test_a_command_that_closes_its_output_is_silent_but_still_reads(
 
 
 async def test_a_command_that_closes_its_input_is_lost_though_it_lives(start: Start, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(process_module, "_EXPLANATION_SECONDS", 0.1)
+    monkeypatch.setattr(process_module, "_REASON_SECONDS", 0.1)
     process, recorder = await start("sh", "-c", "exec <&-; echo '{}'; exec sleep 1000", close_grace=0.0)
     await recorder.received(1)
     process.send(b"{}")
@@ -293,7 +293,7 @@ async def test_a_command_that_hangs_in_a_write_while_we_are_paused_can_still_end
 
 async def refusal(*command: str, **options: Any) -> str:
     with pytest.raises(ConnectionClosed) as caught:
-        await Process(command, **options).open(Recorder())
+        await ProcessTransport(command, **options).open(Recorder())
     return str(caught.value)
 
 
@@ -310,11 +310,11 @@ def script(tmp_path: Path) -> Callable[[str, int], str]:
 
 async def test_a_command_that_cannot_be_started_says_what_to_do(tmp_path: Path, script: Callable[[str, int], str]):
     runnable = stat.S_IRUSR | stat.S_IXUSR
-    assert "no such program on PATH; install it" in await refusal("no-such-program")
-    assert "no such program on PATH" in await refusal("sh", env={"PATH": str(tmp_path)})
+    assert "command not found on PATH; install it" in await refusal("no-such-program")
+    assert "command not found on PATH" in await refusal("sh", env={"PATH": str(tmp_path)})
     assert "no such file; check the path" in await refusal("./no-such-file")
-    assert "create it or pass another cwd" in await refusal("cat", cwd=tmp_path / "missing")
-    assert "interpreter in the first line" in await refusal(script("#!/no/such/shell\n", runnable))
+    assert "create it or use another cwd" in await refusal("cat", cwd=tmp_path / "missing")
+    assert "interpreter not found; check the first line" in await refusal(script("#!/no/such/shell\n", runnable))
     assert "a first line such as #!/bin/sh" in await refusal(script("no first line\n", runnable))
     assert "NUL" in await refusal("cat", "a\0b")
     assert "not executable; run chmod +x" in await refusal(str(tmp_path))
@@ -330,11 +330,11 @@ async def test_a_relative_program_is_looked_for_in_the_commands_directory(start:
 @pytest.mark.parametrize("command", ["python agent.py", []])
 def test_a_command_is_a_list(command: Any):
     with pytest.raises(TypeError, match="shlex"):
-        Process(command)
+        ProcessTransport(command)
 
 
 async def test_closed_before_it_is_opened_it_starts_nothing():
-    process = Process(["cat"])
+    process = ProcessTransport(["cat"])
     with pytest.raises(ConnectionClosed):
         process.send(b"{}")
     await process.aclose()
@@ -375,7 +375,7 @@ def test_a_command_that_hears_nothing_is_asked_and_then_killed_when_its_graces_a
     options: dict[str, Any], times: list[float]
 ):
     async def main() -> None:
-        for process in (Process(["deaf"], **options), Command(["deaf"], **options).connect()):
+        for process in (ProcessTransport(["deaf"], **options), Command(["deaf"], **options).connect()):
             began = asyncio.get_running_loop().time()
             closing: Any = process
             child = DeafChild(closing)

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from accord.errors import ConnectionClosed
-from accord.transports.stdio import Stdio
+from accord.transports.stdio import StdioTransport
 from tests.transports.recorder import Recorder
 
 pytestmark = pytest.mark.timeout(60)
@@ -51,7 +51,7 @@ def without_last_words(stdout: bytes) -> bytes:
 def test_it_speaks_over_pipes(command: list[str]):
     stdout, stderr = conversation(command, FRAMES)
     assert without_last_words(stdout) == FRAMES
-    assert "lost: the other side closed our input" in stderr
+    assert "lost: the other side closed stdin" in stderr
 
 
 def test_it_speaks_over_files(command: list[str], tmp_path: Path):
@@ -89,7 +89,7 @@ def test_it_speaks_over_a_terminal(command: list[str]):
 def test_without_input_it_ends_at_once(command: list[str]):
     """FN-36: the null device."""
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT, check=True)
-    assert b"closed our input" in done.stderr
+    assert b"closed stdin" in done.stderr
 
 
 def ask(send: Callable[[bytes], object], receive: Callable[[int], bytes], frames: bytes) -> bytes:
@@ -153,12 +153,12 @@ def test_a_client_that_stops_reading_is_gone(command: list[str]):
         process.stdin.raw.write(FRAMES)  # type: ignore[attr-defined]
         stderr = process.stderr.read()
         process.wait(TIMEOUT)
-    assert b"no longer reads our output" in stderr
+    assert b"no longer reads stdout" in stderr
 
 
 WAITING = """
 import asyncio, sys
-from accord.transports.stdio import Stdio
+from accord.transports.stdio import StdioTransport
 
 class Receiver:
     def __init__(self):
@@ -172,7 +172,7 @@ class Receiver:
             self.lost.set_result(reason)
 
 async def main():
-    stdio, receiver = Stdio(), Receiver()
+    stdio, receiver = StdioTransport(), Receiver()
     await stdio.open(receiver)
     print("lost:", await receiver.lost, file=sys.stderr, flush=True)
     await stdio.aclose()
@@ -216,7 +216,7 @@ def test_a_client_that_is_gone_altogether_is_missed_although_nothing_is_written(
             guard.cancel()
             process.kill()
     assert "lost: " in told
-    assert "the other side no longer reads our output: [Errno 32] Broken pipe" in told
+    assert "the other side no longer reads stdout: [Errno 32] Broken pipe" in told
 
 
 def test_a_large_frame_is_flushed_before_the_end(command: list[str]):
@@ -248,17 +248,17 @@ def test_a_framing_that_is_asked_for_is_written_whatever_is_read(command: list[s
 def test_missing_descriptors_are_named():
     script = f"exec {sys.executable} {PROGRAM} asyncio <&-"
     done = subprocess.run(["sh", "-c", script], capture_output=True, timeout=TIMEOUT, check=False)
-    assert b"there is no stdin" in done.stderr
+    assert b"this process has no stdin" in done.stderr
 
 
 async def test_only_one_connection_at_a_time_has_stdio(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("accord.transports.stdio._Taken._is_taken", True)
+    monkeypatch.setattr("accord.transports.stdio._StandardStreams._in_use", True)
     with pytest.raises(ConnectionClosed, match="another connection"):
-        await Stdio().open(Recorder())
+        await StdioTransport().open(Recorder())
 
 
 async def test_closed_before_it_is_opened_it_stays_closed():
-    transport = Stdio()
+    transport = StdioTransport()
     with pytest.raises(ConnectionClosed):
         transport.send(b"{}")
     await transport.aclose()

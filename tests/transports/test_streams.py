@@ -14,7 +14,7 @@ import pytest
 
 from accord.transports.blocking_io import ThreadReader, ThreadWriter
 from accord.transports.stdio import private_reader, private_writer, shared_reader, shared_writer
-from accord.transports.streams import LoopReader, LoopWriter, Reader, Writer
+from accord.transports.streams import ByteReader, ByteWriter, LoopReader, LoopWriter
 from tests.transports.recorder import a_few_ticks
 
 pytestmark = pytest.mark.timeout(60)
@@ -153,14 +153,14 @@ async def test_the_null_device_ends_at_once(descriptors: list[int]):
     assert await sink.ended is None
 
 
-Pair = Callable[[Sink, Ends], tuple[Reader, Writer]]
+Pair = Callable[[Sink, Ends], tuple[ByteReader, ByteWriter]]
 
 
-def through_the_loop(sink: Sink, ends: Ends) -> tuple[Reader, Writer]:
+def through_the_loop(sink: Sink, ends: Ends) -> tuple[ByteReader, ByteWriter]:
     return private_reader(os.dup(ends[0]), sink.bytes_arrived, sink.end), private_writer(os.dup(ends[1]), sink.end)
 
 
-def through_threads(sink: Sink, ends: Ends) -> tuple[Reader, Writer]:
+def through_threads(sink: Sink, ends: Ends) -> tuple[ByteReader, ByteWriter]:
     return ThreadReader(os.dup(ends[0]), sink.bytes_arrived, sink.end), ThreadWriter(os.dup(ends[1]), sink.end)
 
 

@@ -42,7 +42,7 @@ async def listed_values_and_ones_own_are_taken(turn: Turn, agent: Agent, named: 
         await call.update(kind="edit", status="_waiting")
         call.end("failed")
     turn.tool_call("Look", kind=named)
-    await turn.tell(ToolCallPatch(id="c", kind="read", status="paused"))
+    await turn.send(ToolCallPatch(id="c", kind="read", status="paused"))
     await turn.allowed("May I?", options=[PermissionOption(id="y", name="Yes", kind="allow_once")])
     agent.option("x", choices=["a"], category="thought_level")
     turn.stop("_budget")

@@ -1,10 +1,10 @@
-"""Write an agent."""
+"""Agents: everything for writing one."""
 
 from __future__ import annotations
 
 from accord.agent.agent import Agent
 from accord.agent.command_line import CommandResult
-from accord.agent.connection import AgentConnection
+from accord.agent.connection import AgentConnection, AgentEndpoint
 from accord.agent.deadlines import TurnDeadlines
 from accord.agent.definition import TurnPolicy
 from accord.agent.session import AgentSession
@@ -18,6 +18,7 @@ __all__ = [
     "STOP_REASONS",
     "Agent",
     "AgentConnection",
+    "AgentEndpoint",
     "AgentSession",
     "AgentToolCall",
     "CommandResult",

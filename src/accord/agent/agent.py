@@ -1,4 +1,4 @@
-"""`Agent`: what an author registers, served to any client in whatever version it speaks."""
+"""`Agent`: the handlers that an author registers, served to any client in whatever version it speaks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from accord.agent.connection import AgentConnection
+from accord.agent.connection import AgentEndpoint
 from accord.agent.definition import (
     AgentDefinition,
     Busy,
@@ -41,14 +41,14 @@ F = TypeVar("F", bound=Handler)
 
 
 class Agent:
-    """An agent. `store` makes its sessions survive; `busy` says what becomes of a prompt while a turn runs.
+    """An agent. With a `store` its sessions survive a restart.
 
-    `image`, `audio` and `embedded_context` say which content prompts may hold beside text and links; embedded texts are
-    taken anyway unless `strict`, because some clients send them with every prompt. `meta` goes into
-    the `_meta` of the capabilities, for what is beyond the protocol. `logged_in` tells whether sessions may be opened
-    without a login; it may be a function that looks. `legacy_models` tells clients of v1 and the draft the option of the
-    category `model` a second time, as the unstable `models`, and serves `session/set_model`. The times are told in `TurnPolicy`.
-    `sessions` has those that are open, and decides what becomes of one that nobody subscribes to any more.
+    `image`, `audio` and `embedded_context` say which content prompts may have beside text and links; embedded text is
+    accepted anyway unless `strict`, because some clients send it with every prompt. `meta` becomes the `_meta` of the
+    capabilities, for features beyond the protocol. `logged_in` says whether sessions may be opened without a login; it may be
+    a function that checks. `legacy_models` sends the option of the category `model` to clients of v1 and the draft also as
+    the unstable `models`, and serves `session/set_model`. `busy`, the deadlines and limits are those of `TurnPolicy`.
+    `sessions` is the registry of open sessions, with its policy for those that every client has left.
     """
 
     is_on_this_machine = True
@@ -82,8 +82,8 @@ class Agent:
         sessions: SessionRegistry | None = None,
     ) -> None:
         self.sessions = sessions or SessionRegistry()
-        """Those that are open, on whatever connections."""
-        self.definition = AgentDefinition(
+        """The open sessions, on whatever connections."""
+        self._definition = AgentDefinition(
             info=Implementation(name=name, version=version, title=title),
             policy=TurnPolicy(
                 busy=busy,
@@ -107,31 +107,30 @@ class Agent:
             limits=limits,
             on_frame=on_frame,
         )
-        """What was given and registered."""
-        check_types(self.definition.info)
-        check_types(AgentCapabilities(meta=self.definition.meta))
+        check_types(self._definition.info)
+        check_types(AgentCapabilities(meta=self._definition.meta))
 
     def prompt(self, handler: F) -> F:
-        """Register what answers a prompt: `async def f(turn: Turn)`, or `def f(turn: SyncTurn)` in a thread.
+        """Register the handler of prompts: `async def f(turn: Turn)`, or `def f(turn: SyncTurn)` in a thread.
 
         It returns a stop reason, or None for `end_turn`.
         """
-        self.definition.prompt_handler = handler
+        self._definition.prompt_handler = handler
         return handler
 
     def new_session(self, handler: F) -> F:
-        """Register what prepares a session when it is opened, new or again: `f(session)`. It may refuse by raising."""
-        self.definition.session_handler = handler
+        """Register a handler that prepares each session that is created, loaded or resumed: `f(session)`. It may refuse by raising."""
+        self._definition.session_handler = handler
         return handler
 
     def login(self, id: str, *, name: str, description: str | None = None) -> Callable[[F], F]:
-        """Register a way to log in: `f(client)`. It has failed when it raises."""
-        _check_new(self.definition.logins, "login", id)
+        """Register a login: `f(client)`. It fails by raising."""
+        _check_new(self._definition.logins, "login", id)
         method = AgentLogin(id=id, name=name, description=description)
         check_types(method)
 
         def register(handler: F) -> F:
-            self.definition.logins[id] = LoginMethod(method, handler)
+            self._definition.logins[id] = LoginMethod(method, handler)
             return handler
 
         return register
@@ -145,15 +144,15 @@ class Agent:
         args: Iterable[str] = (),
         env: Mapping[str, str] | None = None,
     ) -> None:
-        """Offer a login that the client runs as an interactive start of this program, with these arguments more."""
-        _check_new(self.definition.logins, "login", id)
+        """Offer a login for which the client runs this program in a terminal, with additional arguments."""
+        _check_new(self._definition.logins, "login", id)
         method = TerminalLogin(id=id, name=name, description=description, args=list(args), env=dict(env or {}))
         check_types(method)
-        self.definition.logins[id] = LoginMethod(method)
+        self._definition.logins[id] = LoginMethod(method)
 
     def logout(self, handler: F) -> F:
-        """Register what drops the credentials: `f(client)`."""
-        self.definition.logout_handler = handler
+        """Register a handler that deletes the credentials: `f(client)`."""
+        self._definition.logout_handler = handler
         return handler
 
     def option(
@@ -166,47 +165,47 @@ class Agent:
         description: str | None = None,
         category: OptionCategory | None = None,
     ) -> Callable[[F], F]:
-        """Offer a setting, and register what is told when the user chooses: `f(session, value)`, which may refuse.
+        """Offer an option; as a decorator, register a handler for its changes: `f(session, value)`, which may refuse.
 
-        Without choices it is a switch. The category `mode` makes it the session's modes. A handler is not needed.
+        Without choices it is a switch. The category `mode` makes it the session's modes.
         """
-        listed = [to_option_choice(choice) for choice in choices]
-        if not listed and not isinstance(default, bool):
-            raise TypeError("an option has choices, or a default that is True or False")
-        _check_new(self.definition.options, "option", id)
-        value = listed[0].value if default is None else default
-        option = Option(id=id, name=name or id.replace("_", " ").capitalize(), value=value, choices=listed)
-        option.kind = "select" if listed else "boolean"
+        option_choices = [to_option_choice(choice) for choice in choices]
+        if not option_choices and not isinstance(default, bool):
+            raise TypeError("an option needs choices, or a default that is True or False")
+        _check_new(self._definition.options, "option", id)
+        value = option_choices[0].value if default is None else default
+        option = Option(id=id, name=name or id.replace("_", " ").capitalize(), value=value, choices=option_choices)
+        option.kind = "select" if option_choices else "boolean"
         option.description = description
         option.category = category or (id if id in ("mode", "model") else None)
         check_option(option)
-        offered = self.definition.options[id] = OptionDefinition(option)
+        definition = self._definition.options[id] = OptionDefinition(option)
 
         def register(handler: F) -> F:
-            offered.handler = handler
+            definition.handler = handler
             return handler
 
         return register
 
     def command(self, name: str, description: str, hint: str | None = None) -> Callable[[F], F]:
-        """Register a slash command, which is answered as a prompt is; what follows its name is `turn.arguments`."""
-        _check_new(self.definition.commands, "command", name)
+        """Register the handler of a slash command, a prompt that begins with its name; the rest is `turn.arguments`."""
+        _check_new(self._definition.commands, "command", name)
         command = SlashCommand(name=name, description=description, hint=hint)
         check_command(command)
 
         def register(handler: F) -> F:
-            self.definition.commands[name] = CommandDefinition(command, handler)
+            self._definition.commands[name] = CommandDefinition(command, handler)
             return handler
 
         return register
 
     def method(self, name: str) -> Callable[[F], F]:
-        """Register a method of your own, such as `_acme/ping`: `f(params, client)`; its result is the answer."""
-        return self._extension(self.definition.methods, name)
+        """Register a method of your own, such as `_acme/ping`: `f(params, client)` returns its result."""
+        return self._extension(self._definition.methods, name)
 
     def notification(self, name: str) -> Callable[[F], F]:
         """Register a notification of your own, such as `_acme/seen`: `f(params, client)`."""
-        return self._extension(self.definition.notifications, name)
+        return self._extension(self._definition.notifications, name)
 
     def _extension(self, table: dict[str, Handler], name: str) -> Callable[[F], F]:
         check_extension(name)
@@ -218,48 +217,48 @@ class Agent:
         return register
 
     def capabilities(self) -> AgentCapabilities:
-        """What is offered to clients."""
-        return self.definition.capabilities()
+        """The capabilities that clients get in the handshake."""
+        return self._definition.capabilities()
 
     async def serve(self, transport: Transport) -> None:
         """Serve one connection until it ends, from either side; all turns have ended then."""
-        await AgentConnection(self.definition, transport, partial(SessionMethods, self.definition, self.sessions)).run()
+        await AgentEndpoint(self._definition, transport, partial(SessionMethods, self._definition, self.sessions)).run()
 
     def connect(self) -> Transport:
-        """A client's end of a connection in memory; opening it begins to serve the other end."""
+        """A transport to this agent in memory; opening it starts to serve the other end."""
         from accord.agent.in_process import InProcessTransport  # noqa: PLC0415  # only tests and embedding need it
 
         return InProcessTransport(self.serve)
 
     def run(self) -> None:
-        """Serve stdin and stdout until the client hangs up. On a terminal it explains itself instead of waiting.
+        """Serve stdin and stdout until the client hangs up. In a terminal it prints what it is instead.
 
         It returns within 5 seconds of the end of input, whatever handlers and their threads do. (FN-37)
         """
         if sys.stdin is not None and sys.stdin.isatty():
             sys.stderr.write(self._explanation())
             return
-        from accord.transports.stdio import Stdio  # noqa: PLC0415  # needs a process of its own
+        from accord.transports.stdio import StdioTransport  # noqa: PLC0415  # needs a process of its own
 
-        stdio = Stdio()
+        stdio = StdioTransport()
         with suppress(KeyboardInterrupt):
-            run(run_until(stdio.over, partial(self.serve, stdio), self._close))
+            run(run_until(stdio.ended, partial(self.serve, stdio), self._close))
 
     async def _close(self) -> None:
-        if self.definition.store is not None:
-            await self.definition.store.aclose()
+        if self._definition.store is not None:
+            await self._definition.store.aclose()
 
     def _explanation(self) -> str:
-        name = self.definition.info.title or self.definition.info.name
+        name = self._definition.info.title or self._definition.info.name
         program = Path(sys.argv[0])
         command = [sys.executable, str(program.absolute() if program.exists() else program), *sys.argv[1:]]
         return (
-            f"{name} {self.definition.info.version} is an agent: an editor starts it and speaks the Agent Client Protocol with it\n"
+            f"{name} {self._definition.info.version} is an agent: an editor starts it and speaks the Agent Client Protocol with it\n"
             "through stdin and stdout. There is nothing to type here. Tell your editor to run this command:\n\n"
             f"    {shlex.join(command)}\n"
         )
 
 
-def _check_new(registered: Mapping[str, Any], what: str, id: str) -> None:
+def _check_new(registered: Mapping[str, Any], kind: str, id: str) -> None:
     if id in registered:
-        raise ValueError(f"duplicate {what} {id!r}: the agent has one already")
+        raise ValueError(f"duplicate {kind} {id!r}: the agent already has it")

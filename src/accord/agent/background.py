@@ -1,7 +1,7 @@
-"""Work of a session that goes on beside its turns: tool calls, each with a task of its own.
+"""Background work of a session: tool calls that outlive their turn, each with a task of its own.
 
-Law: a call is told before it is listed, and its end before it leaves the list. Cancelling a turn leaves it alone; closing
-the session ends it.
+Law: a call is announced before it is listed as background work, and its end is sent before it leaves the list. Cancelling
+a turn does not affect it; closing the session ends it.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ class BackgroundTasks:
         return self._tasks is not None and call_id in self._tasks
 
     @property
-    def listed(self) -> list[Work] | None:
-        """All of it; None in a session that never had any."""
+    def work(self) -> list[Work] | None:
+        """The calls that run; None in a session that never had any."""
         return None if self._tasks is None else [Work(type="tool_call", id=id) for id in self._tasks]
 
     async def start(self, call: C, work: Callable[[C], Awaitable[None]]) -> None:
-        """Announce the call and begin."""
+        """Announce the call and start its task."""
         await call.__aenter__()
         await call.begin()
         if self._tasks is None:
@@ -67,15 +67,15 @@ class BackgroundTasks:
         self._on_change()
 
     async def stop(self) -> None:
-        """End all of it, and wait until it has ended."""
+        """Cancel all of it, and wait until it has ended."""
         tasks = list((self._tasks or {}).values())
         for task in tasks:
             task.cancel()
         if tasks:
             _, stuck = await asyncio.wait(tasks, timeout=_GRACE)
             for task in stuck:
-                log.warning("background work goes on although its session is closed: %r", task)
-            await asyncio.sleep(0)  # so that the end of each is told
+                log.warning("background work still runs although its session is closed: %r", task)
+            await asyncio.sleep(0)  # so that the end of each is sent
 
     def _ended(self, call: BackgroundCall) -> None:
         assert self._tasks is not None
@@ -88,7 +88,7 @@ async def _run(call: C, work: Callable[[C], Awaitable[None]]) -> None:
     try:
         await work(call)
     except Exception as error:
-        log.exception("the background work %s failed", call.id)
+        log.exception("background work %s failed", call.id)
         await call.__aexit__(type(error), error, None)
     else:
         await call.__aexit__(None, None, None)

@@ -1,7 +1,7 @@
-"""Notices when something blocks the event loop, and says so: it freezes every session (FN-15).
+"""Logs when something blocks the event loop: that freezes every session (FN-15).
 
-What accord itself loads in a thread can hold the loop up as well, because a module that is being imported is waited for.
-That is nobody's handler, and nobody is blamed for it.
+Imports by accord itself in a thread can block the loop, too, because other imports of the same module wait for them. That is
+not the fault of a handler, and the log does not blame one.
 """
 
 from __future__ import annotations
@@ -12,36 +12,36 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Self
 
-__all__ = ["BlockedLoopWatch", "loading"]
+__all__ = ["BlockedLoopWatch", "slow_import"]
 
 log = logging.getLogger("accord.agent")
 
 
-class _Loads:
-    """What is being loaded now, and how much ever was."""
+class _Imports:
+    """How many imports run now, and how many ever ran."""
 
-    now = 0
-    ever = 0
+    running = 0
+    total = 0
 
 
 @contextmanager
-def loading() -> Generator[None]:
-    """Something large is imported meanwhile, in a thread; entered and left in an event loop."""
-    _Loads.now += 1
-    _Loads.ever += 1
+def slow_import() -> Generator[None]:
+    """Enter it, in an event loop, while something large is imported in a thread."""
+    _Imports.running += 1
+    _Imports.total += 1
     try:
         yield
     finally:
-        _Loads.now -= 1
+        _Imports.running -= 1
 
 
 class BlockedLoopWatch:
-    """Logs a warning when the loop stood still for longer than `limit` seconds; None watches nothing."""
+    """Logs a warning when the loop was blocked for longer than `limit` seconds; None: never."""
 
     def __init__(self, limit: float | None) -> None:
         self._limit = limit
         self._timer: asyncio.TimerHandle | None = None
-        self._loads = 0
+        self._imports = 0
 
     async def __aenter__(self) -> Self:
         if self._limit is not None:
@@ -55,13 +55,13 @@ class BlockedLoopWatch:
     def _tick(self, loop: asyncio.AbstractEventLoop, limit: float, expected: float | None) -> None:
         now = loop.time()
         if expected is not None and now - expected > limit:
-            if self._loads != _Loads.ever:
-                log.info("the event loop stood still for %.1f s while a library was loaded", now - expected)
+            if self._imports != _Imports.total:
+                log.info("the event loop was blocked for %.1f s while a library was imported", now - expected)
             else:
                 log.warning(
-                    "the event loop stood still for %.1f s, and every session with it: "
+                    "the event loop was blocked for %.1f s, and every session with it: "
                     "a handler blocks; make it a plain def, or use asyncio.to_thread",
                     now - expected,
                 )
-        self._loads = _Loads.ever - _Loads.now  # what is still being loaded counts at the next tick, too
+        self._imports = _Imports.total - _Imports.running  # imports that still run count at the next tick, too
         self._timer = loop.call_at(now + limit, self._tick, loop, limit, now + limit)

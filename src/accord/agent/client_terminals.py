@@ -1,7 +1,7 @@
-"""Commands run to their end in the client's terminals.
+"""Runs commands to their end in the client's terminals.
 
-Laws: a terminal that was created is released, whatever happens. After a kill no wait is longer than a few seconds, and
-what the client then does not know stays unknown (FN-73).
+Laws: a terminal that was created is released, whatever happens. After a kill no wait is longer than a few seconds, and an
+exit status that the client does not have by then stays unknown (FN-73).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from accord.agent.command_line import CommandLine, CommandResult, is_inert, plain_words, written
+from accord.agent.command_line import CommandLine, CommandResult, is_inert, plain_words, write_script
 from accord.agent.connection import AgentConnection
 from accord.agent.tool_calls import AgentToolCall
 from accord.errors import AccordError
@@ -25,7 +25,7 @@ from accord.session.requests import (
     TerminalSnapshot,
     WaitForExit,
 )
-from accord.transports.output_tail import Tail
+from accord.transports.output_tail import OutputTail
 
 __all__ = ["ClientTerminals"]
 
@@ -34,30 +34,30 @@ _RELEASE = 10.0
 
 
 class ClientTerminals:
-    """The terminals that one turn uses."""
+    """The client's terminals, for one turn."""
 
     def __init__(self, session_id: str, client: AgentConnection) -> None:
         self._session_id = session_id
         self._client = client
 
     async def run(self, line: CommandLine, call: AgentToolCall | None) -> CommandResult:
-        """Run it to its end, or to its deadline."""
+        """Run a command to its end or its deadline."""
         words = line.words if is_inert(line.words) else await in_thread(partial(plain_words, line))
         if words is not None:
             return await self._run(words, line, call)
-        script = await in_thread(partial(written, line))
+        script = await in_thread(partial(write_script, line))
         if script is None:
             return await self._run(line.words, line, call)
         try:
-            ran = await self._run(script.words, line, call)
-            if script.was_begun or ran.is_timed_out:
-                return ran
+            result = await self._run(script.words, line, call)
+            if script.has_started or result.is_timed_out:
+                return result
         finally:
             script.remove()
         return await self._run(line.words, line, call)
 
     async def _run(self, words: list[str], line: CommandLine, call: AgentToolCall | None) -> CommandResult:
-        created = CreateTerminal(
+        request = CreateTerminal(
             session_id=self._session_id,
             command=words[0],
             args=words[1:],
@@ -65,59 +65,62 @@ class ClientTerminals:
             cwd=line.cwd,
             output_byte_limit=line.limit,
         )
-        id: str = (await self._client.ask(created)).terminal_id
-        waiting = asyncio.ensure_future(self._client.ask(WaitForExit(session_id=self._session_id, terminal_id=id)))
+        id: str = (await self._client.request(request)).terminal_id
+        wait = WaitForExit(session_id=self._session_id, terminal_id=id)
+        status = asyncio.ensure_future(self._client.request(wait))
         try:
             if call is not None:
                 await call.terminal(id)  # TERM-17
-            await asyncio.wait((waiting,), timeout=line.deadline)
-            if waiting.done():
-                return _ran(waiting.result(), await self._read(id), line.limit)
-            ended, seen = await self._killed(id, waiting)  # TERM-28
-            return _ran(ended, seen, line.limit, is_timed_out=True)
+            await asyncio.wait((status,), timeout=line.deadline)
+            if status.done():
+                return _result(status.result(), await self._read(id), line.limit)
+            return _result(*await self._kill(id, status), line.limit, is_timed_out=True)  # TERM-28
         finally:
-            waiting.add_done_callback(_seen)
-            waiting.cancel()
+            status.add_done_callback(_retrieve)
+            status.cancel()
             await self._release(id)
 
-    async def _killed(self, id: str, waiting: asyncio.Future[Exit]) -> tuple[Exit | None, TerminalSnapshot | None]:
-        seen: TerminalSnapshot | None = None
+    async def _kill(self, id: str, status: asyncio.Future[Exit]) -> tuple[Exit | None, TerminalSnapshot | None]:
+        snapshot: TerminalSnapshot | None = None
         with suppress(AccordError):
             kill = KillTerminal(session_id=self._session_id, terminal_id=id)
-            await self._client.ask(kill, deadline=_AFTER_KILL)
-        await asyncio.wait((waiting,), timeout=_AFTER_KILL)
+            await self._client.request(kill, deadline=_AFTER_KILL)
+        await asyncio.wait((status,), timeout=_AFTER_KILL)
         with suppress(AccordError):
-            seen = await self._read(id)
-        known = waiting.done() and not waiting.cancelled() and waiting.exception() is None
-        return waiting.result() if known else None, seen
+            snapshot = await self._read(id)
+        is_known = status.done() and not status.cancelled() and status.exception() is None
+        return status.result() if is_known else None, snapshot
 
     async def _read(self, id: str) -> TerminalSnapshot:
-        return await self._client.ask(ReadTerminal(session_id=self._session_id, terminal_id=id), deadline=_RELEASE)
+        return await self._client.request(ReadTerminal(session_id=self._session_id, terminal_id=id), deadline=_RELEASE)
 
     async def _release(self, id: str) -> None:
         # Shielded, so that a cancelled turn still releases it; bounded, so that it ends.
-        asked = ReleaseTerminal(session_id=self._session_id, terminal_id=id)
-        release = asyncio.ensure_future(self._client.ask(asked, deadline=_RELEASE))
-        release.add_done_callback(_seen)
+        request = ReleaseTerminal(session_id=self._session_id, terminal_id=id)
+        release = asyncio.ensure_future(self._client.request(request, deadline=_RELEASE))
+        release.add_done_callback(_retrieve)
         with suppress(AccordError):
             await asyncio.shield(release)
 
 
-def _ran(ended: Exit | None, seen: TerminalSnapshot | None, limit: int, *, is_timed_out: bool = False) -> CommandResult:
-    """Tolerant: the client may not keep the limit, may tell the exit in either place, and may write as a terminal does."""
-    said = [end for end in (ended, None if seen is None else seen.exit) if end is not None]
-    how = next((end for end in said if end.code is not None or end.signal), Exit())
-    tail = Tail(limit)
-    tail.add(("" if seen is None else seen.output.replace("\r\n", "\n")).encode())
+def _result(
+    status: Exit | None, snapshot: TerminalSnapshot | None, limit: int, *, is_timed_out: bool = False
+) -> CommandResult:
+    """Tolerant: a client may ignore the limit, send the exit in either place, and use a terminal's line breaks."""
+    exits = [each for each in (status, None if snapshot is None else snapshot.exit) if each is not None]
+    status = next((each for each in exits if each.code is not None or each.signal), Exit())
+    tail = OutputTail(limit)
+    tail.add(("" if snapshot is None else snapshot.output.replace("\r\n", "\n")).encode())
     return CommandResult(
         output=tail.text,
-        code=how.code,
-        signal=how.signal or None,
-        is_truncated=tail.is_truncated or (seen is not None and seen.truncated),
+        code=status.code,
+        signal=status.signal or None,
+        is_truncated=tail.is_truncated or (snapshot is not None and snapshot.truncated),
         is_timed_out=is_timed_out,
     )
 
 
-def _seen(done: asyncio.Future[Any]) -> None:
-    if not done.cancelled():
-        done.exception()
+def _retrieve(future: asyncio.Future[Any]) -> None:
+    """Mark its exception as retrieved, so that asyncio does not log it."""
+    if not future.cancelled():
+        future.exception()

@@ -1,12 +1,11 @@
-"""The command line of a run as every client executes it, and the result of a run.
+"""Command lines in a form that every client runs the same way, and the result of a command.
 
-What no shell would take for anything else is sent as it is, and so is a line for the shell that is nothing but a program
-and such words: clients show the user the words that they are asked to run. The rest is written into a file of ours, whose
-name tells the command, and the command that is sent is a shell with that file: the same two words to those who join and
-to those who don't.
+Clients display the words that they are asked to run; some join them with blanks and pass that to a shell. So words that a
+shell leaves as they are, given as words or as a shell line, are sent as they are. Anything else is written to a script,
+whose name tells the command, and the client is asked for a shell with that script: the same two words for every client.
 
-The file's first act is to remove itself, and it ends if it can't. So a file that is still there was never run: the
-client does not see our disk, and the words may be sent after all.
+The script removes itself first, and stops if it can't. So a script that still exists was never run: the client does not
+see our disk, and the words may be sent after all.
 """
 
 from __future__ import annotations
@@ -24,9 +23,9 @@ import msgspec
 
 from accord.local.paths import file_kind
 
-__all__ = ["CommandLine", "CommandResult", "Script", "is_inert", "plain_words", "words_of", "written"]
+__all__ = ["CommandLine", "CommandResult", "Script", "is_inert", "plain_words", "split_command", "write_script"]
 
-_LONGEST_NAME = 40
+_MAX_NAME = 40
 _SHELL_WORDS = {
     ".", ":", "alias", "bg", "bind", "break", "builtin", "caller", "case", "cd", "command", "compgen", "complete",
     "continue", "coproc", "declare", "dirs", "disown", "do", "done", "elif", "else", "enable", "esac", "eval", "exec",
@@ -35,39 +34,39 @@ _SHELL_WORDS = {
     "select", "set", "shift", "shopt", "source", "suspend", "then", "time", "times", "trap", "type", "typeset",
     "ulimit", "umask", "unalias", "unset", "until", "wait", "while",
 }  # fmt: skip
-"""What a shell does by itself, or takes for the beginning of something."""
+"""Builtins and keywords of shells."""
 
 
 def is_inert(words: list[str]) -> bool:
-    """Whether a shell that is given the words joined by blanks makes the same words of them."""
+    """Whether a shell splits the words, joined by blanks, into the same words."""
     return all(shlex.quote(word) == word and word[0] != "=" for word in words) and "=" not in words[0]
 
 
 def plain_words(line: CommandLine) -> list[str] | None:
-    """A line for the shell as a program and its arguments; None if it is more than that, or nobody knows the program."""
-    if sys.platform == "win32" or not line.is_for_shell or "\n" in line.shown:
+    """A shell line as a program and its arguments; None if it is more than that, or the program is not found."""
+    if sys.platform == "win32" or not line.is_shell_line or "\n" in line.text:
         return None
-    words = line.shown.split()
+    words = line.text.split()
     if not words or not is_inert(words) or words[0] in _SHELL_WORDS:
         return None
-    if words[0] == "echo" and words[1:2] and words[1].startswith("-"):  # shells differ in what they make of that
+    if words[0] == "echo" and words[1:2] and words[1].startswith("-"):  # shells differ in this
         return None
     if not Path(line.cwd).is_dir():
         return words
-    known = Path(line.cwd, words[0]) if "/" in words[0] else words[0]
-    return words if shutil.which(known, path={**os.environ, **line.env}.get("PATH")) else None
+    program = Path(line.cwd, words[0]) if "/" in words[0] else words[0]
+    return words if shutil.which(program, path={**os.environ, **line.env}.get("PATH")) else None
 
 
-def written(line: CommandLine) -> Script | None:
-    """The command as a file; None where the client can't see one: its directory is not on our disk, or there is no sh."""
+def write_script(line: CommandLine) -> Script | None:
+    """Write the command to a script; None where that is of no use: the directory is not on our disk, or there is no sh."""
     if sys.platform == "win32" or file_kind(Path(line.cwd)) != "directory":
         return None
-    import tempfile  # noqa: PLC0415  # loads much, which an agent that only starts need not wait for
+    import tempfile  # noqa: PLC0415  # slow to load, and not needed at start-up
 
-    name = re.sub(r"[^A-Za-z0-9.]+", "-", line.shown)[:_LONGEST_NAME].strip("-.") or "command"
+    name = re.sub(r"[^A-Za-z0-9.]+", "-", line.text)[:_MAX_NAME].strip("-.") or "command"
     directory = tempfile.mkdtemp(prefix="accord-")
     script = Script(directory, name)
-    command = line.shown if line.is_for_shell else f"exec {line.shown}"
+    command = line.text if line.is_shell_line else f"exec {line.text}"
     remove = f"rm -- {script.path} && rmdir -- {directory} || exit 126"
     is_usable = False
     try:
@@ -80,7 +79,7 @@ def written(line: CommandLine) -> Script | None:
 
 
 class Script:
-    """A file that runs a command once, in a directory of its own."""
+    """A script that runs a command once, in a directory of its own."""
 
     def __init__(self, directory: str, name: str) -> None:
         self.path = f"{directory}/{name}"
@@ -88,7 +87,8 @@ class Script:
         self._directory = directory
 
     @property
-    def was_begun(self) -> bool:
+    def has_started(self) -> bool:
+        """Whether it ran: it removes itself first."""
         return not os.path.lexists(self.path)
 
     def remove(self) -> None:
@@ -99,7 +99,7 @@ class Script:
 
 
 class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
-    """How a command ended and what it wrote; of more than the limit, the end."""
+    """How a command ended, and its output; past the limit, the end of the output."""
 
     output: str
     code: int | None = None
@@ -109,12 +109,12 @@ class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def succeeded(self) -> bool:
-        """Whether it ended by itself, with 0."""
+        """Whether it ended by itself, with the exit code 0."""
         return self.code == 0 and not self.is_timed_out
 
 
 class CommandLine(msgspec.Struct, frozen=True):
-    """What is to be run, and where; `env` is laid over the environment there is."""
+    """A command to run, and where; `env` is added to the environment."""
 
     words: list[str]
     cwd: str
@@ -123,21 +123,21 @@ class CommandLine(msgspec.Struct, frozen=True):
     limit: int
 
     @property
-    def is_for_shell(self) -> bool:
-        """Whether the last word is a line for the usual shell."""
+    def is_shell_line(self) -> bool:
+        """Whether the last word is a line for the default shell."""
         return self.words[:-1] == _SHELL
 
     @property
-    def shown(self) -> str:
-        """As a user would type it."""
-        return self.words[-1] if self.is_for_shell else shlex.join(self.words)
+    def text(self) -> str:
+        """The command as a user would type it."""
+        return self.words[-1] if self.is_shell_line else shlex.join(self.words)
 
 
 _SHELL = ["cmd.exe", "/d", "/s", "/c"] if sys.platform == "win32" else ["/bin/sh", "-c"]
 
 
-def words_of(command: Sequence[str]) -> list[str]:
-    """The program and its arguments; one string with blanks in it is a line for the shell."""
+def split_command(command: Sequence[str]) -> list[str]:
+    """The program and its arguments; a single string with blanks in it is a line for the shell."""
     if not command:
         raise TypeError("run() needs a command")
     if len(command) == 1 and any(letter.isspace() for letter in str(command[0])):

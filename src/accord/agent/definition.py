@@ -1,6 +1,6 @@
-"""What an agent's author has registered, and the settings that it is served with.
+"""The definition of an agent: the handlers, options and commands that its author registered, and its settings.
 
-Capabilities are derived from what is registered, so nobody can advertise what they did not write.
+Capabilities are derived from it, so an agent can't advertise what it does not have.
 """
 
 from __future__ import annotations
@@ -35,17 +35,20 @@ __all__ = [
 ]
 
 Handler: TypeAlias = Callable[..., Any]
-"""A function of the author's, plain or async."""
+"""A function of the author, plain or async."""
 
 Busy: TypeAlias = Literal["queue", "refuse", "steer"]
 
 
 class TurnPolicy(msgspec.Struct, frozen=True, kw_only=True):
-    """How an agent treats its turns. Times are in seconds; None is no limit.
+    """How an agent runs its turns. Times are in seconds; None is no limit.
 
-    `idle_deadline` is the longest silence of a turn and `turn_deadline` its longest duration, both without the time in
-    which the user is asked something. A turn that does not end `cancel_grace` after it was cancelled is left behind, and an
-    MCP server that is not connected after `mcp_connect_deadline` has failed.
+    `busy`: whether a prompt that comes during a turn is queued, refused, or steers the turn. `merge_seconds`: how long text
+    waits for more text, to be sent together. `idle_deadline`: the longest silence of a turn, `turn_deadline`: its longest
+    duration, both without the time spent waiting for the user. `cancel_grace`: how long a cancelled handler may take to end
+    before it is abandoned. `max_requests` and `max_tokens`: limits that `turn.count_request` and `turn.count_tokens` apply.
+    `slow_loop_seconds`: a blocked event loop is logged after that. `mcp_connect_deadline`: an MCP server that is not
+    connected by then has failed.
     """
 
     busy: Busy = "queue"
@@ -60,21 +63,21 @@ class TurnPolicy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LoginMethod(msgspec.Struct):
-    """A way to log in; without a handler it is one that the client runs in a terminal."""
+    """A login; without a handler it is one that the client runs in a terminal."""
 
     method: AgentLogin | TerminalLogin
     handler: Handler | None = None
 
 
 class OptionDefinition(msgspec.Struct):
-    """A setting as every session begins with it."""
+    """An option with its initial value."""
 
     option: Option
     handler: Handler | None = None
 
 
 class CommandDefinition(msgspec.Struct):
-    """A slash command and who answers it."""
+    """A slash command and its handler."""
 
     command: SlashCommand
     handler: Handler
@@ -82,7 +85,7 @@ class CommandDefinition(msgspec.Struct):
 
 @dataclass(kw_only=True)
 class AgentDefinition:
-    """All that a connection or a session needs to know of the agent."""
+    """All that connections and sessions need to know of the agent."""
 
     info: Implementation
     policy: TurnPolicy
@@ -107,37 +110,37 @@ class AgentDefinition:
 
     @cached_property
     def owner(self) -> Owner:
-        """Who claims the sessions in the store: all connections of the agent are one owner."""
-        from accord.store.claims import Owner  # noqa: PLC0415  # without a store nobody pays for it
+        """The owner of the agent's claims in the store: one for all its connections."""
+        from accord.store.claims import Owner  # noqa: PLC0415  # not loaded without a store
 
         return Owner.here()
 
     def capabilities(self) -> AgentCapabilities:
-        """What is offered to clients."""
-        from accord.agent.mcp import is_installed  # noqa: PLC0415  # looks for a package, which takes a moment
+        """The capabilities that clients get in the handshake."""
+        from accord.agent.mcp import is_installed  # noqa: PLC0415  # slow: it searches for a package
 
-        stored = self.store is not None
-        remote = is_installed()
+        has_store = self.store is not None
+        has_mcp = is_installed()
         return AgentCapabilities(
-            load=stored,
-            resume=stored,
-            list=stored,
+            load=has_store,
+            resume=has_store,
+            list=has_store,
             close=True,
-            delete=stored,
-            fork=stored,
+            delete=has_store,
+            fork=has_store,
             additional_directories=True,
             image=self.image,
             audio=self.audio,
             embedded_context=self.embedded_context,
-            mcp_http=remote,
-            mcp_sse=remote,
+            mcp_http=has_mcp,
+            mcp_sse=has_mcp,
             logout=self.logout_handler is not None or bool(self.logins),
             meta=self.meta,
         )
 
 
 def to_option_choice(choice: str | OptionChoice | tuple[str, str]) -> OptionChoice:
-    """A choice: a value that is its own name, or a value and a name."""
+    """A choice from a value that is its own name, or from a value and a name."""
     if isinstance(choice, OptionChoice):
         return choice
     if isinstance(choice, str):
@@ -146,16 +149,16 @@ def to_option_choice(choice: str | OptionChoice | tuple[str, str]) -> OptionChoi
 
 
 async def call_handler(handler: Handler, *arguments: Any) -> Any:
-    """Call it with as many of the arguments as it takes; a plain function in a thread, so that it may block (FN-15)."""
-    given = arguments[: _parameter_count(handler)]
+    """Call it with as many of the arguments as it accepts; a plain function in a thread, so that it may block (FN-15)."""
+    accepted = arguments[: _parameter_count(handler)]
     if inspect.iscoroutinefunction(handler):
-        return await handler(*given)
-    result: Any = await asyncio.to_thread(handler, *given)
+        return await handler(*accepted)
+    result: Any = await asyncio.to_thread(handler, *accepted)
     return await result if inspect.isawaitable(result) else result
 
 
 def _parameter_count(handler: Handler) -> int | None:
-    """How many positional arguments it takes; None for any number."""
+    """How many positional arguments it accepts; None for any number."""
     count = 0
     for parameter in inspect.signature(handler).parameters.values():
         if parameter.kind is parameter.VAR_POSITIONAL:

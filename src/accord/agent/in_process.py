@@ -1,4 +1,4 @@
-"""An agent in the same process: the client's end of a connection whose other end is served."""
+"""A transport to an agent in the same process."""
 
 from __future__ import annotations
 
@@ -6,38 +6,38 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from accord.transports.memory import joined
+from accord.transports.memory import memory_pair
 from accord.transports.transport import Receiver, Transport
 
 __all__ = ["InProcessTransport"]
 
 
 class InProcessTransport:
-    """A transport. Opening it starts the agent's side, closing it ends that and waits for it."""
+    """The client's end. Opening it starts to serve the agent's end; closing it ends that and waits for it."""
 
     def __init__(self, serve: Callable[[Transport], Coroutine[Any, Any, None]]) -> None:
         self._serve = serve
-        self._ours, self._theirs = joined()
-        self._serving: asyncio.Task[None] | None = None
+        self._client_end, self._agent_end = memory_pair()
+        self._server: asyncio.Task[None] | None = None
 
     async def open(self, receiver: Receiver) -> None:
-        self._serving = asyncio.create_task(self._serve(self._theirs), name="accord agent in memory")
-        await self._ours.open(receiver)
+        self._server = asyncio.create_task(self._serve(self._agent_end), name="accord agent in memory")
+        await self._client_end.open(receiver)
 
     def send(self, frame: bytes) -> None:
-        self._ours.send(frame)
+        self._client_end.send(frame)
 
     def pause_receiving(self) -> None:
-        self._ours.pause_receiving()
+        self._client_end.pause_receiving()
 
     def resume_receiving(self) -> None:
-        self._ours.resume_receiving()
+        self._client_end.resume_receiving()
 
     @property
     def unsent(self) -> int:
-        return self._ours.unsent
+        return self._client_end.unsent
 
     async def aclose(self) -> None:
-        await self._ours.aclose()
-        if self._serving is not None:
-            await asyncio.wait([self._serving])
+        await self._client_end.aclose()
+        if self._server is not None:
+            await asyncio.wait([self._server])

@@ -1,7 +1,7 @@
-"""The journal of a session: its part of the store, and the claim under which that is written.
+"""The journal of a session: its records in the store, and the claim under which they are written.
 
-Law: what the journal has taken is kept in order, and `commit` returns when it is safe. A session that another process
-has taken over is lost here: nothing more of it is kept, and whoever reports something learns that.
+Law: patches are stored in order, and `commit` returns when they are on disk. When another process has taken the session
+over, it is lost here: nothing more is stored, and whoever sends an update gets an error.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ T = TypeVar("T")
 
 
 class Journal:
-    """Without a store it keeps nothing."""
+    """Without a store nothing is stored."""
 
     def __init__(self, session_id: str, store: Store | None) -> None:
         self.lost: Fenced | None = None
-        """Why nothing more is kept: another process has taken the session over."""
+        """Why nothing more is stored: another process has taken the session over."""
         self.on_lost: Callable[[Fenced], None] = _ignore
         self._session_id = session_id
         self._store = store
@@ -40,7 +40,7 @@ class Journal:
         self._renewal: asyncio.Task[None] | None = None
 
     async def claim(self, owner: Owner, *, take_over: bool = False) -> None:
-        """Get the right to write; it is renewed until `close`."""
+        """Claim the right to write; it is renewed until `close`."""
         if self._store is None:
             return
         self._claim = await self._store.claim(self._session_id, owner, take_over)
@@ -48,11 +48,11 @@ class Journal:
         if lease is not None:
             self._renewal = asyncio.create_task(self._keep_claim(lease / 3))
 
-    def append(self, report: Patch) -> None:
-        """Take it down; nothing without a claim."""
+    def append(self, patch: Patch) -> None:
+        """Store a patch; nothing without a claim."""
         if self._claim is not None and self._store is not None:
             try:
-                self._store.append(self._claim, (report,))
+                self._store.append(self._claim, (patch,))
             except Fenced as fenced:
                 self._lose(fenced)
 
@@ -62,56 +62,56 @@ class Journal:
             raise copy(self.lost)
 
     async def commit(self) -> None:
-        """Return when all that was taken down is safe."""
+        """Return when every patch is on disk."""
         if self._claim is not None and self._store is not None:
-            await self._claimed(self._store.commit(self._claim))
+            await self._check_claim(self._store.commit(self._claim))
         self.check()
 
     async def rename(self, title: str | None) -> None:
         """Give the session this title in the store's list."""
         if self._store is None:
             return
-        kept = await self._store.find(self._session_id)
-        if kept is not None and self._claim is not None:
-            kept.title, kept.updated_at = title, None
-            await self._claimed(self._store.update(self._claim, kept))
+        record = await self._store.find(self._session_id)
+        if record is not None and self._claim is not None:
+            record.title, record.updated_at = title, None
+            await self._check_claim(self._store.update(self._claim, record))
 
     async def renew(self) -> None:
         """Tell the store that the session is still in use."""
         if self._claim is not None and self._store is not None:
-            await self._claimed(self._store.renew(self._claim))
+            await self._check_claim(self._store.renew(self._claim))
 
     async def is_lost(self) -> bool:
-        """Whether another process has it, noticed or not."""
-        with suppress(Fenced, StoreFailed):  # what can't be asked now is asked again before anything is kept
+        """Whether another process has taken the session over; asks the store."""
+        with suppress(Fenced, StoreFailed):  # checked again before anything is stored
             await self.renew()
         return self.lost is not None
 
     def stop_renewing(self) -> None:
-        """The claim is about to be released."""
+        """Call before the claim is released."""
         if self._renewal is not None:
             self._renewal.cancel()
 
     async def close(self) -> None:
-        """Give the claim back; what was taken down stays in the store, for whoever claims it next."""
+        """Release the claim; the records stay in the store for the next owner."""
         self.stop_renewing()
         claim, self._claim = self._claim, None
         if claim is not None and self._store is not None:
             try:
                 await self._store.release(claim)
             except StoreFailed as failed:
-                log.warning("the session %s stays claimed until this process ends: %s", self._session_id, failed)
+                log.warning("session %s stays claimed until this process ends: %s", self._session_id, failed)
 
     async def _keep_claim(self, seconds: float) -> None:
-        """A turn that tells nothing learns by this that another process has taken the session over."""
+        """A turn that sends nothing learns by this that another process has taken the session over."""
         while self.lost is None:
             await asyncio.sleep(seconds)
             try:
                 await self.renew()
             except (RequestFailed, StoreFailed) as error:
-                log.warning("the claim of the session %s was not renewed: %s", self._session_id, error)
+                log.warning("could not renew the claim of session %s: %s", self._session_id, error)
 
-    async def _claimed(self, work: Awaitable[T]) -> T:
+    async def _check_claim(self, work: Awaitable[T]) -> T:
         try:
             return await work
         except Fenced as fenced:

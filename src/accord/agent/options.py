@@ -1,4 +1,4 @@
-"""The options of a session, modes and models among them: what it begins with, and what happens when the user chooses."""
+"""The options of a session, with modes and models: their initial values, and changing them on a client's request."""
 
 from __future__ import annotations
 
@@ -13,32 +13,34 @@ from accord.errors import InvalidParams, MethodNotFound
 from accord.session.entities import Option
 from accord.session.requests import SetMode, SetModel, SetOption
 
-__all__ = ["choose", "offered_options"]
+__all__ = ["initial_options", "set_option"]
 
 
-def offered_options(definition: AgentDefinition, session: AgentSession) -> list[Option]:
-    """The options there are, with the values that were chosen before and still exist."""
-    chosen = session.options
+def initial_options(definition: AgentDefinition, session: AgentSession) -> list[Option]:
+    """The agent's options, with the values of before where they still exist."""
+    values = session.options
     return [
-        replace(option, value=chosen[option.id]) if _has_value(option, chosen.get(option.id)) else option
-        for option in (offered.option for offered in definition.options.values())
+        replace(option, value=values[option.id]) if _has_value(option, values.get(option.id)) else option
+        for option in (each.option for each in definition.options.values())
     ]
 
 
-async def choose(definition: AgentDefinition, session: AgentSession, asked: SetOption | SetMode | SetModel) -> None:
-    """Set the option, mode or model that a client asks for; the author's handler may refuse."""
-    match asked:
+async def set_option(
+    definition: AgentDefinition, session: AgentSession, request: SetOption | SetMode | SetModel
+) -> None:
+    """Set the option, mode or model of a client's request; the author's handler may refuse."""
+    match request:
         case SetOption():
-            option, fields = session.option(asked.option_id), ("configId", "value")
-            await _set(definition, session, option, asked.value, fields)
+            option, fields = session.option(request.option_id), ("configId", "value")
+            await _set(definition, session, option, request.value, fields)
         case SetMode():
             modes = (option for option in session.transcript.options if option.category == "mode")
-            await _set(definition, session, next(modes, None), asked.mode_id, ("modeId", "modeId"))
+            await _set(definition, session, next(modes, None), request.mode_id, ("modeId", "modeId"))
         case SetModel():
             option = model_option(session.transcript.options)
             if option is None:
                 raise MethodNotFound("session/set_model")
-            await _set(definition, session, option, asked.model_id, ("modelId", "modelId"))
+            await _set(definition, session, option, request.model_id, ("modelId", "modelId"))
 
 
 async def _set(
@@ -51,15 +53,14 @@ async def _set(
     """`fields` are the members of the request that name the option and its value."""
     option_field, value_field = fields
     if option is None:
-        raise InvalidParams("there is no such option", field=option_field)
+        raise InvalidParams("unknown option", field=option_field)
     if not _has_value(option, value):
         raise InvalidParams("the option does not have this value", field=value_field)
-    offered = definition.options.get(option.id)
-    if offered is not None and offered.handler is not None:
-        await call_handler(offered.handler, session, value)
+    own = definition.options.get(option.id)
+    if own is not None and own.handler is not None:
+        await call_handler(own.handler, session, value)
     current = session.transcript.options
     await session.set_options([replace(each, value=value) if each.id == option.id else each for each in current])
-    await session.commit()
 
 
 def _has_value(option: Option, value: Any) -> bool:

@@ -1,7 +1,7 @@
-"""What a turn asks the user: permission, with choices that are remembered, and forms.
+"""Requests of a turn to the user: for permission, with answers that are saved for the session, and forms.
 
-Law: only a choice that was offered and allows is a yes. An error, a dismissal, an outcome or an option that nobody
-offered: all are a no (FN-44).
+Law: only an offered option that allows is a yes. An error, a dismissal, an unknown outcome or an option that was not
+offered is a no (FN-44).
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from accord.agent.connection import AgentConnection
+from accord.agent.connection import AgentConnection, AgentEndpoint
 from accord.agent.deadlines import TurnDeadlines
+from accord.agent.publisher import Publisher
 from accord.agent.session import AgentSession
-from accord.agent.tool_calls import AgentToolCall
 from accord.errors import Malformed, RequestFailed
+from accord.session.entities import ToolCall
 from accord.session.requests import (
     ElicitationAnswer,
     ElicitationRequest,
@@ -25,8 +26,10 @@ from accord.session.requests import (
     ToolCallSubject,
 )
 from accord.session.type_checks import check_type
+from accord.session.updates import ToolCallPatch
+from accord.session.value import UNSET
 
-__all__ = ["OPTIONS", "ClientQuestions"]
+__all__ = ["OPTIONS", "UserRequests"]
 
 OPTIONS = (
     PermissionOption(id="allow", name="Allow", kind="allow_once"),
@@ -35,91 +38,91 @@ OPTIONS = (
     PermissionOption(id="reject-always", name="Always reject", kind="reject_always"),
 )
 
-_ALLOWS = ("allow_once", "allow_always")
-_IS_REMEMBERED = ("allow_always", "reject_always")
+_ALLOW = ("allow_once", "allow_always")
+_ALWAYS = ("allow_always", "reject_always")
 
 
-class ClientQuestions:
-    """The questions of one turn. While one is open, the session requires action and the turn's time stands still."""
+class UserRequests:
+    """While a request is open, the session's state is `requires_action` and the turn's deadlines are paused."""
 
-    def __init__(self, session: AgentSession, client: AgentConnection, deadlines: TurnDeadlines) -> None:
+    def __init__(
+        self,
+        session: AgentSession,
+        publisher: Publisher,
+        endpoint: AgentEndpoint,
+        client: AgentConnection,
+        deadlines: TurnDeadlines,
+    ) -> None:
         self._session = session
+        self._publisher = publisher
+        self._endpoint = endpoint
         self._client = client
         self._deadlines = deadlines
         self._open = 0
 
-    def check(self, options: Sequence[PermissionOption], description: str | None) -> None:
-        """ValueError for a question that must not be put, before anybody learns that there is one."""
-        asked = PermissionRequest(session_id=self._session.id, options=list(options), description=description)
-        self._session.validator.request(asked)
+    def check_permission(self, options: Sequence[PermissionOption], description: str | None) -> None:
+        """ValueError for a request that is not valid, before anything is sent."""
+        request = PermissionRequest(session_id=self._session.id, options=list(options), description=description)
+        self._publisher.validator.request(request)
 
     async def permission(
-        self,
-        about: AgentToolCall,
-        options: Sequence[PermissionOption],
-        description: str | None,
-        scope: str | None,
+        self, call: ToolCall, options: Sequence[PermissionOption], description: str | None, scope: str | None
     ) -> bool:
-        """Whether the user allows it. An always-choice holds for everything in the same scope of this session."""
-        key = scope or _scope(about)
-        if key in self._session.remembered:
-            return self._session.remembered[key]
-        asked = PermissionRequest(
+        """Whether the user allows it. An always-answer holds for everything in the same scope of the session."""
+        key = scope or (f"tool: {call.name}" if call.name else f"{call.kind}: {call.title}")
+        if key in self._session.saved_answers:
+            return self._session.saved_answers[key]
+        request = PermissionRequest(
             session_id=self._session.id,
             options=list(options),
-            title=about.call.title or about.id,
+            title=call.title or call.id,
             description=description,
-            subject=ToolCallSubject(call=about.asked()),
+            subject=ToolCallSubject(call=_whole_patch(call)),
         )
-        chosen = _chosen(await self._ask(asked), options)
-        allowed = chosen is not None and chosen.kind in _ALLOWS
-        if chosen is not None and chosen.kind in _IS_REMEMBERED:
-            self._session.remembered[key] = allowed
-        return allowed
+        option = _selected_option(await self._send(request), options)
+        is_allowed = option is not None and option.kind in _ALLOW
+        if option is not None and option.kind in _ALWAYS:
+            self._session.saved_answers[key] = is_allowed
+        return is_allowed
 
     async def form(
-        self, message: str, fields: Mapping[str, Any], required: Sequence[str] | None, call_id: str | None
+        self, message: str, fields: Mapping[str, Any], required: Sequence[str] | None
     ) -> dict[str, Any] | None:
-        """What the user filled in; None when there is no answer, or the client has no forms."""
+        """The values that the user entered; None when there is no answer, or the client has no forms."""
         check_type(fields, Mapping, "fields by name")
-        named = list(fields if required is None else required)
-        schema: dict[str, Any] = {"type": "object", "properties": dict(fields), "required": named}
-        asked = ElicitationRequest(
-            message=message, mode="form", session_id=self._session.id, tool_call_id=call_id, schema=schema
-        )
-        self._client.check(asked)
-        if not self._client.capabilities.form_elicitation:
-            return None
-        answer = await self._ask(asked)
-        if isinstance(answer, ElicitationAnswer) and answer.action == "accept":
-            return answer.content or {}
-        return None
+        names = list(fields if required is None else required)
+        schema: dict[str, Any] = {"type": "object", "properties": dict(fields), "required": names}
+        request = ElicitationRequest(message=message, mode="form", session_id=self._session.id, schema=schema)
+        answer = await self._elicit(request, is_supported=self._client.capabilities.form_elicitation)
+        return None if answer is None else answer.content or {}
 
     async def url(self, message: str, url: str, elicitation_id: str) -> bool:
-        """Whether the user agreed to open the address; not whether what it is for is done."""
-        asked = ElicitationRequest(
+        """Whether the user agreed to open the URL; not whether its purpose is done."""
+        request = ElicitationRequest(
             message=message, mode="url", session_id=self._session.id, url=url, elicitation_id=elicitation_id
         )
-        self._client.check(asked)
-        if not self._client.capabilities.url_elicitation:
-            return False
-        answer = await self._ask(asked)
-        return isinstance(answer, ElicitationAnswer) and answer.action == "accept"
+        return await self._elicit(request, is_supported=self._client.capabilities.url_elicitation) is not None
 
-    async def _ask(self, asked: ElicitationRequest | PermissionRequest) -> Any:
-        self._session.validator.request(asked)
-        async with self._open_question():
-            await self._session.commit()
+    async def _elicit(self, request: ElicitationRequest, *, is_supported: bool) -> ElicitationAnswer | None:
+        """The user's answer if it is accepted. A request that is not valid raises also where it is not supported."""
+        self._endpoint.to_wire(self._publisher.validator.request(request))
+        answer = await self._send(request) if is_supported else None
+        return answer if isinstance(answer, ElicitationAnswer) and answer.action == "accept" else None
+
+    async def _send(self, request: ElicitationRequest | PermissionRequest) -> Any:
+        self._publisher.validator.request(request)
+        async with self._open_request():
+            await self._publisher.commit()
             try:
-                return await self._client.ask(asked)
+                return await self._client.request(request)
             except (RequestFailed, Malformed):
                 return None
 
     @asynccontextmanager
-    async def _open_question(self) -> AsyncGenerator[None]:
+    async def _open_request(self) -> AsyncGenerator[None]:
         self._open += 1
         if self._open == 1:
-            self._session.set_state("requires_action")
+            self._publisher.set_state("requires_action")
         self._deadlines.pause()
         try:
             yield
@@ -128,15 +131,24 @@ class ClientQuestions:
             self._open -= 1
             task = asyncio.current_task()
             if self._open == 0 and not (task is not None and task.cancelling()):
-                self._session.set_state("running")
+                self._publisher.set_state("running")
 
 
-def _scope(about: AgentToolCall) -> str:
-    call = about.call
-    return f"tool: {call.name}" if call.name else f"{call.kind}: {call.title}"
+def _whole_patch(call: ToolCall) -> ToolCallPatch:
+    """All that is known of the call, so that a client can show it from the request alone (FN-78)."""
+    return ToolCallPatch(
+        id=call.id,
+        title=UNSET if call.title is None else call.title,
+        name=UNSET if call.name is None else call.name,
+        kind=call.kind,
+        status=call.status,
+        content=list(call.content) or UNSET,
+        locations=call.locations or UNSET,
+        raw_input=UNSET if call.raw_input is None else call.raw_input,
+    )
 
 
-def _chosen(answer: Any, options: Sequence[PermissionOption]) -> PermissionOption | None:
+def _selected_option(answer: Any, options: Sequence[PermissionOption]) -> PermissionOption | None:
     if not isinstance(answer, PermissionAnswer) or answer.outcome != "selected":
         return None
     return next((option for option in options if option.id == answer.option_id), None)

@@ -1,30 +1,32 @@
-"""The methods of the protocol that concern sessions, for one connection: `session/new`, `load`, `list`, `prompt` and the rest.
+"""The session methods of the protocol, for one connection: `session/new`, `load`, `list`, `prompt` and the rest.
 
-A session that another connection of the agent has open is not opened again: this one subscribes to it, too.
+A session that another connection of the agent has open is not opened again: this connection subscribes to it, too.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from accord.agent.connection import AgentConnection
+from accord.agent.connection import AfterResponse, AgentEndpoint
 from accord.agent.definition import AgentDefinition, call_handler
-from accord.agent.options import choose, offered_options
+from accord.agent.options import initial_options, set_option
+from accord.agent.publisher import Publisher
 from accord.agent.session import AgentSession
 from accord.agent.session_registry import SessionRegistry
-from accord.agent.session_servers import check_servers
+from accord.agent.session_servers import SessionServers, check_servers
 from accord.agent.slash_commands import handle, is_command
 from accord.agent.turn_queue import TurnQueue
 from accord.agent.update_stream import Subscription
 from accord.dialects.all_versions.options import option_to_models
 from accord.errors import InvalidParams, MethodNotFound, NotFound
-from accord.session.entities import SlashCommand
+from accord.session.entities import Notice
 from accord.session.mcp_servers import McpServer
 from accord.session.replay import replay
 from accord.session.requests import (
@@ -50,6 +52,7 @@ from accord.session.requests import (
 from accord.session.updates import (
     CommandsChanged,
     CommandsPatch,
+    NoticePatch,
     OptionsPatch,
     StateChanged,
     StatePatch,
@@ -62,201 +65,204 @@ if TYPE_CHECKING:
 
 __all__ = ["SessionMethods"]
 
-_BREATH = 64
+_YIELD_INTERVAL = 64
 CLAIM = "accord/claim"
-"""In the `_meta` of session/load and session/resume: `take_over` takes a session away from another process, and `none`
-lets a session be loaded that another process has, to be read and no more."""
-Then: TypeAlias = Callable[[], None] | None
+"""In the `_meta` of session/load and session/resume: `take_over` takes a session away from another process; `none` loads a
+session of another process for reading only."""
 
 
 class SessionMethods:
-    """Answers whatever concerns sessions; what should follow an answer comes with it."""
+    """Handles every request of one connection that is about sessions."""
 
-    def __init__(self, definition: AgentDefinition, sessions: SessionRegistry, connection: AgentConnection) -> None:
+    def __init__(self, definition: AgentDefinition, sessions: SessionRegistry, endpoint: AgentEndpoint) -> None:
         self._definition = definition
+        self._store = definition.store
         self._sessions = sessions
-        self._connection = connection
+        self._endpoint = endpoint
         self._open: dict[str, TurnQueue] = {}
         self._leaving: set[asyncio.Task[None]] = set()
 
-    def prompt(self, asked: Prompt) -> Coroutine[Any, Any, Any]:
-        """Put a prompt in its place; what is returned answers it."""
-        return self._find(asked.session_id).take(asked, self._connection)
+    def prompt(self, request: Prompt) -> Coroutine[Any, Any, Any]:
+        """Queue a prompt at once; the coroutine returns its response."""
+        return self._find(request.session_id).put(request, self._endpoint)
 
     def cancel(self, session_id: str) -> None:
-        """End the session's turns, whoever asked for them; nothing when there are none (FN-21)."""
+        """Cancel the session's turns, whichever connection prompted; nothing when there are none (FN-21)."""
         turns = self._open.get(session_id)
         if turns is not None:
             turns.cancel()
 
     def cancel_all(self) -> Coroutine[Any, Any, None]:
-        """Cancel every turn that this connection asked for, at once; what is returned waits for their ends."""
-        withdrawn = [turns.withdraw(self._connection) for turns in self._open.values()]
+        running = [turns.withdraw(self._endpoint) for turns in self._open.values()]
 
-        async def ended() -> None:
-            for prompt in withdrawn:
+        async def wait() -> None:
+            for prompt in running:
                 if prompt is not None:
                     await prompt.over.wait()
 
-        return ended()
+        return wait()
 
     async def aclose(self) -> None:
-        """End what this connection asked for and leave its sessions, in the time that a cancelled turn has."""
+        """Cancel this connection's prompts and leave its sessions, within the time that a cancelled turn has."""
         for id in list(self._open):
-            self._begin_to_leave(id)
+            self._start_leaving(id)
         if self._leaving:
             await asyncio.wait(self._leaving)
 
-    async def answer(self, asked: AcpRequest, method: str) -> tuple[Value, Then]:
-        match asked:
+    async def handle(self, request: AcpRequest, method: str) -> tuple[Value, AfterResponse]:
+        match request:
             case NewSession():
-                return await self._new(asked)
+                return await self._new(request)
             case LoadSession() | ResumeSession():
-                return await self._take_up(asked)
+                return await self._load(request)
             case ForkSession():
-                return await self._fork(asked)
+                return await self._fork(request)
             case ListSessions():
-                return await self._list(asked), None
+                return await self._list(request), None
             case CloseSession():
-                await self._leave(asked.session_id)
+                await self._leave(request.session_id)
                 return EmptyResult(), None
             case DeleteSession():
-                await self._delete(asked.session_id)
+                await self._delete(request.session_id)
                 return EmptyResult(), None
-            case SetOption():
-                session = self._find(asked.session_id).session
-                await choose(self._definition, session, asked)
-                return SessionSetup(options=session.transcript.options), None
-            case SetMode():
-                await choose(self._definition, self._find(asked.session_id).session, asked)
-                return EmptyResult(), None
+            case SetOption() | SetMode():
+                session = await self._set_option(request)
+                options = session.transcript.options
+                return SessionSetup(options=options) if isinstance(request, SetOption) else EmptyResult(), None
             case SetModel() if self._definition.legacy_models:
-                await choose(self._definition, self._find(asked.session_id).session, asked)
+                await self._set_option(request)
                 return EmptyResult(), None
             case CancelToolCall() | CancelTerminal():
                 raise InvalidParams("this can't be cancelled by itself; session/cancel ends the turn")
             case _:
                 raise MethodNotFound(method)
 
-    async def _new(self, asked: NewSession) -> tuple[Value, Then]:
-        check_servers(self._definition, self._connection.dialect, asked.servers)
-        directories = asked.additional_directories
-        summary = SessionSummary(session_id=_new_id(), cwd=asked.cwd, additional_directories=directories)
-        session, store = self._made(summary), self._definition.store
-        session.is_new = True
-        if store is not None:
-            await store.create(_kept(summary))
-        try:
-            await self._claim(session)
-            session.send_nowait(OptionsPatch(options=offered_options(self._definition, session)), silent=True)
-            session.transcript.apply(CommandsPatch(commands=self._commands()))
-            await self._prepare(session)
-            await session.commit()
-        except BaseException:
-            await session.close()
-            if store is not None:
-                await store.delete(session.id)
-            raise
-        return self._opened_anew(session, asked.servers)
+    async def _set_option(self, request: SetOption | SetMode | SetModel) -> AgentSession:
+        turns = self._find(request.session_id)
+        await set_option(self._definition, turns.session, request)
+        await turns.publisher.commit()
+        return turns.session
 
-    async def _fork(self, asked: ForkSession) -> tuple[Value, Then]:
-        store = self._definition.store
-        if store is None:
+    async def _new(self, request: NewSession) -> tuple[Value, AfterResponse]:
+        check_servers(self._definition, self._endpoint.dialect, request.servers)
+        directories = request.additional_directories
+        summary = SessionSummary(session_id=_new_id(), cwd=request.cwd, additional_directories=directories)
+        turns = self._make(summary)
+        turns.session.is_new = True
+        if self._store is not None:
+            await self._store.create(_record(summary))
+        try:
+            await self._claim(turns)
+            options = initial_options(self._definition, turns.session)
+            turns.publisher.send_nowait(OptionsPatch(options=options), silent=True)
+            turns.publisher.transcript.apply(self._commands())
+            await self._prepare(turns.session)
+            await turns.publisher.commit()
+        except BaseException:
+            await self._discard(turns)
+            raise
+        return self._open_new(turns, request.servers)
+
+    async def _fork(self, request: ForkSession) -> tuple[Value, AfterResponse]:
+        if self._store is None:
             raise MethodNotFound("session/fork")
-        check_servers(self._definition, self._connection.dialect, asked.servers)
-        title = None if (before := await store.find(asked.session_id)) is None else before.title
-        directories = asked.additional_directories
-        summary = SessionSummary(session_id=_new_id(), cwd=asked.cwd, additional_directories=directories, title=title)
-        session = self._made(summary)
-        session.is_new = True
-        await store.fork(asked.session_id, _kept(summary))
+        check_servers(self._definition, self._endpoint.dialect, request.servers)
+        title = None if (before := await self._store.find(request.session_id)) is None else before.title
+        directories = request.additional_directories
+        summary = SessionSummary(session_id=_new_id(), cwd=request.cwd, additional_directories=directories, title=title)
+        turns = self._make(summary)
+        turns.session.is_new = True
+        await self._store.fork(request.session_id, _record(summary))
         try:
-            await self._recalled(session)
+            await self._restore(turns)
         except BaseException:
-            await store.delete(session.id)
+            await self._discard(turns)
             raise
-        return self._opened_anew(session, asked.servers)
+        return self._open_new(turns, request.servers)
 
-    def _opened_anew(self, session: AgentSession, servers: list[McpServer]) -> tuple[Value, Then]:
-        self._enter(session)
-        answer = self._answer(session)
-        answer.session_id = session.id
-        return answer, partial(self._follow, session, servers)
+    async def _discard(self, turns: TurnQueue) -> None:
+        await turns.close()
+        if self._store is not None:
+            await self._store.delete(turns.session.id)
 
-    async def _take_up(self, asked: LoadSession | ResumeSession) -> tuple[Value, Then]:
-        check_servers(self._definition, self._connection.dialect, asked.servers)
-        whole = isinstance(asked, LoadSession)
-        async with self._sessions.lock(asked.session_id):
-            turns = self._sessions.find(asked.session_id)
-            if turns is not None and await turns.session.journal.is_lost():
-                await self._sessions.close(turns)  # what was said since is told by its new owner
+    def _open_new(self, turns: TurnQueue, servers: list[McpServer]) -> tuple[Value, AfterResponse]:
+        self._add(turns)
+        result = self._setup(turns.session)
+        result.session_id = turns.session.id
+        return result, partial(self._after_open, turns, servers)
+
+    async def _load(self, request: LoadSession | ResumeSession) -> tuple[Value, AfterResponse]:
+        check_servers(self._definition, self._endpoint.dialect, request.servers)
+        is_load = isinstance(request, LoadSession)
+        async with self._sessions.lock(request.session_id):
+            turns = self._sessions.find(request.session_id)
+            if turns is not None and await turns.publisher.journal.is_lost():
+                await self._sessions.close(turns)  # its new owner has the rest of the history
                 turns = None
-            if turns is None and whole and _wants(asked, "none"):
-                return await self._look(asked)
-            servers = asked.servers if turns is None else []
+            if turns is None and is_load and _claim_mode(request) == "none":
+                return await self._read_only(request)
+            servers = request.servers if turns is None else []
             if turns is None:
-                turns = self._enter(await self._kept_session(asked))
+                turns = await self._find_stored(request)
+                await self._restore(turns, take_over=_claim_mode(request) == "take_over")
+                self._add(turns)
             else:
-                _check_cwd(str(turns.session.cwd), asked.cwd)
-                self._open[asked.session_id] = turns
-            session = turns.session
-            subscription = session.stream.find(self._connection) or session.stream.subscribe(self._connection)
-            session.mcp_servers.skip([] if servers else asked.servers)
-        await self._replay(session, subscription, whole)
-        return self._answer(session), partial(self._follow, session, servers, has_commands=whole)
+                _check_cwd(str(turns.session.cwd), request.cwd)
+                self._open[request.session_id] = turns
+            stream = turns.publisher.stream
+            subscription = stream.find(self._endpoint) or stream.subscribe(self._endpoint)
+            turns.servers.skip([] if servers else request.servers)
+        await self._replay(turns, subscription, whole=is_load)
+        return self._setup(turns.session), partial(self._after_open, turns, servers, has_commands=is_load)
 
-    async def _look(self, asked: LoadSession) -> tuple[Value, Then]:
-        """Tell a session that stays closed: whoever has it goes on with it."""
-        session = await self._found(asked)
-        await self._recall(session)
-        await self._replay(session, session.stream.subscriptions[0], whole=True)
-        return self._answer(session), None
+    async def _read_only(self, request: LoadSession) -> tuple[Value, AfterResponse]:
+        """Send the history of a session without opening it: another process may have it open."""
+        turns = await self._find_stored(request)
+        await self._read_history(turns)
+        await self._replay(turns, turns.publisher.stream.subscriptions[0], whole=True)
+        return self._setup(turns.session), None
 
-    async def _kept_session(self, asked: LoadSession | ResumeSession) -> AgentSession:
-        return await self._recalled(await self._found(asked), take_over=_wants(asked, "take_over"))
+    async def _find_stored(self, request: LoadSession | ResumeSession) -> TurnQueue:
+        record = None if self._store is None else await self._store.find(request.session_id)
+        if record is None:
+            raise NotFound(session_id=request.session_id)
+        _check_cwd(record.cwd, request.cwd)
+        return self._make(replace(record, additional_directories=request.additional_directories))
 
-    async def _found(self, asked: LoadSession | ResumeSession) -> AgentSession:
-        kept = None if self._definition.store is None else await self._definition.store.find(asked.session_id)
-        if kept is None:
-            raise NotFound(session_id=asked.session_id)
-        _check_cwd(kept.cwd, asked.cwd)
-        return self._made(replace(kept, additional_directories=asked.additional_directories))
-
-    async def _recalled(self, session: AgentSession, *, take_over: bool = False) -> AgentSession:
-        """Claimed first, so that nobody adds to the history that is read."""
-        await self._claim(session, take_over=take_over)
+    async def _restore(self, turns: TurnQueue, *, take_over: bool = False) -> None:
+        """Claimed first, so that no other process adds to the history that is read."""
         try:
-            await self._recall(session)
-            await self._prepare(session)
+            await self._claim(turns, take_over=take_over)
+            await self._read_history(turns)
+            await self._prepare(turns.session)
         except BaseException:
-            await session.close()
+            await turns.close()
             raise
-        return session
 
-    async def _claim(self, session: AgentSession, *, take_over: bool = False) -> None:
-        if self._definition.store is not None:
-            await session.journal.claim(self._definition.owner, take_over=take_over)
+    async def _claim(self, turns: TurnQueue, *, take_over: bool = False) -> None:
+        if self._store is not None:
+            await turns.publisher.journal.claim(self._definition.owner, take_over=take_over)
 
-    async def _list(self, asked: ListSessions) -> SessionPage:
-        if self._definition.store is not None:
-            page = await self._definition.store.list(asked.cwd, asked.cursor)
+    async def _list(self, request: ListSessions) -> SessionPage:
+        if self._store is not None:
+            page = await self._store.list(request.cwd, request.cursor)
             return SessionPage(sessions=list(page.sessions), next_cursor=page.next_cursor)
-        if asked.cursor is not None:
-            raise InvalidParams("there is no such page", field="cursor")
+        if request.cursor is not None:
+            raise InvalidParams("unknown page", field="cursor")
         sessions = self._sessions.summaries()
-        return SessionPage(sessions=[each for each in sessions if asked.cwd in (None, each.cwd)])
+        return SessionPage(sessions=[each for each in sessions if request.cwd in (None, each.cwd)])
 
     async def _leave(self, session_id: str) -> None:
-        leaving = self._begin_to_leave(session_id)
+        leaving = self._start_leaving(session_id)
         if leaving is not None:
             await asyncio.shield(leaving)
 
-    def _begin_to_leave(self, session_id: str) -> asyncio.Task[None] | None:
+    def _start_leaving(self, session_id: str) -> asyncio.Task[None] | None:
         turns = self._open.pop(session_id, None)
         if turns is None:
             return None
-        # A task of its own: whoever gives up waiting must not leave it half closed.
-        leaving = asyncio.create_task(self._sessions.leave(turns, self._connection))
+        # A task of its own: a caller that stops waiting must not leave it half closed.
+        leaving = asyncio.create_task(self._sessions.leave(turns, self._endpoint))
         self._leaving.add(leaving)
         leaving.add_done_callback(self._leaving.discard)
         return leaving
@@ -264,82 +270,92 @@ class SessionMethods:
     async def _delete(self, session_id: str) -> None:
         await self._leave(session_id)
         await self._sessions.end(session_id)
-        if self._definition.store is not None:
-            await self._definition.store.delete(session_id)
+        if self._store is not None:
+            await self._store.delete(session_id)
 
-    def _made(self, kept: SessionSummary) -> AgentSession:
+    def _make(self, summary: SessionSummary) -> TurnQueue:
+        """A session with this connection as its subscriber, not open yet."""
+        id, cwd, definition = summary.session_id, Path(summary.cwd), self._definition
+        publisher = Publisher(id, cwd, self._store, definition.policy.merge_seconds)
         try:
-            session = AgentSession(kept, self._definition.store, self._definition.policy.merge_seconds)
-        except ValueError as error:  # such as a NUL in it
+            session = AgentSession(summary, publisher)
+        except ValueError as error:  # such as a NUL in the path
             raise InvalidParams(str(error), field="cwd") from None
-        session.stream.subscribe(self._connection)
-        return session
+        publisher.stream.subscribe(self._endpoint)
 
-    def _enter(self, session: AgentSession) -> TurnQueue:
-        turns = TurnQueue(
+        def notify(notice: Notice) -> None:
+            publisher.send_nowait(NoticePatch(notice=notice))
+
+        return TurnQueue(
             session,
-            self._definition.policy,
-            partial(handle, self._definition),
-            partial(is_command, self._definition, session),
+            publisher,
+            SessionServers(id, cwd, notify),
+            policy=definition.policy,
+            handle=partial(handle, definition),
+            is_command=partial(is_command, definition),
         )
+
+    def _add(self, turns: TurnQueue) -> None:
         self._sessions.add(turns)
-        self._open[session.id] = turns
-        return turns
+        self._open[turns.session.id] = turns
 
     async def _prepare(self, session: AgentSession) -> None:
         if self._definition.session_handler is not None:
             await call_handler(self._definition.session_handler, session)
 
-    async def _recall(self, session: AgentSession) -> None:
-        """Read the history; what was under way when it broke off has ended (FN-25)."""
-        assert self._definition.store is not None
-        async for reports in self._definition.store.read(session.id):
-            for report in reports:
-                session.transcript.apply(report)
+    async def _read_history(self, turns: TurnQueue) -> None:
+        """Read the journal; tool calls that were open when it broke off have failed (FN-25)."""
+        assert self._store is not None
+        publisher, session = turns.publisher, turns.session
+        transcript = publisher.transcript
+        async for patches in self._store.read(session.id):
+            for patch in patches:
+                transcript.apply(patch)
             await asyncio.sleep(0)
-        for call in list(session.transcript.tool_calls.values()):
+        for call in list(transcript.tool_calls.values()):
             if not call.finished:
-                session.send_nowait(ToolCallPatch(id=call.id, status="failed"), silent=True)
+                publisher.send_nowait(ToolCallPatch(id=call.id, status="failed"), silent=True)
         session.previous_options = session.options
-        session.transcript.apply(OptionsPatch(options=offered_options(self._definition, session)))
-        session.transcript.apply(CommandsPatch(commands=self._commands()))
+        transcript.apply(OptionsPatch(options=initial_options(self._definition, session)))
+        transcript.apply(self._commands())
 
-    async def _replay(self, session: AgentSession, subscription: Subscription, whole: bool) -> None:
-        """All of it, or only how it stands; the state comes last."""
-        session.stream.flush()
+    async def _replay(self, turns: TurnQueue, subscription: Subscription, *, whole: bool) -> None:
+        """Send the whole history, or only the current state, which comes last in both."""
+        session_id, transcript = turns.session.id, turns.publisher.transcript
+        turns.publisher.stream.flush()
         async with subscription.replaying(whole):
             if not whole:
-                state = session.transcript.state
+                state = transcript.state
                 subscription.post(StateChanged(state=state, patch=StatePatch(state=state), created=True))
                 return
-            self._connection.dialect.forget_session(session.id)  # it is told as to somebody who knows nothing of it
-            for number, change in enumerate(replay(session.transcript)):
-                if not subscription.post(change):
-                    await self._connection.peer.drain()
-                if number % _BREATH == 0:
+            self._endpoint.dialect.forget_session(session_id)  # the client may know nothing of it
+            for number, update in enumerate(replay(transcript)):
+                if not subscription.post(update):
+                    await self._endpoint.peer.drain()
+                if number % _YIELD_INTERVAL == 0:
                     await asyncio.sleep(0)
 
-    def _answer(self, session: AgentSession) -> SessionSetup:
+    def _setup(self, session: AgentSession) -> SessionSetup:
         options = session.transcript.options
         if not options:
             return SessionSetup()
-        has_models = self._definition.legacy_models and self._connection.dialect.has_models
+        has_models = self._definition.legacy_models and self._endpoint.dialect.has_models
         return SessionSetup(options=options, models=option_to_models(options) if has_models else UNSET)
 
-    def _follow(self, session: AgentSession, servers: list[McpServer], has_commands: bool = False) -> None:
-        """What belongs to a session that was just opened, right after its answer (FN-01)."""
-        subscription = session.stream.find(self._connection)
-        commands = session.transcript.commands
+    def _after_open(self, turns: TurnQueue, servers: list[McpServer], has_commands: bool = False) -> None:
+        """What follows the response that opens a session (FN-01)."""
+        subscription = turns.publisher.stream.find(self._endpoint)
+        commands = turns.session.transcript.commands
         if subscription is not None:
             if commands and not has_commands:
-                told = CommandsPatch(commands=commands)
-                subscription.post(CommandsChanged(commands=commands, patch=told, created=True))
+                patch = CommandsPatch(commands=commands)
+                subscription.post(CommandsChanged(commands=commands, patch=patch, created=True))
             if not subscription.is_ready:
                 subscription.begin()
-        session.mcp_servers.begin_to_connect(self._definition, servers)
+        turns.servers.connect(self._definition, [*turns.session.own_servers, *servers])
 
-    def _commands(self) -> list[SlashCommand]:
-        return [offered.command for offered in self._definition.commands.values()]
+    def _commands(self) -> CommandsPatch:
+        return CommandsPatch(commands=[each.command for each in self._definition.commands.values()])
 
     def _find(self, session_id: str) -> TurnQueue:
         turns = self._open.get(session_id)
@@ -348,8 +364,8 @@ class SessionMethods:
         return turns
 
 
-def _kept(summary: SessionSummary) -> SessionRecord:
-    from accord.store.store import SessionRecord  # noqa: PLC0415  # whoever has a store has loaded it
+def _record(summary: SessionSummary) -> SessionRecord:
+    from accord.store.store import SessionRecord  # noqa: PLC0415  # loaded already by whoever has a store
 
     return SessionRecord(
         session_id=summary.session_id,
@@ -359,14 +375,14 @@ def _kept(summary: SessionSummary) -> SessionRecord:
     )
 
 
-def _wants(asked: LoadSession | ResumeSession, claim: str) -> bool:
-    return (asked.meta or {}).get(CLAIM) == claim
+def _claim_mode(request: LoadSession | ResumeSession) -> Any:
+    return (request.meta or {}).get(CLAIM)
 
 
 def _new_id() -> str:
     return f"session-{os.urandom(12).hex()}"
 
 
-def _check_cwd(kept: str, asked: str) -> None:
-    if os.path.normpath(kept) != os.path.normpath(asked):
+def _check_cwd(stored: str, requested: str) -> None:
+    if os.path.normpath(stored) != os.path.normpath(requested):
         raise InvalidParams("the session belongs to another directory", field="cwd")

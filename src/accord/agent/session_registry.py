@@ -1,8 +1,8 @@
-"""The sessions of an agent that are open, on whatever connections.
+"""The open sessions of an agent, on whatever connections.
 
-Law: a session is open once, with one transcript and one turn queue, however many connections subscribe. It is opened and
-closed by one task at a time; whoever comes meanwhile waits for that. What becomes of it when the last connection leaves is
-for the registry's policy to decide.
+Law: a session is open once, with one transcript and one turn queue, however many connections subscribe to it. It is opened
+and closed by one task at a time; others wait for that. The registry's policy decides what happens to a session when the
+last connection leaves it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Awaitable
 from typing import Protocol
 from weakref import WeakValueDictionary
 
-from accord.agent.connection import AgentConnection
+from accord.agent.connection import AgentEndpoint
 from accord.agent.turn_queue import TurnQueue
 from accord.errors import InvalidRequest
 from accord.session.requests import SessionSummary
@@ -21,22 +21,22 @@ __all__ = ["CloseAtOnce", "LastSubscriberPolicy", "SessionRegistry"]
 
 
 class LastSubscriberPolicy(Protocol):
-    """Decides what becomes of a session when the last connection that subscribes to it leaves."""
+    """Decides what happens to a session when the last connection that subscribes to it leaves."""
 
-    def __call__(self, sessions: SessionRegistry, turns: TurnQueue, last: AgentConnection) -> Awaitable[None]:
+    def __call__(self, sessions: SessionRegistry, turns: TurnQueue, last: AgentEndpoint) -> Awaitable[None]:
         """Called while nobody else can open or close the session; `last` still gets its updates."""
         ...
 
 
 class CloseAtOnce:
-    """The session is closed, and the last connection is told what ends by that."""
+    """Closes the session; the last connection gets the updates that this causes."""
 
-    async def __call__(self, sessions: SessionRegistry, turns: TurnQueue, last: AgentConnection) -> None:
+    async def __call__(self, sessions: SessionRegistry, turns: TurnQueue, last: AgentEndpoint) -> None:
         await sessions.close(turns)
 
 
 class SessionRegistry:
-    """The turn queues of all open sessions. An agent may be served in several event loops, but each session only in one."""
+    """The turn queues of all open sessions. An agent may be served in several event loops, each session in one of them."""
 
     def __init__(self, on_last_left: LastSubscriberPolicy | None = None) -> None:
         self._on_last_left = on_last_left or CloseAtOnce()
@@ -44,7 +44,7 @@ class SessionRegistry:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def lock(self, session_id: str) -> asyncio.Lock:
-        """For those who open or close the session."""
+        """Hold it while you open or close the session."""
         return self._locks.setdefault(session_id, asyncio.Lock())
 
     def find(self, session_id: str) -> TurnQueue | None:
@@ -59,38 +59,49 @@ class SessionRegistry:
 
     def add(self, turns: TurnQueue) -> None:
         """The session is open from now on."""
+        turns.publisher.is_open = True
         self._open[turns.session.id] = turns
 
     def summaries(self) -> list[SessionSummary]:
-        """A line for each session, in the order in which they were opened."""
-        return [turns.session.summary() for turns in self._open.values()]
+        """The open sessions, in the order in which they were opened."""
+        return [_summary(turns) for turns in self._open.values()]
 
-    async def leave(self, turns: TurnQueue, connection: AgentConnection) -> None:
-        """End what the connection asked for in a session, and tell it no more."""
-        session = turns.session
-        async with self.lock(session.id):
-            if session.is_closed:
+    async def leave(self, turns: TurnQueue, endpoint: AgentEndpoint) -> None:
+        """Cancel a connection's prompts in a session, and end its subscription."""
+        async with self.lock(turns.session.id):
+            if turns.session.is_closed:
                 return
-            await turns.leave(connection)
-            if all(each.connection is connection for each in session.stream.subscriptions):
-                await self._on_last_left(self, turns, connection)
+            await turns.leave(endpoint)
+            if all(each.endpoint is endpoint for each in turns.publisher.stream.subscriptions):
+                await self._on_last_left(self, turns, endpoint)
             else:
-                session.stream.unsubscribe(connection)
+                self.unsubscribe(turns, endpoint)
+
+    def unsubscribe(self, turns: TurnQueue, endpoint: AgentEndpoint) -> None:
+        """Send a session's updates to a connection no more; the session stays open."""
+        turns.publisher.stream.unsubscribe(endpoint)
 
     async def end(self, session_id: str) -> None:
-        """Close a session, if it is open, for everybody."""
+        """Close a session for every connection, if it is open."""
         async with self.lock(session_id):
             turns = self.find(session_id)
             if turns is not None:
                 await self.close(turns)
 
     async def close(self, turns: TurnQueue) -> None:
-        """Close it for everybody; for those who have its lock."""
-        session = turns.session
-        session.is_closed = True
-        session.journal.stop_renewing()
+        """Close a session for every connection; call it with the lock held."""
         try:
-            await turns.stop()
-            await session.close()
+            await turns.close()
         finally:
-            self._open.pop(session.id, None)
+            self._open.pop(turns.session.id, None)
+
+
+def _summary(turns: TurnQueue) -> SessionSummary:
+    session, info = turns.session, turns.session.transcript.info
+    return SessionSummary(
+        session_id=session.id,
+        cwd=str(session.cwd),
+        additional_directories=[str(directory) for directory in session.additional_directories],
+        title=info.title,
+        updated_at=info.updated_at,
+    )

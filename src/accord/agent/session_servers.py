@@ -1,6 +1,6 @@
 """The MCP servers of a session: which are accepted, when they are connected, and who waits for that.
 
-Law: connecting begins when the session is opened, and nobody waits for it but a turn that asks for the servers.
+Law: connecting begins when the session is opened, and only a turn that asks for the servers waits for it.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ __all__ = ["SERVER_LINES", "SessionServers", "check_servers"]
 
 log = logging.getLogger("accord.agent")
 
-SERVER_LINES, _SERVER_LENGTH = 100, 1000  # more than anybody's servers need, and what one client may write at most
-_UNSAID = 0.5  # seconds that a turn waits without a word
+SERVER_LINES, _LINE_LENGTH = 100, 1000  # of the log: more than servers need, and a limit for what a client may cause
+_SILENT_SECONDS = 0.5  # that a turn waits before it shows that it waits
 
 ToolCallFactory: TypeAlias = Callable[[str], AbstractAsyncContextManager[Any]]
-"""Makes a tool call of this title, to show something."""
+"""Makes a tool call with this title."""
 
 
 def check_servers(definition: AgentDefinition, dialect: Dialect, servers: list[McpServer]) -> None:
     """Refuse servers of kinds that were not offered, where the version wants that; elsewhere they are skipped."""
     if servers and dialect.refuses_other_servers:
-        from accord.agent.mcp import not_offered  # noqa: PLC0415  # most sessions name no server
+        from accord.agent.mcp import not_offered  # noqa: PLC0415  # most sessions have no servers
 
         refusal = not_offered(servers, _kinds(definition))
         if refusal is not None:
@@ -44,31 +44,24 @@ def check_servers(definition: AgentDefinition, dialect: Dialect, servers: list[M
 
 
 class SessionServers:
-    """`notify` shows a notice to the clients that can show one."""
+    """`notify` shows a notice to the clients that have notices."""
 
     def __init__(self, session_id: str, cwd: Path, notify: Callable[[Notice], None]) -> None:
-        self.own: list[McpServer] = []
-        """Servers that the agent itself brings, beside those of the client; set while the session is prepared."""
-        self.named: list[McpServer] = []
-        """All that the session was opened with."""
         self.connections: ServerConnections | None = None
-        """None when no server was named; all are connected or have failed when `wait` has returned."""
+        """None in a session without servers; all are connected or have failed when `wait` returns."""
         self.connecting: asyncio.Task[None] | None = None
+        self._servers: list[McpServer] = []
         self._session_id = session_id
         self._cwd = cwd
         self._notify = notify
         self._unusable: dict[tuple[str, int], ServerStatus] = {}
-        """Those that failed, were skipped or died, by name and number; for clients that are not told by a notice."""
-        self._log = LimitedLog(lines=SERVER_LINES, length=_SERVER_LENGTH)
+        """Servers that failed, were skipped or died, by name and number, until a client without notices is told."""
+        self._log = LimitedLog(lines=SERVER_LINES, length=_LINE_LENGTH)
 
-    def begin_to_connect(self, definition: AgentDefinition, servers: list[McpServer]) -> None:
-        """Connect the agent's own and these, while others go on; each server's status is told, and none costs the session.
-
-        Nothing happens when there are none, or the session has its servers.
-        """
-        every = [*self.own, *servers]
-        if every and self.connecting is None:
-            self.named = every
+    def connect(self, definition: AgentDefinition, servers: list[McpServer]) -> None:
+        """Start to connect the servers, once. The status of each is reported; a failure does not affect the session."""
+        if servers and self.connecting is None:
+            self._servers = servers
             self.connecting = asyncio.create_task(self._connect(definition))
 
     async def _connect(self, definition: AgentDefinition) -> None:
@@ -83,62 +76,61 @@ class SessionServers:
             on_change=self.report,
         )
         try:
-            await self.connections.connect(self.named)
+            await self.connections.connect(self._servers)
         except Exception:
-            log.exception("the MCP servers of %s could not be connected", self._session_id)
-            reason = "the agent failed to connect it; its log says why"
-            self._report_all([failed(server, reason) for server in self.named])
+            log.exception("could not connect the MCP servers of %s", self._session_id)
+            reason = "the agent failed to connect it; see its log"
+            self._report_all([failed(server, reason) for server in self._servers])
         finally:
             self._log.close()
 
     def skip(self, servers: list[McpServer]) -> None:
-        """Tell of servers that come too late: the session is open, on another connection, with those of its own."""
-        others = [server for server in servers if server not in self.named]
+        """Report servers that come too late: the session is open on another connection, with other servers."""
+        others = [server for server in servers if server not in self._servers]
         if others:
             from accord.agent.mcp import skipped  # noqa: PLC0415
 
-            reason = "the session is open already; close it everywhere to change its servers"
+            reason = "the session is already open; close it everywhere to change its servers"
             self._report_all([skipped(server, reason) for server in others])
             self._log.close()
 
     async def wait(self, make_tool_call: ToolCallFactory, *, shows_notices: bool) -> ServerConnections:
-        """The servers, each connected or not to be had; who waits for that is shown to wait."""
+        """The servers, once each is connected or has failed; a turn that waits shows that by a tool call."""
         if self.connecting is not None:
-            await asyncio.wait([self.connecting], timeout=_UNSAID)
+            await asyncio.wait([self.connecting], timeout=_SILENT_SECONDS)
             if not self.connecting.done():
-                await self._show_waiting(make_tool_call, self.connecting)
-            await self.show_unusable(make_tool_call, shows_notices=shows_notices)
+                await self._show_progress(make_tool_call, self.connecting)
+            await self.report_unusable(make_tool_call, shows_notices=shows_notices)
         if self.connections is not None:
             return self.connections
         from accord.agent.mcp import ServerConnections  # noqa: PLC0415  # as above
 
         return ServerConnections(self._cwd)
 
-    async def _show_waiting(self, make_tool_call: ToolCallFactory, connecting: asyncio.Task[None]) -> None:
-        """Wait with a tool call that is pending until all is known; it then shows what became of each server."""
+    async def _show_progress(self, make_tool_call: ToolCallFactory, connecting: asyncio.Task[None]) -> None:
+        """Wait with a pending tool call, which then shows the status of each server that it waited for."""
         from accord.agent.mcp.status import name_of  # noqa: PLC0415  # as above
 
-        known = {place for place, status in enumerate(self._statuses()) if status.state != "connecting"}
-        awaited = [place for place in range(len(self.named)) if place not in known]
-        names = ", ".join(repr(name_of(self.named[place])) for place in awaited)
-        async with make_tool_call(f"Connecting to the MCP server{'' if len(awaited) == 1 else 's'} {names}") as call:
+        known = {index for index, status in enumerate(self._statuses()) if status.state != "connecting"}
+        pending = [index for index in range(len(self._servers)) if index not in known]
+        names = ", ".join(repr(name_of(self._servers[index])) for index in pending)
+        async with make_tool_call(f"Connecting to the MCP server{'' if len(pending) == 1 else 's'} {names}") as call:
             await asyncio.wait([connecting])
-            statuses = [status for place, status in enumerate(self._statuses()) if place in awaited]
+            statuses = [status for index, status in enumerate(self._statuses()) if index in pending]
             await call.show(*map(str, statuses))
             for status in statuses:
                 if status.state != "connected":
                     await call.fail()
-                    self._unusable.pop((status.name, 0), None)  # this call has told of it
+                    self._unusable.pop((status.name, 0), None)  # this call has reported it
 
     def _statuses(self) -> list[ServerStatus]:
-        """Of the servers in the order in which they were named, as far as they are known."""
+        """Of the servers in their order, as far as they are known."""
         return [] if self.connections is None else self.connections.statuses
 
-    async def show_unusable(self, make_tool_call: ToolCallFactory, *, shows_notices: bool) -> None:
-        """At the beginning and end of a turn: what a client without notices has not been told of is a failed tool call.
+    async def report_unusable(self, make_tool_call: ToolCallFactory, *, shows_notices: bool) -> None:
+        """Report unusable servers to a client without notices by failed tool calls, at the beginning and end of a turn.
 
-        Nothing in the protocol tells that a client shows no tool calls, so there is nothing that such a one could be sent
-        instead.
+        The protocol has no capability for tool calls: every client is expected to show them.
         """
         if shows_notices:
             return
@@ -149,14 +141,14 @@ class SessionServers:
                 del self._unusable[key]
 
     def _report_all(self, statuses: list[ServerStatus]) -> None:
-        """Of servers that were never connected, and so got no name of their own: one client may name two alike."""
-        seen: Counter[str] = Counter()
+        """Of servers that were never connected, so their names are not unique: they are numbered."""
+        numbers: Counter[str] = Counter()
         for status in statuses:
-            seen[status.name] += 1
-            self.report(status, seen[status.name])
+            numbers[status.name] += 1
+            self.report(status, numbers[status.name])
 
     def report(self, status: ServerStatus, number: int = 0) -> None:
-        """Every server's status is in the log; one that can't be used is shown to the user as well (FN-54, FN-77)."""
+        """Log the status of a server; one that can't be used is shown to the user as well (FN-54, FN-77)."""
         if status.state not in ("failed", "skipped", "lost"):
             write = self._log.warning if status.notes else self._log.info
             write(log, "%s", status)
@@ -177,8 +169,8 @@ class SessionServers:
 
 
 def _kinds(definition: AgentDefinition) -> Any:
-    offered = definition.capabilities()
-    kinds = [("stdio", offered.mcp_stdio), ("http", offered.mcp_http), ("sse", offered.mcp_sse)]
+    offer = definition.capabilities()
+    kinds = [("stdio", offer.mcp_stdio), ("http", offer.mcp_http), ("sse", offer.mcp_sse)]
     return [kind for kind, is_offered in kinds if is_offered]
 
 

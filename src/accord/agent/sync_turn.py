@@ -1,44 +1,44 @@
-"""Plain `def` handlers: they run in a thread, with a turn whose calls block. Same names, same meaning.
+"""`Turn` for plain `def` handlers: they run in a thread, with objects whose calls block. Same names, same meaning.
 
-When the turn is cancelled, every call of it raises `asyncio.CancelledError` in the thread.
+Law: when the turn is cancelled, every call raises `asyncio.CancelledError` in the thread.
+
+A blocking method is made of its asynchronous one, so that signatures, types and docstrings are the same.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 import threading
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
-from functools import partial
-from pathlib import Path
+from functools import partial, wraps
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
 from accord.agent.command_line import CommandResult
 from accord.agent.connection import AgentConnection
+from accord.agent.files import ClientFiles
 from accord.agent.permissions import OPTIONS
-from accord.agent.session import AgentSession
-from accord.agent.tool_calls import AgentToolCall, ToolCallContent
-from accord.agent.turn import Turn
+from accord.agent.tool_calls import AgentToolCall, FilePath
+from accord.agent.turn import Turn, TurnContext, TurnState
 from accord.local.threads import shielded_result
-from accord.session.content import Content
-from accord.session.entities import Location, PlanEntry, TokenUsage, ToolCall
-from accord.session.open_enums import NoticeSeverity, StopReason, ToolKind, ToolStatus
-from accord.session.requests import AcpNotification, AcpRequest, PermissionOption
-from accord.session.updates import Patch
-from accord.session.value import UNSET
+from accord.session.capabilities import ClientCapabilities, Implementation
+from accord.session.entities import ToolCall
+from accord.session.open_enums import ToolStatus
+from accord.session.requests import PermissionOption
 
 if TYPE_CHECKING:
-    from accord.agent.mcp import McpResult, McpTool, ServerConnections, ServerStatus
+    from accord.agent.mcp import McpResult, McpTool, ServerStatus
 
-__all__ = ["SyncClient", "SyncFiles", "SyncServers", "SyncToolCall", "SyncTurn", "in_thread"]
+__all__ = ["SyncConnection", "SyncFiles", "SyncServers", "SyncToolCall", "SyncTurn", "run_in_thread"]
 
+A = TypeVar("A")
 T = TypeVar("T")
+P = ParamSpec("P")
 
 
 class Bridge:
-    """From the handler's thread to the event loop and back."""
+    """Runs coroutines of the handler's thread in the event loop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -46,7 +46,7 @@ class Bridge:
         self._is_cancelled = False
 
     def wait(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run something in the loop and block until it is done."""
+        """Run a coroutine in the loop, and block until it is done."""
         if self._is_cancelled:
             work.close()
             raise asyncio.CancelledError
@@ -62,136 +62,126 @@ class Bridge:
             self._calls.discard(call)
 
     def cancel(self) -> None:
-        """Called in the loop: whoever waits is released, and nobody waits any more."""
+        """Called in the loop: every call that waits, and every later one, raises CancelledError."""
         self._is_cancelled = True
         for call in list(self._calls):
             call.cancel()
 
 
-class SyncToolCall:
-    """`AgentToolCall` for a thread, with a plain `with`."""
+class _Blocking(Generic[A]):
+    """An object for a thread, made of the asynchronous one."""
 
-    def __init__(self, call: AgentToolCall, bridge: Bridge) -> None:
-        self.open = call
+    def __init__(self, wrapped: A, bridge: Bridge) -> None:
+        self._wrapped = wrapped
         self._bridge = bridge
 
+
+def _parts(blocking: _Blocking[A]) -> tuple[A, Bridge]:
+    return blocking._wrapped, blocking._bridge  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]  # hidden from users only
+
+
+def _blocking(method: Callable[Concatenate[A, P], Coroutine[Any, Any, T]]) -> Callable[Concatenate[Any, P], T]:
+    """The method of a `_Blocking` that runs this one in the loop."""
+
+    @wraps(method)
+    def call(self: _Blocking[A], *args: P.args, **kwargs: P.kwargs) -> T:
+        wrapped, bridge = _parts(self)
+        return bridge.wait(method(wrapped, *args, **kwargs))
+
+    return call
+
+
+def _in_loop(method: Callable[Concatenate[A, P], T]) -> Callable[Concatenate[Any, P], T]:
+    """As `_blocking`, of a plain method that must be called in the loop."""
+
+    @wraps(method)
+    async def work(wrapped: A, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return method(wrapped, *args, **kwargs)
+
+    return _blocking(work)
+
+
+class SyncToolCall(_Blocking[AgentToolCall]):
+    """`AgentToolCall` for a thread, with a plain `with`."""
+
     def __enter__(self) -> Self:
-        self._bridge.wait(self.open.__aenter__())
+        self._bridge.wait(self._wrapped.__aenter__())
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if not isinstance(error, asyncio.CancelledError):  # then nobody waits any more, and the turn ends the call
-            self._bridge.wait(self.open.__aexit__(kind, error, traceback))
-
-    @property
-    def allowed(self) -> bool | None:
-        return self.open.allowed
+        if not isinstance(error, asyncio.CancelledError):  # then the turn ends the call
+            self._bridge.wait(self._wrapped.__aexit__(kind, error, traceback))
 
     @property
     def id(self) -> str:
-        return self.open.id
+        """The id of the call."""
+        return self._wrapped.id
+
+    @property
+    def allowed(self) -> bool | None:
+        """The user's last answer to a permission request; None when there was no request."""
+        return self._wrapped.allowed
 
     @property
     def call(self) -> ToolCall:
-        return self.open.call
+        """The call as it is now, with its content."""
+        return self._wrapped.call
 
     @property
     def status(self) -> ToolStatus:
-        return self.open.status
+        """The status of the call as it is now."""
+        return self._wrapped.status
 
-    def begin(self) -> None:
-        self._bridge.wait(self.open.begin())
-
-    def end(self, status: ToolStatus, *, raw_output: Any = UNSET, meta: dict[str, Any] | None = None) -> None:
-        self._bridge.wait(_done(partial(self.open.end, status, raw_output=raw_output, meta=meta)))
-
-    def show(self, *shown: ToolCallContent) -> None:
-        self._bridge.wait(self.open.show(*shown))
-
-    def say(self, text: str) -> None:
-        self._bridge.wait(self.open.say(text))
-
-    def replace(self, *shown: ToolCallContent) -> None:
-        self._bridge.wait(self.open.replace(*shown))
-
-    def diff(self, path: str | os.PathLike[str], new_text: str | None, old_text: str | None = None) -> None:
-        self._bridge.wait(self.open.diff(path, new_text, old_text))
-
-    def terminal(self, terminal_id: str) -> None:
-        self._bridge.wait(self.open.terminal(terminal_id))
-
-    def locate(self, path: str | os.PathLike[str], line: int | None = None) -> None:
-        self._bridge.wait(self.open.locate(path, line))
-
-    def update(
-        self,
-        *,
-        title: str | None = None,
-        kind: ToolKind | None = None,
-        status: ToolStatus | None = None,
-        raw_input: Any = UNSET,
-        raw_output: Any = UNSET,
-    ) -> None:
-        self._bridge.wait(
-            self.open.update(title=title, kind=kind, status=status, raw_input=raw_input, raw_output=raw_output)
-        )
-
-    def fail(self, reason: str | None = None) -> None:
-        self._bridge.wait(self.open.fail(reason))
+    begin = _blocking(AgentToolCall.begin)
+    end = _in_loop(AgentToolCall.end)
+    show = _blocking(AgentToolCall.show)
+    say = _blocking(AgentToolCall.say)
+    replace = _blocking(AgentToolCall.replace)
+    diff = _blocking(AgentToolCall.diff)
+    terminal = _blocking(AgentToolCall.terminal)
+    locate = _blocking(AgentToolCall.locate)
+    update = _blocking(AgentToolCall.update)
+    fail = _blocking(AgentToolCall.fail)
 
 
-class SyncFiles:
-    """`Files` for a thread."""
+class SyncFiles(_Blocking[ClientFiles]):
+    """`ClientFiles` for a thread."""
 
-    def __init__(self, turn: Turn, bridge: Bridge) -> None:
-        self._turn = turn
-        self._bridge = bridge
-
-    def read(self, path: str | os.PathLike[str], line: int | None = None, limit: int | None = None) -> str:
-        return self._bridge.wait(self._turn.files.read(path, line, limit))
-
-    def write(self, path: str | os.PathLike[str], text: str) -> None:
-        self._bridge.wait(self._turn.files.write(path, text))
+    read = _blocking(ClientFiles.read)
+    write = _blocking(ClientFiles.write)
 
 
-class SyncClient:
+class SyncConnection(_Blocking[AgentConnection]):
     """`AgentConnection` for a thread."""
 
-    def __init__(self, client: AgentConnection, bridge: Bridge) -> None:
-        self.info = client.info
-        self.capabilities = client.capabilities
-        self._client = client
-        self._bridge = bridge
+    @property
+    def info(self) -> Implementation | None:
+        """The name and version of the client."""
+        return self._wrapped.info
 
-    def ask(self, asked: AcpRequest, *, deadline: float | None = None) -> Any:
-        return self._bridge.wait(self._client.ask(asked, deadline=deadline))
+    @property
+    def capabilities(self) -> ClientCapabilities:
+        """What the client offers; `meta` and `group_meta` are what it advertises beyond the protocol."""
+        return self._wrapped.capabilities
 
-    def tell(self, told: AcpNotification) -> None:
-        self._bridge.wait(self._client.tell(told))
-
-    def request(self, method: str, params: Any = None, *, deadline: float | None = None) -> Any:
-        return self._bridge.wait(self._client.request(method, params, deadline=deadline))
-
-    def notify(self, method: str, params: Any = None) -> None:
-        self._bridge.wait(self._client.notify(method, params))
+    request = _blocking(AgentConnection.request)
+    notify = _blocking(AgentConnection.notify)
 
 
-class SyncServers:
+class SyncServers(_Blocking[Any]):
     """`ServerConnections` for a thread, as far as a turn needs them."""
-
-    def __init__(self, servers: ServerConnections, bridge: Bridge) -> None:
-        self._servers = servers
-        self._bridge = bridge
 
     @property
     def tools(self) -> list[McpTool]:
-        return self._servers.tools
+        """The tools of all connected servers, as they are now."""
+        return self._wrapped.tools
 
     @property
     def statuses(self) -> list[ServerStatus]:
-        return self._servers.statuses
+        """The status of every server, as it is now."""
+        return self._wrapped.statuses
 
     def call(
         self,
@@ -201,116 +191,43 @@ class SyncServers:
         deadline: float | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> McpResult:
-        return self._bridge.wait(self._servers.call(tool, arguments, deadline=deadline, meta=meta))
+        """As `ServerConnections.call`, without progress."""
+        return self._bridge.wait(self._wrapped.call(tool, arguments, deadline=deadline, meta=meta))
 
 
-class SyncTurn:
-    """`Turn` for a thread; `turn` is the turn itself."""
+def _tool_call(method: Callable[Concatenate[Turn, P], AgentToolCall]) -> Callable[Concatenate[Any, P], SyncToolCall]:
+    @wraps(method)
+    def call(self: _Blocking[Turn], *args: P.args, **kwargs: P.kwargs) -> SyncToolCall:
+        turn, bridge = _parts(self)
+        return SyncToolCall(method(turn, *args, **kwargs), bridge)
 
-    def __init__(self, turn: Turn, bridge: Bridge) -> None:
-        self.turn = turn
-        self.meta = turn.meta
-        self.trace = turn.trace
-        self.files = SyncFiles(turn, bridge)
-        self.client = SyncClient(turn.client, bridge)
-        self._bridge = bridge
+    return call
 
-    @property
-    def session(self) -> AgentSession:
-        return self.turn.session
 
-    @property
-    def content(self) -> list[Content]:
-        return self.turn.content
+class SyncTurn(_Blocking[Turn], TurnContext):
+    """`Turn` for a thread."""
 
-    @property
-    def new_content(self) -> list[Content]:
-        return self.turn.new_content
+    def __init__(self, state: TurnState, turn: Turn, bridge: Bridge) -> None:
+        super().__init__(turn, bridge)
+        TurnContext.__init__(self, state)
+        self.files = SyncFiles(turn.files, bridge)
+        """Text files: the client's where it offers them, on the disk otherwise."""
+        self.client = SyncConnection(turn.client, bridge)
+        """The client that prompted; permission and other requests go to it."""
 
-    @property
-    def text(self) -> str:
-        return self.turn.text
-
-    @property
-    def whole_text(self) -> str:
-        return self.turn.whole_text
-
-    @property
-    def cwd(self) -> Path:
-        return self.turn.cwd
-
-    @property
-    def options(self) -> dict[str, str | bool | None]:
-        return self.turn.options
-
-    @property
-    def command(self) -> str | None:
-        return self.turn.command
-
-    @property
-    def arguments(self) -> str:
-        return self.turn.arguments
-
-    @property
-    def is_cancelled(self) -> bool:
-        """For loops that call nothing of the turn."""
-        return self.turn.is_cancelled
-
-    @property
-    def is_over(self) -> bool:
-        return self.turn.is_over
-
-    @property
-    def requests(self) -> int:
-        return self.turn.requests
-
-    @property
-    def tokens(self) -> int:
-        return self.turn.tokens
-
-    @property
-    def token_usage(self) -> TokenUsage | None:
-        return self.turn.token_usage
-
-    @token_usage.setter
-    def token_usage(self, usage: TokenUsage | None) -> None:
-        self._bridge.wait(_done(setattr, self.turn, "token_usage", usage))
-
-    @property
-    def can_ask(self) -> bool:
-        return self.turn.can_ask
-
-    def say(self, content: str | Content) -> None:
-        self._bridge.wait(self.turn.say(content))
-
-    def think(self, content: str | Content) -> None:
-        self._bridge.wait(self.turn.think(content))
-
-    def notice(self, title: str, description: str | None = None, severity: NoticeSeverity = "info") -> None:
-        self._bridge.wait(self.turn.notice(title, description, severity))
-
-    def plan(self, entries: Iterable[str | PlanEntry], id: str = "main") -> None:
-        self._bridge.wait(self.turn.plan(entries, id))
-
-    def tool_call(
-        self,
-        title: str,
-        *,
-        kind: ToolKind = "other",
-        name: str | None = None,
-        raw_input: Any = None,
-        content: ToolCallContent | Iterable[ToolCallContent] = (),
-        locations: Iterable[str | os.PathLike[str] | Location] = (),
-        id: str | None = None,
-    ) -> SyncToolCall:
-        call = self.turn.tool_call(
-            title, kind=kind, name=name, raw_input=raw_input, content=content, locations=locations, id=id
-        )
-        return SyncToolCall(call, self._bridge)
-
-    def in_background(self, call: SyncToolCall, work: Callable[[SyncToolCall], None]) -> None:
-        """As `Turn.in_background`; the work gets a thread of its own."""
-        self._bridge.wait(self.turn.in_background(call.open, partial(_work_in_thread, work)))
+    say = _blocking(Turn.say)
+    think = _blocking(Turn.think)
+    notice = _blocking(Turn.notice)
+    plan = _blocking(Turn.plan)
+    pause_plans = _blocking(Turn.pause_plans)
+    tool_call = _tool_call(Turn.tool_call)
+    ask = _blocking(Turn.ask)
+    ask_to_open = _blocking(Turn.ask_to_open)
+    usage = _blocking(Turn.usage)
+    set_title = _blocking(Turn.set_title)
+    set_mode = _blocking(Turn.set_mode)
+    next_prompt = _blocking(Turn.next_prompt)
+    send = _blocking(Turn.send)
 
     def allowed(
         self,
@@ -320,73 +237,48 @@ class SyncTurn:
         description: str | None = None,
         scope: str | None = None,
     ) -> bool:
-        subject = about if isinstance(about, str) else about.open
-        return self._bridge.wait(self.turn.allowed(subject, options=options, description=description, scope=scope))
-
-    def ask(
-        self, message: str, fields: Mapping[str, Any], *, required: Sequence[str] | None = None
-    ) -> dict[str, Any] | None:
-        return self._bridge.wait(self.turn.ask(message, fields, required=required))
-
-    def ask_to_open(self, message: str, url: str, id: str) -> bool:
-        return self._bridge.wait(self.turn.ask_to_open(message, url, id))
+        """As `Turn.allowed`: ask the user for permission; only a clear yes is True."""
+        subject = _parts(about)[0] if isinstance(about, SyncToolCall) else about
+        return self._bridge.wait(self._wrapped.allowed(subject, options=options, description=description, scope=scope))
 
     def run(
         self,
         *command: str,
-        cwd: str | os.PathLike[str] | None = None,
+        cwd: FilePath | None = None,
         env: Mapping[str, str] | None = None,
         deadline: float | None = None,
         output_limit: int = 1024 * 1024,
         call: SyncToolCall | None = None,
     ) -> CommandResult:
-        shown = None if call is None else call.open
+        """As `Turn.run`: run a command to its end, in the client's terminal where it has them, else here."""
+        shown_in = None if call is None else _parts(call)[0]
         return self._bridge.wait(
-            self.turn.run(*command, cwd=cwd, env=env, deadline=deadline, output_limit=output_limit, call=shown)
+            self._wrapped.run(*command, cwd=cwd, env=env, deadline=deadline, output_limit=output_limit, call=shown_in)
         )
 
+    def in_background(self, call: SyncToolCall, work: Callable[[SyncToolCall], None]) -> None:
+        """As `Turn.in_background`: start `work(call)` beside the turns, in a thread of its own."""
+        self._bridge.wait(self._wrapped.in_background(_parts(call)[0], partial(_work_in_thread, work)))
+
     def servers(self) -> SyncServers:
-        return SyncServers(self._bridge.wait(self.turn.servers()), self._bridge)
-
-    def usage(self, used: int, size: int, cost: float | None = None, currency: str = "USD") -> None:
-        self._bridge.wait(self.turn.usage(used, size, cost, currency))
-
-    def title(self, title: str) -> None:
-        self._bridge.wait(self.turn.title(title))
-
-    def mode(self, mode_id: str) -> None:
-        self._bridge.wait(self.turn.mode(mode_id))
-
-    def tell(self, report: Patch) -> None:
-        self._bridge.wait(self.turn.tell(report))
-
-    def steered(self) -> list[Content] | None:
-        return self._bridge.wait(self.turn.steered())
-
-    def stop(self, reason: StopReason) -> NoReturn:
-        self.turn.stop(reason)
-
-    def count_request(self) -> None:
-        self.turn.count_request()
-
-    def count_tokens(self, tokens: int) -> None:
-        self.turn.count_tokens(tokens)
+        """As `Turn.servers`: the session's MCP servers, once each is connected or has failed."""
+        return SyncServers(self._bridge.wait(self._wrapped.servers()), self._bridge)
 
 
-async def in_thread(handler: Callable[[SyncTurn], Any], turn: Turn) -> Any:
-    """Run it in a thread of its own, which does not keep the process alive; its result is the stop reason."""
+async def run_in_thread(handler: Callable[[SyncTurn], Any], turn: Turn, state: TurnState) -> Any:
+    """Run a handler in a daemon thread of its own; its result is the stop reason."""
     bridge = Bridge(asyncio.get_running_loop())
-    return await _threaded(partial(handler, SyncTurn(turn, bridge)), bridge, f"accord turn of {turn.session.id}")
+    return await _run(partial(handler, SyncTurn(state, turn, bridge)), bridge, f"accord turn of {state.session.id}")
 
 
 async def _work_in_thread(work: Callable[[SyncToolCall], None], call: AgentToolCall) -> None:
     bridge = Bridge(asyncio.get_running_loop())
-    await _threaded(partial(work, SyncToolCall(call, bridge)), bridge, f"accord background {call.id}")
+    await _run(partial(work, SyncToolCall(call, bridge)), bridge, f"accord background {call.id}")
 
 
-async def _threaded(call: Callable[[], Any], bridge: Bridge, name: str) -> Any:
+async def _run(call: Callable[[], Any], bridge: Bridge, name: str) -> Any:
     loop = asyncio.get_running_loop()
-    ended: asyncio.Future[Any] = loop.create_future()
+    done: asyncio.Future[Any] = loop.create_future()
 
     def work() -> None:
         result, error = None, None
@@ -395,30 +287,26 @@ async def _threaded(call: Callable[[], Any], bridge: Bridge, name: str) -> Any:
         except BaseException as raised:  # noqa: BLE001  # it is raised again, in the loop
             error = raised
         try:
-            loop.call_soon_threadsafe(_settle, ended, result, error)
+            loop.call_soon_threadsafe(_resolve, done, result, error)
         except RuntimeError:
             return  # the loop is closed: nobody waits
 
     threading.Thread(target=work, name=name, daemon=True).start()
     try:
-        return await shielded_result(ended)
+        return await shielded_result(done)
     except asyncio.CancelledError:
         bridge.cancel()
-        return await ended
+        return await done
 
 
-async def _done(call: Callable[..., None], *arguments: Any) -> None:
-    call(*arguments)
-
-
-def _settle(ended: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
-    if ended.done():
+def _resolve(done: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
+    if done.done():
         return
     if error is None:
-        ended.set_result(result)
+        done.set_result(result)
     elif isinstance(error, asyncio.CancelledError):
-        ended.cancel()
+        done.cancel()
     elif isinstance(error, StopIteration):
-        ended.set_exception(RuntimeError("the handler raised StopIteration"))
+        done.set_exception(RuntimeError("the handler raised StopIteration"))
     else:
-        ended.set_exception(error)
+        done.set_exception(error)

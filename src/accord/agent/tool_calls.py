@@ -1,7 +1,7 @@
-"""One tool call while it is under way, as an agent's code holds it.
+"""A tool call that an agent reports, as the author's code holds it.
 
-Its life: pending when it is entered; in progress once it is allowed, or reports something; completed when the block is
-left, unless the user's last word was no; failed by an exception; cancelled with the turn.
+Its status: pending when it is entered; in progress once it is allowed or sends an update; completed when the block is left,
+or failed when the user's last answer was no; failed by an exception; cancelled with the turn.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any, Self, TypeAlias
 
-from accord.agent.session import AgentSession
+from accord.agent.publisher import Publisher
 from accord.errors import TurnStopped
 from accord.session.content import Content, Text
 from accord.session.entities import ContentItem, Diff, FileChange, Location, TerminalItem, ToolCall, ToolCallItem
@@ -20,57 +20,67 @@ from accord.session.open_enums import FINAL_STATUSES, ToolKind, ToolStatus
 from accord.session.updates import Patch, ToolCallAppend, ToolCallPatch
 from accord.session.value import UNSET, Unknown
 
-__all__ = ["AgentToolCall", "BackgroundWork", "ToolCallContent", "file_change", "to_items"]
+__all__ = ["AgentToolCall", "BackgroundWork", "FilePath", "ToolCallContent", "file_diff", "to_items", "to_location"]
+
+FilePath: TypeAlias = str | os.PathLike[str]
 
 ToolCallContent: TypeAlias = str | Content | ToolCallItem
-"""What a tool call can show: text, a content block, a diff or a terminal."""
+"""What a tool call can display: text, a content block, a diff or a terminal."""
 
 
-def to_items(shown: ToolCallContent | Iterable[ToolCallContent]) -> list[ToolCallItem]:
-    """What is shown, as items of a tool call."""
-    if isinstance(shown, str):
-        return [ContentItem(content=Text(shown))]
-    if isinstance(shown, (ContentItem, Diff, TerminalItem, Unknown)):
-        return [shown]
-    kind: type[object] = type(shown)
-    if issubclass(kind, Mapping | bytes):  # they can be iterated over, too
+def to_items(content: ToolCallContent | Iterable[ToolCallContent]) -> list[ToolCallItem]:
+    """Content as items of a tool call."""
+    if isinstance(content, str):
+        return [ContentItem(content=Text(content))]
+    if isinstance(content, (ContentItem, Diff, TerminalItem, Unknown)):
+        return [content]
+    kind: type[object] = type(content)
+    if issubclass(kind, Mapping | bytes):  # they are iterable, too
         raise TypeError(f"expected a string or a content block, not {kind.__name__}")
-    if isinstance(shown, Iterable):
-        return [item for each in shown for item in to_items(each)]
-    return [ContentItem(content=shown)]
+    if isinstance(content, Iterable):
+        return [item for each in content for item in to_items(each)]
+    return [ContentItem(content=content)]
 
 
-def file_change(path: str, old_text: str | None, new_text: str | None) -> FileChange:
-    """A file before and after; None is a file that is not there."""
+def file_diff(path: FilePath, old_text: str | None, new_text: str | None) -> Diff:
+    """The change of one file. `old_text` None: the file is created; `new_text` None: it is deleted."""
+    if old_text is None and new_text is None:
+        raise ValueError("a diff needs an old text, a new text, or both")
     operation = "add" if old_text is None else "delete" if new_text is None else "modify"
-    return FileChange(operation=operation, path=path, old_text=old_text, new_text=new_text)
+    return Diff([FileChange(operation=operation, path=os.fspath(path), old_text=old_text, new_text=new_text)])
+
+
+def to_location(location: FilePath | Location) -> Location:
+    """A location of a tool call; a path is one without a line."""
+    return location if isinstance(location, Location) else Location(path=os.fspath(location))
 
 
 class AgentToolCall:
-    """Enter it to announce the call, leave it to give it its final status. ValueError for what must not be told."""
+    """Enter it to announce the call, leave it to end the call. ValueError for values that are not valid."""
 
-    def __init__(self, session: AgentSession, announcement: ToolCallPatch, on_report: Callable[[], None]) -> None:
+    def __init__(self, publisher: Publisher, announcement: ToolCallPatch, on_send: Callable[[str], None]) -> None:
         self.id = announcement.id
         self.allowed: bool | None = None
-        """The user's last word, None when nobody was asked."""
-        self._session = session
-        self._announcement = session.validator.patch(announcement)
-        self._on_report = on_report
+        """The user's last answer to a permission request; None when there was no request."""
+        self._publisher = publisher
+        self._announcement = publisher.validator.patch(announcement)
+        self._on_send = on_send
         self._has_failed = False
         self._check_new()
 
     @property
     def call(self) -> ToolCall:
-        """The call as it is now."""
-        return self._session.transcript.tool_calls[self.id]
+        """The call as it is now, with its content."""
+        return self._publisher.transcript.tool_calls[self.id]
 
     @property
     def status(self) -> ToolStatus:
+        """The status of the call as it is now."""
         return self.call.status
 
     async def __aenter__(self) -> Self:
         self._check_new()
-        await self._tell(self._announcement)
+        await self._send(self._announcement)
         return self
 
     async def __aexit__(
@@ -82,56 +92,52 @@ class AgentToolCall:
             self.end("cancelled" if isinstance(error, asyncio.CancelledError) else "failed")
 
     def end(self, status: ToolStatus, *, raw_output: Any = UNSET, meta: dict[str, Any] | None = None) -> None:
-        """Give it its final status, unless it has one; for those who do not use it as a context.
+        """End the call with a final status, unless it has ended; for code that does not use it as a context manager.
 
-        The client is told with it all that the call shows and gave (FN-114).
+        The update carries all content and output of the call (FN-114).
         """
         if status not in FINAL_STATUSES:
             raise ValueError(f"invalid final status of a tool call {status!r}: expected {', '.join(FINAL_STATUSES)}")
         if self.call.finished:
             return
         end = ToolCallPatch(id=self.id, status=status, raw_output=raw_output, meta=UNSET if meta is None else meta)
-        end = self._session.validator.patch(end)
+        end = self._publisher.validator.patch(end)
         if status == "completed" and self.status == "pending":
-            self._session.send_nowait(ToolCallPatch(id=self.id, status="in_progress"))  # TOOL-28
-        self._session.send_nowait(end)
-
-    def outlives_turn(self) -> None:
-        """From now on it may be reported when the turn is over."""
-        self._on_report = _nothing
+            self._publisher.send_nowait(ToolCallPatch(id=self.id, status="in_progress"))  # TOOL-28
+        self._publisher.send_nowait(end)
 
     async def begin(self) -> None:
-        """It runs from now on; every report says so by itself."""
+        """Set the status to in progress; every update does so by itself."""
         if self.status == "pending":
-            await self._tell(ToolCallPatch(id=self.id, status="in_progress"))
+            await self._send(ToolCallPatch(id=self.id, status="in_progress"))
 
-    async def show(self, *shown: ToolCallContent) -> None:
-        """Add to what the call shows."""
-        check = self._session.validator.patch
-        for piece in [check(ToolCallAppend(id=self.id, item=item)) for item in to_items(shown)]:
-            await self._progress(piece)
+    async def show(self, *content: ToolCallContent) -> None:
+        """Add content: text, blocks, diffs or terminals."""
+        validate = self._publisher.validator.patch
+        for patch in [validate(ToolCallAppend(id=self.id, item=item)) for item in to_items(content)]:
+            await self._progress(patch)
 
     async def say(self, text: str) -> None:
-        """Add text to what the call shows."""
+        """Add text to the content."""
         await self.show(text)
 
-    async def replace(self, *shown: ToolCallContent) -> None:
-        """Show this and nothing else."""
-        await self._progress(self._session.validator.patch(ToolCallPatch(id=self.id, content=to_items(shown))))
+    async def replace(self, *content: ToolCallContent) -> None:
+        """Replace all content."""
+        await self._progress(self._publisher.validator.patch(ToolCallPatch(id=self.id, content=to_items(content))))
 
-    async def diff(self, path: str | os.PathLike[str], new_text: str | None, old_text: str | None = None) -> None:
-        """Show a changed file. Without an old text it is a new one, without a new text it is gone."""
-        await self.show(Diff(changes=[file_change(self._session.absolute(path), old_text, new_text)]))
+    async def diff(self, path: FilePath, old_text: str | None, new_text: str | None) -> None:
+        """Add the change of a file. `old_text` None: the file is created; `new_text` None: it is deleted."""
+        await self.show(file_diff(path, old_text, new_text))
 
     async def terminal(self, terminal_id: str) -> None:
-        """Show a terminal."""
+        """Add a terminal: one that you report, or one of a client that has terminals."""
         await self.show(TerminalItem(terminal_id=terminal_id))
 
-    async def locate(self, path: str | os.PathLike[str], line: int | None = None) -> None:
-        """Add a place that the call works on, so that an editor can follow; lines count from 1."""
-        here = Location(path=self._session.absolute(path), line=line)
-        patch = ToolCallPatch(id=self.id, locations=[*self.call.locations, here])
-        await self._progress(self._session.validator.patch(patch))
+    async def locate(self, path: FilePath, line: int | None = None) -> None:
+        """Add a file that the call works on, so that an editor can follow; lines count from 1."""
+        location = Location(path=os.fspath(path), line=line)
+        patch = ToolCallPatch(id=self.id, locations=[*self.call.locations, location])
+        await self._progress(self._publisher.validator.patch(patch))
 
     async def update(
         self,
@@ -142,50 +148,33 @@ class AgentToolCall:
         raw_input: Any = UNSET,
         raw_output: Any = UNSET,
     ) -> None:
-        """Tell what is known by now; what is raw is the tool's own, a JSON object. A final status stays what it is."""
+        """Change fields of the call. Raw input and output are JSON objects of the tool's own. A final status stays."""
         patch = ToolCallPatch(id=self.id, raw_input=raw_input, raw_output=raw_output)
         patch.title = UNSET if title is None else title
         patch.kind = UNSET if kind is None else kind
         patch.status = UNSET if status is None else status
-        await self._progress(self._session.validator.patch(patch))
+        await self._progress(self._publisher.validator.patch(patch))
 
     async def fail(self, reason: str | None = None) -> None:
-        """It has failed, though nothing is raised; the block may go on."""
+        """Mark the call as failed without raising; it fails when the block is left."""
         self._has_failed = True
         if reason is not None:
             await self.show(reason)
 
-    def asked(self) -> ToolCallPatch:
-        """All that is known of the call, for a question about it (FN-78)."""
-        call = self.call
-        return ToolCallPatch(
-            id=call.id,
-            title=UNSET if call.title is None else call.title,
-            name=UNSET if call.name is None else call.name,
-            kind=call.kind,
-            status=call.status,
-            content=list(call.content) or UNSET,
-            locations=call.locations or UNSET,
-            raw_input=UNSET if call.raw_input is None else call.raw_input,
-        )
-
     def _check_new(self) -> None:
-        if self.id in self._session.transcript.tool_calls:  # TOOL-04
+        if self.id in self._publisher.transcript.tool_calls:  # TOOL-04
             raise ValueError(f"duplicate tool call {self.id!r}: each call of a session needs an id of its own")
 
-    async def _progress(self, report: Patch) -> None:
+    async def _progress(self, patch: Patch) -> None:
         if self.status == "pending":
             await self.begin()
-        await self._tell(report)
+        await self._send(patch)
 
-    async def _tell(self, report: Patch) -> None:
-        self._on_report()
-        if not self._session.post(report):
-            await self._session.drain()
-
-
-def _nothing() -> None: ...
+    async def _send(self, patch: Patch) -> None:
+        self._on_send(self.id)
+        if not self._publisher.post(patch):
+            await self._publisher.drain()
 
 
 BackgroundWork: TypeAlias = Callable[[AgentToolCall], Awaitable[None]]
-"""What is done about a tool call, however many turns that takes."""
+"""The work behind a tool call that outlives its turn."""

@@ -1,9 +1,9 @@
-"""The updates of a session on their way to the connections that subscribe to it.
+"""Sends the updates of a session to the connections that subscribe to it.
 
-Laws: each subscriber gets everything, once and in order. What happens while a subscriber can't be told yet, because the
-answer that opens its session or the session's history comes first, is held for it. Text that follows text within a short
-window is sent as one chunk (FN-80), and what is told of a tool call right before its end is sent with its end (FN-114);
-whatever else is told lets it go first.
+Laws: each subscriber gets every update, once and in order. Updates that come before a subscriber is ready, because the
+response that opens the session or its history comes first, are held for it. Text that follows text within a short window
+is sent as one chunk (FN-80), and updates of a tool call right before its end are sent with its end (FN-114); any other
+update flushes them first.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from collections.abc import AsyncGenerator, Callable, Hashable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from accord.agent.connection import AgentConnection
-from accord.dialects.chunk_fast_path import TextFrames
+from accord.agent.connection import AgentEndpoint
+from accord.dialects.chunk_fast_path import ChunkEncoder
 from accord.session.backlog_merge import is_final, merge, merge_key, waits_for_end, with_outcome
 from accord.session.updates import MessageChunk, NoticeShown, ToolCallChanged, Update
 
@@ -23,64 +23,66 @@ __all__ = ["Subscription", "UpdateStream"]
 
 log = logging.getLogger("accord.agent")
 
-_FULL = 4096  # characters that wait at most
-_HELD = 100_000
+_MAX_PENDING_SIZE = 4096  # characters
+_MAX_HELD = 100_000  # updates
 
 
 class Subscription:
-    """One connection that gets a session's updates. What is sent is held until `begin`."""
+    """One connection that gets a session's updates. They are held until `begin`."""
 
-    def __init__(self, session_id: str, connection: AgentConnection) -> None:
-        self.connection = connection
+    def __init__(self, session_id: str, endpoint: AgentEndpoint) -> None:
+        self.endpoint = endpoint
         self.is_ready = False
-        """Whether what is sent leaves at once."""
+        """Whether updates are sent at once."""
         self.send: Callable[[Update], bool] = self._hold
-        """Send it, and whether there is room for more; nothing is sent when nobody is there any more."""
+        """Send an update, or hold it; returns whether there is room for more. Nothing is sent once the client is gone."""
         self._session_id = session_id
-        self._text_frame = TextFrames(connection.dialect, session_id).frame_of
+        self._text_frame = ChunkEncoder(endpoint.dialect, session_id).encode
         self._held: list[Update] = []
         self._caught_up: asyncio.Future[None] | None = None
         self._closing: asyncio.Task[None] | None = None
 
     @property
     def has_room(self) -> bool:
-        """Whether it need not be waited for."""
-        return self.is_ready and self.connection.peer.has_room
+        """Whether more can be sent without waiting."""
+        return self.is_ready and self.endpoint.peer.has_room
 
-    def _hold(self, change: Update) -> bool:
-        if len(self._held) < _HELD:
-            self._held.append(change)
+    def _hold(self, update: Update) -> bool:
+        if len(self._held) < _MAX_HELD:
+            self._held.append(update)
         elif self._closing is None:
-            log.error("a client that does not take the history of %s is given up: too much waits", self._session_id)
-            self._closing = asyncio.create_task(self.connection.peer.aclose())
+            log.error(
+                "closing a connection that does not read the history of %s: too many updates wait", self._session_id
+            )
+            self._closing = asyncio.create_task(self.endpoint.peer.aclose())
         return False
 
-    def post(self, change: Update) -> bool:
-        """As `send`, before what is held: a part of the history."""
-        peer = self.connection.peer
-        frame = self._text_frame(change)
+    def post(self, update: Update) -> bool:
+        """Send an update before those that are held: a part of the history."""
+        peer = self.endpoint.peer
+        frame = self._text_frame(update)
         if frame is not None:
             return peer.post_frame(frame)
         if not peer.is_open:
             return False
         has_room = False
-        for params in self.connection.dialect.update_to_wire(self._session_id, change):
+        for params in self.endpoint.dialect.update_to_wire(self._session_id, update):
             has_room = peer.post("session/update", params)
         return has_room
 
     def begin(self) -> None:
-        """Send what was held, and from now on everything at once."""
+        """Send the held updates, and from now on every update at once."""
         held, self._held = self._held, []
-        for change in held:
-            self.post(change)
+        for update in held:
+            self.post(update)
         self.is_ready, self.send = True, self.post
 
     @asynccontextmanager
     async def replaying(self, whole: bool) -> AsyncGenerator[None]:
-        """Meanwhile the history is posted; what happens is held until that is done."""
+        """Holds new updates while the history is posted."""
         self.is_ready, self.send = False, self._hold
         if whole:
-            self._held = [change for change in self._held if type(change) is NoticeShown]  # the rest is in the history
+            self._held = [update for update in self._held if type(update) is NoticeShown]  # the history has the others
         caught_up = self._caught_up = asyncio.get_running_loop().create_future()
         try:
             yield
@@ -90,110 +92,111 @@ class Subscription:
             caught_up.set_result(None)
 
     async def drain(self) -> None:
-        """Wait until it can take more; raises when it is gone."""
+        """Wait until it can take more; raises when the connection is closed."""
         if self._caught_up is not None:
             await asyncio.shield(self._caught_up)
-        await self.connection.peer.drain()
+        await self.endpoint.peer.drain()
 
 
 class UpdateStream:
-    """Sends the changes of one session to its subscribers; `window` is for how long text may wait for more, in seconds."""
+    """Sends the updates of one session to its subscribers; text waits up to `window` seconds for more text."""
 
     def __init__(self, session_id: str, window: float) -> None:
         self.subscriptions: list[Subscription] = []
         self._session_id = session_id
         self._window = window
-        self._held: list[Update] = []
-        self._held_key: Any = None
-        self._held_size = 0
+        self._pending: list[Update] = []
+        self._pending_key: Any = None
+        self._pending_size = 0
         self._timer: asyncio.TimerHandle | None = None
 
-    def find(self, connection: AgentConnection) -> Subscription | None:
-        """The subscription of this connection, if it has one."""
-        return next((each for each in self.subscriptions if each.connection is connection), None)
+    def find(self, endpoint: AgentEndpoint) -> Subscription | None:
+        """The subscription of a connection, if it has one."""
+        return next((each for each in self.subscriptions if each.endpoint is endpoint), None)
 
-    def subscribe(self, connection: AgentConnection) -> Subscription:
-        """Let a connection have everything from now on; it says when to begin."""
+    def subscribe(self, endpoint: AgentEndpoint) -> Subscription:
+        """Subscribe a connection; call `begin` on the subscription when it is ready."""
         self.flush()
-        subscription = Subscription(self._session_id, connection)
+        subscription = Subscription(self._session_id, endpoint)
         self.subscriptions.append(subscription)
         return subscription
 
-    def unsubscribe(self, connection: AgentConnection) -> None:
-        """Send it nothing more."""
+    def unsubscribe(self, endpoint: AgentEndpoint) -> None:
+        """Send nothing more to a connection."""
         self.flush()
-        self.subscriptions = [each for each in self.subscriptions if each.connection is not connection]
-        connection.dialect.forget_session(self._session_id)
+        self.subscriptions = [each for each in self.subscriptions if each.endpoint is not endpoint]
+        endpoint.dialect.forget_session(self._session_id)
 
     def close(self) -> None:
-        """Send nothing more to anybody."""
+        """Unsubscribe every connection."""
+        self.flush()
         for subscription in list(self.subscriptions):
-            self.unsubscribe(subscription.connection)
+            self.unsubscribe(subscription.endpoint)
 
-    def send(self, change: Update) -> bool:
-        """Send it, or hold it for the window; whether there is room for more."""
-        if type(change) is ToolCallChanged:
-            return self._send_call(change)
-        return self._hold(change, merge_key(change)) if self._window else self._post(change)
+    def send(self, update: Update) -> bool:
+        """Send an update now or within the window; returns whether there is room for more."""
+        if type(update) is ToolCallChanged:
+            return self._send_call(update)
+        return self._delay(update, merge_key(update)) if self._window else self._post(update)
 
-    def _send_call(self, change: ToolCallChanged) -> bool:
-        key = ("call", change.call.id)
-        if is_final(change):
-            waiting = self._take_held() if key == self._held_key else []
-            change = with_outcome(change, [each for each in waiting if type(each) is ToolCallChanged])
+    def _send_call(self, update: ToolCallChanged) -> bool:
+        key = ("call", update.call.id)
+        if is_final(update):
+            pending = self._take_pending() if key == self._pending_key else []
+            update = with_outcome(update, [each for each in pending if type(each) is ToolCallChanged])
         if not self._window:
-            return self._post(change)
-        return self._hold(change, key if waits_for_end(change) else None)
+            return self._post(update)
+        return self._delay(update, key if waits_for_end(update) else None)
 
-    def _hold(self, change: Update, key: Hashable | None) -> bool:
-        if key is None or key != self._held_key:
+    def _delay(self, update: Update, key: Hashable | None) -> bool:
+        if key is None or key != self._pending_key:
             self.flush()
         if key is None:
-            return self._post(change)
-        if not self._held:
-            self._held_key = key
+            return self._post(update)
+        if not self._pending:
+            self._pending_key = key
             self._timer = asyncio.get_running_loop().call_later(self._window, self.flush)
-        self._held.append(change)
-        self._held_size += len(change.text) if type(change) is MessageChunk else _FULL // 8
-        if self._held_size > _FULL:
+        self._pending.append(update)
+        self._pending_size += len(update.text) if type(update) is MessageChunk else _MAX_PENDING_SIZE // 8
+        if self._pending_size > _MAX_PENDING_SIZE:
             self.flush()
         return all(subscription.has_room for subscription in self.subscriptions)
 
     def flush(self) -> None:
-        """Send what waits for the window to end."""
-        if not self._held:
+        """Send the updates that wait for the end of the window."""
+        if not self._pending:
             return
-        held = self._take_held()
-        for change in held if type(held[0]) is ToolCallChanged else (merge(held),):
-            self._post(change)
+        pending = self._take_pending()
+        for update in pending if type(pending[0]) is ToolCallChanged else (merge(pending),):
+            self._post(update)
 
-    def _take_held(self) -> list[Update]:
+    def _take_pending(self) -> list[Update]:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        held, self._held = self._held, []
-        self._held_key, self._held_size = None, 0
-        return held
+        pending, self._pending = self._pending, []
+        self._pending_key, self._pending_size = None, 0
+        return pending
 
-    def _post(self, change: Update) -> bool:
+    def _post(self, update: Update) -> bool:
         has_room = True
         for subscription in self.subscriptions:
-            has_room = subscription.send(change) and has_room
+            has_room = subscription.send(update) and has_room
         return has_room
 
-    def echo(self, change: Update, sender: AgentConnection, *, to_sender: bool) -> None:
-        """Tell a prompt to those who did not send it, or to the one who did."""
+    def echo(self, update: Update, sender: AgentEndpoint, *, to_sender: bool) -> None:
+        """Send a prompt to all but its sender, or to its sender only."""
         self.flush()
         for subscription in self.subscriptions:
-            if (subscription.connection is sender) is to_sender:
-                subscription.send(change)
+            if (subscription.endpoint is sender) is to_sender:
+                subscription.send(update)
 
-    async def drain(self, prompter: AgentConnection | None) -> None:
-        """Wait until there is room for more. Only whoever has prompted is waited for, or the only one there is.
+    async def drain(self, prompter: AgentEndpoint | None) -> None:
+        """Wait until there is room for more: at the connection that prompted, or at the only one.
 
-        A client that only looks on must not stop others; if it never reads, its connection fails by its own limit.
+        Other clients must not slow down the turn; one that never reads is closed by its own limit.
         """
-        is_only_one = len(self.subscriptions) == 1
+        is_only = len(self.subscriptions) == 1
         for subscription in list(self.subscriptions):
-            if is_only_one or subscription.connection is prompter:
+            if is_only or subscription.endpoint is prompter:
                 await subscription.drain()

@@ -106,36 +106,36 @@ def _run(words: list[str]) -> int:
         sys.stdout.write(f"accord {__version__}\n")
         return 0
     if first in ("--help", "-h", "help"):
-        from accord.cli.help_page import overview  # noqa: PLC0415
+        from accord.cli.help_page import help_page  # noqa: PLC0415
 
-        sys.stdout.write(overview())
+        sys.stdout.write(help_page())
         return 0
     command = COMMANDS.get(first)
     if command is None:
         command, rest = TALK, words
     arguments = {}
     if rest:  # reading them takes longer than many a command
-        from accord.cli.parser import given  # noqa: PLC0415
+        from accord.cli.parser import parse_arguments  # noqa: PLC0415
 
-        arguments = given(command, rest)
+        arguments = parse_arguments(command, rest)
     module = import_module(command.module)
     if not command.for_talking:
         return module.main(arguments)
     import logging  # noqa: PLC0415
 
-    from accord.cli.environment import surroundings_in  # noqa: PLC0415
+    from accord.cli.environment import load_environment  # noqa: PLC0415
 
     logging.getLogger("accord").addHandler(logging.NullHandler())  # what a user has to know is told in other ways
-    return module.main(arguments, surroundings_in)
+    return module.main(arguments, load_environment)
 
 
 def _check_agent(name: str) -> None:
     from pathlib import Path  # noqa: PLC0415  # only here
 
-    from accord.apps.console.known_agents import agent_meant  # noqa: PLC0415
-    from accord.cli.environment import surroundings_in  # noqa: PLC0415
+    from accord.apps.console.known_agents import find_agent  # noqa: PLC0415
+    from accord.cli.environment import load_environment  # noqa: PLC0415
 
-    agent_meant(name, None, surroundings_in(Path.cwd()), may_be_command=True)
+    find_agent(name, None, load_environment(Path.cwd()), may_be_command=True)
 
 
 def _told(error: Exception) -> str:

@@ -1,6 +1,6 @@
 """The commands of `accord`. Each one's code lives in its app and is imported when the command is given.
 
-The module of a command has `describe(parser)`, which says what arguments it takes, without defaults; and `main(given)`,
+The module of a command has `add_arguments(parser)`, which says what arguments it takes, without defaults; and `main(given)`,
 which gets those that were given, only those, and returns the exit status. A command `for_talking` also takes a command
 line after `--`, as `command`, and its `main` gets a function that tells the surroundings of a directory.
 """
@@ -50,7 +50,7 @@ COMMANDS = {
             "config",
             _SETTINGS,
             "what is set, and where each value came from",
-            "accord.apps.coder.settings.config_command",
+            "accord.apps.coder.settings.display",
         ),
         Subcommand(
             "trust", _SETTINGS, "let a project's .accord.toml count", "accord.apps.coder.settings.trust_command"

@@ -11,17 +11,17 @@ from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 from accord.apps.coder.settings.directories import home_directory
-from accord.apps.console.environment import Surroundings
+from accord.apps.console.environment import Environment
 from accord.apps.console.known_agents import known_agents
 from accord.cli.commands import COMMANDS, TALK
-from accord.cli.environment import surroundings_in
-from accord.cli.parser import parser_of
+from accord.cli.environment import load_environment
+from accord.cli.parser import new_parser
 from accord.errors import AccordError
 
-__all__ = ["describe", "main", "script"]
+__all__ = ["add_arguments", "main", "script"]
 
 
-class Completed(NamedTuple):
+class CompletedArgument(NamedTuple):
     """An option or a positional argument; `values` are words, or FILE or DIR."""
 
     names: list[str]
@@ -30,7 +30,7 @@ class Completed(NamedTuple):
     values: list[str]
 
 
-def describe(parser: ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     parser.description = (
         'Prints a script for your shell. bash: add `eval "$(accord completion bash)"` to ~/.bashrc. zsh: save it as '
         "_accord in a directory of $fpath. fish: save it as ~/.config/fish/completions/accord.fish."
@@ -38,8 +38,8 @@ def describe(parser: ArgumentParser) -> None:
     parser.add_argument("shell", metavar="SHELL", nargs="?", choices=tuple(_SHELLS), help="bash, zsh or fish")
 
 
-def main(given: Mapping[str, Any]) -> int:
-    shell = given.get("shell") or PurePath(os.environ.get("SHELL", "")).name
+def main(args: Mapping[str, Any]) -> int:
+    shell = args.get("shell") or PurePath(os.environ.get("SHELL", "")).name
     if shell not in _SHELLS:
         raise AccordError(f"say for which shell: `accord completion {'`, `accord completion '.join(_SHELLS)}`")
     sys.stdout.write(script(shell))
@@ -50,33 +50,33 @@ def script(shell: str) -> str:
     """The script for one of bash, zsh and fish; `accord [AGENT]` is the command without a name."""
     names = _agents()
     arguments = {
-        command.name: [_completed(action, names) for action in parser_of(command)._actions]  # noqa: SLF001  # argparse has no other way
+        command.name: [_completed(action, names) for action in new_parser(command)._actions]  # noqa: SLF001  # argparse has no other way
         for command in (TALK, *COMMANDS.values())
     }
-    arguments[TALK.name].append(Completed(["--version"], "which accord this is", takes_value=False, values=[]))
+    arguments[TALK.name].append(CompletedArgument(["--version"], "which accord this is", takes_value=False, values=[]))
     return _SHELLS[shell](arguments, names)
 
 
 def _agents() -> list[str]:
     """The agents that the user can name now; those of the settings only where no shell could take them for more."""
     try:
-        around = surroundings_in(home_directory())
+        environment = load_environment(home_directory())
     except AccordError:  # whatever is wrong there, it is told elsewhere
-        around = Surroundings(builtin=[], state=Path())
-    return [agent.name for agent in known_agents(around) if re.fullmatch(r"[\w.+@-]+", agent.name)]
+        environment = Environment(builtin=[], state=Path())
+    return [agent.name for agent in known_agents(environment) if re.fullmatch(r"[\w.+@-]+", agent.name)]
 
 
-def _completed(action: Action, agents: list[str]) -> Completed:
+def _completed(action: Action, agents: list[str]) -> CompletedArgument:
     if action.choices is not None:
         values = [str(choice) for choice in action.choices]
     elif action.dest == "agent":
         values = agents
     else:
         values = [action.metavar] if isinstance(action.metavar, str) and action.metavar in ("FILE", "DIR") else []
-    return Completed(list(action.option_strings), action.help or "", action.nargs != 0, values)
+    return CompletedArgument(list(action.option_strings), action.help or "", action.nargs != 0, values)
 
 
-def _bash(arguments: Mapping[str, list[Completed]], agents: list[str]) -> str:
+def _bash(arguments: Mapping[str, list[CompletedArgument]], agents: list[str]) -> str:
     lines = [
         "# completion of accord for bash",
         "_accord() {",
@@ -114,7 +114,7 @@ def _bash_values(values: list[str]) -> str:
     return f'COMPREPLY=($(compgen -W "{_words(values)}" -- "$word"))'
 
 
-def _zsh(arguments: Mapping[str, list[Completed]], agents: list[str]) -> str:
+def _zsh(arguments: Mapping[str, list[CompletedArgument]], agents: list[str]) -> str:
     lines = ["#compdef accord", "# completion of accord for zsh", "_accord() {", "    local -a commands=("]
     lines += [f"        {_quoted(f'{name}:{command.summary}')}" for name, command in COMMANDS.items()]
     lines += [
@@ -139,7 +139,7 @@ def _zsh(arguments: Mapping[str, list[Completed]], agents: list[str]) -> str:
     return "\n".join([*lines, "    esac", "}", '_accord "$@"', ""])
 
 
-def _zsh_specs(each: Completed) -> list[str]:
+def _zsh_specs(each: CompletedArgument) -> list[str]:
     values = {"FILE": "_files", "DIR": "_files -/"}.get(" ".join(each.values), f"({' '.join(each.values)})")
     meaning = each.meaning.translate({ord(letter): f"\\{letter}" for letter in "[]:\\"})
     if not each.names:
@@ -148,7 +148,7 @@ def _zsh_specs(each: Completed) -> list[str]:
     return [f"{name}[{meaning}]{value}" for name in each.names]
 
 
-def _fish(arguments: Mapping[str, list[Completed]], agents: list[str]) -> str:
+def _fish(arguments: Mapping[str, list[CompletedArgument]], agents: list[str]) -> str:
     lines = ["# completion of accord for fish", "complete -c accord -f"]
     lines += [
         f"complete -c accord -n __fish_use_subcommand -a {name} -d {_quoted(command.summary)}"
@@ -161,7 +161,7 @@ def _fish(arguments: Mapping[str, list[Completed]], agents: list[str]) -> str:
     return "\n".join([*lines, ""])
 
 
-def _fish_argument(each: Completed) -> str:
+def _fish_argument(each: CompletedArgument) -> str:
     names = "".join(f" -l {name[2:]}" if name.startswith("--") else f" -s {name[1:]}" for name in each.names)
     if not each.values:
         values = " -x" if each.takes_value and each.names else ""
@@ -173,7 +173,7 @@ def _fish_argument(each: Completed) -> str:
     return f"{names}{values} -d {_quoted(each.meaning)}"
 
 
-def _options(completed: list[Completed]) -> list[str]:
+def _options(completed: list[CompletedArgument]) -> list[str]:
     return [name for each in completed for name in each.names]
 
 
@@ -185,7 +185,7 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
-_SHELLS: dict[str, Callable[[Mapping[str, list[Completed]], list[str]], str]] = {
+_SHELLS: dict[str, Callable[[Mapping[str, list[CompletedArgument]], list[str]], str]] = {
     "bash": _bash,
     "zsh": _zsh,
     "fish": _fish,

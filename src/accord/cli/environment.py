@@ -7,18 +7,18 @@ from pathlib import Path
 
 from accord.apps.coder.settings.directories import state_directory
 from accord.apps.coder.settings.precedence import load_settings
-from accord.apps.console.environment import AgentCommand, Surroundings
+from accord.apps.console.environment import AgentCommand, Environment
 from accord.cli.commands import COMMANDS
 from accord.local.paths import expand_path
 
-__all__ = ["surroundings_in"]
+__all__ = ["load_environment"]
 
 
-def surroundings_in(cwd: Path) -> Surroundings:
+def load_environment(cwd: Path) -> Environment:
     """Those of a directory."""
     loaded = load_settings(cwd)
     settings = loaded.settings
-    return Surroundings(
+    return Environment(
         builtin=[sys.executable, "-P", "-m", "accord", "agent"],  # -P: a project's own modules are not ours
         state=state_directory(),
         agents={

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from accord.cli.commands import COMMANDS
 
-__all__ = ["overview"]
+__all__ = ["help_page"]
 
 
-def overview() -> str:
+def help_page() -> str:
     """The help of `accord` itself."""
     lines = [
         "accord: agents and clients of the Agent Client Protocol",

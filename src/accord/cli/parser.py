@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from accord.cli.commands import Subcommand
 
-__all__ = ["given", "parser_of"]
+__all__ = ["new_parser", "parse_arguments"]
 
 
 class _Help(HelpFormatter):
@@ -36,21 +36,21 @@ class _Parser(ArgumentParser):
         sys.exit(2)
 
 
-def parser_of(command: Subcommand) -> ArgumentParser:
+def new_parser(command: Subcommand) -> ArgumentParser:
     """What reads its arguments, and tells about them."""
     parser = _Parser(
         prog=f"accord {command.name}".strip(), argument_default=SUPPRESS, allow_abbrev=False, formatter_class=_Help
     )
-    import_module(command.module).describe(parser)
+    import_module(command.module).add_arguments(parser)
     positional = [f"[{action.metavar}]" for action in parser._actions if not action.option_strings]  # noqa: SLF001
     positional += ["[-- COMMAND]"] if command.for_talking else []
     parser.usage = " ".join([parser.prog, "[options]", *positional])
     return parser
 
 
-def given(command: Subcommand, words: Sequence[str]) -> dict[str, Any]:
+def parse_arguments(command: Subcommand, words: Sequence[str]) -> dict[str, Any]:
     """The arguments that were given, and only those."""
-    parser = parser_of(command)
+    parser = new_parser(command)
     if not command.for_talking or "--" not in words:
         return _read(parser, words)
     end = list(words).index("--")

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-from accord.client.permissions.writes_and_commands import PATHS, TEXTS, command_told, members
+from accord.client.permissions.writes_and_commands import PATHS, TEXTS, members, raw_command
 from accord.session.entities import Diff, ToolCall
 from accord.session.updates import ToolCallPatch
 
@@ -45,7 +45,7 @@ def _likeness(told: ToolCallPatch, call: ToolCall, cwd: str) -> int:
         return 2 if is_titled and raw == known and not writes else 0
     if call.kind == "edit" and raw and not writes and not (is_equal and is_titled):
         return 0
-    is_telling = writes or command_told(raw) is not None
+    is_telling = writes or raw_command(raw) is not None
     if is_equal and (is_titled or is_telling):
         return 3
     if is_titled:
@@ -63,10 +63,10 @@ def _differ(raw: Any, known: Any) -> bool:
 
 def _is_same_command(raw: dict[str, Any], call: ToolCall) -> bool:
     """Whether the call runs the command that the request tells, if it tells one."""
-    command = command_told(raw)
+    command = raw_command(raw)
     if command is None:
         return True
-    known = command_told(call.raw_input)
+    known = raw_command(call.raw_input)
     return command == (call.title if known is None and call.kind == "execute" else known)
 
 

@@ -129,10 +129,10 @@ def check_directories(directories: Sequence[str], can: AgentCapabilities) -> Non
         raise InvalidParams("the agent takes no further directories", field="additionalDirectories")
 
 
-def check_filled(asked: ElicitationRequest, answer: ElicitationAnswer) -> None:
+def check_filled(request: ElicitationRequest, answer: ElicitationAnswer) -> None:
     """An accepted form holds texts, numbers, truth values and lists of texts; anything, where it asks for something else."""
     check_types(answer)
-    known = cast("dict[str, Any]", (asked.schema or {}).get("properties") or {})
+    known = cast("dict[str, Any]", (request.schema or {}).get("properties") or {})
     for name, value in (answer.content or {}).items():
         texts = cast("list[Any]", value) if isinstance(value, list) else [None]
         is_plain = isinstance(value, str | int | float) or all(isinstance(each, str) for each in texts)

@@ -12,11 +12,10 @@ from typing import Any, Literal, Self, TypeVar
 import msgspec
 
 from accord.client.agent_requests import AgentRequests, OnElicitation, OnElicitationComplete, offered_capabilities
-from accord.client.callbacks import OnUpdate
 from accord.client.capabilities import absolute_path, check_directories, check_directory, check_offered, check_servers
 from accord.client.connection import ClientConnection
 from accord.client.deadlines import Deadlines
-from accord.client.dispatch import Extensions, Handler
+from accord.client.dispatch import ExtensionMethods, Handler, MessageDispatcher
 from accord.client.login import (
     ChooseLogin,
     RunLogin,
@@ -27,9 +26,10 @@ from accord.client.login import (
     method_of,
 )
 from accord.client.permissions.policies import Policy
-from accord.client.session import Session
+from accord.client.session import OnUpdate, Session
+from accord.client.session_registry import SessionRegistry
 from accord.client.target import AnyTarget, Command, target_of
-from accord.client.workspace.workspace import Workspace
+from accord.client.workspace.workspace import Workspace, requests_of
 from accord.dialects.negotiation import ProtocolVersion
 from accord.errors import (
     AuthRequired,
@@ -110,9 +110,15 @@ class Client:
         self._run_login = run_login if isinstance(self._target, Command) else None
         self._owns_workspace = not isinstance(workspace, Workspace)
         self._workspace = workspace if workspace is None or isinstance(workspace, Workspace) else Workspace(workspace)
-        self._capabilities = offered_capabilities(self._workspace, on_elicitation, self._run_login is not None, meta)
-        self._questions = AgentRequests(on_permission, on_elicitation, self._workspace, on_elicitation_complete)
-        self._extensions = Extensions()
+        requests = None if self._workspace is None else requests_of(self._workspace)
+        self._capabilities = offered_capabilities(
+            None if requests is None else requests.capabilities,
+            elicitation=on_elicitation is not None,
+            terminal_login=self._run_login is not None,
+            meta=meta,
+        )
+        self._agent_requests = AgentRequests(on_permission, on_elicitation, requests, on_elicitation_complete)
+        self._extensions = ExtensionMethods()
         self._info = info
         for word in (info, self._capabilities):
             check_types(word)
@@ -123,18 +129,18 @@ class Client:
         self._transcript_bytes = transcript_bytes
         self._on_frame = on_frame
         self._on_rejected_frame = on_rejected_frame
-        self._connection: ClientConnection | None = None
+        self._registry: SessionRegistry | None = None
 
     async def open(self) -> None:
         """Connect with the agent and shake hands; as `async with` does."""
-        if self._connection is not None:
-            raise RuntimeError("a client is opened once")
+        if self._registry is not None:
+            raise RuntimeError("this client was opened before: make another one")
         await self._connect()
 
     async def aclose(self) -> None:
         """End the connection, and the agent's process if we started it. Safe to call twice, and from any task."""
-        if self._connection is not None:
-            await self._connection.aclose()
+        if self._registry is not None:
+            await self._registry.connection.aclose()
         if self._workspace is not None and self._owns_workspace:
             await self._workspace.aclose()
 
@@ -149,30 +155,42 @@ class Client:
         """Wait until the connection has ended, by either side; tells why."""
         return await self.peer.wait_closed()
 
-    @property
-    def connection(self) -> ClientConnection:
-        """What the client stands on; another one after a terminal login."""
-        if self._connection is None:
-            raise RuntimeError("the client is not open: use `async with Client(...) as client`")
-        return self._connection
+    def kill_agent(self) -> None:
+        """Close the connection and end the agent's process, without waiting for either."""
+        self._connection.kill()
 
     @property
     def peer(self) -> Peer:
-        """The wire itself, for those who need it."""
-        return self.connection.peer
+        """The JSON-RPC connection itself; another one after a terminal login."""
+        return self._connection.peer
 
     @property
     def agent(self) -> InitializeResult:
-        """What the agent said of itself: `info`, `capabilities`, `auth_methods`, and the `version` it speaks.
+        """What the agent says about itself: `info`, `capabilities`, `auth_methods`, and the `version` it speaks.
 
-        A capability that it refused to keep (-32601) is off from then on.
+        A capability is switched off when the agent answers its method with "method not found".
         """
-        return self.connection.agent
+        return self._connection.agent
+
+    @property
+    def dialect(self) -> str:
+        """The form of the protocol that is spoken: `v1`, `v2` or `v2 draft`."""
+        return self._connection.dialect.name
 
     @property
     def sessions(self) -> list[Session]:
-        """The sessions that are open here."""
-        return list(self.connection.receiving.sessions.values())
+        """The sessions that are open on this connection."""
+        return self._sessions.handles
+
+    @property
+    def _sessions(self) -> SessionRegistry:
+        if self._registry is None:
+            raise RuntimeError("the client is not open: use `async with Client(...) as client`")
+        return self._registry
+
+    @property
+    def _connection(self) -> ClientConnection:
+        return self._sessions.connection
 
     async def new_session(
         self, cwd: Path, servers: Iterable[McpServer] = (), additional_directories: Iterable[Path] = ()
@@ -184,7 +202,7 @@ class Client:
         place = self._place(cwd, servers, additional_directories)
         if getattr(self._target, "is_on_this_machine", False):
             await in_thread(partial(check_directory, place["cwd"]))
-        return await self._logged_in(lambda: self.connection.open_session(NewSession(**place)))
+        return await self._logged_in(lambda: self._sessions.open(NewSession(**place)))
 
     async def load_session(
         self,
@@ -206,7 +224,7 @@ class Client:
         given = None if meta is None else dict(meta)
 
         async def load() -> Session:
-            return await self.connection.take_up_session(LoadSession(session_id=session_id, meta=given, **place))
+            return await self._sessions.resume(LoadSession(session_id=session_id, meta=given, **place))
 
         return await self._served("load", lambda: self._logged_in(lambda: _insisting(load, patience)))
 
@@ -222,16 +240,16 @@ class Client:
         """Take up a session without its history. What an agent tells of it all the same is in the transcript."""
         check_offered(self.agent.capabilities.resume, "session/resume")
         place = self._place(cwd, servers, additional_directories)
-        asked = ResumeSession(session_id=session_id, meta=None if meta is None else dict(meta), **place)
-        return await self._served("resume", lambda: self._logged_in(lambda: self.connection.take_up_session(asked)))
+        request = ResumeSession(session_id=session_id, meta=None if meta is None else dict(meta), **place)
+        return await self._served("resume", lambda: self._logged_in(lambda: self._sessions.resume(request)))
 
     async def fork_session(
         self, session_id: str, cwd: Path, servers: Iterable[McpServer] = (), additional_directories: Iterable[Path] = ()
     ) -> Session:
         """Begin a session with the history of another one. Unstable."""
         check_offered(self.agent.capabilities.fork, "session/fork")
-        asked = ForkSession(session_id=session_id, **self._place(cwd, servers, additional_directories))
-        return await self._served("fork", lambda: self._logged_in(lambda: self.connection.open_session(asked)))
+        request = ForkSession(session_id=session_id, **self._place(cwd, servers, additional_directories))
+        return await self._served("fork", lambda: self._logged_in(lambda: self._sessions.open(request)))
 
     async def list_sessions(self, cwd: Path | None = None) -> AsyncIterator[SessionSummary]:
         """The sessions that the agent has kept, of one directory or of all, page after page."""
@@ -247,14 +265,14 @@ class Client:
                 return
             seen.add(cursor)
 
-    async def _page(self, asked: ListSessions) -> SessionPage:
-        return await self._served("list", lambda: self._logged_in(lambda: self.connection.ask(asked)))
+    async def _page(self, request: ListSessions) -> SessionPage:
+        return await self._served("list", lambda: self._logged_in(lambda: self._connection.request(request)))
 
     async def delete_session(self, session_id: str) -> None:
         """Take a session off the agent's list; one that is not there counts as taken off."""
         check_offered(self.agent.capabilities.delete, "session/delete")
         with suppress(NotFound):
-            await self._served("delete", lambda: self.connection.ask(DeleteSession(session_id=session_id)))
+            await self._served("delete", lambda: self._connection.request(DeleteSession(session_id=session_id)))
 
     async def authenticate(self, method_id: str) -> None:
         """Log in by a method that the agent carries out itself."""
@@ -265,7 +283,7 @@ class Client:
             )
         if isinstance(method, VariableLogin) and isinstance(self._target, Command):
             check_variables(method, self._target)
-        await self.connection.ask(Authenticate(method_id=method_id), self._deadlines.login)
+        await self._connection.request(Authenticate(method_id=method_id), self._deadlines.login)
 
     async def login(self, method_id: str | None = None) -> bool:
         """Log in by the method given, or by the one that `on_login` chooses; False if none was chosen.
@@ -288,7 +306,7 @@ class Client:
     async def logout(self) -> None:
         """Have the agent drop its credentials."""
         check_offered(self.agent.capabilities.logout, "logout")
-        await self._served("logout", lambda: self.connection.ask(Logout()))
+        await self._served("logout", lambda: self._connection.request(Logout()))
 
     async def request(self, method: str, params: Any = None, *, deadline: float | None = None) -> Any:
         """Call an extension method of the agent, whose name begins with an underscore; the result, decoded."""
@@ -302,7 +320,7 @@ class Client:
 
     def forget_all_writes(self) -> None:
         """Ask again before a file is written, in sessions in which the user had allowed all writes."""
-        self._questions.forget_all_writes()
+        self._agent_requests.forget_all_writes()
 
     def method(self, name: str) -> Callable[[Handler], Handler]:
         """Decorates what answers an extension method that the agent calls. It gets the params, decoded."""
@@ -313,18 +331,21 @@ class Client:
         return self._extensions.notification(name)
 
     async def _connect(self) -> None:
-        connection = self._connection = ClientConnection(
+        connection = ClientConnection(
             self._target.connect(),
-            questions=self._questions,
-            extensions=self._extensions,
-            workspace=self._workspace,
+            agent_requests=self._agent_requests,
             deadlines=self._deadlines,
-            on_update=self._on_update,
             limits=self._limits,
-            transcript_bytes=self._transcript_bytes,
             on_frame=self._on_frame,
             on_rejected_frame=self._on_rejected_frame,
         )
+        registry = self._registry = SessionRegistry(
+            connection,
+            workspace=self._workspace,
+            on_update=self._on_update,
+            transcript_bytes=self._transcript_bytes,
+        )
+        connection.receive = MessageDispatcher(connection, registry, self._extensions)
         await connection.open(self._version, self._info, self._capabilities, strict=self._strict)
 
     async def _served(self, offer: Offer, work: Callable[[], Awaitable[T]]) -> T:
@@ -342,7 +363,7 @@ class Client:
         try:
             return await work()
         except AuthRequired as refused:
-            methods = self.connection.logins(refused)
+            methods = self._connection.add_logins(refused)
             if not await self._login(await chosen_login(methods, self._on_login), methods):
                 raise
         return await work()
@@ -353,7 +374,7 @@ class Client:
         code = await self._run_login(login_command(self._target, method))
         if code != 0:
             raise login_failed(method, code)
-        await self.connection.aclose()
+        await self._connection.aclose()
         await self._connect()
 
     def _place(self, cwd: Path, servers: Iterable[McpServer], additional_directories: Iterable[Path]) -> dict[str, Any]:

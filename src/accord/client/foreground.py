@@ -1,126 +1,132 @@
-"""The foreground work of a session: what it has opened, and what becomes of that when it ends.
+"""Foreground work of a session: the tool calls and plans that a turn opens, and how they are closed when it ends.
 
-Law: what nobody will finish is not left open. Calls and plans that were there before it, and work in the background, are
-not its own, and stay as they are. What an earlier turn had left without a result is nobody's: if the agent tells more of
-it after that turn, it is open again, until the next turn ends.
+Law: nothing that nobody will finish stays open. Calls and plans that were open before the turn, and background work, are
+not the turn's own: they stay as they are. A call that an earlier turn left without a result belongs to nobody: if the agent
+updates it after that turn, it is open again until the next turn ends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
-from accord.session.entities import USER, Message, Plan, ToolCall
+from accord.session import Transcript
+from accord.session.entities import USER, Message, Plan, State, ToolCall
 from accord.session.limits import LimitedDict
-from accord.session.updates import PlanPatch, ToolCallPatch
-
-if TYPE_CHECKING:
-    from accord.client.session import Session
+from accord.session.updates import Patch, PlanPatch, ToolCallPatch
 
 __all__ = ["Foreground"]
 
 
 class Foreground:
-    """One session's turns: ours, and in v2 also those that others ask for."""
+    """The turns of one session: ours, and in v2 also those that others prompt for. `take` gets the patches that close."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, transcript: Transcript, take: Callable[[Patch, int], None]) -> None:
+        self._transcript = transcript
+        self._take = take
         self._open_before: set[str] | None = None
-        """The calls that were open when it began; None while nothing is done."""
+        """The calls that were open when the turn began; None while no turn runs."""
         self._left_before: set[str] = set()
-        """The calls that an earlier turn had left without a result by then, also if more was told of them since."""
+        """The calls that an earlier turn had left without a result by then, also if they were updated since."""
         self._plans_before: dict[str, Plan] = {}
         self._left: set[str] = set()
         self._left_plans: set[str] = set()
-        self._refused: LimitedDict[bool] = LimitedDict()
-        self._was_refused = False
+        self._refusals: LimitedDict[bool] = LimitedDict()
+        self._has_refusal = False
+
+    def is_background(self, id: str | None) -> bool:
+        """Whether a tool call or terminal runs in the background, where a cancel does not reach it."""
+        return id is not None and any(work.id == id for work in self._transcript.state.background or ())
 
     def begin(self) -> None:
-        """A turn begins; what is open now belongs to something else. Without effect while one runs."""
+        """A turn begins; what is open now belongs to something else. No effect while a turn runs."""
         if self._open_before is None:
-            transcript = self._session.transcript
+            transcript = self._transcript
             calls = transcript.tool_calls.items()
             self._left_before = {id for id, call in calls if call.ended_without_result or id in self._left}
             self._open_before = {id for id, call in calls if not call.finished} - self._left_before
             self._plans_before = dict(transcript.plans)
 
-    def began(self, tool_call_id: str) -> None:
-        """A call begins, perhaps under the id of an earlier one: it belongs to what is done now."""
+    def begin_call(self, tool_call_id: str) -> None:
+        """A call begins, perhaps under the id of an earlier one: it belongs to the turn that runs."""
         if self._open_before is not None:
             self._open_before.discard(tool_call_id)
             self._left_before.discard(tool_call_id)
 
     def begin_replay(self) -> None:
-        """A history will be told: whatever it leaves open, nobody works on."""
+        """A history will be replayed: nobody works on what it leaves open."""
         self._open_before = set()
 
     def end_earlier(self) -> None:
-        """A history was told to which the agent is still adding: close what stands before its last prompt."""
-        timeline = self._session.transcript.timeline
-        prompts = [number for number, place in enumerate(timeline) if isinstance(place, Message) and place.role == USER]
-        before = {place.id for place in timeline[: max(prompts, default=0)] if isinstance(place, ToolCall)}
+        """A history was replayed and the agent is still busy: close what precedes its last prompt."""
+        timeline = self._transcript.timeline
+        prompts = [index for index, entry in enumerate(timeline) if isinstance(entry, Message) and entry.role == USER]
+        before = {entry.id for entry in timeline[: max(prompts, default=0)] if isinstance(entry, ToolCall)}
         for id in [id for id in self._open_calls() if id in before]:
             self._close_call(id)
 
-    def refused(self, tool_call_id: str | None) -> None:
-        """The user has said no. Some agents say nothing more about such a call."""
+    def note_refusal(self, tool_call_id: str | None) -> None:
+        """The user refused permission. Some agents never update such a call again."""
         if self._open_before is not None:
-            self._was_refused = True
+            self._has_refusal = True
             if tool_call_id is not None:
-                self._refused.put(tool_call_id, True)
+                self._refusals.put(tool_call_id, True)
 
     def cancel(self) -> None:
-        """Mark its open calls as cancelled, until the agent says otherwise (CANCEL-03)."""
+        """Mark the open calls of the turn as cancelled, until the agent says otherwise (CANCEL-03)."""
         for id in [id for id in self._open_calls() if id not in self._left_before]:
-            self._session.take(ToolCallPatch(id=id, status="cancelled"), 0)
+            self._take(ToolCallPatch(id=id, status="cancelled"), 0)
 
     def end(self, *, is_clean: bool) -> None:
-        """Close the calls that it opened, and unless it ended as it should the plans that it leaves running."""
+        """The turn ended: close the calls that it opened and, unless it ended cleanly, the plans that it left in progress."""
         for id in list(self._open_calls()):
-            if id in self._refused:
-                self._session.take(ToolCallPatch(id=id, status="cancelled"), 0)
+            if id in self._refusals:
+                self._take(ToolCallPatch(id=id, status="cancelled"), 0)
             else:
                 self._close_call(id)
         if self._open_before is not None:
-            self._end_plans(is_clean=is_clean and not self._was_refused)
-            calls = self._session.transcript.tool_calls.items()
+            self._end_plans(is_clean=is_clean and not self._has_refusal)
+            calls = self._transcript.tool_calls.items()
             self._left = {id for id, call in calls if call.ended_without_result}
-        self._open_before, self._plans_before, self._was_refused = None, {}, False
+        self._open_before, self._plans_before, self._has_refusal = None, {}, False
         self._left_before.clear()
-        self._refused.clear()
+        self._refusals.clear()
+
+    def rest(self, state: State) -> None:
+        """A turn that was not ours ended with this idle state."""
+        self.end(is_clean=(state.stop_reason or "end_turn") == "end_turn")
 
     def _end_plans(self, *, is_clean: bool) -> None:
-        plans = self._session.transcript.plans
+        plans = self._transcript.plans
         for plan in list(plans.values()):
             is_own = self._plans_before.get(plan.id) is not plan
             if (is_own and not is_clean) or (not is_own and plan.id in self._left_plans):
                 self._close_plan(plan)
         self._left_plans = {id for id, plan in plans.items() if plan.ended_without_result}
 
-    def lose_all(self, *, is_left: bool = False) -> None:
-        """The agent is gone, and with it all that it did, also in the background.
+    def close_all(self, *, is_closed_here: bool = False) -> None:
+        """The agent is gone: close everything that is open, background work included.
 
-        If it was us who left, a plan between two turns is not broken off by that: it stays as its turn has left it.
+        If this side closed the connection (`is_closed_here`), a plan between two turns stays as its turn left it.
         """
-        transcript, is_resting = self._session.transcript, self._open_before is None
+        transcript, is_resting = self._transcript, self._open_before is None
         for id in [id for id, call in transcript.tool_calls.items() if not call.finished]:
             self._close_call(id)
-        for plan in [] if is_left and is_resting else list(transcript.plans.values()):
+        for plan in [] if is_closed_here and is_resting else list(transcript.plans.values()):
             self._close_plan(plan)
 
     def _open_calls(self) -> Iterator[str]:
-        before, session = self._open_before, self._session
+        before = self._open_before
         if before is None:
             return
-        for id, call in session.transcript.tool_calls.items():
-            if not call.finished and id not in before and not session.in_background(id):
+        for id, call in self._transcript.tool_calls.items():
+            if not call.finished and id not in before and not self.is_background(id):
                 yield id
 
     def _close_call(self, id: str) -> None:
-        self._session.take(ToolCallPatch(id=id, ended_without_result=True), 0)
+        self._take(ToolCallPatch(id=id, ended_without_result=True), 0)
 
     def _close_plan(self, plan: Plan) -> None:
         if not plan.ended_without_result and any(entry.status == "in_progress" for entry in plan.entries):
-            self._session.take(PlanPatch(plan=replace(plan, ended_without_result=True)), 0)
+            self._take(PlanPatch(plan=replace(plan, ended_without_result=True)), 0)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from accord.transports.framing import FRAME_LIMIT, Framing
-from accord.transports.process_transport import Process
+from accord.transports.process_transport import ProcessTransport
 from accord.transports.transport import Transport
 
 __all__ = ["AnyTarget", "Command", "Target", "target_of"]
@@ -33,7 +33,7 @@ class Target(Protocol):
 
 
 class Command:
-    """An agent that is a program. `env` is laid over our own environment; `Process` tells what the rest means.
+    """An agent that is a program. `env` is laid over our own environment; `ProcessTransport` tells what the rest means.
 
     `is_on_this_machine` says whether it sees our directories; left out, it does unless a word of the command is a program
     that runs others elsewhere, such as ssh or docker.
@@ -69,8 +69,8 @@ class Command:
         """All the variables that the program gets."""
         return {**os.environ, **self.env}
 
-    def connect(self) -> Process:
-        return Process(
+    def connect(self) -> ProcessTransport:
+        return ProcessTransport(
             self.args,
             env=self.environment(),
             cwd=self.cwd,

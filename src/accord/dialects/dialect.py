@@ -117,8 +117,6 @@ class Dialect:
     """The agent reports running, idle and requires_action."""
     echoes_prompt: ClassVar[bool]
     """The agent must send the user's message back."""
-    has_client_resources: ClassVar[bool]
-    """The agent can use the client's files and terminals, where the client offers them."""
     has_modes: ClassVar[bool]
     """Modes exist beside the mode option."""
     announces_tool_calls: ClassVar[bool]

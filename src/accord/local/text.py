@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
-__all__ = ["character_visibility", "max_cells"]
+__all__ = ["character_visibility", "max_cells", "printable"]
 
 _Class: TypeAlias = Literal["letter", "sign", "mark", "hidden"]
 
@@ -37,6 +37,14 @@ def character_visibility(text: Iterable[str], before: str = "") -> Iterator[tupl
             continue
         base, marks = letter if kind == "letter" else "", 0
         yield letter, kind in ("letter", "sign")
+
+
+def printable(text: str) -> str:
+    """The text on one line, with every character escaped that is invisible or that a terminal would obey."""
+    return "".join(
+        letter if is_visible else letter.encode("unicode_escape", "backslashreplace").decode()
+        for letter, is_visible in character_visibility(text)
+    )
 
 
 def max_cells(text: str) -> int:

@@ -12,7 +12,7 @@ from accord.client.target import AnyTarget, Command, Target, target_of
 from accord.errors import ConnectionClosed, FrameRejected
 from accord.testing import relay
 from accord.testing.frames import Torn
-from accord.transports.framing import Cutter
+from accord.transports.framing import FrameParser
 from accord.transports.transport import HIGH_WATER, Transport
 
 __all__ = ["program"]
@@ -85,7 +85,7 @@ class _Line:
             await asyncio.wait(work)
 
     async def _hear(self, reader: asyncio.StreamReader) -> None:
-        cutter = Cutter()
+        cutter = FrameParser()
         while data := await reader.read(HIGH_WATER):
             for cut in cutter.feed(data):
                 if not isinstance(cut, FrameRejected):

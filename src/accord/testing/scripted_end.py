@@ -328,10 +328,10 @@ class AgentEnd(ScriptedEnd):
 
     def run(self) -> None:
         """Be a program: speak on stdin and stdout until the client hangs up or the script dies."""
-        from accord.transports.stdio import Stdio  # noqa: PLC0415  # needs a process of its own
+        from accord.transports.stdio import StdioTransport  # noqa: PLC0415  # needs a process of its own
 
         with suppress(KeyboardInterrupt):
-            run(self.serve(Stdio()))
+            run(self.serve(StdioTransport()))
         if self.last_words is not None:
             sys.stderr.write(self.last_words.stderr_tail)
             sys.exit(self.last_words.exit_code)

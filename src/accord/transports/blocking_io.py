@@ -1,7 +1,7 @@
-"""Bytes in and out of a descriptor that no event loop can watch: a regular file, a terminal, `/dev/null`.
+"""Reads and writes a descriptor that the event loop cannot watch, in a thread: a regular file, a terminal, `/dev/null`.
 
-One daemon thread each way does the blocking call. A thread that hangs in a call is left behind, never waited for. On
-Windows everything goes through here (not tested there).
+One daemon thread per direction makes the blocking calls. A thread that hangs in a call is abandoned. On Windows all
+descriptors are read and written here (not tested there).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _CHUNK = 64 * 1024
 
 
 class ThreadReader:
-    """Reads one chunk ahead of the loop at most; closed, it takes nothing more from the descriptor."""
+    """Reads at most one chunk ahead of the loop; after `close` it reads nothing more."""
 
     def __init__(self, descriptor: int, on_bytes: OnBytes, on_end: OnEnd) -> None:
         self._loop = asyncio.get_running_loop()
@@ -35,7 +35,7 @@ class ThreadReader:
         self._may_read.set()
         self._is_paused = False
         self._is_closed = False
-        self._woken, self._wake = os.pipe()
+        self._wake_reader, self._wake_writer = os.pipe()
         threading.Thread(target=self._read_all, name="accord reader", daemon=True).start()
 
     def pause(self) -> None:
@@ -50,7 +50,7 @@ class ThreadReader:
         if not self._is_closed:
             self._is_closed = True
             self._may_read.set()
-            os.close(self._wake)
+            os.close(self._wake_writer)
 
     def _read_all(self) -> None:
         error: OSError | None = None
@@ -63,22 +63,22 @@ class ThreadReader:
                 if not data:
                     break
                 self._may_read.clear()
-                _tell(self._loop, self._arrived, data)
+                _call_in_loop(self._loop, self._received, data)
         except OSError as caught:
             error = caught
         os.close(self._descriptor)
-        os.close(self._woken)
-        _tell(self._loop, self._ended, error)
+        os.close(self._wake_reader)
+        _call_in_loop(self._loop, self._ended, error)
 
     def _wait_for_input(self) -> bool:
         if sys.platform != "win32":
             poll = select.poll()
             poll.register(self._descriptor, select.POLLIN)
-            poll.register(self._woken, select.POLLIN)
+            poll.register(self._wake_reader, select.POLLIN)
             poll.poll()
         return not self._is_closed
 
-    def _arrived(self, data: bytes) -> None:
+    def _received(self, data: bytes) -> None:
         if not self._is_closed:
             self._on_bytes(data)
             if not self._is_paused:
@@ -91,7 +91,7 @@ class ThreadReader:
 
 
 class ThreadWriter:
-    """Queues what it is given for its thread."""
+    """Queues bytes for its thread."""
 
     def __init__(self, descriptor: int, on_broken: OnEnd) -> None:
         self._loop = asyncio.get_running_loop()
@@ -100,7 +100,7 @@ class ThreadWriter:
         self._pieces: SimpleQueue[bytes | None] = SimpleQueue()
         self._finished: asyncio.Future[None] = self._loop.create_future()
         self._is_closing = False
-        self._is_abandoned = False
+        self._is_aborted = False
         self.on_progress: Callable[[], None] = _nothing
         self.unsent = 0
         threading.Thread(target=self._write_all, name="accord writer", daemon=True).start()
@@ -117,7 +117,7 @@ class ThreadWriter:
         return self._finished
 
     def close(self) -> None:
-        self._is_abandoned = True
+        self._is_aborted = True
         self.finish()
         self.unsent = 0
 
@@ -126,27 +126,27 @@ class ThreadWriter:
         try:
             while (piece := self._pieces.get()) is not None:
                 rest = memoryview(piece)
-                while rest and not self._is_abandoned:
+                while rest and not self._is_aborted:
                     written = self._write(rest)
                     rest = rest[written:]
-                    _tell(self._loop, self._wrote, written)
+                    _call_in_loop(self._loop, self._written, written)
         except OSError as caught:
             error = caught
         os.close(self._descriptor)
-        _tell(self._loop, self._ended, error)
+        _call_in_loop(self._loop, self._ended, error)
 
     def _write(self, piece: memoryview) -> int:
         try:
             return os.write(self._descriptor, piece)
-        except BlockingIOError:  # somebody else made the description non-blocking
+        except BlockingIOError:  # another process made the description non-blocking
             if sys.platform != "win32":
                 poll = select.poll()
                 poll.register(self._descriptor, select.POLLOUT)
                 poll.poll()
             return 0
 
-    def _wrote(self, size: int) -> None:
-        if not self._is_abandoned:
+    def _written(self, size: int) -> None:
+        if not self._is_aborted:
             self.unsent -= size
             self.on_progress()
 
@@ -155,12 +155,12 @@ class ThreadWriter:
         self.unsent = 0
         if not self._finished.done():
             self._finished.set_result(None)
-        if error is not None and not self._is_abandoned:
+        if error is not None and not self._is_aborted:
             self._on_broken(error)
 
 
-def _tell(loop: asyncio.AbstractEventLoop, callback: Callable[..., None], *arguments: Any) -> None:
-    with suppress(RuntimeError):  # the loop is closed: nobody is left to be told
+def _call_in_loop(loop: asyncio.AbstractEventLoop, callback: Callable[..., None], *arguments: Any) -> None:
+    with suppress(RuntimeError):  # the loop is closed
         loop.call_soon_threadsafe(callback, *arguments)
 
 

@@ -1,4 +1,4 @@
-"""Run a command that reads nothing, hear what it writes, and end it together with everything it started."""
+"""Runs a command without input, captures its output, and ends it together with everything that it started."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from accord.transports.guarded_spawn import can_guard, start_guarded
-from accord.transports.spawn import Child, Start, located, start_unguarded
+from accord.transports.spawn import ChildProcess, SpawnOptions, find_program, start_unguarded
 from accord.transports.stdio import private_reader
 from accord.transports.streams import OnBytes
 
-__all__ = ["Capture", "start_capture"]
+__all__ = ["CapturedCommand", "capture_command"]
 
-# From the end of the command to the end of its output and of all that it started. Where that takes longer, it has left
-# something behind; what it wrote itself has been heard by then.
-_LINGERING_SECONDS = 0.1
+# From the exit of the command to the end of its output and of its descendants. If that takes longer, it has left a
+# process running; its own output has been read by then.
+_LINGER_SECONDS = 0.1
 _KILLED_SECONDS = 5.0
-_PIPE_HOLDS = 1024 * 1024  # at most
+_PIPE_CAPACITY = 1024 * 1024  # at most
 
 
-async def start_capture(
+async def capture_command(
     command: Sequence[str],
     *,
     env: Mapping[str, str],
@@ -27,62 +27,64 @@ async def start_capture(
     on_output: OnBytes,
     terminate_grace: float = 2.0,
     memory: int = 0,
-) -> Capture:
-    """Returns when the command runs; raises `ConnectionClosed` that says what to do when it can't be started.
+) -> CapturedCommand:
+    """Returns when the command runs; raises `ConnectionClosed` with the reason if it cannot be started.
 
-    `env` is the whole environment. `on_output` is called from the loop, never before this has returned.
+    `env` is the complete environment. `on_output` is called from the loop, never before this has returned.
     """
-    start = Start(located(command, env, cwd), command, env, cwd, terminate_grace, only_writes=True, memory=memory)
-    child = await (start_guarded(start) if can_guard() else start_unguarded(start))
-    return Capture(child, on_output, terminate_grace)
+    options = SpawnOptions(
+        find_program(command, env, cwd), command, env, cwd, terminate_grace, only_writes=True, memory=memory
+    )
+    child = await (start_guarded(options) if can_guard() else start_unguarded(options))
+    return CapturedCommand(child, on_output, terminate_grace)
 
 
-class Capture:
-    """A running command: stdin is the null device, stdout and stderr are heard as one stream.
+class CapturedCommand:
+    """A running command: stdin is the null device, stdout and stderr are read as one stream.
 
-    `ended` is done with the exit code (negative: a signal; None: not known) when the command has ended and what it
-    wrote has been heard. What it left behind runs and is heard on until `end()`; `is_gone` tells that nothing is left.
-    While it is paused, the command waits with what it writes; `end()` ends every pause.
+    `ended` has the exit code (negative: a signal; None: unknown) when the command has exited and its output was read.
+    Processes that it left running are read until `end()`; `is_gone` means that none is left. While paused, the command
+    blocks when it writes; `end()` ends every pause.
     """
 
-    def __init__(self, child: Child, on_output: OnBytes, terminate_grace: float) -> None:
+    def __init__(self, child: ChildProcess, on_output: OnBytes, terminate_grace: float) -> None:
         loop = asyncio.get_running_loop()
         self.ended: asyncio.Future[int | None] = loop.create_future()
         self._child = child
         self._terminate_grace = terminate_grace
-        self._heard_all: asyncio.Future[None] = loop.create_future()
-        self._heard = 0
+        self._output_end: asyncio.Future[None] = loop.create_future()
+        self._size = 0
         self._on_output = on_output
-        self._may_hear = asyncio.Event()
-        self._may_hear.set()
+        self._may_read = asyncio.Event()
+        self._may_read.set()
         self._was_paused = False
-        self._reader = private_reader(child.stdout, self._hear, self._output_ended)
-        self._ending: asyncio.Task[None] | None = None
-        self._watching = asyncio.create_task(self._watch(), name="accord capture")
+        self._reader = private_reader(child.stdout, self._output_received, self._output_ended)
+        self._end_task: asyncio.Task[None] | None = None
+        self._watch_task = asyncio.create_task(self._watch(), name="accord capture")
 
     @property
     def is_gone(self) -> bool:
-        """Whether the command and everything that it started has ended."""
+        """Whether the command and everything that it started has exited."""
         return self._child.gone.done()
 
     def pause(self) -> None:
-        """Hear nothing for now."""
-        if self._ending is None:
+        """Stop reading for now."""
+        if self._end_task is None:
             self._was_paused = True
-            self._may_hear.clear()
+            self._may_read.clear()
             self._reader.pause()
 
     def resume(self) -> None:
-        """Hear again."""
-        self._may_hear.set()
+        """Read again."""
+        self._may_read.set()
         self._reader.resume()
 
     async def end(self) -> None:
-        """Ask everything to end, then end it; bounded in time, safe twice and from any task."""
-        if self._ending is None:
-            self._ending = asyncio.create_task(self._end(), name="accord capture ending")
+        """Terminate everything, then kill it; bounded in time. Safe to call twice, and from any task."""
+        if self._end_task is None:
+            self._end_task = asyncio.create_task(self._end(), name="accord capture ending")
             self.resume()
-        await asyncio.shield(self._ending)
+        await asyncio.shield(self._end_task)
 
     async def _end(self) -> None:
         gone = self._child.gone
@@ -93,36 +95,36 @@ class Capture:
             self._child.kill()
             await asyncio.wait((gone,), timeout=_KILLED_SECONDS)
         if not gone.done():
-            self._watching.cancel()  # not even the system can end it; whoever waits must not wait for ever
-        await asyncio.wait((self._watching,))
+            self._watch_task.cancel()  # even SIGKILL did not help; do not wait forever
+        await asyncio.wait((self._watch_task,))
 
     async def _watch(self) -> None:
         child = self._child
         try:
             await asyncio.wait((child.exited,))
-            await self._hear_out()
+            await self._read_rest()
             self.ended.set_result(child.exited.result())
             await asyncio.wait((child.gone,))
-            await asyncio.wait((self._heard_all,), timeout=_LINGERING_SECONDS)
+            await asyncio.wait((self._output_end,), timeout=_LINGER_SECONDS)
         finally:
             if not self.ended.done():
                 self.ended.set_result(None)
             self._reader.close()
             child.release()
 
-    async def _hear_out(self) -> None:
-        """Wait for what the command wrote before it ended, not for what others go on to write."""
-        enough = self._heard + _PIPE_HOLDS
-        self._was_paused = not self._may_hear.is_set()
-        await asyncio.wait((self._child.gone, self._heard_all), timeout=_LINGERING_SECONDS)
-        while self._was_paused and not self._heard_all.done() and self._heard < enough:
-            await self._may_hear.wait()
+    async def _read_rest(self) -> None:
+        """Wait for the output that the command wrote before it exited, not for that of processes it left running."""
+        enough = self._size + _PIPE_CAPACITY
+        self._was_paused = not self._may_read.is_set()
+        await asyncio.wait((self._child.gone, self._output_end), timeout=_LINGER_SECONDS)
+        while self._was_paused and not self._output_end.done() and self._size < enough:
+            await self._may_read.wait()
             self._was_paused = False
-            await asyncio.wait((self._heard_all,), timeout=_LINGERING_SECONDS)
+            await asyncio.wait((self._output_end,), timeout=_LINGER_SECONDS)
 
-    def _hear(self, piece: bytes) -> None:
-        self._heard += len(piece)
-        self._on_output(piece)
+    def _output_received(self, chunk: bytes) -> None:
+        self._size += len(chunk)
+        self._on_output(chunk)
 
     def _output_ended(self, error: OSError | None) -> None:
-        self._heard_all.set_result(None)
+        self._output_end.set_result(None)

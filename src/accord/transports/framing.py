@@ -1,6 +1,6 @@
-"""Splits a byte stream into frames, wraps frames for a stream, and passes arriving frames to a receiver.
+"""Framing: splits a byte stream into frames, joins frames for a stream, and delivers received frames.
 
-Law: no byte is searched twice, and never more than one frame's limit of bytes is kept.
+Law: no byte is searched twice, and at most one frame limit of bytes is held in memory.
 """
 
 from __future__ import annotations
@@ -15,56 +15,65 @@ from typing import Literal, NamedTuple, TypeAlias
 from accord.errors import ConnectionClosed, FrameRejected
 from accord.transports.transport import Receiver
 
-__all__ = ["FRAME_LIMIT", "Arrivals", "Cut", "Cutter", "Framing", "join", "too_long", "wrap"]
+__all__ = [
+    "FRAME_LIMIT",
+    "FrameParser",
+    "FrameReader",
+    "Framing",
+    "ParseResult",
+    "frame_too_long",
+    "join_frames",
+    "wrap_frame",
+]
 
 Framing: TypeAlias = Literal["newline", "content-length"]
-Cut: TypeAlias = list[bytes] | FrameRejected
+ParseResult: TypeAlias = list[bytes] | FrameRejected
 
 FRAME_LIMIT = 64 * 1024 * 1024
 
 _HEADER_LIMIT = 8 * 1024
-_STRAY = "something other than headers stands between two frames"
+_STRAY = "expected headers between two frames"
 _FIRST_HEADERS = (b"content-length:", b"content-type:")
-_FIRST_SPOKEN = re.compile(rb"^[ \t\r]*([{\[]|content-length:|content-type:)", re.IGNORECASE | re.MULTILINE)
+_FIRST_MESSAGE = re.compile(rb"^[ \t\r]*([{\[]|content-length:|content-type:)", re.IGNORECASE | re.MULTILINE)
 _LENGTH = re.compile(rb"content-length:[ \t]*([0-9]{1,15})[ \t\r]*\Z", re.IGNORECASE)
 _OTHER_HEADER = re.compile(rb"[a-z][a-z0-9-]*:", re.IGNORECASE)
 
 
-def wrap(frame: bytes, framing: Framing) -> tuple[bytes, bytes]:
-    """The two pieces that put one frame on the stream, the frame itself not copied."""
+def wrap_frame(frame: bytes, framing: Framing) -> tuple[bytes, bytes]:
+    """The two pieces of one frame on the stream; the frame itself is not copied."""
     if b"\n" in frame:
-        frame = frame.replace(b"\n", b" ")  # TRANS-15: in JSON a raw newline is only ever white space
+        frame = frame.replace(b"\n", b" ")  # TRANS-15: in JSON a raw newline is always whitespace
     if framing == "newline":
         return frame, b"\n"
     return b"Content-Length: %d\r\n\r\n" % len(frame), frame  # TRANS-07
 
 
-def join(frames: list[bytes], framing: Framing) -> bytes:
-    """Any number of frames as they stand on the stream."""
+def join_frames(frames: list[bytes], framing: Framing) -> bytes:
+    """The bytes of several frames on the stream."""
     if framing == "newline" and b"\n" not in b"".join(frames):
         return b"\n".join([*frames, b""])  # TRANS-14
-    return b"".join([piece for frame in frames for piece in wrap(frame, framing)])
+    return b"".join([piece for frame in frames for piece in wrap_frame(frame, framing)])
 
 
-class Cutter:
-    """Follows whichever framing the stream turns out to use; `framing` is None until that is known."""
+class FrameParser:
+    """Detects the framing of the stream; `framing` is None until it is known."""
 
     def __init__(self, limit: int = FRAME_LIMIT) -> None:
         self.framing: Framing | None = None
-        self.feed: Callable[[bytes], list[Cut]] = self._detect
+        self.feed: Callable[[bytes], list[ParseResult]] = self._detect
         self._limit = limit
-        self._lines = _Lines(limit)
-        self._blocks: _Blocks | None = None
+        self._lines = _LineParser(limit)
+        self._blocks: _HeaderParser | None = None
         self._start = b""
 
-    def end(self) -> list[Cut]:
-        """What the end of the stream completes: a last line needs no newline."""
+    def end(self) -> list[ParseResult]:
+        """The frames completed by the end of the stream: the last line needs no newline."""
         if self._blocks is not None:
             return self._blocks.end()
         return self._lines.feed(self._start + b"\n")
 
-    def _detect(self, data: bytes) -> list[Cut]:
-        # Lines that are neither JSON nor a header are passed on and decide nothing: programs print before they speak.
+    def _detect(self, data: bytes) -> list[ParseResult]:
+        # Lines that are neither JSON nor a header are passed on and decide nothing: some programs print something first.
         data = self._start + data
         self._start = b""
         first = 0
@@ -72,124 +81,124 @@ class Cutter:
             first = data.find(b"\n") + 1
             if not first:
                 return self._lines.feed(data)
-        spoken = _FIRST_SPOKEN.search(data, first)
-        if spoken is None:
+        message = _FIRST_MESSAGE.search(data, first)
+        if message is None:
             end = data.rfind(b"\n") + 1
             last = data[end:].lstrip(b" \t\r")
             if any(header.startswith(last.lower()) for header in _FIRST_HEADERS):
                 self._start = last
                 data = data[:end]
             return self._lines.feed(data)
-        cuts = self._lines.feed(data[: spoken.start()])
-        if spoken[1] in (b"{", b"["):
+        results = self._lines.feed(data[: message.start()])
+        if message[1] in (b"{", b"["):
             self.framing, self.feed = "newline", self._lines.feed
         else:
-            self.framing, self._blocks = "content-length", _Blocks(self._limit)
+            self.framing, self._blocks = "content-length", _HeaderParser(self._limit)
             self.feed = self._blocks.feed
-        return cuts + self.feed(data[spoken.start(1) :])
+        return results + self.feed(data[message.start(1) :])
 
 
-class _Kept:
-    """The pieces of one unfinished frame."""
+class _FrameBuffer:
+    """The pieces of one incomplete frame."""
 
-    # BytesIO.getvalue() hands out its own buffer, so a frame of any size exists once; joining a list would hold it twice.
+    # BytesIO.getvalue() returns its own buffer without a copy; joining a list would need the memory twice.
 
     def __init__(self) -> None:
         self.size = 0
-        self._buffer: BytesIO | None = None
+        self._bytes: BytesIO | None = None
 
-    def keep(self, piece: bytes) -> None:
-        if self._buffer is None:
-            self._buffer = BytesIO()
-        self._buffer.write(piece)
+    def append(self, piece: bytes) -> None:
+        if self._bytes is None:
+            self._bytes = BytesIO()
+        self._bytes.write(piece)
         self.size += len(piece)
 
     def complete(self, piece: bytes) -> bytes:
-        if self._buffer is None:
+        if self._bytes is None:
             return piece
-        self._buffer.write(piece)
-        whole = self._buffer.getvalue()
-        self.forget()
-        return whole
+        self._bytes.write(piece)
+        frame = self._bytes.getvalue()
+        self.clear()
+        return frame
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         self.size = 0
-        self._buffer = None
+        self._bytes = None
 
 
-class _Lines:
-    """One frame a line; blank lines and carriage returns are dropped."""
+class _LineParser:
+    """One frame per line; blank lines and carriage returns are dropped."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._kept = _Kept()
-        self._skipping = False
+        self._buffer = _FrameBuffer()
+        self._is_skipping = False
 
     @property
     def is_inside_line(self) -> bool:
-        return self._skipping or self._kept.size > 0
+        return self._is_skipping or self._buffer.size > 0
 
-    def feed(self, data: bytes) -> list[Cut]:
+    def feed(self, data: bytes) -> list[ParseResult]:
         lines = data.split(b"\n")
-        kept = self._kept
-        if self._skipping or kept.size + len(data) > self._limit:
+        buffer = self._buffer
+        if self._is_skipping or buffer.size + len(data) > self._limit:
             return self._feed_near_limit(lines)
         rest = lines.pop()
-        if lines and kept.size:
-            lines[0] = kept.complete(lines[0])
+        if lines and buffer.size:
+            lines[0] = buffer.complete(lines[0])
         if rest:
-            kept.keep(rest)
+            buffer.append(rest)
         frames = [frame for line in lines if (frame := line.strip())]
         return [frames] if frames else []
 
-    def _feed_near_limit(self, lines: list[bytes]) -> list[Cut]:
-        cuts: list[Cut] = []
+    def _feed_near_limit(self, lines: list[bytes]) -> list[ParseResult]:
+        results: list[ParseResult] = []
         frames: list[bytes] = []
         rest = lines.pop()
         for line in lines:
-            if self._skipping:
-                self._skipping = False
-            elif self._kept.size + len(line) > self._limit:
-                frames = self._refuse(cuts, frames)
-            elif frame := self._kept.complete(line).strip():
+            if self._is_skipping:
+                self._is_skipping = False
+            elif self._buffer.size + len(line) > self._limit:
+                frames = self._reject(results, frames)
+            elif frame := self._buffer.complete(line).strip():
                 frames.append(frame)
-        if not self._skipping and rest:
-            if self._kept.size + len(rest) > self._limit:
-                frames = self._refuse(cuts, frames)
-                self._skipping = True
+        if not self._is_skipping and rest:
+            if self._buffer.size + len(rest) > self._limit:
+                frames = self._reject(results, frames)
+                self._is_skipping = True
             else:
-                self._kept.keep(rest)
-        return [*cuts, frames] if frames else cuts
+                self._buffer.append(rest)
+        return [*results, frames] if frames else results
 
-    def _refuse(self, cuts: list[Cut], frames: list[bytes]) -> list[bytes]:
+    def _reject(self, results: list[ParseResult], frames: list[bytes]) -> list[bytes]:
         if frames:
-            cuts.append(frames)
-        self._kept.forget()
-        cuts.append(too_long(self._limit))
+            results.append(frames)
+        self._buffer.clear()
+        results.append(frame_too_long(self._limit))
         return []
 
 
-class _Blocks:
-    """One frame after each block of headers; what is no header is refused once, and skipped up to the next length."""
+class _HeaderParser:
+    """One frame after each block of headers; other text is rejected once, and skipped up to the next length."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._header = b""
         self._length: int | None = None
         self._has_headers = False
-        self._is_refused = False
+        self._is_rejected = False
         self._missing = 0
-        self._skipping = 0
-        self._kept = _Kept()
-        self._cuts: list[Cut] = []
+        self._skip = 0
+        self._buffer = _FrameBuffer()
+        self._results: list[ParseResult] = []
         self._frames: list[bytes] = []
 
-    def feed(self, data: bytes) -> list[Cut]:
+    def feed(self, data: bytes) -> list[ParseResult]:
         position = 0
         while position < len(data):
-            if self._skipping:
-                skipped = min(self._skipping, len(data) - position)
-                self._skipping -= skipped
+            if self._skip:
+                skipped = min(self._skip, len(data) - position)
+                self._skip -= skipped
                 position += skipped
             elif self._missing:
                 piece = data[position : position + self._missing]
@@ -206,22 +215,22 @@ class _Blocks:
                 self._line(line)
         return self._take()
 
-    def end(self) -> list[Cut]:
-        if self._missing or self._skipping or self._has_headers or self._header.strip():
-            self._refuse("the stream ended in the middle of a frame")
+    def end(self) -> list[ParseResult]:
+        if self._missing or self._skip or self._has_headers or self._header.strip():
+            self._reject("the stream ended in the middle of a frame")
         return self._take()
 
-    def _take(self) -> list[Cut]:
-        cuts = [*self._cuts, self._frames] if self._frames else self._cuts
-        self._cuts, self._frames = [], []
-        return cuts
+    def _take(self) -> list[ParseResult]:
+        results = [*self._results, self._frames] if self._frames else self._results
+        self._results, self._frames = [], []
+        return results
 
     def _body(self, piece: bytes) -> None:
         self._missing -= len(piece)
         if self._missing:
-            self._kept.keep(piece)
+            self._buffer.append(piece)
             return
-        frame = self._kept.complete(piece).strip()
+        frame = self._buffer.complete(piece).strip()
         if b"\n" in frame:
             frame = frame.replace(b"\n", b" ")
         if frame:
@@ -233,167 +242,167 @@ class _Blocks:
                 self._end_of_headers()
         elif length := _LENGTH.search(line):
             if length.start():
-                self._refuse_once(_STRAY)
+                self._reject_once(_STRAY)
             self._length, self._has_headers = int(length[1]), True
         elif _OTHER_HEADER.match(line):
             self._has_headers = True
         else:
-            self._refuse_once(_STRAY)
+            self._reject_once(_STRAY)
 
     def _end_of_headers(self) -> None:
         length, self._length, self._has_headers = self._length, None, False
         if length is None:
-            self._refuse_once("its headers have no Content-Length that is a number")
+            self._reject_once("the headers have no valid Content-Length")
             return
-        self._is_refused = False
+        self._is_rejected = False
         if length > self._limit:
-            self._skipping = length
-            self._refuse(too_long(self._limit))
+            self._skip = length
+            self._reject(frame_too_long(self._limit))
         else:
             self._missing = length
 
     def _keep_header(self, piece: bytes) -> None:
         header = self._header + piece
         if len(header) > _HEADER_LIMIT:
-            self._refuse_once(_STRAY)
-            header = header[-64:]  # the next Content-Length may follow what is skipped without a newline
+            self._reject_once(_STRAY)
+            header = header[-64:]  # the next Content-Length may follow skipped text without a newline
         self._header = header
 
-    def _refuse_once(self, reason: str) -> None:
-        if not self._is_refused:
-            self._is_refused = True
-            self._refuse(reason)
+    def _reject_once(self, reason: str) -> None:
+        if not self._is_rejected:
+            self._is_rejected = True
+            self._reject(reason)
 
-    def _refuse(self, reason: str | FrameRejected) -> None:
+    def _reject(self, reason: str | FrameRejected) -> None:
         if self._frames:
-            self._cuts.append(self._frames)
+            self._results.append(self._frames)
             self._frames = []
-        self._cuts.append(FrameRejected(reason) if isinstance(reason, str) else reason)
+        self._results.append(FrameRejected(reason) if isinstance(reason, str) else reason)
 
 
-def too_long(limit: int) -> FrameRejected:
-    """What the receiver is told of a frame past its limit."""
+def frame_too_long(limit: int) -> FrameRejected:
+    """The error for a frame over the limit."""
     return FrameRejected(
         f"a frame is longer than the limit of {limit} bytes; the rest of it was skipped", is_too_long=True
     )
 
 
-# A pause takes effect after so many frames at the latest, however short they are.
+# A pause takes effect after at most this many frames, however short they are.
 _SLICE = 256
 
 
-class _Silence(NamedTuple):
+class _InputEnded(NamedTuple):
     reason: ConnectionClosed
 
 
-Event: TypeAlias = list[bytes] | FrameRejected | _Silence | ConnectionClosed
+Event: TypeAlias = list[bytes] | FrameRejected | _InputEnded | ConnectionClosed
 
 
-class Arrivals:
-    """Delivers at once when nothing is held, and tells of the end exactly once, after everything else.
+class FrameReader:
+    """Delivers frames to a receiver at once unless it is paused, and the end exactly once, after everything else.
 
-    Once all has been read, holding it back saves no memory, and may keep the end from being seen: from then on a pause
-    lasts for one turn of the loop.
+    After the end of input, holding frames back saves no memory and would only hide the end: from then on a pause lasts
+    for one iteration of the loop.
     """
 
     def __init__(self, receiver: Receiver, frame_limit: int) -> None:
         self._loop = asyncio.get_running_loop()
         self._receiver = receiver
-        self._cutter = Cutter(frame_limit)
-        self._held: deque[Event] = deque()
-        self._is_over = False
-        self._is_silent = False
+        self._parser = FrameParser(frame_limit)
+        self._queue: deque[Event] = deque()
+        self._is_closed = False
+        self._input_ended = False
         self._is_closing = False
         self.is_paused = False
         self.count = 0
 
     @property
     def framing(self) -> Framing | None:
-        """How the other side frames, once that is known."""
-        return self._cutter.framing
+        """The framing of the other side, once it is known."""
+        return self._parser.framing
 
     @property
-    def is_over(self) -> bool:
-        """Whether the receiver has been told of the end."""
-        return self._is_over
+    def is_closed(self) -> bool:
+        """Whether the receiver knows of the end."""
+        return self._is_closed
 
     def feed(self, data: bytes) -> None:
-        """Take what was read."""
+        """Parse bytes from the stream."""
         self.count += 1
-        if self._is_silent:
+        if self._input_ended:
             return
-        for cut in self._cutter.feed(data):
-            self._deliver(cut)
+        for result in self._parser.feed(data):
+            self._deliver(result)
 
     def pause(self) -> None:
-        """Hold everything from now on."""
+        """Hold all frames from now on."""
         self.is_paused = True
-        if self._is_silent:
+        if self._input_ended:
             self._loop.call_soon(self.resume)
 
     def resume(self) -> None:
-        """Release what was held with the next tick."""
+        """Deliver held frames in the next iteration of the loop."""
         if self.is_paused:
             self.is_paused = False
-            if self._held:
+            if self._queue:
                 self._loop.call_soon(self._release)
 
     def end(self, reason: ConnectionClosed) -> None:
-        """Nothing more arrives; the receiver, who can still send, learns why after it has got everything before."""
-        if not self._is_silent:
-            self._fall_silent()
-            self._deliver(_Silence(reason))
+        """End of input: delivered after all frames; the receiver can still send."""
+        if not self._input_ended:
+            self._end_input()
+            self._deliver(_InputEnded(reason))
 
     def lose(self, reason: ConnectionClosed) -> None:
         """As `end`, and nothing can be sent either."""
         if not self._is_closing:
             self._is_closing = True
-            self._fall_silent()
+            self._end_input()
             self._deliver(reason)
 
-    def _fall_silent(self) -> None:
-        if not self._is_silent:
-            for cut in self._cutter.end():
-                self._deliver(cut)
-            self._is_silent = True
+    def _end_input(self) -> None:
+        if not self._input_ended:
+            for result in self._parser.end():
+                self._deliver(result)
+            self._input_ended = True
             if self.is_paused:
                 self._loop.call_soon(self.resume)
 
     def discard(self) -> None:
-        """Drop what is held and what still arrives: this side has closed."""
-        self._is_closing = self._is_silent = True
-        self._held.clear()
+        """Drop held frames and all further input: this side has closed."""
+        self._is_closing = self._input_ended = True
+        self._queue.clear()
 
     def close(self, reason: ConnectionClosed) -> None:
-        """Tell of the end now, whatever was held."""
+        """Deliver the end now and drop held frames."""
         self.discard()
-        self._hand_over(reason)
+        self._notify(reason)
 
     def _deliver(self, event: Event) -> None:
-        if self.is_paused or self._held:
-            self._held.append(event)
+        if self.is_paused or self._queue:
+            self._queue.append(event)
         else:
-            self._hand_over(event)
-            if self._held:
+            self._notify(event)
+            if self._queue:
                 self._release()
 
     def _release(self) -> None:
-        while self._held and not self.is_paused:
-            self._hand_over(self._held.popleft())
+        while self._queue and not self.is_paused:
+            self._notify(self._queue.popleft())
 
-    def _hand_over(self, event: Event) -> None:
-        if self._is_over:
+    def _notify(self, event: Event) -> None:
+        if self._is_closed:
             return
         if isinstance(event, list):
             if len(event) > _SLICE:
                 slices = [event[start : start + _SLICE] for start in range(0, len(event), _SLICE)]
-                self._held.extendleft(slices[:0:-1])
+                self._queue.extendleft(slices[:0:-1])
                 event = slices[0]
             self._receiver.frames_received(event)
         elif isinstance(event, FrameRejected):
             self._receiver.frame_rejected(event)
-        elif isinstance(event, _Silence):
+        elif isinstance(event, _InputEnded):
             self._receiver.input_ended(event.reason)
         else:
-            self._is_over = True
+            self._is_closed = True
             self._receiver.connection_lost(event)

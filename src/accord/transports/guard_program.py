@@ -1,14 +1,14 @@
-"""Runs a command and ends all that the command started: when told to, or when whoever started us is gone.
+"""The guard process: runs a command and ends everything that it started, on request or when the starter is gone.
 
-This is a program of its own, `python -I -S guard_program.py <descriptor> <pid of the starter>`, that stands in front of every
-command; nothing imports it, and it imports little, because each import delays each start of a command.
+This is a separate program, `python -I -S guard_program.py <descriptor> <pid of the starter>`, the parent of every
+command. It is not imported, and imports little, because each import delays the start of each command.
 
-On Linux it adopts the command's orphans, whatever sessions and groups they hide in, so nothing can leave the tree below
+On Linux it adopts the command's orphans, in whatever session or process group, so no process can leave the tree below
 it. Elsewhere it ends the command's process group (not tested on macOS).
 
-The descriptor is a socket. In: the length of the request, the request, then `T` (terminate all) and `K` (kill all); the
-end of the stream means that the starter is gone. Out: `started <pid>` or `failed <errno>`, then `exit <code>` when the
-command has ended. This process ends when nothing is left.
+The descriptor is a socket. Input: the length of the request, the request, then `T` (terminate all) and `K` (kill all);
+the end of the stream means that the starter is gone. Output: `started <pid>` or `failed <errno>`, then `exit <code>`
+when the command has exited. The guard exits when no process is left.
 """
 
 # ruff: noqa: PTH123, SIM105 - pathlib and contextlib are imports too
@@ -51,7 +51,7 @@ class Guard:
         except OSError as error:
             self.report(b"failed %d" % (error.errno or 0))
             sys.exit(127)
-        self.let_go()
+        self.release_streams()
         self.report(b"started %d" % self.command)
         _thread.start_new_thread(self.watch, ())
         self.reap()
@@ -76,8 +76,8 @@ class Guard:
             setsigdef=(signals.SIGPIPE, signals.SIGXFSZ),  # Python ignores them, the command must not
         )
 
-    def let_go(self) -> None:
-        # Else the command's pipes would stay open, and its directory in use, for as long as we live.
+    def release_streams(self) -> None:
+        # Otherwise the command's pipes would stay open, and its directory in use, as long as the guard runs.
         posix.chdir("/")
         null = posix.open("/dev/null", posix.O_RDWR)
         for descriptor in (0, 1, 2):
@@ -103,21 +103,21 @@ class Guard:
         poll = select.poll()
         poll.register(self.control, select.POLLIN)
         if hasattr(posix, "pidfd_open"):
-            # A process that the starter forked may hold the starter's end of the socket open after its death.
+            # A process forked by the starter may hold its end of the socket open after its death.
             try:
                 poll.register(posix.pidfd_open(self.starter), select.POLLIN)
             except ProcessLookupError:
                 return self.end()
             except OSError:
                 pass
-        while order := self.next_order(poll):
-            if order == b"K":
+        while command_byte := self.next_command(poll):
+            if command_byte == b"K":
                 self.kill()
             else:
                 self.signal_all(signals.SIGTERM)
         return self.end()
 
-    def next_order(self, poll: select.poll) -> bytes:
+    def next_command(self, poll: select.poll) -> bytes:
         if self.control not in [descriptor for descriptor, _ in poll.poll()]:
             return b""
         try:
@@ -142,7 +142,7 @@ class Guard:
             except ChildProcessError:
                 break
             if pid == 0:
-                self.signal_all(signals.SIGKILL)  # what was forked while we killed has become ours by now
+                self.signal_all(signals.SIGKILL)  # processes forked during the kill are our children by now
                 options = 0
                 continue
             if pid == self.command:
@@ -174,7 +174,7 @@ class Guard:
 
 
 def adopt_orphans() -> None:
-    """Make whatever loses its parent below us our child."""
+    """Become the parent of all orphans below us."""
     arguments = (SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     try:
         calls = __import__("_ctypes")
@@ -183,19 +183,19 @@ def adopt_orphans() -> None:
         __import__("ctypes").CDLL(None).prctl(*arguments)
 
 
-def limit_memory(most: int) -> None:
-    """Bound what each process below us takes; not the files that it maps. We live with that ourselves."""
+def limit_memory(limit: int) -> None:
+    """Limit the memory of each process below us, without the files that it maps. The limit applies to the guard too."""
     limits = __import__("resource")
     hard = limits.getrlimit(limits.RLIMIT_DATA)[1]
-    most = most if hard == limits.RLIM_INFINITY else min(most, hard)
+    limit = limit if hard == limits.RLIM_INFINITY else min(limit, hard)
     try:
-        limits.setrlimit(limits.RLIMIT_DATA, (most, hard))
+        limits.setrlimit(limits.RLIMIT_DATA, (limit, hard))
     except (OSError, ValueError):
         pass  # a system that has no such limit
 
 
 def descendants(ancestor: int) -> list[int]:
-    """All processes below `ancestor`; raises OSError where there is no /proc to look at."""
+    """All processes below `ancestor`; raises OSError if there is no /proc."""
     children: dict[int, list[int]] = {}
     for name in posix.listdir("/proc"):
         if name.isdigit():
@@ -204,7 +204,7 @@ def descendants(ancestor: int) -> list[int]:
                     stat = file.read()
             except OSError:
                 continue
-            # The program's name may hold anything, blanks and brackets too; the parent comes two fields after it.
+            # The program's name may contain spaces and brackets; the parent is two fields after it.
             parent = int(stat[stat.rindex(b")") + 1 :].split(None, 2)[1])
             children.setdefault(parent, []).append(int(name))
     found: list[int] = []

@@ -1,6 +1,6 @@
-"""Starts a command behind a guard process, which ends everything the command started even if we are killed.
+"""Starts a command behind a guard process, which ends everything that the command started even if we are killed.
 
-We hold one end of a socket, the guard the other; `guard` says what is spoken on it.
+This process and the guard are connected by a socket; `guard_program` describes the protocol.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from errno import ENOENT, ENOEXEC
 from pathlib import Path
 
 from accord.errors import ConnectionClosed
-from accord.transports.spawn import Pipes, Start
+from accord.transports.spawn import Pipes, SpawnOptions
 from accord.transports.streams import LoopReader, LoopWriter
 
 __all__ = ["GuardedChild", "can_guard", "start_guarded"]
@@ -26,46 +26,46 @@ _GUARD = Path(__file__).with_name("guard_program.py")
 
 
 def can_guard() -> bool:
-    """Whether there is a Python to run the guard with: not on Windows, nor inside a frozen program."""
+    """Whether Python can run the guard: not on Windows, and not in a frozen program."""
     return sys.platform != "win32" and bool(sys.executable) and not hasattr(sys, "frozen") and _GUARD.is_file()
 
 
-async def start_guarded(start: Start) -> GuardedChild:
-    """Returns when the command runs; cancelled, it leaves nothing running."""
+async def start_guarded(options: SpawnOptions) -> GuardedChild:
+    """Returns when the command runs; if cancelled, nothing is left running."""
     try:
-        child = GuardedChild(start)
+        child = GuardedChild(options)
     except OSError as error:
-        raise ConnectionClosed(f"can't start {start.command[0]!r}: {error}", kind="not_started") from error
+        raise ConnectionClosed(f"can't start {options.command[0]!r}: {error}", kind="not_started") from error
     await child.wait_started()
     return child
 
 
 class GuardedChild:
-    """Its future `gone` is done when the guard has nothing left to guard."""
+    """`gone` is done when the guard has exited, so no descendant of the command is left."""
 
-    def __init__(self, start: Start) -> None:
+    def __init__(self, options: SpawnOptions) -> None:
         loop = asyncio.get_running_loop()
         self.exited: asyncio.Future[int | None] = loop.create_future()
         self.gone: asyncio.Future[None] = loop.create_future()
         self._started: asyncio.Future[None] = loop.create_future()
-        self._start = start
+        self._options = options
         self._received = b""
         self._pid = 0
-        self._pipes = Pipes(only_writes=start.only_writes)
+        self._pipes = Pipes(only_writes=options.only_writes)
         self.stdin, self.stdout, self.stderr = self._pipes.stdin, self._pipes.stdout, self._pipes.stderr
         try:
             control, self._guard = self._run_guard()
         except BaseException:
             self._pipes.close()
             raise
-        self._pipes.hand_over()
-        self._orders = LoopWriter(control.dup(), _ignore)
-        self._reports = LoopReader(control, self._reported, self._guard_ended)
+        self._pipes.close_child_ends()
+        self._commands = LoopWriter(control.dup(), _ignore)
+        self._reports = LoopReader(control, self._report_received, self._guard_ended)
 
     async def wait_started(self) -> None:
-        """Returns when the command runs; if that fails or is cancelled, nothing is left."""
+        """Returns when the command runs; if that fails or is cancelled, everything is released."""
         try:
-            self._request()
+            self._send_request()
             await self._started
         except BaseException:
             self._pipes.close()
@@ -73,14 +73,14 @@ class GuardedChild:
             raise
 
     def terminate(self) -> None:
-        self._orders.write(b"T")
+        self._commands.write(b"T")
 
     def kill(self) -> None:
-        self._orders.write(b"K")
+        self._commands.write(b"K")
 
     def release(self) -> None:
-        # The guard takes the end of its socket for our death.
-        self._orders.close()
+        # For the guard, the end of the socket means that we are dead.
+        self._commands.close()
         self._reports.close()
         if self.gone.done():
             self._guard.wait()
@@ -93,12 +93,12 @@ class GuardedChild:
         try:
             guard = subprocess.Popen(  # noqa: S603  # our own program
                 [sys.executable, "-I", "-S", str(_GUARD), str(descriptor), str(os.getpid())],
-                stdin=self._pipes.their_stdin,
-                stdout=self._pipes.their_stdout,
-                stderr=self._pipes.their_stderr,
+                stdin=self._pipes.child_stdin,
+                stdout=self._pipes.child_stdout,
+                stderr=self._pipes.child_stderr,
                 pass_fds=(descriptor,),
-                cwd="/",  # where we were started, a library may lie that the user's LD_LIBRARY_PATH leads to
-                start_new_session=True,  # a Ctrl-C in our terminal is for us alone
+                cwd="/",  # LD_LIBRARY_PATH may lead to a library in our own directory
+                start_new_session=True,  # a Ctrl+C in our terminal is only for us
             )
         except BaseException:
             ours.close()
@@ -107,19 +107,20 @@ class GuardedChild:
             theirs.close()
         return ours, guard
 
-    def _request(self) -> None:
-        start = self._start
-        variables = [f"{name}={value}" for name, value in start.env.items()]
-        numbers = map(str, (start.grace, start.memory, len(start.command)))
-        fields = [start.program, str(Path(start.cwd).absolute()), *numbers, *start.command, *variables]
+    def _send_request(self) -> None:
+        options = self._options
+        variables = [f"{name}={value}" for name, value in options.env.items()]
+        numbers = map(str, (options.grace, options.memory, len(options.command)))
+        fields = [options.program, str(Path(options.cwd).absolute()), *numbers, *options.command, *variables]
         if any("\0" in field for field in fields):
             raise ConnectionClosed(
-                f"can't start {start.command[0]!r}: an argument or variable holds a NUL character", kind="not_started"
+                f"can't start {options.command[0]!r}: an argument or environment variable contains a NUL character",
+                kind="not_started",
             )
         request = b"\0".join(os.fsencode(field) for field in fields)
-        self._orders.write(b"%010d" % len(request) + request)
+        self._commands.write(b"%010d" % len(request) + request)
 
-    def _reported(self, data: bytes) -> None:
+    def _report_received(self, data: bytes) -> None:
         *lines, self._received = (self._received + data).split(b"\n")
         for line in lines:
             word, number = line.split()
@@ -130,38 +131,40 @@ class GuardedChild:
                     self._pid = int(number)
                     self._started.set_result(None)
                 else:
-                    self._started.set_exception(_failure(self._start, int(number)))
+                    self._started.set_exception(_start_error(self._options, int(number)))
 
     def _guard_ended(self, error: OSError | None) -> None:
         if not self._started.done():
             self._started.set_exception(
-                ConnectionClosed(f"can't start {self._start.command[0]!r}: {self._last_words()}", kind="not_started")
+                ConnectionClosed(
+                    f"can't start {self._options.command[0]!r}: {self._guard_output()}", kind="not_started"
+                )
             )
         if not self.exited.done():
             if self._pid:
-                with suppress(OSError):  # somebody ended the guard itself: the command's own group is all we can reach
+                with suppress(OSError):  # the guard was killed: only the command's process group can be reached
                     os.killpg(self._pid, signal.SIGKILL)
             self.exited.set_result(None)
         if not self.gone.done():
             self.gone.set_result(None)
 
-    def _last_words(self) -> str:
+    def _guard_output(self) -> str:
         os.set_blocking(self.stderr, False)
         try:
-            words = os.read(self.stderr, 64 * 1024)
+            output = os.read(self.stderr, 64 * 1024)
         except BlockingIOError:
-            words = b""
-        return "the guard process ended before the command ran\n" + words.decode(errors="replace")
+            output = b""
+        return "the guard process exited before the command ran\n" + output.decode(errors="replace")
 
 
-def _failure(start: Start, number: int) -> ConnectionClosed:
+def _start_error(options: SpawnOptions, number: int) -> ConnectionClosed:
     if number == ENOEXEC:
-        why = "the system can't run it; a script needs a first line such as #!/bin/sh"
+        reason = "exec format error; a script needs a first line such as #!/bin/sh"
     elif number == ENOENT:
-        why = f"it is there, but the interpreter in the first line of {start.program} is not"
+        reason = f"interpreter not found; check the first line of {options.program}"
     else:
-        why = os.strerror(number)
-    return ConnectionClosed(f"can't start {start.command[0]!r}: {why}", kind="not_started")
+        reason = os.strerror(number)
+    return ConnectionClosed(f"can't start {options.command[0]!r}: {reason}", kind="not_started")
 
 
 def _ignore(error: OSError | None) -> None: ...

@@ -1,56 +1,56 @@
-"""The end of a command's output, as text."""
+"""The last part of a command's output, as text."""
 
 from __future__ import annotations
 
 import codecs
 
-__all__ = ["Tail"]
+__all__ = ["OutputTail"]
 
 
-class Tail:
-    """Keeps the longest end of an output that starts with a whole character and is no more than `limit` bytes of UTF-8.
+class OutputTail:
+    """Keeps the longest tail of the output that begins with a whole character and has at most `limit` bytes of UTF-8.
 
-    The output comes in pieces cut anywhere. A character that is not complete yet is left out until it is; bytes that
-    are no UTF-8 become U+FFFD. AMB-63
+    The output arrives in chunks that may end inside a character; an incomplete character is left out until it is
+    complete. Invalid UTF-8 becomes U+FFFD. AMB-63
     """
 
     def __init__(self, limit: int) -> None:
         self.is_truncated = False
         self._limit = limit
-        self._kept = bytearray()
+        self._buffer = bytearray()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._buffer)
 
     @property
     def text(self) -> str:
-        """What is kept."""
-        return self._kept.decode()
+        """The tail."""
+        return self._buffer.decode()
 
-    def add(self, piece: bytes) -> None:
-        """Take in the next piece."""
-        self._keep(self._decoder.decode(piece))
+    def add(self, chunk: bytes) -> None:
+        """Append a chunk of output."""
+        self._append(self._decoder.decode(chunk))
 
     def finish(self) -> None:
-        """No more is expected: a character that was left out as incomplete will not be completed."""
-        self._keep(self._decoder.decode(b"", final=True))
+        """End of output: an incomplete character at the end becomes U+FFFD."""
+        self._append(self._decoder.decode(b"", final=True))
 
     def drop(self) -> None:
-        """Keep nothing from now on."""
+        """Drop everything, now and from now on."""
         self._limit = 0
-        self._cut()
+        self._truncate()
 
-    def _keep(self, text: str) -> None:
-        self._kept += text.encode()
-        self._cut()
+    def _append(self, text: str) -> None:
+        self._buffer += text.encode()
+        self._truncate()
 
-    def _cut(self) -> None:
-        kept = self._kept
-        start = len(kept) - self._limit
+    def _truncate(self) -> None:
+        buffer = self._buffer
+        start = len(buffer) - self._limit
         if start <= 0:
             return
         self.is_truncated = True  # TERM-21
-        while start < len(kept) and kept[start] & 0xC0 == 0x80:  # TERM-11: not inside a character
+        while start < len(buffer) and buffer[start] & 0xC0 == 0x80:  # TERM-11: not inside a character
             start += 1
-        del kept[:start]  # of a bytearray this is cheap
+        del buffer[:start]  # cheap for a bytearray

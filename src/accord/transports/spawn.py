@@ -1,7 +1,7 @@
-"""Starts a command without a guard, and describes a started command.
+"""Starts a child process: finds the program, creates the pipes, and runs it without a guard process.
 
-On Windows (not tested there) everything in the job ends when our handle of it closes, so also when we are killed.
-Inside a frozen program on other systems the command's session is ended with it, but not if we ourselves are killed.
+On Windows (not tested there) everything in the job ends when our handle to it closes, even if we are killed. In a frozen
+program on other systems the command's session ends with it, but not if we are killed.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from typing import NamedTuple, Protocol
 
 from accord.errors import ConnectionClosed
 
-__all__ = ["Child", "Pipes", "Start", "UnguardedChild", "located", "start_unguarded"]
+__all__ = ["ChildProcess", "Pipes", "SpawnOptions", "UnguardedChild", "find_program", "start_unguarded"]
 
 
-class Start(NamedTuple):
-    """How to start a command; `grace` is what it gets between a polite end and a forced one when we die.
+class SpawnOptions(NamedTuple):
+    """How to start a command; `grace` is the time between SIGTERM and SIGKILL if we die.
 
-    With `only_writes` it reads nothing, and stdout and stderr are one pipe, in the order of what was written. It may
-    have so many bytes of `memory`, where a guard starts it and the system counts them as Linux does; 0 for any number.
+    With `only_writes` stdin is the null device, and stdout and stderr are one pipe, in the order of writing. `memory`
+    limits its bytes if a guard starts it and the system counts them as Linux does; 0 for no limit.
     """
 
     program: str
@@ -39,8 +39,8 @@ class Start(NamedTuple):
     memory: int = 0
 
 
-class Child(Protocol):
-    """A running command with everything below it."""
+class ChildProcess(Protocol):
+    """A running command and all its descendants: `exited` has the exit code, `gone` is done when nothing is left."""
 
     stdin: int
     stdout: int
@@ -49,65 +49,67 @@ class Child(Protocol):
     gone: asyncio.Future[None]
 
     def terminate(self) -> None:
-        """Ask everything to end."""
+        """Send SIGTERM to all of them."""
         ...
 
     def kill(self) -> None:
-        """End everything."""
+        """Kill all of them."""
         ...
 
     def release(self) -> None:
-        """Let go of it; what still runs is ended without us."""
+        """Release the resources; what still runs is ended without us."""
         ...
 
 
 class Pipes:
-    """The pipes of a command: our ends have names, theirs are there until it has started.
+    """The pipes of a command: our ends, and until it has started also its ends.
 
-    There are three. Of a command that `only_writes` there is one: `stderr` is `stdout`, and `stdin` is no descriptor.
+    There are three. A command that `only_writes` has one: `stderr` is `stdout`, and `stdin` is not a descriptor.
     """
 
     def __init__(self, *, only_writes: bool = False) -> None:
-        self._theirs: list[int] = []
-        self._ours: list[int] = []
+        self._child_ends: list[int] = []
+        self._our_ends: list[int] = []
         try:
-            self.their_stdin, self.stdin = self._nothing() if only_writes else self._pipe(theirs=0)
-            self.stdout, self.their_stdout = self._pipe(theirs=1)
-            self.stderr, self.their_stderr = (self.stdout, self.their_stdout) if only_writes else self._pipe(theirs=1)
+            self.child_stdin, self.stdin = self._null_device() if only_writes else self._pipe(child_end=0)
+            self.stdout, self.child_stdout = self._pipe(child_end=1)
+            self.stderr, self.child_stderr = (
+                (self.stdout, self.child_stdout) if only_writes else self._pipe(child_end=1)
+            )
         except BaseException:
             self.close()
             raise
 
-    def _nothing(self) -> tuple[int, int]:
-        # Not a pipe that is closed: programs such as ripgrep read a pipe rather than the directory they are in.
+    def _null_device(self) -> tuple[int, int]:
+        # Not a closed pipe: programs such as ripgrep search stdin instead of the directory if it is a pipe.
         null = os.open(os.devnull, os.O_RDONLY)
-        self._theirs.append(null)
+        self._child_ends.append(null)
         return null, -1
 
-    def _pipe(self, theirs: int) -> tuple[int, int]:
+    def _pipe(self, child_end: int) -> tuple[int, int]:
         ends = os.pipe()
-        self._theirs.append(ends[theirs])
-        self._ours.append(ends[1 - theirs])
+        self._child_ends.append(ends[child_end])
+        self._our_ends.append(ends[1 - child_end])
         return ends
 
-    def hand_over(self) -> None:
-        """The command has its ends: ours to close them here, so that the end of one is seen at the other."""
-        while self._theirs:
-            os.close(self._theirs.pop())
+    def close_child_ends(self) -> None:
+        """Close the command's ends in this process, so that the end of one is seen at the other."""
+        while self._child_ends:
+            os.close(self._child_ends.pop())
 
     def close(self) -> None:
         """Close whatever is open."""
-        self.hand_over()
-        while self._ours:
-            os.close(self._ours.pop())
+        self.close_child_ends()
+        while self._our_ends:
+            os.close(self._our_ends.pop())
 
 
-def located(command: Sequence[str], env: Mapping[str, str], cwd: str) -> str:
-    """The path of the command's program; raises `ConnectionClosed` that says what to do about it."""
+def find_program(command: Sequence[str], env: Mapping[str, str], cwd: str) -> str:
+    """The path of the command's program; raises `ConnectionClosed` if it is not found or not executable."""
     name = command[0]
-    if not os.path.isdir(cwd):  # noqa: PTH112  # what no path can be is none, and no error
+    if not os.path.isdir(cwd):  # noqa: PTH112  # an invalid path is not an error here
         raise ConnectionClosed(
-            f"can't start {name!r}: the working directory {cwd!r} is not there; create it or pass another cwd",
+            f"can't start {name!r}: working directory not found: {cwd}; create it or use another cwd",
             kind="not_started",
         )
     has_directory = Path(name).name != name
@@ -117,15 +119,13 @@ def located(command: Sequence[str], env: Mapping[str, str], cwd: str) -> str:
         return str(Path(found).absolute())
     if not has_directory:
         raise ConnectionClosed(
-            f"can't start {name!r}: there is no such program on PATH; install it, or give its full path",
+            f"can't start {name!r}: command not found on PATH; install it or use its full path",
             kind="not_started",
         )
     if not os.path.exists(path):  # noqa: PTH110  # as above
-        raise ConnectionClosed(
-            f"can't start {name!r}: there is no such file; check the path, or install it", kind="not_started"
-        )
+        raise ConnectionClosed(f"can't start {name!r}: no such file; check the path or install it", kind="not_started")
     raise ConnectionClosed(
-        f"can't start {name!r}: it is not executable; run chmod +x on it, or put its interpreter in front of it",
+        f"can't start {name!r}: permission denied: not executable; run chmod +x on it, or start it with its interpreter",
         kind="not_started",
     )
 
@@ -134,29 +134,29 @@ if sys.platform == "win32":
     from accord.transports.windows_job import Job
 
 
-async def start_unguarded(start: Start) -> UnguardedChild:
+async def start_unguarded(options: SpawnOptions) -> UnguardedChild:
     """Returns when the command runs."""
     try:
-        return UnguardedChild(start)
+        return UnguardedChild(options)
     except OSError as error:
-        raise ConnectionClosed(f"can't start {start.command[0]!r}: {error}", kind="not_started") from error
+        raise ConnectionClosed(f"can't start {options.command[0]!r}: {error}", kind="not_started") from error
 
 
 class UnguardedChild:
-    """Its future `gone` is done when the command has ended: what that leaves behind is ended by `release()`."""
+    """`gone` is done when the command has exited; `release()` kills what it left running."""
 
-    def __init__(self, start: Start) -> None:
+    def __init__(self, options: SpawnOptions) -> None:
         self._loop = asyncio.get_running_loop()
         self.exited: asyncio.Future[int | None] = self._loop.create_future()
         self.gone: asyncio.Future[None] = self._loop.create_future()
-        pipes = Pipes(only_writes=start.only_writes)
+        pipes = Pipes(only_writes=options.only_writes)
         self.stdin, self.stdout, self.stderr = pipes.stdin, pipes.stdout, pipes.stderr
         try:
-            self._process = _run(start, pipes)
+            self._process = _run(options, pipes)
         except BaseException:
             pipes.close()
             raise
-        pipes.hand_over()
+        pipes.close_child_ends()
         if sys.platform == "win32":
             self._job = Job(self._process)
         threading.Thread(target=self._wait, name="accord child", daemon=True).start()
@@ -187,27 +187,27 @@ class UnguardedChild:
     def _wait(self) -> None:
         code = self._process.wait()
         with suppress(RuntimeError):  # the loop is closed
-            self._loop.call_soon_threadsafe(self._ended, code)
+            self._loop.call_soon_threadsafe(self._exited, code)
 
-    def _ended(self, code: int) -> None:
+    def _exited(self, code: int) -> None:
         if not self.exited.done():
             self.exited.set_result(code)
         if not self.gone.done():
             self.gone.set_result(None)
 
 
-def _run(start: Start, pipes: Pipes) -> subprocess.Popen[bytes]:
-    creation = 0
+def _run(options: SpawnOptions, pipes: Pipes) -> subprocess.Popen[bytes]:
+    flags = 0
     if sys.platform == "win32":
-        creation = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW | Job.STARTS_SUSPENDED
-    return subprocess.Popen(  # noqa: S603  # the user's command is what we are for
-        list(start.command),
-        executable=start.program,
-        stdin=pipes.their_stdin,
-        stdout=pipes.their_stdout,
-        stderr=pipes.their_stderr,
-        env=dict(start.env),
-        cwd=start.cwd,
+        flags = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW | Job.STARTS_SUSPENDED
+    return subprocess.Popen(  # noqa: S603  # the user's command
+        list(options.command),
+        executable=options.program,
+        stdin=pipes.child_stdin,
+        stdout=pipes.child_stdout,
+        stderr=pipes.child_stderr,
+        env=dict(options.env),
+        cwd=options.cwd,
         start_new_session=True,
-        creationflags=creation,
+        creationflags=flags,
     )

@@ -1,23 +1,23 @@
-"""Frames over one stream of bytes in and one out: what stdio and a process have in common."""
+"""A transport over one input and one output stream: the common part of stdio and process transports."""
 
 from __future__ import annotations
 
 import asyncio
 
 from accord.errors import ConnectionClosed
-from accord.transports.frame_writer import Departures
-from accord.transports.framing import FRAME_LIMIT, Arrivals, Framing
-from accord.transports.streams import Reader, Writer
+from accord.transports.frame_writer import FrameWriter
+from accord.transports.framing import FRAME_LIMIT, FrameReader, Framing
+from accord.transports.streams import ByteReader, ByteWriter
 from accord.transports.transport import HIGH_WATER, Receiver
 
-__all__ = ["Duplex"]
+__all__ = ["StreamPair"]
 
 
-class Duplex:
-    """A transport but for opening and closing, which depend on what the streams belong to.
+class StreamPair:
+    """A transport without opening and closing, which depend on the owner of the streams.
 
-    `framing` says how we write; left out, we write as the other side does, newline-delimited until it has spoken.
-    What we read is recognised either way.
+    `framing` is how frames are written; by default as the other side does, newline-delimited before it has sent
+    anything. The framing of the input is always detected.
     """
 
     def __init__(
@@ -26,61 +26,61 @@ class Duplex:
         self._framing: Framing | None = framing
         self._frame_limit = frame_limit
         self._high_water = high_water
-        self._arrivals: Arrivals | None = None
-        self._departures: Departures | None = None
-        self._reader: Reader | None = None
-        self._writer: Writer | None = None
-        self._closing: asyncio.Task[None] | None = None
+        self._frame_reader: FrameReader | None = None
+        self._frame_writer: FrameWriter | None = None
+        self._reader: ByteReader | None = None
+        self._writer: ByteWriter | None = None
+        self._close_task: asyncio.Task[None] | None = None
 
     def send(self, frame: bytes) -> None:
-        """Never blocks. When nobody is there to read it any more, a frame is dropped: the receiver has been told."""
-        raise ConnectionClosed("it is not open yet", kind="not_open")
+        """Never blocks. A frame that nobody can read any more is dropped: the receiver knows."""
+        raise ConnectionClosed("the connection is not open yet", kind="not_open")
 
     def pause_receiving(self) -> None:
         """No call of `frames_received` or `frame_rejected` until resumed."""
-        if self._arrivals is not None and self._reader is not None:
-            self._arrivals.pause()
+        if self._frame_reader is not None and self._reader is not None:
+            self._frame_reader.pause()
             self._reader.pause()
 
     def resume_receiving(self) -> None:
-        """Calls nothing itself; what was held comes with the next tick."""
-        if self._arrivals is not None and self._reader is not None:
-            self._arrivals.resume()
+        """Calls nothing itself; held frames are delivered in the next iteration of the loop."""
+        if self._frame_reader is not None and self._reader is not None:
+            self._frame_reader.resume()
             self._reader.resume()
 
     @property
     def unsent(self) -> int:
-        """Bytes accepted by `send()` and not yet handed to the system."""
-        return 0 if self._departures is None else self._departures.unsent
+        """Bytes accepted by `send()` and not yet passed to the system."""
+        return 0 if self._frame_writer is None else self._frame_writer.unsent
 
     async def aclose(self) -> None:
-        """Sends what is unsent within a bound, then releases everything. Safe to call twice, and from any task."""
-        if self._closing is None:
-            self._closing = asyncio.create_task(self._close(), name="accord transport closing")
-        await asyncio.shield(self._closing)
+        """Sends unsent bytes within a time limit, then releases everything. Safe to call twice, and from any task."""
+        if self._close_task is None:
+            self._close_task = asyncio.create_task(self._close(), name="accord transport closing")
+        await asyncio.shield(self._close_task)
 
     async def _close(self) -> None:
         raise NotImplementedError
 
-    def _attach(self, receiver: Receiver, writer: Writer) -> None:
-        self._arrivals = Arrivals(receiver, self._frame_limit)
-        self._departures = Departures(writer, receiver, self._arrivals, self._framing, self._high_water)
-        self.send = self._departures.send  # every frame goes this way, and needs no detour
+    def _attach(self, receiver: Receiver, writer: ByteWriter) -> None:
+        self._frame_reader = FrameReader(receiver, self._frame_limit)
+        self._frame_writer = FrameWriter(writer, receiver, self._frame_reader, self._framing, self._high_water)
+        self.send = self._frame_writer.send  # the hot path: without a call in between
         self._writer = writer
 
-    def _arrived(self, data: bytes) -> None:
-        assert self._arrivals is not None
-        assert self._departures is not None
-        self._departures.something_arrived()
-        self._arrivals.feed(data)
+    def _bytes_received(self, data: bytes) -> None:
+        assert self._frame_reader is not None
+        assert self._frame_writer is not None
+        self._frame_writer.input_arrived()
+        self._frame_reader.feed(data)
 
-    def _silent(self, reason: ConnectionClosed) -> None:
-        """Nothing more arrives, but what is sent may be read."""
-        if self._arrivals is not None and self._reader is not None:
+    def _end_input(self, reason: ConnectionClosed) -> None:
+        """End of input; the other side may still read."""
+        if self._frame_reader is not None and self._reader is not None:
             self._reader.close()
-            self._arrivals.end(reason)
+            self._frame_reader.end(reason)
 
-    def _lost(self, reason: ConnectionClosed) -> None:
-        if self._arrivals is not None and self._reader is not None:
+    def _lose(self, reason: ConnectionClosed) -> None:
+        if self._frame_reader is not None and self._reader is not None:
             self._reader.close()
-            self._arrivals.lose(reason)
+            self._frame_reader.lose(reason)

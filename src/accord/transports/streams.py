@@ -1,8 +1,8 @@
-"""Bytes in and out of a descriptor through the event loop, without changing a description we share.
+"""Reads and writes a descriptor through the event loop, without changing an open file description that is shared.
 
-A descriptor given to a reader or writer is theirs: they close it. asyncio's own pipe transports are not used because they
-switch the description to non-blocking for everybody who has it, and read with a buffer so large that each small message
-costs a mapping and unmapping of memory.
+Readers and writers own their descriptor and close it. asyncio's pipe transports are not used: they make the description
+non-blocking for every process that has it, and their read buffer is so large that each small message costs a mapping
+and unmapping of memory.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from collections import deque
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
-__all__ = ["LoopReader", "LoopWriter", "Reader", "Writer", "is_hung_up"]
+__all__ = ["ByteReader", "ByteWriter", "LoopReader", "LoopWriter", "is_hung_up"]
 
 Descriptor: TypeAlias = int | socket.socket
 OnBytes: TypeAlias = Callable[[bytes], None]
 OnEnd: TypeAlias = Callable[[OSError | None], None]
 
-# Below the size from which malloc maps memory; the larger one is for streams that keep filling the smaller.
+# Below the size from which malloc maps memory; the larger one is for streams that fill the smaller one.
 _CHUNK = 64 * 1024
 _LARGE_CHUNK = 256 * 1024
-_LOOK_SECONDS = 0.5
+_POLL_SECONDS = 0.5
 
 
-class Reader(Protocol):
-    """Calls `on_bytes` for what comes and `on_end` once, both from the loop."""
+class ByteReader(Protocol):
+    """Calls `on_bytes` for each chunk and `on_end` once, both from the loop."""
 
     def pause(self) -> None: ...
     def resume(self) -> None: ...
     def close(self) -> None: ...
 
 
-class Writer(Protocol):
-    """Writes in order what it is given; once broken it drops everything."""
+class ByteWriter(Protocol):
+    """Writes in order; after an error it drops everything."""
 
     on_progress: Callable[[], None]
     unsent: int
@@ -45,7 +45,7 @@ class Writer(Protocol):
     def write(self, piece: bytes) -> None: ...
 
     def finish(self) -> asyncio.Future[None]:
-        """Close as soon as everything is written; the future is done when it is closed."""
+        """Close when everything is written; the future is done when it is closed."""
         ...
 
     def close(self) -> None:
@@ -54,7 +54,7 @@ class Writer(Protocol):
 
 
 def is_hung_up(descriptor: Descriptor) -> bool:
-    """Whether the other end of a pipe was closed, or that of a socket for what goes in this direction."""
+    """Whether the other end of a pipe is closed, or that of a socket in this direction."""
     if sys.platform == "win32":
         return False
     poll = select.poll()
@@ -63,10 +63,10 @@ def is_hung_up(descriptor: Descriptor) -> bool:
 
 
 class LoopReader:
-    """Reads whenever the loop says so. The descriptor is a socket, or a pipe whose description is non-blocking.
+    """Reads when the loop reports input. The descriptor is a socket, or a pipe whose description is non-blocking.
 
-    While it is paused it looks now and then whether nobody writes any more. Then a pause saves nothing and would only hide
-    the end: what the system still holds, which is little, is read all the same.
+    While paused, it polls for a hang-up. After one, a pause saves nothing and would only hide the end: the little that
+    the system still holds is read despite the pause.
     """
 
     def __init__(self, descriptor: Descriptor, on_bytes: OnBytes, on_end: OnEnd) -> None:
@@ -76,27 +76,27 @@ class LoopReader:
         self._on_end = on_end
         self._size = _CHUNK
         self._is_reading = False
-        self._is_last = False
+        self._is_hung_up = False
         self._is_closed = False
-        self._look: asyncio.TimerHandle | None = None
+        self._poll_timer: asyncio.TimerHandle | None = None
         self.resume()
 
     def pause(self) -> None:
-        if self._is_reading and not self._is_last:
+        if self._is_reading and not self._is_hung_up:
             self._stop()
-            self._look = self._loop.call_later(_LOOK_SECONDS, self._looked)
+            self._poll_timer = self._loop.call_later(_POLL_SECONDS, self._poll_hangup)
 
     def resume(self) -> None:
         if not self._is_reading and not self._is_closed:
             self._is_reading = True
-            self._look_no_more()
+            self._stop_polling()
             _watch(self._loop.add_reader, self._descriptor, self._ready)
 
     def close(self) -> None:
         if not self._is_closed:
             if self._is_reading:
                 self._stop()
-            self._look_no_more()
+            self._stop_polling()
             self._is_closed = True
             _close(self._descriptor)
 
@@ -104,17 +104,17 @@ class LoopReader:
         self._is_reading = False
         self._loop.remove_reader(self._descriptor)
 
-    def _look_no_more(self) -> None:
-        if self._look is not None:
-            self._look.cancel()
-            self._look = None
+    def _stop_polling(self) -> None:
+        if self._poll_timer is not None:
+            self._poll_timer.cancel()
+            self._poll_timer = None
 
-    def _looked(self) -> None:
+    def _poll_hangup(self) -> None:
         if is_hung_up(self._descriptor):
-            self._is_last = True
+            self._is_hung_up = True
             self.resume()
         else:
-            self._look = self._loop.call_later(_LOOK_SECONDS, self._looked)
+            self._poll_timer = self._loop.call_later(_POLL_SECONDS, self._poll_hangup)
 
     def _ready(self) -> None:
         if not self._is_reading:
@@ -140,7 +140,7 @@ class LoopReader:
 
 
 class LoopWriter:
-    """Writes at once what the system takes, and the rest, uncopied, when the loop says so."""
+    """Writes at once what the system accepts, and the rest, without a copy, when the loop reports room."""
 
     def __init__(self, descriptor: Descriptor, on_broken: OnEnd) -> None:
         self._loop = asyncio.get_running_loop()
@@ -209,7 +209,7 @@ class LoopWriter:
             return 0
         except OSError as error:
             self.close()
-            # Not at once: this may run inside a send(), where nobody expects to be told anything.
+            # Not at once: this may run inside a send(), which must not call back.
             self._loop.call_soon(self._on_broken, error)
             return 0
 
@@ -221,7 +221,7 @@ def _watch(
     was_blocking = os.get_blocking(number)
     add(descriptor, ready)
     if was_blocking:
-        os.set_blocking(number, True)  # uvloop makes what it watches non-blocking for everybody, and needn't
+        os.set_blocking(number, True)  # uvloop makes it non-blocking for all processes, without need
 
 
 def _close(descriptor: Descriptor) -> None:

@@ -1,6 +1,6 @@
-"""What a transport owes the peer above it, and what it is owed.
+"""The protocols between a transport and the peer that uses it.
 
-A frame is bytes: one JSON text without a newline. Frames keep their order. Everything happens in the event loop's thread.
+A frame is bytes: one JSON text without a newline. Frames keep their order. All calls are made in the event loop's thread.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ HIGH_WATER = 64 * 1024
 
 
 class Receiver(Protocol):
-    """Whoever is told what happens on a transport. Of these, only `send_paused` is ever called from within `send()`."""
+    """The callbacks of a transport. Only `send_paused` is ever called from within `send()`."""
 
     def frames_received(self, frames: list[bytes]) -> None:
         """At least one frame, in the order of arrival."""
         ...
 
     def frame_rejected(self, error: FrameRejected) -> None:
-        """Something came that is no frame, or too long for one; it was skipped and the connection lives."""
+        """The input was not a frame, or too long for one; it was skipped and the connection goes on."""
         ...
 
     def input_ended(self, reason: ConnectionClosed) -> None:
-        """At most once, after the last frame: the other side sends nothing more, but may still read. Close it in time."""
+        """At most once, after the last frame: the other side sends nothing more, but may still read. Close it soon."""
         ...
 
     def connection_lost(self, reason: ConnectionClosed) -> None:
@@ -34,11 +34,11 @@ class Receiver(Protocol):
         ...
 
     def send_paused(self) -> None:
-        """More than the high-water mark is unsent; told at once, so that a sender which never yields learns it too."""
+        """More than the high-water mark is unsent; called at once, so that a sender which never yields is stopped too."""
         ...
 
     def send_resumed(self) -> None:
-        """What was unsent has mostly left."""
+        """Most of the unsent bytes were written."""
         ...
 
 
@@ -46,11 +46,11 @@ class Transport(Protocol):
     """One connection, opened once and closed once."""
 
     async def open(self, receiver: Receiver) -> None:
-        """Raises `ConnectionClosed` when there is nothing to connect to; cancelled, it leaves nothing behind."""
+        """Raises `ConnectionClosed` if the connection fails; if cancelled, it releases everything."""
         ...
 
     def send(self, frame: bytes) -> None:
-        """Never blocks. When nobody is there to read it any more, a frame is dropped: the receiver has been told."""
+        """Never blocks. A frame that nobody can read any more is dropped: the receiver knows."""
         ...
 
     def pause_receiving(self) -> None:
@@ -58,14 +58,14 @@ class Transport(Protocol):
         ...
 
     def resume_receiving(self) -> None:
-        """Calls nothing itself; what was held comes with the next tick."""
+        """Calls nothing itself; held frames are delivered in the next iteration of the loop."""
         ...
 
     @property
     def unsent(self) -> int:
-        """Bytes accepted by `send()` and not yet handed to the system; up to date at any moment."""
+        """Bytes accepted by `send()` and not yet passed to the system; always up to date."""
         ...
 
     async def aclose(self) -> None:
-        """Sends what is unsent within a bound, then releases everything. Safe to call twice, and from any task."""
+        """Sends unsent bytes within a time limit, then releases everything. Safe to call twice, and from any task."""
         ...

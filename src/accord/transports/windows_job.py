@@ -1,4 +1,4 @@
-"""A Windows job object: everything in it ends when it is closed, also by our own death (not tested)."""
+"""A Windows job object: all processes in it end when it is closed, even if we are killed (not tested)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PROCESS_ACCESS = 0x1F0FFF
 
 
 class _ExtendedLimits(ctypes.Structure):
-    """JOBOBJECT_EXTENDED_LIMIT_INFORMATION, of which we set one flag."""
+    """JOBOBJECT_EXTENDED_LIMIT_INFORMATION; only one flag is set."""
 
     _fields_: ClassVar[Any] = [
         ("process_time", ctypes.c_int64),
@@ -36,7 +36,7 @@ class _ExtendedLimits(ctypes.Structure):
 
 
 class Job:
-    """Takes in a process that was started suspended, and only then lets it run, so nothing escapes."""
+    """Adds a process that was started suspended, and then resumes it, so that no child escapes."""
 
     STARTS_SUSPENDED = 0x4
 
@@ -55,12 +55,12 @@ class Job:
         self._kernel.CloseHandle(handle)
 
     def kill(self) -> None:
-        """End everything in it."""
+        """End all processes in it."""
         if self._handle is not None:
             self._kernel.TerminateJobObject(ctypes.c_void_p(self._handle), 1)
 
     def close(self) -> None:
-        """Let go of it, which ends what is left."""
+        """Close the handle, which ends the processes that are left."""
         if self._handle is not None:
             self._kernel.CloseHandle(ctypes.c_void_p(self._handle))
             self._handle = None

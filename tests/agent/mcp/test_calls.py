@@ -179,7 +179,7 @@ async def test_a_server_that_dies_fails_its_calls_and_is_reported_and_the_others
     assert "MCP server 'mortal' is not connected" in str(closed.value)
     assert "I am dying" in closed.value.stderr_tail
     assert [status.state for status in connections.statuses] == ["lost", "connected"]
-    assert str(watcher.statuses[-1]).endswith("ended (exit code 9); its last words: I am dying")
+    assert str(watcher.statuses[-1]).endswith("ended (exit code 9); stderr: I am dying")
     with pytest.raises(ConnectionClosed, match="is not connected"):
         await connections.call(act)
     assert [tool.server for tool in connections.tools] == ["other"]
@@ -254,7 +254,7 @@ async def test_an_answer_inside_a_batch_is_found(connections: ServerConnections)
 
 
 @pytest.mark.parametrize(
-    ("behaviour", "message"), [("no-response", "no JSON-RPC response"), ("wants-input", "asks for input")]
+    ("behaviour", "message"), [("no-response", "invalid JSON-RPC response"), ("wants-input", "asks for input")]
 )
 async def test_an_answer_that_is_no_result_fails_the_call(connections: ServerConnections, behaviour: str, message: str):
     await connections.connect([scripted(behaviour)])
@@ -276,7 +276,7 @@ async def test_arguments_are_checked_before_anything_is_sent(connections: Server
 
 
 async def test_a_tool_of_nobody_is_refused(connections: ServerConnections):
-    with pytest.raises(ConnectionClosed, match="not one of this session's"):
+    with pytest.raises(ConnectionClosed, match="does not belong to this session"):
         await connections.call(McpTool(server="nobody", name="act", input_schema={}))
 
 

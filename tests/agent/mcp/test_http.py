@@ -42,7 +42,7 @@ async def test_the_tools_of_a_server_on_the_network_are_called(
     monkeypatch: pytest.MonkeyPatch,
 ):
     if kind == "newer http":  # as with a server that refuses the handshake of old
-        monkeypatch.setattr(server_connection, "greet", ClientSession.discover)
+        monkeypatch.setattr(server_connection, "initialize", ClientSession.discover)
         kind = "http"
     (status,) = await connections.connect([server_at(kind, ports[kind])])
     assert status.is_connected
@@ -132,9 +132,9 @@ ANSWERS = {
 @pytest.mark.parametrize(
     ("path", "reason"),
     [
-        ("/401", "it answered 401 Unauthorized"),
-        ("/404", "it answered 404 Not Found"),
-        ("/500", "it answered 500 Internal Server Error"),
+        ("/401", "HTTP status 401 Unauthorized"),
+        ("/404", "HTTP status 404 Not Found"),
+        ("/500", "HTTP status 500 Internal Server Error"),
         ("/html", "Unexpected content type: text/html"),
         ("/json", "Failed to parse JSON response"),
         ("/moved", "Redirect to http://elsewhere.invalid/ not followed"),
@@ -157,10 +157,10 @@ async def test_what_is_no_server_over_http_is_reported_with_what_it_answered(
 @pytest.mark.parametrize(
     ("path", "reason"),
     [
-        ("/401", "it answered 401 Unauthorized"),
-        ("/500", "it answered 500 Internal Server Error"),
+        ("/401", "HTTP status 401 Unauthorized"),
+        ("/500", "HTTP status 500 Internal Server Error"),
         ("/html", "text/event-stream"),
-        ("/moved", "it answered 302 Found"),
+        ("/moved", "HTTP status 302 Found"),
         ("/hang-up", "Server disconnected without sending a response"),
     ],
 )
@@ -183,7 +183,7 @@ async def test_an_sse_server_that_refuses_a_message_is_given_up_rather_than_wait
     refusal = response("503 Service Unavailable")
     async with canned(lambda method, path: stream if method == "GET" else refusal) as (address, _):
         (status,) = await connections.connect([SseServer(name="old", url=f"{address}/sse")])
-    assert (status.state, status.reason) == ("failed", "it answered 503 Service Unavailable")
+    assert (status.state, status.reason) == ("failed", "HTTP status 503 Service Unavailable")
 
 
 @pytest.mark.parametrize("url", ["", "nonsense", "ftp://127.0.0.1/", "http://", "http://[/", "http://127.0.0.1:1/?k=v"])
@@ -245,7 +245,7 @@ def result(number: int, value: object) -> str:
 async def test_a_server_that_has_forgotten_the_session_is_lost(connections: ServerConnections):
     async with refusing_calls("404 Not Found") as server:
         await connections.connect([server])
-        with pytest.raises(ConnectionClosed, match="it answered 404 Not Found"):
+        with pytest.raises(ConnectionClosed, match="HTTP status 404 Not Found"):
             await connections.call(tool_of(connections, "act"))
     assert connections.statuses[0].state == "lost"
 
@@ -253,7 +253,7 @@ async def test_a_server_that_has_forgotten_the_session_is_lost(connections: Serv
 async def test_a_call_refused_with_a_status_says_which(connections: ServerConnections):
     async with refusing_calls("503 Service Unavailable") as server:
         await connections.connect([server])
-        with pytest.raises(RequestFailed, match="it answered 503 Service Unavailable"):
+        with pytest.raises(RequestFailed, match="HTTP status 503 Service Unavailable"):
             await connections.call(tool_of(connections, "act"))
     assert connections.statuses[0].is_connected
 

@@ -38,9 +38,9 @@ async def test_every_server_gets_a_status_in_the_order_given(connections: Server
     assert statuses == connections.statuses
     assert sorted(map(str, watcher.statuses)) == sorted(map(str, statuses))
     assert str(statuses[0]) == "MCP server 'first' (stdio): connected with 1 tool"
-    assert "there is no such file; check the path" in str(statuses[1])
+    assert "no such file; check the path" in str(statuses[1])
     assert statuses[2].exit_code == 3
-    assert str(statuses[2]).endswith("ended (exit code 3); its last words: no configuration found")
+    assert str(statuses[2]).endswith("ended (exit code 3); stderr: no configuration found")
 
 
 @pytest.mark.requirement("SESS-38")
@@ -92,21 +92,21 @@ async def test_a_server_that_refuses_says_why(connections: ServerConnections, be
 async def test_a_server_that_never_answers_fails_at_its_deadline(tmp_path: Path):
     async with ServerConnections(tmp_path, connect_deadline=0.3) as connections:
         (status,) = await connections.connect([scripted("never-answers")])
-    assert (status.state, status.reason) == ("failed", "it did not answer within 0.3 s")
+    assert (status.state, status.reason) == ("failed", "timed out after 0.3 s")
 
 
 async def test_noise_on_stdout_is_skipped_and_noted(connections: ServerConnections):
     (status,) = await connections.connect([scripted("noisy")])
     assert status.is_connected
-    assert str(status).endswith("connected with 1 tool; it prints what is no MCP message to stdout")
+    assert str(status).endswith("connected with 1 tool; it prints text that is not MCP to stdout")
 
 
 async def test_a_malformed_tool_is_left_out_and_noted(connections: ServerConnections):
     (status,) = await connections.connect([scripted("bad-tools")])
     assert [(tool.name, tool.title) for tool in connections.tools] == [("good", None), ("also-good", "T")]
     assert status.notes == (
-        "its tool 'shapeless' is malformed and was left out",
-        "its tool 'None' is malformed and was left out",
+        "its tool 'shapeless' is invalid and was dropped",
+        "its tool 'None' is invalid and was dropped",
     )
 
 
@@ -121,7 +121,7 @@ async def test_a_server_without_tools_is_connected(
 ):
     from accord.agent.mcp import server_connection
 
-    monkeypatch.setattr(server_connection, "_UNDECLARED_SECONDS", 0.2)
+    monkeypatch.setattr(server_connection, "_UNDECLARED_TOOLS_SECONDS", 0.2)
     (status,) = await connections.connect([scripted(behaviour)])
     assert str(status) == "MCP server 'scripted' (stdio): connected with 0 tools"
 
@@ -224,7 +224,7 @@ async def test_colours_and_other_sequences_on_stderr_are_left_out_of_a_status(co
     server = StdioServer(name="coloured", command=sys.executable, args=["-I", "-S", "-c", complaint])
     (status,) = await connections.connect([server])
     assert status.stderr_tail == "no configuration found\n"
-    assert str(status).endswith("its last words: no configuration found")
+    assert str(status).endswith("stderr: no configuration found")
 
 
 async def test_the_reason_in_the_data_of_a_refusal_is_told(connections: ServerConnections):

@@ -52,13 +52,13 @@ class ScriptedModel:
     def __init__(self, *steps: Iterable[Event], input_kinds: InputKinds | None = None) -> None:
         self.input_kinds = input_kinds or InputKinds()
         self.steps = [list(step) for step in steps]
-        self.asked: list[ModelRequest] = []
+        self.requests: list[ModelRequest] = []
         self.held = asyncio.Event()
         self.streaming = asyncio.Event()
         self.closed = 0
 
-    async def stream(self, asked: ModelRequest) -> AsyncGenerator[Event, None]:
-        self.asked.append(asked)
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Event, None]:
+        self.requests.append(request)
         step = self.steps.pop(0) if self.steps else [TextDelta("Done.")]
         try:
             for event in step:
@@ -77,7 +77,7 @@ class ScriptedModel:
     @property
     def outcomes(self) -> list[ToolOutcome]:
         """What it was told of its tools, all in all."""
-        history = self.asked[-1].history
+        history = self.requests[-1].history
         return [outcome for past in history if isinstance(past, ToolMessage) for outcome in past.outcomes]
 
 
@@ -97,7 +97,7 @@ class Desk:
 
     async def use(self, *requests: ToolRequest) -> list[ToolOutcome]:
         """Let the model ask for tools, and see what it is told."""
-        known = len(self.model.outcomes) if self.model.asked else 0
+        known = len(self.model.outcomes) if self.model.requests else 0
         step: list[Event] = [*requests]
         self.model.steps = [step]
         await self.ask()
@@ -113,6 +113,13 @@ class Desk:
         turns = self.coder.agent.sessions.find(self.session.id)
         assert turns is not None
         return turns.session
+
+    @property
+    def servers(self) -> Any:
+        """The session's MCP servers, as the agent has them."""
+        turns = self.coder.agent.sessions.find(self.session.id)
+        assert turns is not None
+        return turns.servers
 
     @property
     def has_waiting(self) -> bool:

@@ -62,7 +62,7 @@ async def test_a_cancel_in_the_middle_of_a_fetch(sit: Any, silent: tuple[str, as
         await reply.cancel()
         assert (await reply).stop_reason == "cancelled"
         assert await desk.ask() == "Done."
-        assert is_valid(desk.model.asked[-1].history)
+        assert is_valid(desk.model.requests[-1].history)
 
 
 async def test_a_cancel_in_the_middle_of_a_search_ends_its_program(sit: Any) -> None:
@@ -79,7 +79,10 @@ async def test_a_cancel_in_the_middle_of_a_search_ends_its_program(sit: Any) -> 
 async def test_a_search_in_what_is_no_file_is_refused_at_once(sit: Any) -> None:
     async with sit(**ALLOW) as desk:
         os.mkfifo(desk.root / "endless")
-        assert "no file and no directory endless" in (await desk.use_one("search", pattern="x", path="endless")).text
+        assert (
+            "endless is neither a file nor a directory"
+            in (await desk.use_one("search", pattern="x", path="endless")).text
+        )
 
 
 def _runs(program: str, argument: str) -> bool:
@@ -103,7 +106,7 @@ async def test_what_was_done_before_the_cancel_is_known_as_done(sit: Any) -> Non
         await reply.cancel()
         assert (await reply).stop_reason == "cancelled"
         assert await desk.ask() == "Done."
-        assert is_valid(desk.model.asked[-1].history)
+        assert is_valid(desk.model.requests[-1].history)
         assert [outcome.text for outcome in desk.model.outcomes] == [
             "Created new.py.",
             "Cancelled by the user before it was done.",
@@ -123,7 +126,7 @@ async def test_a_cancel_in_the_middle_of_a_compaction_ends_it_and_keeps_the_hist
         assert [compaction.status for compaction in compactions] == ["cancelled"]
         model.steps.extend(([TextDelta("Short.")], [TextDelta("Fine.")]))
         assert await desk.ask("Third") == "Fine."
-        assert is_valid(model.asked[-1].history)
+        assert is_valid(model.requests[-1].history)
 
 
 async def test_a_cancel_while_the_model_is_being_opened(sit: Any) -> None:
@@ -144,7 +147,7 @@ async def test_a_cancel_while_asking_again_is_waited_for(sit: Any) -> None:
     from accord.apps.coder.errors import ModelOverloaded
 
     class Busy(ScriptedModel):
-        async def stream(self, asked: Any) -> AsyncGenerator[Event, None]:
+        async def stream(self, request: Any) -> AsyncGenerator[Event, None]:
             self.streaming.set()
             raise ModelOverloaded("busy", retry_after=100)
             yield

@@ -69,7 +69,7 @@ async def test_a_search_does_not_follow_links(sit: Any, monkeypatch: pytest.Monk
     (tmp_path / "ripgreprc").write_text("--follow\n--pre=touch\n")
     monkeypatch.setenv("RIPGREP_CONFIG_PATH", str(tmp_path / "ripgreprc"))
     async with sit() as desk:
-        assert (await desk.use_one("search", pattern="the secret")).text == "Nothing was found."
+        assert (await desk.use_one("search", pattern="the secret")).text == "[nothing found]"
         assert "main.py" in (await desk.use_one("search", pattern="--pre=touch|double")).text
 
 
@@ -126,7 +126,7 @@ async def test_the_models_cant_reach_keys_and_choices(sit: Any, project: Path, t
             ("delete", {"path": "home/state/choices.json"}),
         ]:
             outcome = await desk.use_one(name, **arguments)
-            assert "accord's own settings or choices" in outcome.text
+            assert "accord's own settings or saved answers" in outcome.text
         assert "sesame" not in (await desk.use_one("search", pattern="sesame|choices")).text
 
 
@@ -311,7 +311,7 @@ async def test_commands_that_only_look_have_no_tools_that_change(sit: Any, promp
         await desk.session.set_option("mode", "code")
         desk.model.steps = [[tool("edit", path="main.py", old_text="n + n", new_text="2 * n")]]
         await desk.ask(prompt)
-        offered = {description.name for description in desk.model.asked[0].tools}
+        offered = {description.name for description in desk.model.requests[0].tools}
         assert not offered & {"write", "edit", "delete", "move", "run", "switch_mode"}
         assert "n + n" in (desk.root / "main.py").read_text()
 
@@ -326,7 +326,7 @@ async def test_a_path_that_is_cut_off_hides_what_it_hid_before(
     hidden = f"{tmp_path}/home/config.toml\0" + "2:ACME_KEY = 'sesame'\n"
     async with sit(root=tmp_path) as desk:
         for kept in range(len(last), len(last) + len(hidden), 12):
-            monkeypatch.setattr("accord.apps.coder.tools.programs._KEPT", kept)
+            monkeypatch.setattr("accord.apps.coder.tools.programs._MAX_OUTPUT", kept)
             found = (await desk.use_one("search", pattern="sesame", glob="{config.toml,zebra.txt}")).text
             assert found.endswith("zebra.txt:1:sesame street")
             assert "ACME_KEY" not in found

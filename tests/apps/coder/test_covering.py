@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from accord.apps.coder.tools.always_scope import covered
+from accord.apps.coder.tools.always_scope import always_scope
 
 LOOKS, TESTS = "whatever it looks at", "whatever it tests"
 
@@ -28,8 +28,8 @@ def is_inside(what: str, word: str) -> bool:
     ],
 )
 def test_a_program_that_only_looks_or_tests_is_covered_with_other_arguments(command: str, scope: str) -> None:
-    assert covered(command, None, is_inside).scope == scope
-    assert covered(command, "sub", is_inside).scope == f"{scope}, in sub"
+    assert always_scope(command, None, is_inside).scope == scope
+    assert always_scope(command, "sub", is_inside).scope == f"{scope}, in sub"
 
 
 @pytest.mark.parametrize(
@@ -88,8 +88,8 @@ def test_a_program_that_only_looks_or_tests_is_covered_with_other_arguments(comm
     ],
 )
 def test_anything_else_is_covered_only_as_it_is_written_where_it_was_to_run(command: str) -> None:
-    assert covered(command, None, is_inside) == (f"run `{command}`", None)
-    assert covered(command, "sub", is_inside) == (f"run `{command}` in sub", None)
+    assert always_scope(command, None, is_inside) == (f"run `{command}`", None)
+    assert always_scope(command, "sub", is_inside) == (f"run `{command}` in sub", None)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_anything_else_is_covered_only_as_it_is_written_where_it_was_to_run(comm
 )
 def test_a_letter_that_cant_be_seen_or_looks_like_a_blank_makes_a_line_that_nothing_covers(letter: str) -> None:
     for command in (f"cat{letter}main.py", f"{letter}make test", f"make test{letter}", f"cat ma{letter}in.py"):
-        assert covered(command, None, is_inside) == (None, None)
+        assert always_scope(command, None, is_inside) == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -105,20 +105,20 @@ def test_a_letter_that_cant_be_seen_or_looks_like_a_blank_makes_a_line_that_noth
     [*"\u2028\u2029\u202e\u202f\u205f\u2060\u2066\u2800\u3000\u3164\ufe0f\ufeff\uffa0\ufff9\U000e0041\U000e0100\ue000"],
 )
 def test_nor_does_one_of_the_others(letter: str) -> None:
-    assert covered(f"cat{letter}main.py", None, is_inside) == (None, None)
+    assert always_scope(f"cat{letter}main.py", None, is_inside) == (None, None)
 
 
 def test_a_directory_of_any_name_is_no_part_of_a_command() -> None:
-    there = covered("make", "sub` in x", is_inside).scope
+    there = always_scope("make", "sub` in x", is_inside).scope
     assert there == "run `make` in sub\\x60 in x"
-    assert there != covered("make` in sub", "x", is_inside).scope
-    assert covered("make", "a\\x60", is_inside).scope != covered("make", "a`", is_inside).scope
+    assert there != always_scope("make` in sub", "x", is_inside).scope
+    assert always_scope("make", "a\\x60", is_inside).scope != always_scope("make", "a`", is_inside).scope
 
 
 def test_git_looks_with_options_that_keep_it_from_running_programs() -> None:
-    words = covered("git log -3 src", None, is_inside).words
+    words = always_scope("git log -3 src", None, is_inside).words
     assert words is not None
     assert words[0] == "git"
     assert words.index("log") < words.index("--no-textconv") < words.index("-3")
-    assert covered("cat main.py", None, is_inside).words == ["cat", "main.py"]
-    assert covered("pytest", None, is_inside).words is None
+    assert always_scope("cat main.py", None, is_inside).words == ["cat", "main.py"]
+    assert always_scope("pytest", None, is_inside).words is None

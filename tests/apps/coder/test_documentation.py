@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from accord.apps.coder.approvals import MODES
+from accord.apps.coder.session_options import MODES
 from accord.apps.coder.slash_commands import COMMANDS
 from accord.apps.coder.tools.toolbox import Toolbox
 

@@ -144,7 +144,7 @@ async def test_a_file_that_the_editor_calls_empty_and_that_is_not_there_is_missi
     async with editor(READS) as client:
         client.on("fs/read_text_file", {"content": ""})
         await prompt(client, "/read gone.py")
-        assert "there is no file gone.py" in client.said()
+        assert "file not found: gone.py" in client.said()
 
 
 SHOWS_TERMINALS = ClientCapabilities(display_terminals=True)

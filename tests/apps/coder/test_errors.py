@@ -7,7 +7,9 @@ import pytest
 
 from accord.apps.coder import errors
 from accord.apps.coder.errors import (
+    AnswerCutOff,
     CoderFailed,
+    FileMissing,
     InvalidSettings,
     ModelFailed,
     ModelNeedsKey,
@@ -17,13 +19,15 @@ from accord.apps.coder.errors import (
 )
 
 EACH = [
-    ModelFailed("It broke", "Mend it."),
+    ModelFailed("It broke", "Repair it."),
     ModelNeedsKey("OPENAI_API_KEY", "openai"),
     ModelNeedsKey("OPENAI_API_KEY", "openai", "openai refused the key"),
     ModelOverloaded("Busy", "Wait.", 2.5),
     ModelUnreachable("Nobody there", "Start it."),
-    ToolFailed("no such file"),
-    InvalidSettings("config.toml: mode", "there is no such mode"),
+    AnswerCutOff("openai:gpt-5", "connection lost"),
+    ToolFailed("it failed"),
+    FileMissing("file not found: a.py"),
+    InvalidSettings("config.toml: mode", "unknown mode"),
 ]
 
 
@@ -41,7 +45,7 @@ def test_each_is_told_in_full_and_survives_pickling(failure: CoderFailed):
 
 
 def test_a_failure_of_a_model_says_what_happened_and_what_helps():
-    assert str(ModelFailed("It broke", "Mend it.")) == "It broke. Mend it."
+    assert str(ModelFailed("It broke", "Repair it.")) == "It broke. Repair it."
     assert str(ModelFailed("It broke")) == "It broke"
     assert "OPENAI_API_KEY" in str(ModelNeedsKey("OPENAI_API_KEY", "openai"))
     assert str(ModelNeedsKey("K", "openai", "openai refused the key")).startswith("openai refused the key. Set K")

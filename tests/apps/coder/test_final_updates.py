@@ -121,9 +121,9 @@ async def test_a_call_that_a_model_asks_for_has_one_final_update(sit: Any, reque
     """FN-114: the same for a language model's calls, and for those of MCP servers."""
     wire = Wire()
     async with sit(on_permission=permissions.allow_all, on_frame=wire) as desk:
-        desk.agent_side.mcp_servers.connections = Servers(_answers)
+        desk.servers.connections = Servers(_answers)
         await desk.use(*requests())
-        desk.agent_side.mcp_servers.connections = None
+        desk.servers.connections = None
         check_ends(wire)
         await check_same(wire, desk)
 
@@ -192,10 +192,10 @@ async def test_a_plan_under_way_stays_so_when_the_model_asks_something(sit: Any)
 @pytest.mark.parametrize("how", ["cancelled", "failed", "refused"])
 async def test_nothing_of_a_plan_is_in_progress_after_a_turn_that_broke_off(sit: Any, how: str) -> None:
     class Model(ScriptedModel):
-        async def stream(self, asked: ModelRequest) -> AsyncGenerator[Event, None]:
-            if self.asked and how == "failed":
+        async def stream(self, request: ModelRequest) -> AsyncGenerator[Event, None]:
+            if self.requests and how == "failed":
                 raise ModelFailed("it is gone")
-            async for event in super().stream(asked):
+            async for event in super().stream(request):
                 yield event
 
     wire = Wire()

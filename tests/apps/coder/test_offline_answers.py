@@ -20,8 +20,13 @@ def offline(sit: Any) -> Callable[..., Any]:
     return lambda **options: sit(flags={}, **{"on_permission": permissions.allow_all, **options})
 
 
-def outcome(text: str, *, is_error: bool = False, **more: Any) -> ToolOutcome:
-    return ToolOutcome(id="1", name="tool", text=text, is_error=is_error, **more)
+def outcome(text: str, **more: Any) -> ToolOutcome:
+    return ToolOutcome(id="1", name="tool", text=text, **more)
+
+
+def run_outcome(output: str, **more: Any) -> ToolOutcome:
+    header = "exit code 0"
+    return outcome(f"[{header}]\n{output}", header=header, details={"exitCode": 0}, **more)
 
 
 def blocks(answer: str) -> list[tuple[str, str]]:
@@ -87,7 +92,7 @@ async def test_an_empty_file_and_a_missing_one_are_told_in_words(offline: Any) -
     async with offline() as desk:
         (desk.root / "empty.txt").write_text("")
         assert await desk.ask("/read empty.txt") == "`empty.txt` is empty.\n"
-        assert await desk.ask("/read nothing.txt") == "That did not work: there is no file nothing.txt\n"
+        assert await desk.ask("/read nothing.txt") == "That did not work: file not found: nothing.txt\n"
 
 
 async def test_fences_in_a_file_do_not_end_the_block(offline: Any) -> None:
@@ -101,17 +106,17 @@ async def test_fences_in_a_file_do_not_end_the_block(offline: Any) -> None:
 
 async def test_a_command_that_worked_is_told_with_the_last_lines_that_it_wrote(offline: Any) -> None:
     async with offline() as desk:
-        assert await desk.ask("/run echo hi") == "`echo hi` is done: exit code 0.\n\nIt wrote:\n\n```\nhi\n```\n"
-        assert await desk.ask("/run true") == "`true` is done: exit code 0, nothing written.\n"
+        assert await desk.ask("/run echo hi") == "`echo hi` finished: exit code 0.\n\nOutput:\n\n```\nhi\n```\n"
+        assert await desk.ask("/run true") == "`true` finished: exit code 0, no output.\n"
         said = await desk.ask("/run seq 1 100")
-        assert "It wrote, in its last 40 of 100 lines:" in said
+        assert "Output, last 40 of 100 lines:" in said
         assert blocks(said) == [("", "".join(f"{number}\n" for number in range(61, 101)))]
 
 
 async def test_a_command_that_failed_is_told_with_what_it_wrote(offline: Any) -> None:
     async with offline() as desk:
         said = await desk.ask("/run echo wrong; exit 3")
-        assert said == "`echo wrong; exit 3` failed: exit code 3.\n\nIt wrote:\n\n```\nwrong\n```\n"
+        assert said == "`echo wrong; exit 3` failed: exit code 3.\n\nOutput:\n\n```\nwrong\n```\n"
 
 
 async def test_tests_are_told_with_the_end_of_their_output(offline: Any) -> None:
@@ -142,8 +147,8 @@ async def test_a_plan_is_in_the_answer_too(offline: Any) -> None:
 
 async def test_what_was_not_allowed_is_told_in_words_for_people(offline: Any) -> None:
     async with offline(on_permission=permissions.reject_all) as desk:
-        assert await desk.ask("/run true") == "Nothing was done: it was not allowed.\n"
-        assert await desk.ask("/test") == "The tests were not run. Nothing was done: it was not allowed.\n"
+        assert await desk.ask("/run true") == "Nothing was done: permission denied.\n"
+        assert await desk.ask("/test") == "The tests were not run. Nothing was done: permission denied.\n"
 
 
 async def test_a_text_that_is_not_there_is_told_in_words_for_people(offline: Any, project: Path) -> None:
@@ -161,18 +166,18 @@ def test_long_lines_are_cut(line: str) -> None:
 
 
 def test_many_long_lines_are_cut_to_what_an_answer_holds() -> None:
-    said = answer_to(Run("make"), outcome("[exit code 0]\n" + f"{'x' * 490}\n" * 39 + "the end\n"))
+    said = answer_to(Run("make"), run_outcome(f"{'x' * 490}\n" * 39 + "the end\n"))
     assert len(said) < 9000
     assert "the end" in said
 
 
 def test_how_many_lines_there_were_is_not_told_when_nobody_knows() -> None:
-    text = "[exit code 0]\n" + "a\n" * 50 + "[… 90000 characters left out …]\n" + "b\n" * 50
-    assert "in its last 40 lines" in answer_to(Run("make"), outcome(text))
+    text = "a\n" * 50 + "[… 90000 characters left out …]\n" + "b\n" * 50
+    assert "Output, last 40 lines" in answer_to(Run("make"), run_outcome(text, is_shortened=True))
 
 
 def test_colours_are_not_shown_as_text() -> None:
-    said = answer_to(Run("make"), outcome("[exit code 0]\n\x1b[31mred\x1b[0m\n"))
+    said = answer_to(Run("make"), run_outcome("\x1b[31mred\x1b[0m\n"))
     assert blocks(said) == [("", "red\n")]
 
 
@@ -186,7 +191,7 @@ def test_a_diff_that_is_cut_says_so() -> None:
 def test_a_command_in_a_sentence_is_code_whatever_is_in_it() -> None:
     assert in_code("echo `date`") == "`` echo `date` ``"
     assert in_code("echo one\necho two") == "`echo one …`"
-    assert answer_to_tests("make", outcome("[exit code 0]\nok\n")).startswith("The tests pass: ok")
+    assert answer_to_tests("make", run_outcome("ok\n")).startswith("The tests pass: ok")
 
 
 def test_a_name_that_is_no_language_opens_no_other_block() -> None:

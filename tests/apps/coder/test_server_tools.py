@@ -55,13 +55,13 @@ async def test_its_text_is_bounded_and_told_once_and_its_pictures_go_beside(sit:
         return McpResult(content=[Text("x" * 100_000), picture])
 
     async with sit(on_permission=permissions.allow_all) as desk:
-        desk.agent_side.mcp_servers.connections = Servers(call)
+        desk.servers.connections = Servers(call)
         (outcome,) = await desk.use(tool("cam_era__shoot", at="you"))
         assert len(outcome.text) < 33_000
         assert outcome.content == [picture]
         shown: Any = desk.calls[-1].content[0]
         assert '"at": "you"' in shown.content.text
-        desk.agent_side.mcp_servers.connections = None
+        desk.servers.connections = None
 
 
 @pytest.mark.parametrize("mode", ["ask", "code"])
@@ -71,23 +71,23 @@ async def test_the_user_is_asked_for_each_in_every_mode(sit: Any, mode: str) -> 
 
     async with sit() as desk:
         await desk.session.set_option("mode", mode)
-        desk.agent_side.mcp_servers.connections = Servers(call)
+        desk.servers.connections = Servers(call)
         (outcome,) = await desk.use(tool("cam_era__shoot"))
-        assert "The user said no" in outcome.text
-        desk.agent_side.mcp_servers.connections = None
+        assert "The user rejected this call" in outcome.text
+        desk.servers.connections = None
 
 
 async def test_an_architect_has_none_of_them(sit: Any) -> None:
     async def call(*_: Any, **__: Any) -> McpResult:
-        raise AssertionError("an architect changes nothing")
+        raise AssertionError("architect mode, which changes nothing")
 
     async with sit(on_permission=permissions.allow_all) as desk:
         await desk.session.set_option("mode", "architect")
-        desk.agent_side.mcp_servers.connections = Servers(call)
+        desk.servers.connections = Servers(call)
         (outcome,) = await desk.use(tool("cam_era__shoot"))
-        assert "an architect changes nothing" in outcome.text
-        assert not [each for each in desk.model.asked[0].tools if "shoot" in each.name]
-        desk.agent_side.mcp_servers.connections = None
+        assert "architect mode, which changes nothing" in outcome.text
+        assert not [each for each in desk.model.requests[0].tools if "shoot" in each.name]
+        desk.servers.connections = None
 
 
 async def test_one_that_hangs_is_given_up_after_its_time_and_cancelled_with_the_turn(sit: Any) -> None:
@@ -102,27 +102,27 @@ async def test_one_that_hangs_is_given_up_after_its_time_and_cancelled_with_the_
         raise AssertionError
 
     async with sit(on_permission=permissions.allow_all, flags={"command_deadline": "0.5"}) as desk:
-        desk.agent_side.mcp_servers.connections = Servers(call)
+        desk.servers.connections = Servers(call)
         desk.model.steps = [[tool("cam_era__shoot")]]
         reply = desk.session.prompt("Go")
         await begun.wait()
         await reply.cancel()
         assert (await reply).stop_reason == "cancelled"
         (*_, outcome) = await desk.use(tool("cam_era__shoot"))
-        assert outcome.text == "cam era did not answer within 0.5 seconds"
-        desk.agent_side.mcp_servers.connections = None
+        assert outcome.text == "cam era timed out after 0.5 s"
+        desk.servers.connections = None
 
 
 def connecting(desk: Any, call: Any) -> asyncio.Event:
     """Let the session have a server that is connected when the event is set."""
-    ready, session = asyncio.Event(), desk.agent_side
+    ready, servers = asyncio.Event(), desk.servers
 
     async def connect() -> None:
         await ready.wait()
-        session.mcp_servers.connections = Servers(call)
+        servers.connections = Servers(call)
 
-    session.mcp_servers.named = [StdioServer(name="cam era", command="/bin/camera")]
-    session.mcp_servers.connecting = asyncio.create_task(connect())
+    servers._servers = [StdioServer(name="cam era", command="/bin/camera")]
+    servers.connecting = asyncio.create_task(connect())
     return ready
 
 
@@ -148,7 +148,7 @@ async def test_a_command_waits_for_no_server_with_a_language_model_either(sit: A
 async def test_a_language_model_is_told_of_the_tools_when_they_are_there(
     sit: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("accord.agent.session_servers._UNSAID", 0.0)
+    monkeypatch.setattr("accord.agent.session_servers._SILENT_SECONDS", 0.0)
 
     async def call(*_: Any, **__: Any) -> McpResult:
         return McpResult(content=[Text("a picture")])
@@ -159,9 +159,9 @@ async def test_a_language_model_is_told_of_the_tools_when_they_are_there(
         reply = desk.session.prompt("Go")
         await until(lambda: bool(desk.calls))
         assert (desk.calls[0].title, desk.calls[0].status) == ("Connecting to the MCP server 'cam era'", "pending")
-        assert not desk.model.asked
+        assert not desk.model.requests
         ready.set()
         assert (await reply).stop_reason == "end_turn"
-        assert [each.name for each in desk.model.asked[0].tools if "shoot" in each.name] == ["cam_era__shoot"]
+        assert [each.name for each in desk.model.requests[0].tools if "shoot" in each.name] == ["cam_era__shoot"]
         assert [each.status for each in desk.calls] == ["completed", "completed"]
-        desk.agent_side.mcp_servers.connections = None
+        desk.servers.connections = None

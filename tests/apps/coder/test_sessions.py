@@ -30,7 +30,7 @@ from tests.apps.coder.scripted import ScriptedModel, tool, until
 def texts(model: ScriptedModel) -> list[str]:
     """What the model is told, a line each."""
     lines: list[str] = []
-    for past in model.asked[-1].history:
+    for past in model.requests[-1].history:
         match past:
             case UserMessage():
                 lines += [block.text for block in past.content if isinstance(block, Text)]
@@ -65,7 +65,7 @@ async def test_the_model_knows_what_was_said_before(sit: Any, how: str) -> None:
 async def test_a_client_that_knows_no_options_can_choose_the_model(sit: Any, version: Any) -> None:
     """Clients of that generation exist; v2 has no place for it."""
     async with sit(flags={"models": ["scripted:other"]}) as desk:
-        session, peer = desk.session, desk.session.connection.peer
+        session, peer = desk.session, desk.client.peer
         asked = {"sessionId": session.id, "modelId": "offline"}
         if version == 2:
             with pytest.raises(MethodNotFound):
@@ -87,7 +87,7 @@ async def test_a_session_in_a_directory_that_is_not_there_is_refused(sit: Any, n
         for method, more in (("session/new", {}), ("session/fork", {"sessionId": desk.session.id})):
             asked = {"cwd": str(desk.root / name), "mcpServers": [], **more}
             with pytest.raises(InvalidParams) as raised:
-                await desk.session.connection.peer.request(method, asked)
+                await desk.client.peer.request(method, asked)
             assert raised.value.code == -32602
             assert raised.value.data == {"field": "cwd", "reason": f"{reason}: {desk.root / name}"}
         assert len([each async for each in desk.client.list_sessions()]) == known
@@ -123,7 +123,7 @@ async def test_a_no_and_an_outcome_are_told_again_as_they_were(sit: Any) -> None
     async with sit(model=model, store=store) as desk:  # nobody answers: that is a no
         await desk.ask("Go")
         session_id, told = desk.session.id, [outcome.text for outcome in model.outcomes]
-        assert "The user said no" in told[0]
+        assert "The user rejected this call" in told[0]
     again = ScriptedModel()
     async with sit(model=again, store=store) as desk:
         session = await desk.client.load_session(session_id, cwd=desk.root)
@@ -144,7 +144,7 @@ async def test_a_tool_call_that_is_not_the_models_is_not_told_to_it_as_its_own(s
     async with sit(model=again, store=store) as desk:
         session = await desk.client.load_session(session_id, cwd=desk.root)
         await session.prompt("And?")
-        requests = [each for past in again.asked[0].history for each in getattr(past, "requests", ())]
+        requests = [each for past in again.requests[0].history for each in getattr(past, "requests", ())]
         assert [request.name for request in requests] == ["list"]
 
 
@@ -170,8 +170,8 @@ async def test_what_a_model_refused_is_not_told_to_it_again(sit: Any) -> None:
 def plain_client(monkeypatch: pytest.MonkeyPatch) -> None:
     """Clients that don't say that they show notices and compactions; in v2 all have to."""
 
-    def offered(*given: Any) -> Any:
-        return replace(offered_capabilities(*given), notices=False, compaction=False)
+    def offered(*args: Any, **options: Any) -> Any:
+        return replace(offered_capabilities(*args, **options), notices=False, compaction=False)
 
     monkeypatch.setattr("accord.client.client.offered_capabilities", offered)
 
@@ -186,7 +186,7 @@ async def test_a_summary_takes_the_place_of_the_history_also_after_a_restart(sit
         await desk.ask("First")
         assert await desk.ask("Second") == "Two."
         (summary, asked) = texts(model)
-        assert summary.endswith("in short:\n\nIn short.")
+        assert summary.endswith("so far:\n\nIn short.")
         assert asked == "Second"
         usage = desk.session.transcript.usage
         assert usage is not None
@@ -209,8 +209,8 @@ async def test_a_compaction_in_the_middle_of_a_turn_keeps_the_request_in_the_use
         (summary,) = texts(model)
         assert "In short." in summary
         assert "leave the lexer alone" in summary
-        assert not model.asked[1].tools
-        assert all(isinstance(past, UserMessage) for past in model.asked[1].history)
+        assert not model.requests[1].tools
+        assert all(isinstance(past, UserMessage) for past in model.requests[1].history)
 
 
 async def test_after_a_compaction_by_hand_there_is_room_again(sit: Any) -> None:
@@ -228,10 +228,10 @@ async def test_a_model_that_cant_summarise_says_so_and_loses_nothing(sit: Any) -
     class Failing(ScriptedModel):
         fails = False
 
-        async def stream(self, asked: Any) -> AsyncGenerator[Event, None]:
-            if self.fails and not asked.tools:
+        async def stream(self, request: Any) -> AsyncGenerator[Event, None]:
+            if self.fails and not request.tools:
                 raise ModelFailed("no summary today")
-            async for event in super().stream(asked):
+            async for event in super().stream(request):
                 yield event
 
     model = Failing([TextDelta("One."), TokenUsage(850, 50)])
@@ -259,7 +259,7 @@ async def test_a_session_has_the_settings_of_its_own_directory(sit: Any, tmp_pat
     other.mkdir()
     (other / ".accord.toml").write_text('model = "acme:small"\nmode = "architect"\nmax_requests = 2\n')
     if trusted:
-        user_trust().give(SettingsFile.read(other / ".accord.toml"))
+        user_trust().add(SettingsFile.read(other / ".accord.toml"))
     store, opened = MemoryStore(), []
     model = ScriptedModel(*([tool("list")] for _ in range(5)))
 
@@ -304,7 +304,7 @@ async def test_a_model_belongs_to_its_address_and_key(sit: Any, tmp_path: Path) 
     other = tmp_path / "other"
     other.mkdir()
     (other / ".accord.toml").write_text('model = "acme:one"\n[base_urls]\nacme = "http://other.test"\n')
-    user_trust().give(SettingsFile.read(other / ".accord.toml"))
+    user_trust().add(SettingsFile.read(other / ".accord.toml"))
     addresses: list[dict[str, str]] = []
 
     async def open_model(name: str, settings: Any) -> Any:
@@ -333,7 +333,7 @@ async def test_a_key_is_looked_for_again_by_open_sessions_each_time_somebody_log
         return ScriptedModel()
 
     async with sit(open_model=open_model, flags={"models": "openai:one"}) as desk:
-        with pytest.raises(InvalidParams, match="set OPENAI_API_KEY"):
+        with pytest.raises(InvalidParams, match="Set OPENAI_API_KEY"):
             await desk.session.set_option("model", "openai:one")
         assert "The model is still offline" in await desk.ask("/model openai:one")
         for key in ("wrong", "right"):
@@ -376,7 +376,7 @@ async def test_what_the_user_says_meanwhile_joins_the_turn_as_a_prompt_would(
         told = texts(model)
         assert "Look at this as well" in told
         assert any("return n + n" in text and text.startswith("<file") for text in told)
-        assert "(pictures, left out: you take none)" in told
+        assert "(images, left out: you do not accept them)" in told
 
 
 async def test_a_slash_command_waits_for_a_turn_of_its_own(sit: Any, version: Any) -> None:
@@ -389,7 +389,7 @@ async def test_a_slash_command_waits_for_a_turn_of_its_own(sit: Any, version: An
             await until(lambda: desk.has_waiting)
             model.held.set()
             assert (await first).stop_reason == "end_turn"
-            assert "The mode is code now" in (await second).text
+            assert "The mode is now code" in (await second).text
         assert "/mode code" not in texts(model)
 
 

@@ -83,7 +83,7 @@ async def test_an_edit_is_planned_asked_for_shown_and_done(offline: Any, prompt:
 
 async def test_an_edit_that_is_refused_changes_nothing(offline: Any) -> None:
     async with offline(on_permission=permissions.reject_all) as desk:
-        assert "it was not allowed" in await desk.ask("/edit main.py n + n => 2 * n")
+        assert "permission denied" in await desk.ask("/edit main.py n + n => 2 * n")
         assert "n + n" in (desk.root / "main.py").read_text()
 
 
@@ -103,7 +103,7 @@ async def test_a_settings_test_command_is_used(sit: Any, project: Path) -> None:
 
 async def test_a_command_is_run(offline: Any) -> None:
     async with offline() as desk:
-        assert "`echo hi` is done: exit code 0." in await desk.ask("/run echo hi")
+        assert "`echo hi` finished: exit code 0." in await desk.ask("/run echo hi")
 
 
 async def test_the_changes_are_reviewed(offline: Any) -> None:
@@ -147,18 +147,18 @@ async def test_a_file_is_created_by_a_sentence_without_quotation_marks(offline: 
 
 async def test_the_mode_is_shown_and_switched(offline: Any) -> None:
     async with offline() as desk:
-        assert "`ask` (now)" in await desk.ask("/mode")
-        assert "The mode is code now" in await desk.ask("/mode code")
+        assert "`ask` (current)" in await desk.ask("/mode")
+        assert "The mode is now code" in await desk.ask("/mode code")
         assert [option.value for option in desk.session.options if option.id == "mode"] == ["code"]
-        assert "There is no mode 'fast'" in await desk.ask("/mode fast")
+        assert "Unknown mode: 'fast'" in await desk.ask("/mode fast")
 
 
 async def test_the_model_is_shown_and_switched(sit: Any) -> None:
     async with sit(model=ScriptedModel(), flags={"model": "ollama:small", "models": "ollama:large"}) as desk:
-        assert "`ollama:small` (now)" in await desk.ask("/model")
-        assert "The model is ollama:large now" in await desk.ask("/model ollama:large")
+        assert "`ollama:small` (current)" in await desk.ask("/model")
+        assert "The model is now ollama:large" in await desk.ask("/model ollama:large")
         assert [option.value for option in desk.session.options if option.id == "model"] == ["ollama:large"]
-        assert "is not among the models" in await desk.ask("/model gpt")
+        assert "is not one of the models" in await desk.ask("/model gpt")
 
 
 async def test_sessions_of_the_directory_are_listed(offline: Any) -> None:
@@ -180,10 +180,10 @@ async def test_with_a_language_model_the_same_commands_go_through_it(sit: Any) -
     async with sit(model=model) as desk:
         for prompt, said in [("/explain", "Explain what"), ("/review", "Review the"), ("/plan peace", "plan for")]:
             assert await desk.ask(prompt) == "Done."
-            assert said in str(model.asked[-1].history[-1])
-        before = len(model.asked)
+            assert said in str(model.requests[-1].history[-1])
+        before = len(model.requests)
         await desk.ask("/search double")
-        assert len(model.asked) == before
+        assert len(model.requests) == before
         await desk.ask("What did you find?")
         assert "main.py:1:def double(n):" in model.outcomes[-1].text
 

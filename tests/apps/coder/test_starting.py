@@ -31,7 +31,7 @@ def test_on_a_terminal_it_explains_itself(tmp_path: Path) -> None:
         os.close(ours)
         os.close(theirs)
     assert run.returncode == 0
-    assert b"Tell your editor to run this command" in run.stderr
+    assert b"Configure your editor to run this command" in run.stderr
     assert b"Its model is offline, its mode ask" in run.stderr
 
 

@@ -15,7 +15,7 @@ from accord import Client
 from accord.apps.coder.coder import build
 from accord.apps.coder.settings.precedence import load_settings
 from accord.apps.coder.storage import FallbackStore, SessionChoices
-from accord.client.permissions.option_choice import chosen
+from accord.client.permissions.option_choice import choose
 from accord.errors import RequestFailed, SessionInUse, StoreFailed
 from accord.session.content import Text
 from accord.session.entities import AGENT
@@ -74,13 +74,13 @@ async def test_it_is_told_once_in_one_line(nowhere: Path):
     sessions = FallbackStore(nowhere)
     await sessions.create(kept("a"))
     await sessions.create(kept("b"))
-    told = sessions.take_untold()
+    told = sessions.take_warning()
     assert told is not None
     assert str(nowhere) in told
     assert "Not a directory" in told or "File exists" in told
     assert "ACCORD_HOME" in told
     assert "\n" not in told
-    assert sessions.take_untold() is None
+    assert sessions.take_warning() is None
 
 
 async def test_a_disk_that_fills_up_costs_no_turn_and_what_is_kept_can_be_taken_up(tmp_path: Path, monkeypatch):
@@ -105,7 +105,7 @@ async def test_a_disk_that_fills_up_costs_no_turn_and_what_is_kept_can_be_taken_
         await sessions.commit(claim)
         await sessions.update(claim, SessionRecord(session_id="a", cwd="/x", title="Later"))
         await sessions.create(kept("b"))
-        assert "database or disk is full" in (sessions.take_untold() or "")
+        assert "database or disk is full" in (sessions.take_warning() or "")
         await sessions.renew(claim)
         assert {each.session_id for each in (await sessions.list()).sessions} == {"a", "b", "c", "d"}
         assert await read(sessions, "c") == ["Hello"]
@@ -172,7 +172,7 @@ async def test_what_is_lost_at_the_end_is_logged_although_it_was_told_before_tha
         connection.execute("BEGIN IMMEDIATE")
         sessions.append(claim, said("Hello"))
         await sessions.commit(claim)
-        assert sessions.take_untold() is not None
+        assert sessions.take_warning() is not None
         await sessions.aclose()
     assert caplog.messages[-1].endswith("of the sessions: a")
 
@@ -235,7 +235,7 @@ async def test_a_choice_for_always_that_can_not_be_kept_holds_for_the_session(
     async def always(asked: PermissionRequest) -> PermissionAnswer:
         nonlocal questions
         questions += 1
-        answer = chosen(asked, "allow_always")
+        answer = choose(asked, "allow_always")
         assert answer is not None
         return answer
 

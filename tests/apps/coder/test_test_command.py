@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from accord.apps.coder.test_command import FailedTest, failed_tests, how_to_test, without_pytest
+from accord.apps.coder.test_command import FailedTest, failed_tests, find_test_command, without_pytest
 
 PYTHON = "python3 -m pytest -q"
 
@@ -42,15 +42,15 @@ PYTHON = "python3 -m pytest -q"
     ],
 )
 def test_the_command_is_guessed_from_the_files(names: list[str], contents: dict[str, str], command: str | None) -> None:
-    assert how_to_test(names, contents) == command
+    assert find_test_command(names, contents) == command
 
 
 def test_arguments_go_to_those_who_take_them() -> None:
     makefile = {"Makefile": "test:\n"}
-    assert how_to_test(["Makefile", "main.py"], makefile, "-k one") == f"{PYTHON} -k one"
+    assert find_test_command(["Makefile", "main.py"], makefile, "-k one") == f"{PYTHON} -k one"
     package = {"package.json": '{"scripts": {"test": "jest"}}'}
-    assert how_to_test(["package.json"], package, "one") == "npm test --silent -- one"
-    assert how_to_test(["Cargo.toml"], {}, "one") == "cargo test one"
+    assert find_test_command(["package.json"], package, "one") == "npm test --silent -- one"
+    assert find_test_command(["Cargo.toml"], {}, "one") == "cargo test one"
 
 
 def test_without_pytest_the_tests_are_run_by_unittest() -> None:

@@ -13,7 +13,7 @@ from accord.apps.coder.models.model import ToolOutcome
 from tests.apps.coder.scripted import raw_tool, tool
 
 ADVICE = [
-    (lambda: tool("run", command="make"), "Don't try the same again", "Not allowed."),
+    (lambda: tool("run", command="make"), "Don't try it again", "Permission denied."),
     (lambda: tool("edit", path="main.py", old_text="zzzz", new_text="x"), "read the file again", "is not in main.py"),
     (lambda: tool("edit", path="main.py", old_text="", new_text="x"), "use write", "the text to replace is empty"),
     (
@@ -21,13 +21,13 @@ ADVICE = [
         "set replace_all",
         "times in main.py (lines 1, 2, 2",
     ),
-    (lambda: tool("write", path="main.py", content="x"), "read it first", "main.py exists already"),
+    (lambda: tool("write", path="main.py", content="x"), "read it first", "main.py already exists"),
     (lambda: tool("read", path="."), "use the list tool", "is a directory"),
-    (lambda: tool("list", path="main.py"), "use the read tool", "main.py is no directory"),
-    (lambda: tool("write", path=".git/config", content="x"), "by the run tool", ".git/config belongs to git itself"),
-    (lambda: tool("raed", path="main.py"), "did you mean read?", "there is no tool 'raed'"),
-    (lambda: raw_tool("read", "{"), "Input data was truncated", "the arguments of read are no JSON object"),
-    (lambda: tool("read", path=7), "Expected `str`", "the arguments of read are wrong"),
+    (lambda: tool("list", path="main.py"), "use the read tool", "main.py is not a directory"),
+    (lambda: tool("write", path=".git/config", content="x"), "with the run tool", ".git/config belongs to git itself"),
+    (lambda: tool("raed", path="main.py"), "did you mean read?", "unknown tool 'raed'"),
+    (lambda: raw_tool("read", "{"), "Input data was truncated", "the arguments of read are not a JSON object"),
+    (lambda: tool("read", path=7), "Expected `str`", "invalid arguments for read"),
     (lambda: tool("ask", question="Which?"), "ask in your answer", "this client has no forms"),
 ]
 
@@ -64,7 +64,7 @@ async def test_an_architect_is_told_of_the_tool_and_the_user_of_the_command(sit:
         (outcome,) = await desk.use(tool("run", command="make"))
         assert "switch_mode" in outcome.text
         shown = str(desk.calls[-1])
-        assert "/mode leaves the mode" in shown
+        assert "/mode leaves it" in shown
         assert "switch_mode" not in shown.replace(outcome.text, "")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from accord import permissions
-from accord.apps.coder.tools.tool_call import bounded
+from accord.apps.coder.tools.tool_call import shortened
 from accord.session.entities import Diff
 from tests.apps.coder.scripted import raw_tool, tool, until
 
@@ -50,7 +50,7 @@ async def test_what_the_editor_has_not_saved_is_seen(sit: Any, version: Any, pro
 @pytest.mark.parametrize(
     ("path", "reason"),
     [
-        ("nothing.py", "there is no file nothing.py"),
+        ("nothing.py", "file not found: nothing.py"),
         ("Main.txt", "there is main.py"),
         (".", "is a directory"),
         ("../outside.txt", "outside the session's directories"),
@@ -82,7 +82,7 @@ async def test_a_directory_is_listed(sit: Any) -> None:
             "src/",
             "test_main.py",
         ]
-        assert "is no directory" in (await desk.use_one("list", path="main.py")).text
+        assert "is not a directory" in (await desk.use_one("list", path="main.py")).text
 
 
 async def test_a_search_finds_lines_and_leaves_out_what_git_ignores(sit: Any) -> None:
@@ -99,7 +99,7 @@ async def test_a_search_finds_lines_and_leaves_out_what_git_ignores(sit: Any) ->
             ("main.py", 1),
             ("test_main.py", 7),
         ]
-        assert (await desk.use_one("search", pattern="nowhere")).text == "Nothing was found."
+        assert (await desk.use_one("search", pattern="nowhere")).text == "[nothing found]"
         assert (await desk.use_one("search", pattern="(", path="main.py")).is_error
         assert not (await desk.use_one("search", pattern="(", is_plain=True, glob="main.*")).is_error
 
@@ -124,11 +124,11 @@ async def test_an_edit_shows_its_diff_before_it_is_allowed(sit: Any) -> None:
 @pytest.mark.parametrize(
     ("old", "reason"),
     [
-        ("n * n", "the nearest is line 2:     return n + n"),
-        ("return n + n \n", "the same but for blanks"),
+        ("n * n", "the closest match is line 2:     return n + n"),
+        ("return n + n \n", "differs only in white space"),
         ("n", "times in main.py (lines 1"),
         ("", "the text to replace is empty: use write"),
-        ("n + n", "the text to replace and the new one are the same"),
+        ("n + n", "the text to replace and the new text are the same"),
     ],
 )
 async def test_an_edit_that_can_not_be_made_says_what_to_do(sit: Any, old: str, reason: str) -> None:
@@ -177,7 +177,7 @@ async def test_a_file_that_can_not_be_written_whole_stays_as_it_was(sit: Any) ->
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         assert outcome.is_error
-        assert "it is as it was before" in outcome.text
+        assert "the file is unchanged" in outcome.text
         assert (desk.root / "main.py").read_text() == "def double(n):\n    return n + n\n"
         assert sorted(path.name for path in desk.root.iterdir()) == [".git", "README.md", "main.py", "test_main.py"]
 
@@ -186,10 +186,10 @@ async def test_a_file_is_deleted_and_moved(sit: Any, project: Path) -> None:
     async with sit(**ALLOW) as desk:
         assert (await desk.use_one("move", source="main.py", destination="src/main.py")).text.startswith("Moved")
         assert (desk.root / "src" / "main.py").exists()
-        assert "is there already" in (await desk.use_one("move", source="README.md", destination="src")).text
+        assert "already exists" in (await desk.use_one("move", source="README.md", destination="src")).text
         assert (await desk.use_one("delete", path="README.md")).text == "Deleted README.md."
         assert not (desk.root / "README.md").exists()
-        assert "there is no file" in (await desk.use_one("delete", path="README.md")).text
+        assert "file not found" in (await desk.use_one("delete", path="README.md")).text
         assert "is a directory" in (await desk.use_one("delete", path="src")).text
         assert "outside" in (await desk.use_one("move", source="src", destination="../src")).text
 
@@ -208,7 +208,7 @@ async def test_a_command_is_run_and_its_end_told(sit: Any) -> None:
 async def test_a_command_that_hangs_is_killed_after_its_time(sit: Any) -> None:
     async with sit(**ALLOW) as desk:
         outcome = await desk.use_one("run", command="echo begun; sleep 1000", seconds=0.5)
-        assert outcome.text == "[killed after 0.5 seconds]\nbegun\n"
+        assert outcome.text == "[killed: timed out after 0.5 s]\nbegun\n"
 
 
 @pytest.mark.timeout(30)
@@ -220,8 +220,8 @@ async def test_ten_megabytes_of_output_are_cut_for_the_model(sit: Any) -> None:
 
 
 def test_output_is_cut_in_the_middle() -> None:
-    assert bounded("abc", 3) == "abc"
-    assert bounded("a" * 50 + "b" * 50, 30) == f"{'a' * 20}\n[… 70 characters left out …]\n{'b' * 10}"
+    assert shortened("abc", 3) == "abc"
+    assert shortened("a" * 50 + "b" * 50, 30) == f"{'a' * 20}\n[… 70 characters left out …]\n{'b' * 10}"
 
 
 async def test_the_plan_is_shown_without_a_call_beside_it(sit: Any) -> None:
@@ -246,8 +246,8 @@ async def test_malformed_arguments_and_unknown_tools_are_told_to_the_model(sit: 
             tool("raed", path="main.py"),
         )
         assert [outcome.is_error for outcome in outcomes] == [True] * 4
-        assert "are no JSON object" in outcomes[0].text
-        assert "are wrong" in outcomes[1].text
+        assert "are not a JSON object" in outcomes[0].text
+        assert "invalid arguments" in outcomes[1].text
         assert "`path`" in outcomes[2].text
         assert "did you mean read?" in outcomes[3].text
         assert all(call.status == "failed" for call in desk.calls)
@@ -262,7 +262,7 @@ async def test_looking_happens_side_by_side_and_answers_in_order(sit: Any) -> No
 
 async def test_the_changes_of_the_working_tree_are_shown(sit: Any) -> None:
     async with sit() as desk:
-        assert (await desk.use_one("changes")).text == "Nothing has changed since the last commit."
+        assert (await desk.use_one("changes")).text == "[nothing has changed since the last commit]"
         (desk.root / "main.py").write_text("def double(n):\n    return 2 * n\n")
         assert "+    return 2 * n" in (await desk.use_one("changes")).text
 
@@ -318,7 +318,7 @@ async def test_a_file_that_is_read_only_stays_and_says_what_to_do(sit: Any, monk
     monkeypatch.setattr("accord.local.paths.Directory.is_writable", is_writable)
     async with sit(**ALLOW) as desk:
         outcome = await desk.use_one("edit", path="main.py", old_text="n + n", new_text="2 * n")
-        assert "it is as it was before. It may be read-only" in outcome.text
+        assert "the file is unchanged. It may be read-only" in outcome.text
         assert "n + n" in (desk.root / "main.py").read_text()
 
 
@@ -336,11 +336,11 @@ async def test_a_part_of_a_large_file_can_be_read(sit: Any) -> None:
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        ({"command": "true", "directory": "nowhere"}, "nowhere is no directory"),
-        ({"command": "true", "directory": "main.py"}, "main.py is no directory"),
-        ({"command": "  "}, "that is no command"),
-        ({"command": "echo \0"}, "that is no command"),
-        ({"command": "true", "seconds": -1}, "are wrong"),
+        ({"command": "true", "directory": "nowhere"}, "nowhere is not a directory"),
+        ({"command": "true", "directory": "main.py"}, "main.py is not a directory"),
+        ({"command": "  "}, "invalid command"),
+        ({"command": "echo \0"}, "invalid command"),
+        ({"command": "true", "seconds": -1}, "invalid arguments"),
     ],
 )
 async def test_a_command_that_can_not_be_run_says_why(sit: Any, arguments: dict[str, Any], reason: str) -> None:

@@ -52,7 +52,7 @@ async def test_text_thoughts_and_usage_are_told_as_they_stream(sit: Any) -> None
         assert usage is not None
         assert (usage.used, usage.size) == (15, 1000)
         assert desk.session.transcript.info.title == "Hi"
-        assert "Working directory" in model.asked[0].instructions
+        assert "Working directory" in model.requests[0].instructions
 
 
 @pytest.mark.requirement("PROMPT-06", "PROMPT-18")
@@ -84,10 +84,10 @@ async def test_what_the_tools_give_goes_back_to_the_model_until_it_asks_for_none
         reply = await desk.session.prompt("Go")
         assert reply.text == said
         assert reply.stop_reason == "end_turn"
-        assert len(model.asked) == len(steps)
+        assert len(model.requests) == len(steps)
         assert [call.name for call in desk.calls] == called
         seen = [
-            sum(len(past.outcomes) for past in each.history if isinstance(past, ToolMessage)) for each in model.asked
+            sum(len(past.outcomes) for past in each.history if isinstance(past, ToolMessage)) for each in model.requests
         ]
         assert seen == [0, *results]
         assert not any(outcome.is_error for outcome in model.outcomes)
@@ -123,11 +123,11 @@ async def test_an_architect_changes_nothing_and_leaves_its_mode_only_when_allowe
     async with sit(on_permission=choosing("reject_once")) as desk:
         await desk.session.set_option("mode", "architect")
         refused = await desk.use_one("edit", **EDIT)
-        assert "an architect changes nothing" in refused.text
-        offered = {description.name for description in desk.model.asked[-1].tools}
+        assert "architect mode, which changes nothing" in refused.text
+        offered = {description.name for description in desk.model.requests[-1].tools}
         assert {"read", "list", "search", "plan", "switch_mode"} <= offered
         assert not offered & {"write", "edit", "delete", "move", "run"}
-        assert "said no" in (await desk.use_one("switch_mode", mode="code")).text
+        assert "rejected this call" in (await desk.use_one("switch_mode", mode="code")).text
     async with sit(on_permission=choosing("allow_once")) as desk:
         await desk.session.set_option("mode", "architect")
         await desk.use(tool("switch_mode", mode="code"), tool("edit", **EDIT))
@@ -141,7 +141,7 @@ async def test_a_no_is_told_to_the_model_and_nothing_happens(sit: Any) -> None:
     async with sit(on_permission=choosing("reject_once")) as desk:
         outcome = await desk.use_one("edit", **EDIT)
         assert outcome.is_error
-        assert "The user said no" in outcome.text
+        assert "The user rejected this call" in outcome.text
         assert "n + n" in (desk.root / "main.py").read_text()
         assert desk.calls[-1].status == "failed"
 
@@ -176,7 +176,7 @@ async def test_a_turn_asks_the_model_only_so_often(sit: Any) -> None:
     async with sit(model=model, flags={"max_requests": "3"}) as desk:
         reply = await desk.session.prompt("Go")
         assert reply.stop_reason == "max_turn_requests"
-        assert len(model.asked) == 3
+        assert len(model.requests) == 3
 
 
 @pytest.mark.requirement("PROMPT-28", "PROMPT-18", "CANCEL-05")
@@ -189,7 +189,7 @@ async def test_a_cancel_stops_the_stream_and_leaves_a_history_that_goes_on(sit: 
         assert (await reply).stop_reason == "cancelled"
         assert model.closed == 1
         assert await desk.ask("Again") == "Done."
-        said = [past for past in model.asked[-1].history if isinstance(past, ModelMessage)]
+        said = [past for past in model.requests[-1].history if isinstance(past, ModelMessage)]
         assert said[0].text == "One…"
 
 
@@ -218,13 +218,13 @@ async def test_a_session_is_taken_up_after_a_restart(sit: Any, tmp_path: Path) -
         await desk.ask("What is it?")
         await desk.session.set_option("mode", "code")
         session_id = desk.session.id
-        await desk.coder.agent.definition.store.aclose()
+        await desk.coder.agent._definition.store.aclose()
     again = ScriptedModel()
     async with sit(model=again, store=SqliteStore(path)) as desk:
         session = await desk.client.load_session(session_id, cwd=desk.root)
         assert [option.value for option in session.options if option.id == "mode"] == ["code"]
         await session.prompt("And?")
-        first, spoken, told, last, prompt = again.asked[0].history
+        first, spoken, told, last, prompt = again.requests[0].history
         assert (first, prompt) == (UserMessage(content=[Text("What is it?")]), UserMessage(content=[Text("And?")]))
         assert isinstance(spoken, ModelMessage)
         assert spoken.text == "Let me see."
@@ -234,16 +234,16 @@ async def test_a_session_is_taken_up_after_a_restart(sit: Any, tmp_path: Path) -
         assert last.text == "It doubles."
         listed = [each async for each in desk.client.list_sessions()]
         assert [each.title for each in listed if each.session_id == session_id] == ["What is it?"]
-        await desk.coder.agent.definition.store.aclose()
+        await desk.coder.agent._definition.store.aclose()
 
 
 async def test_a_history_that_fills_the_context_is_compacted(sit: Any) -> None:
     model = ScriptedModel([tool("list"), TokenUsage(850, 50)], [TextDelta("In short: nothing.")], [TextDelta("On.")])
     async with sit(model=model) as desk:
         assert "On." in await desk.ask("Go")
-        assert len(model.asked) == 3
-        assert "Summarise our work" in model.asked[1].instructions
-        (past,) = model.asked[2].history
+        assert len(model.requests) == 3
+        assert "Summarise the work" in model.requests[1].instructions
+        (past,) = model.requests[2].history
         assert isinstance(past, UserMessage)
         assert "In short: nothing." in str(past.content)
 
@@ -262,12 +262,12 @@ async def test_a_failing_model_is_an_error_that_says_so_and_the_session_lives(
     """FN-94: a failed model call is shown as what it is, and the session lives."""
 
     class Failing(ScriptedModel):
-        async def stream(self, asked: ModelRequest) -> AsyncGenerator[Event, None]:
-            if not self.asked:
-                self.asked.append(asked)
+        async def stream(self, request: ModelRequest) -> AsyncGenerator[Event, None]:
+            if not self.requests:
+                self.requests.append(request)
                 yield TextDelta("Beginning")
                 raise failure
-            async for event in super().stream(asked):
+            async for event in super().stream(request):
                 yield event
 
     async with sit(model=Failing()) as desk:
@@ -280,7 +280,7 @@ async def test_a_failing_model_is_an_error_that_says_so_and_the_session_lives(
 @pytest.mark.requirement("RPC-31")
 async def test_a_model_without_a_key_names_the_login_as_the_handshake_did(version: Any, sit: Any) -> None:
     class Locked(ScriptedModel):
-        async def stream(self, asked: ModelRequest) -> AsyncGenerator[Event, None]:
+        async def stream(self, request: ModelRequest) -> AsyncGenerator[Event, None]:
             raise ModelNeedsKey("ACME_KEY", "acme")
             yield TextDelta("")
 
@@ -301,11 +301,11 @@ async def test_a_block_that_the_model_can_not_take_is_refused_with_the_reason(si
     (project.parent / "home").mkdir(exist_ok=True)
     (project.parent / "home" / "config.toml").write_text('[takes]\n"acme:seeing" = ["image"]\n')
     async with sit(model=blind, flags=flags) as desk:
-        with pytest.raises(InvalidParams, match="takes no pictures"):
+        with pytest.raises(InvalidParams, match="does not accept images"):
             await desk.ask([Text("Look"), image])
     async with sit(model=seeing, flags=flags) as desk:
         await desk.ask([Text("Look"), image])
-        (prompt,) = [past for past in seeing.asked[0].history if isinstance(past, UserMessage)]
+        (prompt,) = [past for past in seeing.requests[0].history if isinstance(past, UserMessage)]
         assert image in prompt.content
 
 
@@ -323,7 +323,7 @@ async def test_links_are_read_inside_the_roots_and_resources_written_out(sit: An
                 Resource(uri='file:///x/"><b', text="quoted"),
             ]
         )
-        (prompt,) = [past for past in model.asked[0].history if isinstance(past, UserMessage)]
+        (prompt,) = [past for past in model.requests[0].history if isinstance(past, UserMessage)]
         texts = [block.text for block in prompt.content if isinstance(block, Text)]
         assert texts[1] == '<file path="main.py">\ndef double(n):\n    return n + n\n\n</file>'
         assert "outside the session's directories" in texts[2]
@@ -338,13 +338,13 @@ async def test_the_projects_instructions_are_read(sit: Any, project: Path) -> No
     model = ScriptedModel()
     async with sit(model=model) as desk:
         await desk.ask()
-        assert "Be brief." in model.asked[0].instructions
+        assert "Be brief." in model.requests[0].instructions
     (project / "AGENTS.md").write_text("Be kind.")
     model = ScriptedModel()
     async with sit(model=model) as desk:
         await desk.ask()
-        assert "Be kind." in model.asked[0].instructions
-        assert "Be brief." not in model.asked[0].instructions
+        assert "Be kind." in model.requests[0].instructions
+        assert "Be brief." not in model.requests[0].instructions
 
 
 async def test_two_sessions_work_at_once(sit: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from accord.apps.console.tool_input import untold_action
+from accord.apps.console.tool_input import remaining_action
 from accord.session.entities import Diff, Exit, FileChange, Location, TerminalItem
 from accord.session.updates import TerminalPatch, ToolCallPatch
 from accord.testing import ScriptedAgent, program
@@ -242,7 +242,7 @@ async def test_codex_in_v2_tells_a_command_in_a_terminal(typed, project):
     ],
 )
 def test_the_command_or_the_files_are_told_as_far_as_the_title_does_not(call, title, told):
-    assert untold_action(call, title, "/w") == told
+    assert remaining_action(call, title, "/w") == told
 
 
 if sys.platform != "win32":

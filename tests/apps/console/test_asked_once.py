@@ -74,6 +74,6 @@ async def test_one_action_is_asked_for_once_on_the_screen(project, peer, text):
         await stage.asked()
         await stage.press("end", "y")
         await stage.idle()
-        assert stage.talk.asking.questions == []
+        assert stage.tab.questions.pending == []
         await stage.shows("Over.")
     assert (project / "notes.md").read_text() == text

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from accord.apps.console import clipboard
-from accord.apps.console.clipboard import Picture, picture_in_clipboard
+from accord.apps.console.clipboard import Picture, read_clipboard_picture
 from accord.apps.console.errors import ConsoleFailed
 
 if sys.platform == "win32":
@@ -56,9 +56,9 @@ else:
 async def test_the_best_format_of_a_picture_is_taken(programs, monkeypatch, program, variable):
     monkeypatch.setenv(variable, ":0")
     programs(program, offering(gif=b"GIF89a...", png=PNG, text=b"a picture"))
-    assert await picture_in_clipboard() == Picture("image/png", PNG)
+    assert await read_clipboard_picture() == Picture("image/png", PNG)
     programs(program, offering(jpeg=b"\xff\xd8\xff\xe0 and so on"))
-    picture = await picture_in_clipboard()
+    picture = await read_clipboard_picture()
     assert picture is not None
     assert (picture.mime_type, picture.block().mime_type) == ("image/jpeg", "image/jpeg")
 
@@ -67,7 +67,7 @@ async def test_the_best_format_of_a_picture_is_taken(programs, monkeypatch, prog
 async def test_whatever_is_no_picture_is_none(programs, monkeypatch, code):
     monkeypatch.setenv("DISPLAY", ":0")
     programs("xclip", code)
-    assert await picture_in_clipboard() is None
+    assert await read_clipboard_picture() is None
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ async def test_what_is_missing_is_told(programs, monkeypatch, variables, missing
     for name in variables:
         monkeypatch.setenv(name, ":0")
     with pytest.raises(ConsoleFailed) as failed:
-        await picture_in_clipboard()
+        await read_clipboard_picture()
     assert missing in str(failed.value)
     assert failed.value.advice
 
@@ -93,11 +93,11 @@ async def test_a_picture_that_is_too_large_is_not_taken(programs, monkeypatch):
     monkeypatch.setattr(clipboard, "MOST_BYTES", 1000)
     programs("xclip", offering(png=PNG))
     with pytest.raises(ConsoleFailed, match="larger than 16 MiB"):
-        await picture_in_clipboard()
+        await read_clipboard_picture()
     endless = 'out.write(b"image/png") if sys.argv[-1] == "TARGETS" else [out.write(bytes(9999)) for _ in iter(int, 1)]'
     programs("xclip", endless)
     with pytest.raises(ConsoleFailed, match="larger than 16 MiB"):
-        await picture_in_clipboard()
+        await read_clipboard_picture()
 
 
 async def test_a_program_that_hangs_is_given_up(programs, monkeypatch):
@@ -105,7 +105,7 @@ async def test_a_program_that_hangs_is_given_up(programs, monkeypatch):
     monkeypatch.setattr(clipboard, "_PATIENCE", 0.05)
     programs("xclip", "time.sleep(60)")
     with pytest.raises(ConsoleFailed, match="xclip was given up"):
-        await picture_in_clipboard()
+        await read_clipboard_picture()
 
 
 @pytest.mark.parametrize(
@@ -121,6 +121,6 @@ async def test_other_platforms_say_it_in_their_own_ways(programs, monkeypatch, p
     with monkeypatch.context() as patch:
         patch.setattr(clipboard.sys, "platform", platform)
         programs(program, f"out.write({said!r})")
-        assert await picture_in_clipboard() == Picture("image/png", PNG)
+        assert await read_clipboard_picture() == Picture("image/png", PNG)
         programs(program, "")
-        assert await picture_in_clipboard() is None
+        assert await read_clipboard_picture() is None

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from accord.apps.console.errors import Exit
+from accord.apps.console.errors import ExitStatus
 from accord.testing import ScriptedAgent, Silent, faulty, program
 
 if sys.platform == "win32":
@@ -96,7 +96,7 @@ async def test_the_plain_mode_says_that_it_ended_an_agent_that_did_not_stop(proj
         await terminal.sees("stopping… (Ctrl-C again ends the agent)")
         terminal.type("\x03")
         await terminal.sees("was ended, because it did not stop")
-        assert await run.wait() == Exit.INTERRUPTED
+        assert await run.wait() == ExitStatus.INTERRUPTED
         assert "closed by this side" not in terminal.shown
 
 
@@ -110,5 +110,5 @@ async def test_run_says_that_it_ended_an_agent_that_did_not_stop(start):
         await agent.seen("session/cancel")
         process.send_signal(signal.SIGINT)
         _, err = await process.communicate()
-    assert process.returncode == Exit.INTERRUPTED
+    assert process.returncode == ExitStatus.INTERRUPTED
     assert err.decode().count("was ended, because it did not stop") == 1

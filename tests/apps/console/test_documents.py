@@ -7,9 +7,9 @@ from pathlib import Path
 
 import msgspec
 
-from accord.apps.console.errors import Exit
+from accord.apps.console.errors import ExitStatus
 from accord.apps.console.known_agents import PRESETS
-from accord.apps.console.permission_flags import CHOICES, EDITS, READS
+from accord.apps.console.permission_flags import EDITS, PERMISSIONS, READS
 from accord.apps.console.run import event_types
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "run.md").read_text(encoding="utf-8")
@@ -29,7 +29,9 @@ def test_every_event_is_in_the_table_with_all_its_members_in_order():
 
 def test_the_members_of_a_failure_are_told():
     end = next(about for kind, _, about in rows("Events") if kind == "`end`")
-    assert re.findall("`(.*?)`", end)[1:] == [field.name for field in msgspec.structs.fields(event_types.Failure)]
+    assert re.findall("`(.*?)`", end)[1:] == [
+        field.name for field in msgspec.structs.fields(event_types.FailureDetails)
+    ]
 
 
 def test_the_format_is_the_one_that_is_told():
@@ -37,7 +39,7 @@ def test_the_format_is_the_one_that_is_told():
 
 
 def test_every_exit_status_is_in_the_table():
-    assert [int(status) for status, _ in rows("Exit statuses")] == [*Exit]
+    assert [int(status) for status, _ in rows("Exit statuses")] == [*ExitStatus]
 
 
 def test_every_preset_is_in_the_table():
@@ -47,6 +49,6 @@ def test_every_preset_is_in_the_table():
 
 def test_the_choices_of_permissions_are_told():
     told = {name.strip("`"): re.findall("`(.*?)`", allowed) for name, allowed, _ in rows("What it may do")}
-    assert tuple(told) == CHOICES
+    assert tuple(told) == PERMISSIONS
     assert told["allow-reads"] == [*READS]
     assert told["allow-edits"][: len(EDITS) - len(READS)] == [kind for kind in EDITS if kind not in READS]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from accord.apps.console.errors import Exit
+from accord.apps.console.errors import ExitStatus
 from accord.session.content import Image, Text
 from accord.session.entities import Plan, PlanEntry, SlashCommand
 from accord.session.updates import CommandsPatch, MessageAppend, PlanPatch, ToolCallPatch, UsagePatch
@@ -60,14 +60,14 @@ class TestEmptyTurns:
     async def test_it_has_a_status_of_its_own_and_is_said(self, typed, version):
         """FN-106: kimi-code and pi-acp end turns with nothing in them."""
         finished = await ran(typed, telling(version, *NOTHING))
-        assert (finished.status, finished.out.strip()) == (Exit.EMPTY_TURN, "")
+        assert (finished.status, finished.out.strip()) == (ExitStatus.EMPTY_TURN, "")
         assert finished.err.splitlines().count(EMPTY) == 1
 
     @pytest.mark.parametrize("words", [("--json",), ("--format", "v1"), ("--quiet",)])
     async def test_it_is_said_whatever_is_printed(self, typed, words):
         """FN-106"""
         finished = await ran(typed, telling(1), *words)
-        assert (finished.status, EMPTY in finished.err.splitlines()) == (Exit.EMPTY_TURN, True)
+        assert (finished.status, EMPTY in finished.err.splitlines()) == (ExitStatus.EMPTY_TURN, True)
         if words == ("--json",):
             assert (finished.event("end")["exit"], finished.event("end")["stop_reason"]) == (10, "end_turn")
 
@@ -81,7 +81,9 @@ class TestEmptyTurns:
         finished = await ran(typed, telling(1, late=(SOMETHING["text"],)))
         assert (finished.status, finished.out) == (0, "Hi\n")
 
-    @pytest.mark.parametrize(("reason", "status"), [("refusal", Exit.REFUSAL), ("max_tokens", Exit.MAX_TOKENS)])
+    @pytest.mark.parametrize(
+        ("reason", "status"), [("refusal", ExitStatus.REFUSAL), ("max_tokens", ExitStatus.MAX_TOKENS)]
+    )
     async def test_another_reason_counts_for_more(self, typed, version, reason, status):
         finished = await ran(typed, telling(version, stop_reason=reason))
         assert (finished.status, EMPTY in finished.err) == (status, False)
@@ -93,7 +95,7 @@ class TestEmptyTurns:
             await stage.idle()
             await stage.shows(EMPTY)
             await stage.send("Go")
-            await stage.until(lambda: stage.story.count(EMPTY) == 2)
+            await stage.until(lambda: stage.conversation.count(EMPTY) == 2)
 
     async def test_on_the_screen_each_turn_counts_by_itself(self, tmp_path, version):
         """FN-106"""
@@ -107,7 +109,7 @@ class TestEmptyTurns:
         async with opened(agent, tmp_path, version=version) as stage:
             await stage.send("Go")
             await stage.idle()
-            assert EMPTY not in stage.story
+            assert EMPTY not in stage.conversation
             await stage.send("Go on")
             await stage.shows(EMPTY)
 
@@ -116,7 +118,7 @@ class TestEmptyTurns:
         async with opened(telling(version, SOMETHING[what]), tmp_path, version=version) as stage:
             await stage.send("Go")
             await stage.idle()
-            assert EMPTY not in stage.story
+            assert EMPTY not in stage.conversation
 
     async def test_on_the_screen_what_comes_after_the_answer_is_in_it(self, tmp_path):
         """FN-02"""
@@ -124,7 +126,7 @@ class TestEmptyTurns:
             await stage.send("Go")
             await stage.idle()
             await stage.shows("Hi")
-            assert EMPTY not in stage.story
+            assert EMPTY not in stage.conversation
 
     async def test_on_the_screen_a_turn_that_was_stopped_says_so_alone(self, tmp_path):
         agent = ScriptedAgent(1)
@@ -136,7 +138,7 @@ class TestEmptyTurns:
             await stage.press("escape")
             await stage.idle()
             await stage.shows("stopped")
-            assert EMPTY not in stage.story
+            assert EMPTY not in stage.conversation
 
 
 def asking(*kinds: str) -> Turn:
@@ -156,19 +158,19 @@ class TestRejections:
     @pytest.mark.parametrize(
         ("chosen", "kinds", "status"),
         [
-            ("reject", ("edit",), Exit.ALL_REJECTED),
-            ("reject", ("read", "execute"), Exit.ALL_REJECTED),
-            ("allow-reads", ("edit", "execute"), Exit.ALL_REJECTED),
-            ("allow-reads", ("read", "edit"), Exit.END_TURN),
-            ("allow-all", ("edit",), Exit.END_TURN),
-            ("reject", (), Exit.END_TURN),
+            ("reject", ("edit",), ExitStatus.ALL_REJECTED),
+            ("reject", ("read", "execute"), ExitStatus.ALL_REJECTED),
+            ("allow-reads", ("edit", "execute"), ExitStatus.ALL_REJECTED),
+            ("allow-reads", ("read", "edit"), ExitStatus.END_TURN),
+            ("allow-all", ("edit",), ExitStatus.END_TURN),
+            ("reject", (), ExitStatus.END_TURN),
         ],
     )
     async def test_a_run_in_which_all_was_rejected_has_a_status_of_its_own(self, typed, chosen, kinds, status):
         agent = does(ScriptedAgent(1), asking(*kinds))
         finished = await ran(typed, agent, "--permissions", chosen)
         assert finished.status == status
-        assert (REJECTED in finished.err.splitlines()) is (status == Exit.ALL_REJECTED)
+        assert (REJECTED in finished.err.splitlines()) is (status == ExitStatus.ALL_REJECTED)
 
     async def test_its_events_have_the_status(self, typed, project):
         agent = does(ScriptedAgent(1), opencode_write(project / "notes.md", "a\n", "b\n"))
@@ -178,10 +180,10 @@ class TestRejections:
     @pytest.mark.parametrize(
         ("chosen", "kinds", "reason", "status"),
         [
-            ("reject", ("edit",), "refusal", Exit.REFUSAL),
-            ("reject", ("edit",), "cancelled", Exit.ALL_REJECTED),
-            ("allow-reads", ("read", "edit"), "cancelled", Exit.CANCELLED),
-            ("reject", (), "cancelled", Exit.CANCELLED),
+            ("reject", ("edit",), "refusal", ExitStatus.REFUSAL),
+            ("reject", ("edit",), "cancelled", ExitStatus.ALL_REJECTED),
+            ("allow-reads", ("read", "edit"), "cancelled", ExitStatus.CANCELLED),
+            ("reject", (), "cancelled", ExitStatus.CANCELLED),
         ],
     )
     async def test_a_reason_of_the_agents_counts_for_more_unless_a_no_is_what_cancelled_its_turn(
@@ -197,13 +199,13 @@ class TestRejections:
         agent.on("session/prompt", answer)
         finished = await ran(typed, agent, "--permissions", chosen)
         assert finished.status == status
-        assert (REJECTED in finished.err.splitlines()) is (status == Exit.ALL_REJECTED)
+        assert (REJECTED in finished.err.splitlines()) is (status == ExitStatus.ALL_REJECTED)
 
 
 def test_both_are_documented():
     page = (Path(__file__).parents[3] / "docs" / "run.md").read_text(encoding="utf-8")
-    assert re.search(rf"(?m)^\| {Exit.EMPTY_TURN:d} \|.*nothing in it", page)
-    assert re.search(rf"(?m)^\| {Exit.ALL_REJECTED:d} \|.*rejected", page)
+    assert re.search(rf"(?m)^\| {ExitStatus.EMPTY_TURN:d} \|.*nothing in it", page)
+    assert re.search(rf"(?m)^\| {ExitStatus.ALL_REJECTED:d} \|.*rejected", page)
 
 
 if sys.platform != "win32":
@@ -230,4 +232,4 @@ if sys.platform != "win32":
             await terminal.sees("Enter for no: ")
             terminal.type("\n")
             await terminal.sees(REJECTED)
-            assert await accord.wait() == Exit.ALL_REJECTED
+            assert await accord.wait() == ExitStatus.ALL_REJECTED

@@ -11,12 +11,12 @@ import pytest
 
 from accord.apps.console.agent_process import AgentCallbacks, AgentProcess
 from accord.apps.console.agent_stderr import AgentOutput
-from accord.apps.console.error_messages import TOO_LONG, explained
-from accord.apps.console.errors import Exit
+from accord.apps.console.error_messages import LONG_FRAME_MESSAGE, explain_error
+from accord.apps.console.errors import ExitStatus
 from accord.apps.console.known_agents import KnownAgent
 from accord.errors import DeadlineExceeded, FrameRejected, Overloaded, RateLimited
 from accord.testing import AnswersFirst, Dies, Noisy, ScriptedAgent, faulty, program
-from accord.transports.framing import FRAME_LIMIT, too_long
+from accord.transports.framing import FRAME_LIMIT, frame_too_long
 
 pytestmark = pytest.mark.timeout(40)
 
@@ -30,31 +30,31 @@ def script(directory: Any, text: str, mode: int = 0o755) -> str:
 
 async def test_an_agent_that_is_not_there(typed):
     finished = await typed("run", "Hi", "--", "no-such-agent-anywhere")
-    assert finished.status == Exit.NOT_FOUND
+    assert finished.status == ExitStatus.NOT_FOUND
     assert "its program 'no-such-agent-anywhere' is not on PATH" in finished.err
 
 
 async def test_a_preset_that_is_not_installed_says_how_to_install_it(typed, tmp_path):
     finished = await typed("run", "--agent", "goose", "Hi", env={**os.environ, "PATH": str(tmp_path)})
-    assert finished.status == Exit.NOT_FOUND
+    assert finished.status == ExitStatus.NOT_FOUND
     assert "See https://block.github.io/goose" in finished.err
 
 
 async def test_a_file_that_is_not_executable(typed, tmp_path):
     finished = await typed("run", "Hi", "--", script(tmp_path, "#!/bin/sh\n", 0o644))
-    assert finished.status == Exit.NOT_EXECUTABLE
+    assert finished.status == ExitStatus.NOT_EXECUTABLE
     assert "chmod +x" in finished.err
 
 
 async def test_a_script_whose_interpreter_is_not_there(typed, tmp_path):
     finished = await typed("run", "Hi", "--", script(tmp_path, "#!/no/such/interpreter\n"))
-    assert finished.status == Exit.NOT_EXECUTABLE
-    assert "the interpreter in the first line" in finished.err
+    assert finished.status == ExitStatus.NOT_EXECUTABLE
+    assert "interpreter not found" in finished.err
 
 
 async def test_an_agent_that_exits_at_once_has_its_last_words_shown(typed):
     finished = await typed("run", "--json", "Hi", "--", "sh", "-c", "echo 'bad \x1b[2J key' >&2; exit 3")
-    assert finished.status == Exit.AGENT_GONE
+    assert finished.status == ExitStatus.AGENT_GONE
     assert "the agent 'sh' ended with exit code 3 before it said anything" in finished.err
     assert "    bad  key" in finished.err.splitlines()
     assert finished.event("end")["error"]["last_words"].strip() == "bad  key"
@@ -62,14 +62,14 @@ async def test_an_agent_that_exits_at_once_has_its_last_words_shown(typed):
 
 async def test_an_agent_that_only_prints_garbage_is_told_by_it(typed):
     finished = await typed("run", "Hi", "--", "sh", "-c", "echo Welcome to Foo; exit 0")
-    assert finished.status == Exit.AGENT_GONE
+    assert finished.status == ExitStatus.AGENT_GONE
     assert "what it wrote to stdout is no ACP" in finished.err
     assert "    Welcome to Foo" in finished.err.splitlines()
 
 
 async def test_an_agent_that_never_stops_printing_garbage_is_ended(typed):
     finished = await typed("run", "Hi", "--", "yes")
-    assert finished.status == Exit.AGENT_GONE
+    assert finished.status == ExitStatus.AGENT_GONE
     assert "the agent 'yes' prints something that is not ACP, so it was ended" in finished.err
     assert "beginning with 'y', 'y', 'y'" in finished.err
     assert "Does `yes` start it as an ACP agent?" in finished.err
@@ -77,7 +77,7 @@ async def test_an_agent_that_never_stops_printing_garbage_is_ended(typed):
 
 async def test_an_agent_that_never_answers_is_given_up(typed):
     finished = await typed("run", "--timeout", "0.5", "Hi", "--", "sleep", "60")
-    assert finished.status == Exit.TIMEOUT
+    assert finished.status == ExitStatus.TIMEOUT
     assert "the agent 'sleep' did not answer `initialize` within 0.5 s" in finished.err
     assert "Does `sleep 60` start it as an ACP agent?" in finished.err
 
@@ -93,7 +93,7 @@ async def test_an_agent_that_dies_in_the_middle_of_a_turn(typed, version):
     agent.on("session/prompt", answer)
     async with program(agent) as command:
         finished = await typed("run", "Hi", "--", *command.args)
-    assert (finished.status, finished.out) == (Exit.AGENT_GONE, "Let me\n")
+    assert (finished.status, finished.out) == (ExitStatus.AGENT_GONE, "Let me\n")
     assert "is gone while answering the prompt" in finished.err
     assert "exit code 7" in finished.err
     assert "--continue" in finished.err
@@ -106,7 +106,7 @@ async def test_an_agent_that_dies_in_the_middle_of_a_frame(typed):
     dying = faulty(agent, Dies(after="session/update", torn=True, exit_code=1, stderr="Killed"))
     async with program(dying) as command:
         finished = await typed("run", "Hi", "--", *command.args)
-    assert (finished.status, finished.out) == (Exit.AGENT_GONE, "")
+    assert (finished.status, finished.out) == (ExitStatus.AGENT_GONE, "")
     assert "Killed" in finished.err
 
 
@@ -142,7 +142,7 @@ async def test_an_agent_that_wants_a_login_names_the_ways(typed, version):
     agent.on("session/new", lambda asked: asked.fail(-32000, "Authentication required"))
     async with program(agent) as command:
         finished = await typed("run", "Hi", "--", *command.args)
-    assert finished.status == Exit.LOGIN_NEEDED
+    assert finished.status == ExitStatus.LOGIN_NEEDED
     assert "wants a login first" in finished.err
     assert "A key (key)" in finished.err
     assert "--login key" in finished.err
@@ -187,7 +187,7 @@ async def test_an_agent_of_a_version_that_nobody_has(typed):
     agent = ScriptedAgent(2, protocolVersion=7)
     async with program(agent) as command:
         finished = await typed("run", "Hi", "--", *command.args)
-    assert finished.status == Exit.AGENT_GONE
+    assert finished.status == ExitStatus.AGENT_GONE
     assert "speaks another version of the protocol" in finished.err
     assert "accord speaks v1 and v2" in finished.err
 
@@ -213,7 +213,7 @@ async def test_a_model_call_that_fails_as_a_refusal_is_shown_as_one(typed, versi
     agent.on("session/prompt", agent.reply("API error 529", stop_reason="refusal"))
     async with program(agent) as command:
         finished = await typed("run", "Hi", "--", *command.args)
-    assert (finished.status, finished.out) == (Exit.REFUSAL, "API error 529\n")
+    assert (finished.status, finished.out) == (ExitStatus.REFUSAL, "API error 529\n")
     assert "refus" in finished.err
 
 
@@ -227,7 +227,7 @@ async def test_an_agent_that_begins_to_print_garbage_in_a_turn_is_ended(typed):
     agent.on("session/prompt", babble)
     async with program(agent) as command:
         finished = await typed("run", "Hi", "--", *command.args)
-    assert finished.status == Exit.AGENT_GONE
+    assert finished.status == ExitStatus.AGENT_GONE
     assert "prints something that is not ACP" in finished.err
     assert "'DEBUG: tick'" in finished.err
     assert "Report this to those who make it" in finished.err
@@ -245,7 +245,7 @@ async def test_an_agent_of_one_version_is_understood(typed, only):
 async def test_a_flood_on_stderr_is_read_and_its_end_is_shown(typed):
     script = "import sys\nfor _ in range(100000): print('noise', file=sys.stderr)\nprint('the cause', file=sys.stderr)"
     finished = await typed("run", "Hi", "--", sys.executable, "-c", script)
-    assert finished.status == Exit.AGENT_GONE
+    assert finished.status == ExitStatus.AGENT_GONE
     assert finished.err.rstrip().endswith("the cause")
     assert finished.err.count("noise") < 30
 
@@ -254,9 +254,9 @@ async def test_a_message_that_is_too_long_is_skipped_and_told():
     told: list[str] = []
     async with program(ScriptedAgent(1)) as command:
         known = KnownAgent(name="chatty", command=command.args, source="command")
-        callbacks = AgentCallbacks(on_long_frame=lambda: told.append(TOO_LONG))
+        callbacks = AgentCallbacks(on_long_frame=lambda: told.append(LONG_FRAME_MESSAGE))
         async with AgentProcess(known, command, callbacks) as process:
-            process.client.peer.frame_rejected(too_long(FRAME_LIMIT))
+            process.client.peer.frame_rejected(frame_too_long(FRAME_LIMIT))
             process.client.peer.frame_rejected(FrameRejected("it is no frame"))
     assert told == ["the agent sent more than 64 MiB in one message, which was skipped; something is missing here"]
 
@@ -271,11 +271,14 @@ async def test_a_flood_of_updates_arrives_whole(typed, version):
 
 async def test_what_can_not_be_made_to_happen_quickly_is_explained_too():
     known, output = KnownAgent(name="slow", command=["slow"], source="config"), AgentOutput()
-    late = explained(DeadlineExceeded("initialize", 60), "starting", known, output)
-    assert (late.status, late.reason) == (Exit.TIMEOUT, "the agent 'slow' did not answer `initialize` within 60 s")
-    stuck = explained(DeadlineExceeded("session/cancel", 10), "answering", known, output)
+    late = explain_error(DeadlineExceeded("initialize", 60), "starting", known, output)
+    assert (late.status, late.reason) == (
+        ExitStatus.TIMEOUT,
+        "the agent 'slow' did not answer `initialize` within 60 s",
+    )
+    stuck = explain_error(DeadlineExceeded("session/cancel", 10), "answering", known, output)
     assert "so it was ended" in stuck.reason
-    flood = explained(Overloaded("open requests", 65536), "answering", known, output)
-    assert (flood.status, "broke the protocol" in flood.reason) == (Exit.AGENT_GONE, True)
-    limited = explained(RateLimited(3), "answering", known, output)
+    flood = explain_error(Overloaded("open requests", 65536), "answering", known, output)
+    assert (flood.status, "broke the protocol" in flood.reason) == (ExitStatus.AGENT_GONE, True)
+    limited = explain_error(RateLimited(3), "answering", known, output)
     assert limited.advice == "Retry in 3 s"

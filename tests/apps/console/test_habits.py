@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from accord.apps.console.agent_stderr import AgentOutput
-from accord.apps.console.error_messages import explained
-from accord.apps.console.errors import Exit
+from accord.apps.console.error_messages import explain_error
+from accord.apps.console.errors import ExitStatus
 from accord.apps.console.known_agents import KnownAgent
-from accord.apps.console.screen.errors import failure_of_agent
+from accord.apps.console.screen.errors import agent_error_block
 from accord.client.target import Command
 from accord.errors import ConnectionClosed, DeadlineExceeded
 from accord.testing import ScriptedAgent, program
@@ -30,7 +30,7 @@ async def test_the_details_of_an_internal_error_are_told(typed):
     agent.on("session/new", lambda asked: asked.fail(-32603, "Internal error", {"details": "no key \x1b[2J"}))
     async with program(agent) as command:
         finished = await typed("run", "Hi", "--", *command.args)
-    assert finished.status == Exit.FAILED
+    assert finished.status == ExitStatus.FAILED
     assert "Internal error: no key ␛[2J (error -32603)" in finished.err
 
 
@@ -52,7 +52,7 @@ async def test_the_reason_in_the_data_of_an_error_is_told_whatever_its_shape(typ
     async with program(agent) as command:
         in_lines = await typed("run", "Hi", "--", *command.args)
         as_events = await typed("run", "--json", "Hi", "--", *command.args)
-    assert in_lines.status == as_events.status == (Exit.LOGIN_NEEDED if code == -32000 else Exit.FAILED)
+    assert in_lines.status == as_events.status == (ExitStatus.LOGIN_NEEDED if code == -32000 else ExitStatus.FAILED)
     reason = as_events.event("end")["error"]["reason"]
     for told in (in_lines.err, as_events.err, reason):
         assert "Something broke: " in told
@@ -134,7 +134,7 @@ class TestTheAdviceToCheckTheCommand:
         agent.on(method, lambda asked: 5)
         async with program(agent) as command:
             finished = await typed("run", "--model", "b", "Hi", "--", *command.args)
-        assert finished.status == Exit.AGENT_GONE
+        assert finished.status == ExitStatus.AGENT_GONE
         assert "broke the protocol" in finished.err
         assert "Report this to those who make it" in finished.err
         assert self.CHECK not in finished.err
@@ -142,7 +142,7 @@ class TestTheAdviceToCheckTheCommand:
     async def test_is_not_given_to_who_speaks_the_protocol_and_does_not_answer(self):
         output = AgentOutput()
         output.add_frame("received", b'{"jsonrpc":"2.0","method":"_acme/starting"}')
-        failed = explained(DeadlineExceeded("initialize", 60), "starting", AGENT, output)
+        failed = explain_error(DeadlineExceeded("initialize", 60), "starting", AGENT, output)
         assert "did not answer `initialize` within 60 s" in failed.reason
         assert self.CHECK not in failed.advice
 
@@ -151,11 +151,11 @@ class TestTheAdviceToCheckTheCommand:
     async def test_is_given_for_other_output(self, line, error):
         output = AgentOutput()
         output.add_frame("received", line)
-        failed = explained(error, "starting", AGENT, output)
+        failed = explain_error(error, "starting", AGENT, output)
         assert "what it wrote to stdout is no ACP" in failed.reason
         assert self.CHECK in failed.advice
         assert failed.last_words.strip() == line.decode()
-        assert "look for its flag for ACP" in failure_of_agent(error, "starting", AGENT, output).advice
+        assert "look for its flag for ACP" in agent_error_block(error, "starting", AGENT, output).advice
 
 
 def named(name: str, **answers: Any) -> ScriptedAgent:

@@ -7,12 +7,12 @@ import msgspec
 import pytest
 
 from accord.apps.coder.settings.settings import RESERVED
-from accord.apps.console.environment import AgentCommand, Surroundings
-from accord.apps.console.errors import ConsoleFailed, Exit, UsageWrong
-from accord.apps.console.known_agents import PRESETS, KnownAgent, agent_meant, known_agents, preset_of
+from accord.apps.console.environment import AgentCommand, Environment
+from accord.apps.console.errors import ConsoleFailed, ExitStatus, InvalidUsage
+from accord.apps.console.known_agents import PRESETS, KnownAgent, find_agent, find_preset, known_agents
 from accord.session.capabilities import Implementation
 
-AROUND = Surroundings(
+AROUND = Environment(
     builtin=["python", "-m", "accord", "agent"],
     state=Path("/nowhere"),
     agents={"gemini": AgentCommand(command=["my-gemini", "--fast"]), "own": AgentCommand(command=["own-agent"])},
@@ -20,30 +20,30 @@ AROUND = Surroundings(
 
 
 def test_nothing_means_the_built_in_agent():
-    agent = agent_meant(None, None, AROUND)
+    agent = find_agent(None, None, AROUND)
     assert (agent.name, agent.command, agent.is_builtin) == ("accord", AROUND.builtin, True)
 
 
 def test_a_name_of_the_users_wins_over_a_preset():
-    assert agent_meant("gemini", None, AROUND).command == ["my-gemini", "--fast"]
+    assert find_agent("gemini", None, AROUND).command == ["my-gemini", "--fast"]
     assert [agent.name for agent in known_agents(AROUND)].count("gemini") == 1
 
 
 def test_a_preset_is_the_command_that_starts_it_for_clients():
-    agent = agent_meant("qwen", None, AROUND)
+    agent = find_agent("qwen", None, AROUND)
     assert (agent.command, agent.source) == (["qwen", "--acp"], "preset")
 
 
 def test_gemini_reads_files_itself_whoever_named_it():
     """FN-95: its SDK hides from it that our answer says "not found", so that it could create no file."""
-    own = Surroundings(
+    own = Environment(
         builtin=[], state=Path("/nowhere"), agents={"mine": AgentCommand(command=["/opt/gemini", "--acp"])}
     )
-    assert agent_meant("mine", None, own).reads_itself
-    assert agent_meant("gemini", None, own).reads_itself
-    assert agent_meant(None, ["gemini", "--acp"], own).reads_itself
-    assert not agent_meant("claude", None, own).reads_itself
-    assert not agent_meant(None, ["node", "agent.js"], own).reads_itself
+    assert find_agent("mine", None, own).reads_itself
+    assert find_agent("gemini", None, own).reads_itself
+    assert find_agent(None, ["gemini", "--acp"], own).reads_itself
+    assert not find_agent("claude", None, own).reads_itself
+    assert not find_agent(None, ["node", "agent.js"], own).reads_itself
 
 
 SELF_READERS = {"gemini", "kimi"}
@@ -55,8 +55,8 @@ NAMES = [(preset, name) for preset, row in PRESETS.items() for name in row.names
 def test_an_agent_is_recognised_by_the_name_it_gives_whatever_starts_it(preset, name):
     for given in (name, name.upper(), name.replace("-", " "), name.replace("-", "_"), f"@acme/{name}"):
         for command in (["node", "/x/agent.js"], ["npx", "-y", "something"], ["/opt/own-agent"]):
-            agent = agent_meant(None, command, AROUND).introduced(Implementation(name=given, version="1"))
-            assert preset_of(agent.command, agent.identity) is PRESETS[preset]
+            agent = find_agent(None, command, AROUND).introduced(Implementation(name=given, version="1"))
+            assert find_preset(agent.command, agent.identity) is PRESETS[preset]
             assert agent.reads_itself is (preset in SELF_READERS)
             assert agent.runs_unasked is (preset in UNASKED)
 
@@ -81,8 +81,8 @@ def test_an_agent_is_recognised_by_the_name_it_gives_whatever_starts_it(preset, 
     ],
 )
 def test_names_as_agents_give_them_are_recognised(given, preset):
-    agent = agent_meant(None, ["node", "agent.js"], AROUND).introduced(Implementation(name=given, version="1"))
-    assert preset_of(agent.command, agent.identity) is (PRESETS[preset] if preset else None)
+    agent = find_agent(None, ["node", "agent.js"], AROUND).introduced(Implementation(name=given, version="1"))
+    assert find_preset(agent.command, agent.identity) is (PRESETS[preset] if preset else None)
 
 
 @pytest.mark.parametrize(
@@ -146,86 +146,86 @@ def test_a_program_that_goes_by_two_names_is_found_by_either(tmp_path, monkeypat
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert agent_meant("cursor", None, AROUND).command == ["agent", "acp"]
+    assert find_agent("cursor", None, AROUND).command == ["agent", "acp"]
     program.unlink()
-    assert agent_meant("cursor", None, AROUND).command == ["cursor-agent", "acp"]
+    assert find_agent("cursor", None, AROUND).command == ["cursor-agent", "acp"]
 
 
 def test_a_command_is_an_agent_by_its_own_name(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    agent = agent_meant(None, ["./bin/agent.sh", "--acp"], AROUND)
+    agent = find_agent(None, ["./bin/agent.sh", "--acp"], AROUND)
     assert (agent.name, agent.command) == ("agent.sh", [str(tmp_path / "bin" / "agent.sh"), "--acp"])
-    assert agent_meant(None, ["node", "agent.js"], AROUND).command == ["node", "agent.js"]
+    assert find_agent(None, ["node", "agent.js"], AROUND).command == ["node", "agent.js"]
 
 
 def test_sessions_are_kept_by_name_and_those_of_a_command_by_all_of_it():
-    one, other = (agent_meant(None, ["node", f"{name}.js", "--key=s3cret"], AROUND) for name in "ab")
+    one, other = (find_agent(None, ["node", f"{name}.js", "--key=s3cret"], AROUND) for name in "ab")
     assert one.key != other.key
-    assert one.key == agent_meant(None, one.command, AROUND).key
+    assert one.key == find_agent(None, one.command, AROUND).key
     assert "s3cret" not in one.key
-    assert agent_meant("own", None, AROUND).key == "own"
+    assert find_agent("own", None, AROUND).key == "own"
 
 
 def test_an_unknown_name_is_refused_with_the_nearest_and_with_all_of_them():
-    with pytest.raises(UsageWrong) as refused:
-        agent_meant("gemni", None, AROUND)
+    with pytest.raises(InvalidUsage) as refused:
+        find_agent("gemni", None, AROUND)
     assert str(refused.value).startswith(
         "there is no agent 'gemni'; did you mean 'gemini'?\n  Known are accord, gemini, own,"
     )
-    assert refused.value.status == Exit.USAGE
+    assert refused.value.status == ExitStatus.USAGE
 
 
 def test_a_name_and_a_command_can_not_both_be_given():
-    with pytest.raises(UsageWrong, match="both the agent 'own' and a command"):
-        agent_meant("own", ["x"], AROUND)
-    with pytest.raises(UsageWrong, match="no command after"):
-        agent_meant(None, [], AROUND)
+    with pytest.raises(InvalidUsage, match="both the agent 'own' and a command"):
+        find_agent("own", ["x"], AROUND)
+    with pytest.raises(InvalidUsage, match="no command after"):
+        find_agent(None, [], AROUND)
 
 
 def test_an_agent_that_is_not_there_says_how_to_get_it(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ConsoleFailed) as failed:
-        agent_meant("codex", None, AROUND).check()
-    assert failed.value.status == Exit.NOT_FOUND
+        find_agent("codex", None, AROUND).check()
+    assert failed.value.status == ExitStatus.NOT_FOUND
     assert str(failed.value) == (
         "the agent 'codex' can't be started: its program 'codex-acp' is not on PATH\n"
         "  Install it with `npm install -g @agentclientprotocol/codex-acp`"
     )
     with pytest.raises(ConsoleFailed, match=re.escape("[agents.own] in config.toml")):
-        agent_meant("own", None, AROUND).check()
+        find_agent("own", None, AROUND).check()
 
 
 def test_a_file_that_is_no_program_says_what_to_do(tmp_path):
     script = tmp_path / "agent.py"
     script.write_text("")
     with pytest.raises(ConsoleFailed, match=r"is not executable\n  Run `chmod") as failed:
-        agent_meant(None, [str(script)], AROUND).check()
-    assert failed.value.status == Exit.NOT_EXECUTABLE
+        find_agent(None, [str(script)], AROUND).check()
+    assert failed.value.status == ExitStatus.NOT_EXECUTABLE
     with pytest.raises(ConsoleFailed, match="is not there"):
-        agent_meant(None, [str(tmp_path / "none")], AROUND).check()
+        find_agent(None, [str(tmp_path / "none")], AROUND).check()
 
 
 def test_a_directory_is_no_program_and_nobody_is_told_to_make_it_one(tmp_path):
     with pytest.raises(ConsoleFailed, match=r"is a directory\n  Name the program in it") as failed:
-        agent_meant(None, [str(tmp_path)], AROUND).check()
-    assert failed.value.status == Exit.NOT_EXECUTABLE
+        find_agent(None, [str(tmp_path)], AROUND).check()
+    assert failed.value.status == ExitStatus.NOT_EXECUTABLE
 
 
 def test_a_name_in_the_place_of_a_command_is_refused_with_the_nearest_of_both():
     around = msgspec.structs.replace(AROUND, commands=["agents"])
     for name, meant in (("agnets", "agents"), ("gemni", "gemini")):
-        with pytest.raises(UsageWrong, match=f"no command and no agent '{name}'; did you mean `accord {meant}`"):
-            agent_meant(name, None, around, may_be_command=True)
+        with pytest.raises(InvalidUsage, match=f"no command and no agent '{name}'; did you mean `accord {meant}`"):
+            find_agent(name, None, around, may_be_command=True)
 
 
 def test_what_was_left_out_of_the_settings_is_told_with_an_unknown_name():
     around = msgspec.structs.replace(AROUND, notices=[".accord.toml is not trusted"])
-    with pytest.raises(UsageWrong, match=r"\.accord\.toml is not trusted"):
-        agent_meant("proj", None, around)
+    with pytest.raises(InvalidUsage, match=r"\.accord\.toml is not trusted"):
+        find_agent("proj", None, around)
 
 
 def test_a_secret_in_a_command_is_not_shown():
-    agent = agent_meant(None, ["a", "--api-key", "s3cret", "--token=s3cret", "--key", "--acp", "x"], AROUND)
+    agent = find_agent(None, ["a", "--api-key", "s3cret", "--token=s3cret", "--key", "--acp", "x"], AROUND)
     assert agent.line == "a --api-key '********' '--token=********' --key --acp x"
 
 

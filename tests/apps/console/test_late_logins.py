@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from accord.apps.console.errors import Exit
+from accord.apps.console.errors import ExitStatus
 from accord.testing import ScriptedAgent, program
 
 pytestmark = pytest.mark.timeout(40)
@@ -40,7 +40,7 @@ async def test_without_a_way_it_is_told_which_there_are(typed, version):
     agent = locked(version)
     async with program(agent) as command:
         finished = await typed("run", "Hi", "--", *command.args)
-    assert finished.status == Exit.LOGIN_NEEDED
+    assert finished.status == ExitStatus.LOGIN_NEEDED
     assert "A key (key)" in finished.err
     assert len(agent.calls("session/prompt")) == 1
 

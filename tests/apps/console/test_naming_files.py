@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from accord.apps.console.errors import Exit
+from accord.apps.console.errors import ExitStatus
 from accord.testing import ScriptedAgent, program
 from tests.apps.console.terminal import at_terminal
 
@@ -29,7 +29,7 @@ LONG = "x" * 300
 )
 async def test_what_is_no_file_is_refused_in_words(typed, words, said):
     finished = await typed("run", *words)
-    assert (finished.status, finished.out) == (Exit.USAGE, "")
+    assert (finished.status, finished.out) == (ExitStatus.USAGE, "")
     assert said in finished.err
     assert "accord itself failed" not in finished.err
 
@@ -37,7 +37,7 @@ async def test_what_is_no_file_is_refused_in_words(typed, words, said):
 @pytest.mark.parametrize("name", [NOBODY, f"./{LONG}"])
 async def test_an_agent_of_such_a_name_is_not_there(typed, name):
     finished = await typed("run", "Hi", "--", name)
-    assert finished.status == Exit.NOT_FOUND
+    assert finished.status == ExitStatus.NOT_FOUND
     assert "is not there" in finished.err
 
 
@@ -46,7 +46,7 @@ async def test_an_agent_of_the_settings_with_such_a_name_is_not_there_and_harms_
     finished = await typed("agents")
     assert (finished.status, finished.err) == (0, "")
     finished = await typed("run", "--agent", "odd", "Hi")
-    assert finished.status == Exit.NOT_FOUND
+    assert finished.status == ExitStatus.NOT_FOUND
     assert "is not there" in finished.err
 
 

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from accord.apps.console.errors import ConsoleFailed, Exit, as_failure
-from accord.apps.console.prompt_history import Prompts
+from accord.apps.console.errors import ConsoleFailed, ExitStatus, to_console_failed
+from accord.apps.console.prompt_history import PromptHistory
 from accord.apps.console.run import one_prompt
 from accord.testing import ScriptedAgent, program
 
@@ -54,24 +54,24 @@ async def test_a_file_whose_name_is_no_text_can_be_attached(typed, project):
 
 
 def test_the_history_keeps_what_is_no_text(tmp_path):
-    prompts, place = Prompts(tmp_path), tmp_path / "d\udcff"
+    prompts, place = PromptHistory(tmp_path), tmp_path / "d\udcff"
     prompts.add("a\udcff", place, "s1", "h\udcffi")
     assert prompts.last_session("a\udcff", place) == "s1"
-    assert prompts.listed()[0].text == "h�i"
+    assert prompts.entries()[0].text == "h�i"
 
 
 async def test_what_nobody_has_foreseen_still_ends_the_run_in_order(monkeypatch, capfd, project, home):
-    from accord.apps.console.known_agents import agent_meant
-    from accord.cli.environment import surroundings_in
+    from accord.apps.console.known_agents import find_agent
+    from accord.cli.environment import load_environment
 
     async def broken(*_: object) -> str:
         raise ZeroDivisionError("oh")
 
-    monkeypatch.setattr(one_prompt, "stdin_text", broken)
-    around = surroundings_in(project)
-    agent = agent_meant(None, ["nothing"], around)
-    asked = one_prompt.Run(agent=agent, around=around, cwd=project, prompt=None, answering="json")
-    assert await one_prompt._run(asked) == Exit.FAILED
+    monkeypatch.setattr(one_prompt, "read_stdin", broken)
+    around = load_environment(project)
+    agent = find_agent(None, ["nothing"], around)
+    asked = one_prompt.RunOptions(agent=agent, environment=around, cwd=project, prompt=None, output_format="json")
+    assert await one_prompt._run(asked) == ExitStatus.FAILED
     out, err = capfd.readouterr()
     assert '"type":"end"' in out
     assert '"exit":1' in out
@@ -80,8 +80,8 @@ async def test_what_nobody_has_foreseen_still_ends_the_run_in_order(monkeypatch,
 
 def test_a_failure_stays_what_it_is():
     failed = ConsoleFailed("no")
-    assert as_failure(failed) is failed
-    assert as_failure(OSError("disk")).reason == "disk"
+    assert to_console_failed(failed) is failed
+    assert to_console_failed(OSError("disk")).reason == "disk"
 
 
 @linux
@@ -94,5 +94,5 @@ async def test_a_full_disk_is_said_and_is_a_failure(typed, words):
             finished = await typed("run", "-q", *words, "Hi", "--", *command.args, stdout=full)
     finally:
         os.close(full)
-    assert finished.status == Exit.FAILED
+    assert finished.status == ExitStatus.FAILED
     assert "accord: stdout can't be written: No space left on device" in finished.err

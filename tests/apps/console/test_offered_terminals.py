@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from accord.apps.console.errors import Exit
+from accord.apps.console.errors import ExitStatus
 from accord.testing import ScriptedAgent, program
 from tests.apps.console.real_peers import does
 from tests.apps.console.screen.stage import opened
@@ -66,7 +66,7 @@ async def test_without_a_terminal_a_command_that_would_be_run_unasked_is_rejecte
     assert is_offered(agent) == [True]
     decided = finished.event("permission")
     assert (decided["allowed"], decided["by"], decided["command"]) == (False, "rule", f"touch {file}")
-    assert finished.status == Exit.ALL_REJECTED
+    assert finished.status == ExitStatus.ALL_REJECTED
 
 
 @pytest.mark.parametrize("words", [(), ("--permissions", "reject")], ids=["nothing chosen", "reject"])
@@ -77,7 +77,7 @@ async def test_one_that_only_says_who_it_is_is_started_again_with_terminals(type
     assert not file.exists()
     assert is_offered(agent) == [False, True]
     assert f"rejected: run touch {file} in " in finished.err
-    assert finished.status == Exit.ALL_REJECTED
+    assert finished.status == ExitStatus.ALL_REJECTED
 
 
 async def test_any_other_agent_is_offered_none_where_everything_is_rejected(typed: Any, file):
@@ -102,7 +102,7 @@ async def test_by_every_other_choice_each_command_is_decided_by_it(
     assert file.exists() is is_allowed
     [decided] = [event for event in finished.events if event["type"] == "permission"]
     assert (decided["allowed"], decided["by"]) == (is_allowed, "rule")
-    assert finished.status == (0 if is_allowed else Exit.ALL_REJECTED)
+    assert finished.status == (0 if is_allowed else ExitStatus.ALL_REJECTED)
 
 
 async def test_a_command_that_the_agent_has_asked_for_is_decided_once(typed: Any, file):

@@ -10,7 +10,7 @@ import pytest
 from textual.events import Paste
 
 from accord import Command
-from accord.apps.console.errors import Exit
+from accord.apps.console.errors import ExitStatus
 from tests.apps.console.screen.stage import Stage, opened
 from tests.conversations.story import STORY, TEXT
 from tests.interop.official_agents import PYTHON, TYPESCRIPT_V1, TYPESCRIPT_V2, OfficialAgent
@@ -70,7 +70,7 @@ class TestTheBuiltInAgent:
 
     async def test_a_model_that_it_does_not_have_is_refused(self, typed):
         finished = await typed("run", "--model", "nonsense", "Hi")
-        assert finished.status == Exit.USAGE
+        assert finished.status == ExitStatus.USAGE
         assert "the agent has no model 'nonsense'" in finished.err
 
     async def test_a_module_of_the_project_is_not_taken_for_ours(self, typed, project):
@@ -120,7 +120,7 @@ def official(request: pytest.FixtureRequest) -> OfficialAgent:
 
 class TestEveryOfficialAgent:
     async def test_a_permission_is_given_or_not_by_run(self, typed, official):
-        for choice, allowed, status in (("allow-all", True, 0), ("reject", False, Exit.ALL_REJECTED)):
+        for choice, allowed, status in (("allow-all", True, 0), ("reject", False, ExitStatus.ALL_REJECTED)):
             words = ("run", "--json", "--permissions", choice, "permission")
             finished = await typed(*words, "--", *official.args)
             assert finished.event("permission")["allowed"] is allowed
@@ -129,7 +129,7 @@ class TestEveryOfficialAgent:
     async def test_a_turn_that_takes_too_long_is_cancelled_by_run(self, typed, official):
         for seconds in ("3", "10", "25"):  # on a busy machine the agent may still be starting
             finished = await typed("run", "--json", "--timeout", seconds, "wait", "--", *official.args)
-            assert finished.status == Exit.TIMEOUT, finished
+            assert finished.status == ExitStatus.TIMEOUT, finished
             if any(event["type"] == "tool_call" for event in finished.events):
                 break
         assert finished.event("tool_call")["title"] == "Wait"
@@ -142,7 +142,7 @@ class TestEveryOfficialAgent:
             await stage.shows(STORY["edit"]["title"])
             await stage.press("y")
             await stage.idle()
-            assert "stopped" not in stage.story
+            assert "stopped" not in stage.conversation
             await stage.send("permission")
             await stage.asked()
             await stage.press("escape")
@@ -165,9 +165,9 @@ class TestEveryOfficialAgent:
             else:
                 await stage.until(lambda: file.read_text() == STORY["file"]["after"])
             await stage.idle()
-            assert TEXT.splitlines()[0] in stage.story
+            assert TEXT.splitlines()[0] in stage.conversation
             for title in (STORY["read"]["title"], STORY["edit"]["title"], STORY["run"]["title"]):
-                assert title in stage.story
+                assert title in stage.conversation
             assert STORY["title"] in stage.titles[-1]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from accord.apps.console.errors import Exit
+from accord.apps.console.errors import ExitStatus
 from accord.testing import ScriptedAgent, program
 
 if sys.platform == "win32":
@@ -265,7 +265,7 @@ async def test_a_terminal_that_is_closed_takes_nothing_along(home, project):
         agent.say("Half an answer")
         await terminal.sees("Half an answer")
         terminal.close()
-        assert await accord.wait() == Exit.HANGUP
+        assert await accord.wait() == ExitStatus.HANGUP
         terminal.close = lambda: None
     assert "Half an answer" in kept(home)
 
@@ -275,7 +275,7 @@ async def test_a_signal_ends_it_also_while_it_waits_for_a_prompt(project):
     async with program(agent) as command, plainly(command, cwd=project) as (terminal, accord):
         await terminal.sees("You: ")
         os.kill(accord.pid, signal.SIGTERM)
-        assert await accord.wait() == Exit.TERMINATED
+        assert await accord.wait() == ExitStatus.TERMINATED
 
 
 async def test_a_terminal_that_is_closed_ends_it_also_while_it_waits_for_a_prompt(project):
@@ -283,7 +283,7 @@ async def test_a_terminal_that_is_closed_ends_it_also_while_it_waits_for_a_promp
     async with program(agent) as command, plainly(command, cwd=project) as (terminal, accord):
         await terminal.sees("You: ")
         terminal.close()
-        assert await accord.wait() == Exit.HANGUP
+        assert await accord.wait() == ExitStatus.HANGUP
         terminal.close = lambda: None
 
 
@@ -297,7 +297,7 @@ async def test_an_agent_that_dies_ends_it_and_it_says_how_to_go_on(project, can_
         if can_go_on:
             await terminal.sees("`accord --plain --continue -- ")
         await terminal.sees("boom")
-        assert await accord.wait() == Exit.AGENT_GONE
+        assert await accord.wait() == ExitStatus.AGENT_GONE
         assert "accord --plain" not in terminal.shown
 
 

@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 
 from accord.apps.console import prompt_history
-from accord.apps.console.prompt_history import Prompts
+from accord.apps.console.prompt_history import PromptHistory
 
 
 def test_what_was_added_is_listed_the_newest_last(tmp_path):
-    prompts = Prompts(tmp_path / "state")
-    assert prompts.listed() == []
+    prompts = PromptHistory(tmp_path / "state")
+    assert prompts.entries() == []
     prompts.add("accord", Path("/a"), "s1", "one")
     prompts.add("gemini", Path("/b"), "s2", "two\nlines")
-    assert [(each.agent, each.cwd, each.session_id, each.text) for each in prompts.listed()] == [
+    assert [(each.agent, each.cwd, each.session_id, each.text) for each in prompts.entries()] == [
         ("accord", "/a", "s1", "one"),
         ("gemini", "/b", "s2", "two\nlines"),
     ]
@@ -23,59 +23,59 @@ def test_what_was_added_is_listed_the_newest_last(tmp_path):
 
 
 def test_it_is_for_the_user_alone(tmp_path):
-    Prompts(tmp_path / "state").add("accord", Path("/a"), "s", "secret")
+    PromptHistory(tmp_path / "state").add("accord", Path("/a"), "s", "secret")
     assert (tmp_path / "state" / "prompts.jsonl").stat().st_mode & 0o777 == 0o600
     assert (tmp_path / "state").stat().st_mode & 0o777 == 0o700
 
 
 def test_a_prompt_that_begins_with_a_blank_is_not_kept_but_its_session_is(tmp_path):
-    prompts = Prompts(tmp_path)
+    prompts = PromptHistory(tmp_path)
     prompts.add("accord", Path("/a"), "s", " not for the record")
-    assert [each.text for each in prompts.listed()] == [""]
+    assert [each.text for each in prompts.entries()] == [""]
     assert prompts.last_session("accord", Path("/a")) == "s"
 
 
 def test_a_prompt_without_a_session_is_kept_and_is_nothing_to_continue(tmp_path):
-    prompts = Prompts(tmp_path)
+    prompts = PromptHistory(tmp_path)
     prompts.add("accord", Path("/a"), "", "never sent")
     assert prompts.last_session("accord", Path("/a")) is None
     prompts.add("accord", Path("/a"), "s", "sent")
     prompts.add("accord", Path("/a"), "", "never sent either")
     prompts.add("accord", Path("/a"), "", " not for the record")
-    assert [each.text for each in prompts.listed()] == ["never sent", "sent", "never sent either"]
+    assert [each.text for each in prompts.entries()] == ["never sent", "sent", "never sent either"]
     assert prompts.last_session("accord", Path("/a")) == "s"
 
 
 def test_it_is_bounded(tmp_path, monkeypatch):
     monkeypatch.setattr(prompt_history, "_MOST", 3)
-    prompts = Prompts(tmp_path)
+    prompts = PromptHistory(tmp_path)
     for number in range(5):
         prompts.add("accord", Path("/a"), "s", str(number))
-    assert [each.text for each in prompts.listed()] == ["2", "3", "4"]
+    assert [each.text for each in prompts.entries()] == ["2", "3", "4"]
     monkeypatch.setattr(prompt_history, "_MOST_BYTES", 20_000)
     prompts.add("accord", Path("/a"), "s", "x" * 50_000)
-    assert [len(each.text) for each in prompts.listed()][-1] == 16 * 1024
+    assert [len(each.text) for each in prompts.entries()][-1] == 16 * 1024
     assert (tmp_path / "prompts.jsonl").stat().st_size < 20_000
 
 
 def test_lines_that_can_not_be_read_are_skipped(tmp_path):
-    prompts = Prompts(tmp_path)
+    prompts = PromptHistory(tmp_path)
     prompts.add("accord", Path("/a"), "s", "good")
     with (tmp_path / "prompts.jsonl").open("ab") as file:
         file.write(b'{"torn\n')
-    assert [each.text for each in prompts.listed()] == ["good"]
+    assert [each.text for each in prompts.entries()] == ["good"]
 
 
 def test_a_directory_that_can_not_be_written_costs_nothing(tmp_path):
     (tmp_path / "file").write_text("")
-    prompts = Prompts(tmp_path / "file" / "state")
+    prompts = PromptHistory(tmp_path / "file" / "state")
     prompts.add("accord", Path("/a"), "s", "lost")
-    assert prompts.listed() == []
+    assert prompts.entries() == []
 
 
 def _add(state: Path, name: str) -> None:
     for number in range(20):
-        Prompts(state).add(name, Path("/a"), "s", str(number))
+        PromptHistory(state).add(name, Path("/a"), "s", str(number))
 
 
 @pytest.mark.timeout(60)
@@ -86,6 +86,6 @@ def test_programs_that_run_at_the_same_time_lose_nothing(tmp_path):
         worker.start()
     for worker in workers:
         worker.join()
-    kept = Prompts(tmp_path).listed()
+    kept = PromptHistory(tmp_path).entries()
     for name in ("one", "two"):
         assert [each.text for each in kept if each.agent == name] == [str(number) for number in range(20)]

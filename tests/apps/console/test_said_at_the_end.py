@@ -9,8 +9,8 @@ import pytest
 
 from accord import Client
 from accord.apps.console.agent_stderr import AgentOutput
-from accord.apps.console.error_messages import explained
-from accord.apps.console.errors import Exit
+from accord.apps.console.error_messages import explain_error
+from accord.apps.console.errors import ExitStatus
 from accord.apps.console.known_agents import KnownAgent
 from accord.errors import AuthRequired, ConnectionClosed, RequestFailed
 from accord.session.capabilities import AgentLogin, LoginVariable, VariableLogin
@@ -30,14 +30,14 @@ async def test_a_turn_that_broke_off_is_said_in_every_output(typed, words, reaso
     agent.on("session/prompt", agent.reply("Well", stop_reason=reason))
     async with program(agent) as command:
         finished = await typed("run", *words, "Hi", "--", *command.args)
-    assert finished.status in (Exit.MAX_TOKENS, Exit.REFUSAL, Exit.CANCELLED)
+    assert finished.status in (ExitStatus.MAX_TOKENS, ExitStatus.REFUSAL, ExitStatus.CANCELLED)
     assert finished.err.count(said) == 1
 
 
 @pytest.mark.skipif(shutil.which("cat") is None, reason="there is no cat")
 async def test_what_only_says_again_what_it_is_told_is_no_agent(typed):
     finished = await typed("run", "-q", "Hi", "--", "cat")
-    assert finished.status == Exit.AGENT_GONE
+    assert finished.status == ExitStatus.AGENT_GONE
     assert "it only says again what it is told" in finished.err
     assert "Does `cat` start it as an ACP agent?" in finished.err
 
@@ -49,26 +49,26 @@ async def test_a_turn_that_fails_with_its_connection_still_knows_why():
         client.peer.connection_lost(ConnectionClosed("too much", kind="overloaded"))
         with pytest.raises(ConnectionClosed) as closed:
             await reply
-    failed = explained(closed.value, "answering", AGENT, AgentOutput())
+    failed = explain_error(closed.value, "answering", AGENT, AgentOutput())
     assert "was ended, because it sent too much" in failed.reason
 
 
 def test_a_reason_that_speaks_of_a_limit_is_no_flood():
-    failed = explained(ConnectionClosed("it ended at the limit of its licence"), "answering", AGENT, AgentOutput())
+    failed = explain_error(ConnectionClosed("it ended at the limit of its licence"), "answering", AGENT, AgentOutput())
     assert "sent too much" not in failed.reason
 
 
 def test_advice_is_told_once():
     data: dict[str, Any] = {"reason": "model_failed", "advice": "Is a server running there?"}
     error = RequestFailed(-32603, "It can't be reached. Is a server running there?", data)
-    failed = explained(error, "answering", AGENT, AgentOutput())
+    failed = explain_error(error, "answering", AGENT, AgentOutput())
     assert failed.reason == "the agent 'a' failed while answering: It can't be reached (error -32603)"
     assert failed.advice == "Is a server running there?"
 
 
 def test_the_advice_for_a_login_is_an_option_to_add():
     ways = [AgentLogin(id="key", name="A key", description="Set KEY.")]
-    failed = explained(AuthRequired(), "opening a session", AGENT, AgentOutput(), ways)
+    failed = explain_error(AuthRequired(), "opening a session", AGENT, AgentOutput(), ways)
     assert failed.advice == (
         "Choose one: A key (key): Set KEY. At a terminal you are asked, elsewhere add `--login key` to the options"
     )
@@ -85,7 +85,7 @@ def test_the_advice_for_a_login_by_a_variable_is_to_set_it():
         ),
         VariableLogin(id="token", name="A token", variables=[LoginVariable(name="TOKEN"), LoginVariable(name="HOST")]),
     ]
-    failed = explained(AuthRequired(), "opening a session", AGENT, AgentOutput(), ways)
+    failed = explain_error(AuthRequired(), "opening a session", AGENT, AgentOutput(), ways)
     assert failed.advice == ("Set KEY (see https://keys.example) or TOKEN and HOST in the environment and start again")
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accord.apps.console.sanitizer import Cleaner, encodable, escaped, one_line, visible, without_sequences
+from accord.apps.console.sanitizer import Cleaner, encodable, escape_json, one_line, strip_sequences, visible
 
 HOSTILE = st.text(st.sampled_from("ab\n\t\r\x00\x07\x08\x0b\x1b[]0;31mH\\\x7f\x85\x9b\x9d\u202e\u2066\u2028é"))
 FORBIDDEN = {
@@ -20,7 +20,7 @@ FORBIDDEN = {
 @given(HOSTILE)
 def test_nothing_that_a_terminal_obeys_comes_out(text):
     assert not (set(visible(text)) & FORBIDDEN) - {"\n", "\t"}
-    assert not (set(without_sequences(text)) & FORBIDDEN) - {"\n", "\t"}
+    assert not (set(strip_sequences(text)) & FORBIDDEN) - {"\n", "\t"}
     assert not set(one_line(text)) & (FORBIDDEN | {"\u2028", "\u2029"})
 
 
@@ -34,7 +34,7 @@ def test_a_text_in_pieces_becomes_what_the_whole_of_it_becomes(text, cuts):
 
 @given(HOSTILE)
 def test_escaped_json_says_the_same(text):
-    line = escaped(json.dumps(text, ensure_ascii=False).encode())
+    line = escape_json(json.dumps(text, ensure_ascii=False).encode())
     assert json.loads(line) == text
     assert not set(line.decode()) & FORBIDDEN
     assert line.decode().splitlines() == [line.decode()]
@@ -69,7 +69,7 @@ def test_control_characters_become_signs(text, shown):
     ],
 )
 def test_the_output_of_a_program_loses_its_colours(text):
-    assert without_sequences(text) == "red"
+    assert strip_sequences(text) == "red"
 
 
 def test_a_title_is_one_line_and_not_too_long():

@@ -12,7 +12,7 @@ import pytest
 
 from accord.apps.coder.settings.directories import state_directory
 from accord.apps.console.known_agents import KnownAgent
-from accord.apps.console.session_choice import MOST, listed
+from accord.apps.console.session_choice import SESSION_LIMIT, list_sessions
 from accord.client.client import Client
 from accord.testing import ScriptedAgent, program
 from tests.apps.console.screen.stage import opened
@@ -62,12 +62,12 @@ def way(request: pytest.FixtureRequest, typed: Any, project: Path) -> Way:
         known = KnownAgent(name=Path(sys.executable).name, command=args, source="command")
         asked = {"resume": resume, "continues": resume is None, "known": known, "state": state_directory()}
         async with opened(agent, project, ready=False, **asked) as stage:
-            await stage.until(lambda: stage.app.conversation._ink is not None)
-            await stage.until(lambda: stage.talk.is_open or "can't be taken up" in stage.story)
-            if stage.talk.is_open:
+            await stage.until(lambda: stage.app.conversation._canvas is not None)
+            await stage.until(lambda: stage.tab.is_open or "cannot be reopened" in stage.conversation)
+            if stage.tab.is_open:
                 await stage.send("Hi")
                 await stage.idle()
-            return _prompted(agent), " ".join(stage.story.split())
+            return _prompted(agent), " ".join(stage.conversation.split())
 
     async def by_plain(agent: ScriptedAgent, *words: str, command: list[str] | None = None) -> Outcome:
         async with program(agent) as other, _plainly(command or other.args, words, project) as terminal:
@@ -162,7 +162,7 @@ async def test_a_given_session_is_taken_up_as_the_agent_can(way: Way, can: str):
 async def test_an_agent_that_takes_up_nothing_says_so(way: Way, request: pytest.FixtureRequest):
     session_id, told = await way(an_agent(), "--resume", "given")
     if "screen" in request.node.callspec.id:
-        assert (session_id, "this agent cannot take up a session" in told) == ("fresh", True)
+        assert (session_id, "this agent cannot reopen sessions" in told) == ("fresh", True)
     else:
         assert (session_id, "can't take up a session again" in told) == (None, True)
 
@@ -191,7 +191,7 @@ async def test_where_all_that_is_offered_is_refused_a_new_session_begins_and_tha
     session_id, told = await way(agent, "--resume", "given")
     assert session_id == "fresh"
     if "screen" in request.node.callspec.id:
-        assert "this agent cannot take up a session: a new one was begun, which does not know what is above" in told
+        assert "this agent cannot reopen sessions: a new session begins, which does not know the messages above" in told
     else:
         assert "can't take up a session, although it offers that (error -32601): a new session begins" in told
     for method in offered:
@@ -265,5 +265,5 @@ async def test_an_agent_that_lists_for_ever_is_not_listened_to_for_ever(tmp_path
 
     agent.on("session/list", page)
     async with Client(agent) as client:
-        assert len(await listed(client)) == MOST
-    assert pages == MOST // 100
+        assert len(await list_sessions(client)) == SESSION_LIMIT
+    assert pages == SESSION_LIMIT // 100

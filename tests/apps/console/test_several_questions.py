@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from accord.apps.console.errors import Exit
+from accord.apps.console.errors import ExitStatus
 from accord.testing import ScriptedAgent, program
 
 if sys.platform == "win32":
@@ -123,7 +123,7 @@ async def test_what_was_begun_to_be_typed_for_a_withdrawn_question_is_no_answer_
         await terminal.sees("May the agent second (other)?")
         await terminal.sees("no: ")
         terminal.type("\n")
-        assert await run.wait() == Exit.ALL_REJECTED
+        assert await run.wait() == ExitStatus.ALL_REJECTED
     assert answers[0].result["outcome"]["optionId"] == "no"
 
 

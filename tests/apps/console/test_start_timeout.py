@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from accord.apps.console.errors import Exit
+from accord.apps.console.errors import ExitStatus
 from accord.apps.console.start_progress import StartProgress
 from accord.testing import ScriptedAgent, Silent, faulty, program
 from tests.virtual_clock import run
@@ -53,7 +53,7 @@ def test_who_waits_is_told_so_every_ten_seconds():
 async def test_run_waits_as_long_as_it_is_told_and_says_that_it_waits(typed: Any):
     async with program(silent()) as command:
         finished = await typed("run", "--start-timeout", SHORT, "Hi", "--", *command.args)
-    assert finished.status == Exit.TIMEOUT
+    assert finished.status == ExitStatus.TIMEOUT
     assert "starting 'python" in finished.err
     assert f"did not answer `initialize` within {SHORT} s" in finished.err
     assert "; --start-timeout gives it more time" in finished.err
@@ -62,7 +62,7 @@ async def test_run_waits_as_long_as_it_is_told_and_says_that_it_waits(typed: Any
 async def test_the_time_of_the_whole_run_is_another_option(typed: Any):
     async with program(silent()) as command:
         finished = await typed("run", "--timeout", SHORT, "Hi", "--", *command.args)
-    assert finished.status == Exit.TIMEOUT
+    assert finished.status == ExitStatus.TIMEOUT
     assert "; --timeout gives it more time" in finished.err
 
 
@@ -75,7 +75,7 @@ async def test_it_can_be_set_for_all_commands(typed: Any, home: Path, monkeypatc
         monkeypatch.setenv("ACCORD_START_TIMEOUT", SHORT)
     async with program(silent()) as command:
         finished = await typed(*words, "--", *command.args)
-    assert finished.status == Exit.TIMEOUT
+    assert finished.status == ExitStatus.TIMEOUT
     assert f"within {SHORT} s" in finished.err
     assert "starting 'python" in finished.err
 
@@ -90,7 +90,7 @@ async def test_the_option_wins_over_the_setting(typed: Any, home: Path):
 @pytest.mark.parametrize("given", ["0", "-1", "soon", "inf"])
 async def test_what_is_no_time_is_refused(typed: Any, given: str):
     finished = await typed("run", f"--start-timeout={given}", "Hi")
-    assert (finished.status, "is no time" in finished.err) == (Exit.USAGE, True)
+    assert (finished.status, "is no time" in finished.err) == (ExitStatus.USAGE, True)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
@@ -102,7 +102,7 @@ async def test_the_plain_mode_and_the_screen_take_it_as_well(project: Path):
         async with at_terminal("--plain", *words, cwd=project) as (terminal, accord):
             await terminal.sees("Starting python")
             await terminal.sees(f"did not answer `initialize` within {SHORT} s")
-            assert await accord.wait() == Exit.TIMEOUT
+            assert await accord.wait() == ExitStatus.TIMEOUT
         async with at_terminal(*words, cwd=project) as (terminal, accord):
             await terminal.sees("starting…")
             await terminal.sees(f"within {SHORT} s")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from accord.apps.console.errors import Exit
+from accord.apps.console.errors import ExitStatus
 from accord.testing import ScriptedAgent, program
 from tests.apps.console.test_run import asking
 
@@ -32,7 +32,7 @@ async def test_a_permission_is_asked_for(project, version, typed_line, answer):
             terminal.type(line)
         await terminal.sees("allowed:" if answer == "yes" else "rejected:")
         await terminal.sees(answer)
-        assert await run.wait() == (Exit.END_TURN if answer == "yes" else Exit.ALL_REJECTED)
+        assert await run.wait() == (ExitStatus.END_TURN if answer == "yes" else ExitStatus.ALL_REJECTED)
 
 
 async def test_the_diff_and_the_command_are_shown_before_the_answer(project):
@@ -218,7 +218,7 @@ async def test_what_was_typed_before_a_question_does_not_answer_it(project):
         await terminal.sees("Enter for no: ")
         terminal.type("2\n")
         await terminal.sees("rejected:")
-        assert await run.wait() == Exit.ALL_REJECTED
+        assert await run.wait() == ExitStatus.ALL_REJECTED
 
 
 async def test_the_answer_and_what_happens_meanwhile_keep_their_order(project):

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from accord.apps.console.conversation_records import ConversationRecords
 from accord.apps.console.known_agents import KnownAgent
 from accord.apps.console.screen.export import as_json, as_markdown
-from accord.apps.console.session_records import Records
 from accord.session import Transcript
 from accord.session.content import render_text
 from accord.session.entities import Message, Notice
@@ -150,7 +150,7 @@ class TestAHistoryThatAnAgentTellsWithAResume:
 
     @pytest.mark.parametrize("is_kept", [False, True], ids=["", "kept here"])
     async def test_is_on_the_screen_once(self, tmp_path: Path, is_kept):
-        agent, records = replaying("before"), Records(tmp_path / "state")
+        agent, records = replaying("before"), ConversationRecords(tmp_path / "state")
         if is_kept:
             async with opened(agent, tmp_path, version=1, records=records) as stage:
                 await stage.send("Question one")
@@ -159,8 +159,12 @@ class TestAHistoryThatAnAgentTellsWithAResume:
             await stage.shows("Answer one", "Answer two", "▌ Question one", "▌ Question two")
             await stage.send("go on")
             await stage.idle()
-            assert [stage.story.count(each) for each in ("Question one", "Answer one", "Answer two")] == [1, 1, 1]
-        assert said(records.find(TESTER, "first")) == [*EARLIER, "go on", "Done."]
+            assert [stage.conversation.count(each) for each in ("Question one", "Answer one", "Answer two")] == [
+                1,
+                1,
+                1,
+            ]
+        assert said(records.transcripts(TESTER, "first")) == [*EARLIER, "go on", "Done."]
 
     async def test_takes_the_place_of_what_the_screen_had_when_the_agent_is_started_again(self, tmp_path: Path):
         agent = replaying("before")
@@ -168,10 +172,10 @@ class TestAHistoryThatAnAgentTellsWithAResume:
             await stage.send("Question one")
             await stage.idle()
             agent.die(1)
-            await stage.shows("F5 starts it again")
+            await stage.shows("F5 to restart")
             await stage.press("f5")
             await stage.shows("● ready", "▌ Question two", "Answer two")
-            assert stage.story.count("Question one") == 1
+            assert stage.conversation.count("Question one") == 1
 
 
 def fails(agent: ScriptedAgent, asked: Any) -> None:
@@ -221,18 +225,18 @@ def echoing(agent: ScriptedAgent, *pieces: str, is_late: bool = False) -> Any:
 class TestAPrompt:
     @pytest.mark.parametrize("ends", ENDS)
     async def test_of_a_turn_without_output_is_on_the_screen_and_kept(self, tmp_path: Path, version, ends):
-        agent, records = ScriptedAgent(version), Records(tmp_path / "state")
+        agent, records = ScriptedAgent(version), ConversationRecords(tmp_path / "state")
         async with opened(agent, tmp_path, version=version, records=records) as stage:
             await stage.send("Buy milk")
             asked = await agent.next("session/prompt")
             await stage.shows("▌ Buy milk")
             ends(agent, asked)
-            await stage.shows("F5 starts it again" if ends is dies else "● ready")
-            assert stage.story.count("Buy milk") == 1
-            assert "not accepted" not in stage.story
-            assert as_markdown(stage.talk.session.transcript).count("Buy milk") == 1
-            await stage.until(lambda: records.find(TESTER, agent.session_id))
-        assert said(records.find(TESTER, agent.session_id)) == ["Buy milk"]
+            await stage.shows("F5 to restart" if ends is dies else "● ready")
+            assert stage.conversation.count("Buy milk") == 1
+            assert "not accepted" not in stage.conversation
+            assert as_markdown(stage.tab.session.transcript).count("Buy milk") == 1
+            await stage.until(lambda: records.transcripts(TESTER, agent.session_id))
+        assert said(records.transcripts(TESTER, agent.session_id)) == ["Buy milk"]
 
     @pytest.mark.parametrize("ends", ENDS)
     async def test_of_a_turn_without_output_is_kept_by_accord_run(self, typed, version, ends):
@@ -250,18 +254,18 @@ class TestAPrompt:
     @pytest.mark.parametrize("is_late", [False, True], ids=["", "after output"])
     @pytest.mark.parametrize("pieces", [["Buy milk"], ["Buy ", "milk"]], ids=["whole", "in pieces"])
     async def test_that_is_told_back_is_on_the_screen_once(self, tmp_path: Path, version, pieces, is_late):
-        agent, records = ScriptedAgent(version), Records(tmp_path / "state")
+        agent, records = ScriptedAgent(version), ConversationRecords(tmp_path / "state")
         agent.on("session/prompt", echoing(agent, *pieces, is_late=is_late))
         async with opened(agent, tmp_path, version=version, records=records) as stage:
             await stage.send("Buy milk")
             await stage.idle()
             answer = "Yes, sir" if is_late else "sir"
             await stage.shows("▌ Buy milk", answer)
-            assert stage.story.count("Buy milk") == 1
-            is_below = stage.story.index("Buy milk") > stage.story.index(answer)
+            assert stage.conversation.count("Buy milk") == 1
+            is_below = stage.conversation.index("Buy milk") > stage.conversation.index(answer)
             assert is_below == (version == 2 and is_late), "in v2 it stands where it is told back"
-            await stage.until(lambda: records.find(TESTER, agent.session_id))
-        assert sorted(said(records.find(TESTER, agent.session_id))) == sorted(["Buy milk", answer])
+            await stage.until(lambda: records.transcripts(TESTER, agent.session_id))
+        assert sorted(said(records.transcripts(TESTER, agent.session_id))) == sorted(["Buy milk", answer])
 
     @pytest.mark.parametrize("pieces", [["Buy milk"], ["Buy ", "milk"]], ids=["whole", "in pieces"])
     async def test_that_is_told_back_is_not_among_the_events_and_the_answer_is_whole(self, typed, version, pieces):
@@ -291,16 +295,16 @@ class TestAPrompt:
             agent.say("Bought.", messageId="a1")
             agent.update("state_update", state="idle", stopReason="end_turn")
             await stage.shows("Bought.", "● ready")
-            places = [stage.story.index(text) for text in ("Sell bread", "Sold.", "Buy milk", "Bought.")]
+            places = [stage.conversation.index(text) for text in ("Sell bread", "Sold.", "Buy milk", "Bought.")]
             assert places == sorted(places)
-            assert stage.story.count("Buy milk") == 1
+            assert stage.conversation.count("Buy milk") == 1
 
 
 class TestAPromptThatIsNotAccepted:
     """In v2 an error in place of an answer says that the prompt has no place in the conversation."""
 
     async def test_stays_on_the_screen_marked_so_and_is_not_kept(self, tmp_path: Path):
-        agent, records = ScriptedAgent(2), Records(tmp_path / "state")
+        agent, records = ScriptedAgent(2), ConversationRecords(tmp_path / "state")
         async with opened(agent, tmp_path, version=2, records=records) as stage:
             await stage.send("Buy milk")
             (await agent.next("session/prompt")).fail(-32602, "Too expensive")
@@ -308,12 +312,12 @@ class TestAPromptThatIsNotAccepted:
             await stage.send("Buy bread")
             agent.finish(await agent.next("session/prompt"))
             await stage.shows("▌ Buy bread", "● ready")
-            assert stage.story.count("not accepted") == 1
-            assert "## User (not accepted)\n\nBuy milk" in as_markdown(stage.talk.session.transcript)
-            assert "Buy milk" not in as_json(stage.talk.session.transcript)
-            await stage.until(lambda: said(records.find(TESTER, agent.session_id)))
-        assert said(records.find(TESTER, agent.session_id)) == ["Buy bread"]
-        assert records.listed(TESTER)[0].title == "Buy bread"
+            assert stage.conversation.count("not accepted") == 1
+            assert "## User (not accepted)\n\nBuy milk" in as_markdown(stage.tab.session.transcript)
+            assert "Buy milk" not in as_json(stage.tab.session.transcript)
+            await stage.until(lambda: said(records.transcripts(TESTER, agent.session_id)))
+        assert said(records.transcripts(TESTER, agent.session_id)) == ["Buy bread"]
+        assert records.summaries(TESTER)[0].title == "Buy bread"
 
     async def test_is_told_by_accord_run(self, typed):
         agent = ScriptedAgent(2)

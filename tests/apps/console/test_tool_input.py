@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from accord.apps.console.tool_input import (
-    ShownFile,
-    command_of,
+    DiffTexts,
+    command_line,
     is_patch_of,
-    tells,
-    untold_input,
-    untold_names,
+    remaining_input,
+    remaining_names,
+    shows_text,
     value_text,
 )
 from accord.session.diffs import git_patch
@@ -22,7 +22,7 @@ from accord.session.updates import ToolCallPatch
 
 
 def untold(raw: Any, **beside: Any) -> Any:
-    return untold_input(raw, "/repo", **{"paths": (), "texts": (), **beside})
+    return remaining_input(raw, "/repo", **{"paths": (), "texts": (), **beside})
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def untold(raw: Any, **beside: Any) -> Any:
     ],
 )
 def test_a_command_is_found_where_agents_put_it(raw, command):
-    assert command_of(raw) == command
+    assert command_line(raw) == command
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_what_is_told_nowhere_else_is_left(raw, left):
 
 def test_what_is_told_beside_it_is_not_left():
     raw = {"path": "a.py", "content": "text", "description": "why"}
-    file = ShownFile("/repo/a.py", [], [], new_text="text")
+    file = DiffTexts("/repo/a.py", [], [], new_text="text")
     assert untold(raw, paths={"/repo/a.py"}, texts=["why"], files=[file]) is None
 
 
@@ -135,14 +135,14 @@ def test_a_patch_that_a_diff_came_with_is_told_by_it():
     ],
 )
 def test_input_that_only_repeats_what_the_diffs_show_is_not_left(raw, left):
-    file = ShownFile("/repo/a.py", ["T"], ["T"], "T", "T")
+    file = DiffTexts("/repo/a.py", ["T"], ["T"], "T", "T")
     beside = {"paths": {"/repo/a.py"}, "files": [file], "is_patch": "P".__eq__}
     assert untold(raw, **beside) == left
 
 
-SHOWN = ShownFile("/repo/a.py", ["one\ntwo\nthree", "nine"], ["one\n2\nthree", "9"])
-WHOLE = ShownFile("/repo/a.py", ["two"], ["2"], "zero\ntwo\n", "zero\n2\n")
-EMPTIED = ShownFile("/repo/a.py", ["two"], [""], "two\n", "")
+SHOWN = DiffTexts("/repo/a.py", ["one\ntwo\nthree", "nine"], ["one\n2\nthree", "9"])
+WHOLE = DiffTexts("/repo/a.py", ["two"], ["2"], "zero\ntwo\n", "zero\n2\n")
+EMPTIED = DiffTexts("/repo/a.py", ["two"], [""], "two\n", "")
 
 
 @pytest.mark.parametrize(
@@ -174,11 +174,11 @@ EMPTIED = ShownFile("/repo/a.py", ["two"], [""], "two\n", "")
     ],
 )
 def test_a_diff_tells_the_whole_of_a_side_and_pieces_of_what_it_shows(file, name, text, is_told):
-    assert tells(file, name, text) == is_told
+    assert shows_text(file, name, text) == is_told
 
 
 def test_a_text_is_told_by_the_diff_of_its_own_file():
-    files = [ShownFile("/repo/a", [], ["x"], "", "x"), ShownFile("/repo/b", [], ["y"], "", "y")]
+    files = [DiffTexts("/repo/a", [], ["x"], "", "x"), DiffTexts("/repo/b", [], ["y"], "", "y")]
     beside = {"paths": {"/repo/a", "/repo/b"}, "files": files}
     swapped = {"files": {"/repo/a": {"content": "y"}, "b": {"content": "x"}}}
     assert untold(swapped, **beside) == swapped
@@ -209,7 +209,7 @@ def test_a_text_is_told_by_the_diff_of_its_own_file():
 )
 def test_a_name_is_told_unless_it_is_shown_as_it_is(subject, title, head, names):
     asked = PermissionRequest(session_id="s", options=[], title=title, subject=subject)
-    assert list(untold_names(asked, head)) == names
+    assert list(remaining_names(asked, head)) == names
 
 
 def test_a_value_is_told_whole_and_controls_no_terminal():

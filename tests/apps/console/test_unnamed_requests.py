@@ -36,5 +36,5 @@ async def test_the_screen_shows_one_call_and_its_diff(tmp_path):
         await stage.shows("- milk", "+ bread")
         await stage.press("y")
         await stage.idle()
-        assert len(stage.talk.story.calls) == 1
+        assert len(stage.tab.conversation.calls) == 1
         assert "1 file changed" in stage.text

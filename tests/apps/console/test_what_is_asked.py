@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from accord.apps.console.errors import Exit
+from accord.apps.console.errors import ExitStatus
 from accord.dialects.negotiation import ProtocolVersion
 from accord.testing import ScriptedAgent, program
 
@@ -50,7 +50,7 @@ async def test_a_write_and_a_command_through_the_client_are_asked_for(project, a
         await terminal.sees("1-2, or Enter for no: ")
         terminal.type(f"{answer}\n")
         await terminal.sees(f"{bool(answer)} {bool(answer)}")
-        assert await run.wait() == (Exit.END_TURN if answer else Exit.ALL_REJECTED)
+        assert await run.wait() == (ExitStatus.END_TURN if answer else ExitStatus.ALL_REJECTED)
     assert [(project / name).exists() for name in ("new.txt", "ran.txt")] == [bool(answer)] * 2
 
 
@@ -105,7 +105,7 @@ async def test_all_of_a_command_is_shown_before_the_answer(project, about, shown
             await terminal.sees(line.replace("  $ ", "  title: ") if form == "title" else line)
         await terminal.sees("Enter for no: ")
         terminal.type("\n")
-        assert await run.wait() == Exit.ALL_REJECTED
+        assert await run.wait() == ExitStatus.ALL_REJECTED
 
 
 DIFF = {"type": "diff", "path": "/a.txt", "oldText": "old\n", "newText": "new\n"}
@@ -209,7 +209,7 @@ async def asked_about(project: Any, about: dict[str, Any], version: ProtocolVers
         if way != "run":
             await terminal.sees("You: ")
             terminal.type("/quit\n")
-        assert await accord.wait() == (Exit.ALL_REJECTED if way == "run" else 0)
+        assert await accord.wait() == (ExitStatus.ALL_REJECTED if way == "run" else 0)
     return told.split("\r\n")
 
 

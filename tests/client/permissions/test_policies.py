@@ -133,7 +133,7 @@ async def test_a_request_is_completed_with_what_is_known_of_its_tool_call():
     assert isinstance(asked.subject, ToolCallSubject)
     change = transcript.apply(asked.subject.call)
     assert isinstance(change, ToolCallChanged)
-    complete = policies.completed(asked, change.call)
+    complete = policies.with_call(asked, change.call)
     assert isinstance(complete.subject, ToolCallSubject)
     assert (complete.title, complete.subject.call.kind) == ("Read a.py", "read")
     assert complete.subject.call.raw_input == {"path": "a.py"}
@@ -373,7 +373,7 @@ async def test_what_was_decided_once_is_asked_again(once: str):
     for _ in range(2):
         await choice(policy, request(*ALL, "custom"))
     assert person.asked == 2
-    assert policy.choices == []
+    assert policy.answers == []
 
 
 async def test_a_remembered_choice_that_can_not_be_made_now_is_asked_for():
@@ -432,7 +432,7 @@ async def test_what_the_agent_does_not_describe_is_never_remembered():
         await choice(policy, request(*ALL, title=UNSET, kind="edit"))
         await choice(policy, request(*ALL, subject=Unknown(tag="rocket", raw={})))
     assert person.asked == 4
-    assert policy.choices == []
+    assert policy.answers == []
 
 
 async def test_the_scope_can_be_wider():
@@ -452,18 +452,18 @@ async def test_choices_can_be_listed_and_forgotten():
     person.option_id = "reject_always"
     await choice(policy, request(*ALL, title="Write b.py"))
     await choice(policy, request(*ALL, session_id="another"))
-    listed = [(kept.allows, kept.session_id, kept.kind, kept.title) for kept in policy.choices]
+    listed = [(kept.allows, kept.session_id, kept.kind, kept.title) for kept in policy.answers]
     assert listed == [
         (True, "s", "edit", "Write a.py"),
         (False, "s", "edit", "Write b.py"),
         (False, "another", "edit", "Write a.py"),
     ]
-    policy.forget(policy.choices[0])
-    assert [kept.allows for kept in policy.choices] == [False, False]
+    policy.forget(policy.answers[0])
+    assert [kept.allows for kept in policy.answers] == [False, False]
     policy.forget(session_id="s")
-    assert [kept.session_id for kept in policy.choices] == ["another"]
+    assert [kept.session_id for kept in policy.answers] == ["another"]
     policy.forget()
-    assert policy.choices == []
+    assert policy.answers == []
     asked_before = person.asked
     await choice(policy, request(*ALL))
     assert person.asked == asked_before + 1
@@ -474,7 +474,7 @@ async def test_the_number_of_choices_is_bounded(monkeypatch: pytest.MonkeyPatch)
     policy = remember(Person("allow_always"))
     for title in ("a", "b", "c"):
         await choice(policy, request(*ALL, title=title))
-    assert [kept.title for kept in policy.choices] == ["b", "c"]
+    assert [kept.title for kept in policy.answers] == ["b", "c"]
 
 
 async def test_policies_can_be_put_together():

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from accord import Client
-from accord.client.permissions.writes_and_commands import Clearance, Grant, told_by
+from accord.client.permissions.writes_and_commands import Grant, GrantRegistry, actions_of
 from accord.client.workspace.workspace import Workspace
 from accord.session.entities import Diff
 from accord.session.requests import (
@@ -470,8 +470,8 @@ async def test_a_method_that_is_not_offered_is_refused_by_its_own_name(tmp_path)
 def test_a_permission_without_a_call_ends_with_its_turn():
     asked = CreateTerminal(session_id="s", command="true")
     permission = PermissionRequest(session_id="s", options=[], subject=CommandSubject(command="true", cwd="/"))
-    clearance = Clearance()
-    clearance.add("s", [Grant(told, "/", lambda: True) for told in told_by(permission)])
-    assert [grant.place for grant in clearance.grants(asked)] == ["/"]
-    clearance.turn_ended("s")
-    assert clearance.grants(asked) == []
+    registry = GrantRegistry()
+    registry.add("s", [Grant(action, "/", lambda: True) for action in actions_of(permission)])
+    assert [grant.real_path for grant in registry.find(asked)] == ["/"]
+    registry.turn_ended("s")
+    assert registry.find(asked) == []

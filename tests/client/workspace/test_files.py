@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from accord.client.workspace import files
-from accord.client.workspace.workspace import Workspace
+from accord.client.workspace.workspace import Workspace, requests_of
 from accord.errors import Denied, MethodNotFound, NotFound, RequestFailed
 from accord.local import files as local_files
 from accord.session.requests import CreateTerminal, EmptyResult, Logout, ReadFile, WriteFile
@@ -427,7 +427,7 @@ async def test_what_is_not_offered_is_not_there(five_lines: Path):
         await write(workspace, five_lines, "x")
     with pytest.raises(MethodNotFound):
         await read(Workspace(five_lines.parent, read=False), five_lines)
-    assert workspace.offers(ReadFile(session_id="s", path="/f"))
-    assert not workspace.offers(WriteFile(session_id="s", path="/f", content=""))
-    assert not workspace.offers(CreateTerminal(session_id="s", command="true"))
-    assert not workspace.offers(Logout())
+    assert requests_of(workspace).offers(ReadFile(session_id="s", path="/f"))
+    assert not requests_of(workspace).offers(WriteFile(session_id="s", path="/f", content=""))
+    assert not requests_of(workspace).offers(CreateTerminal(session_id="s", command="true"))
+    assert not requests_of(workspace).offers(Logout())

@@ -20,7 +20,7 @@ from accord.errors import Denied, InvalidParams, NotFound, RateLimited, RequestC
 from accord.session import Transcript
 from accord.session.entities import Exit
 from accord.session.requests import EmptyResult, KillTerminal, ReadTerminal, ReleaseTerminal, WaitForExit
-from accord.transports.command_output import start_capture
+from accord.transports.command_output import capture_command
 from accord.transports.guard_program import descendants
 from tests.client.words import create, kill, outcome, output, read, release, wait
 from tests.transports.families import ANNOUNCE, DEAF_FAMILY, MEMBERS, is_alive, pids, wait_gone
@@ -152,7 +152,7 @@ async def test_a_program_that_is_not_there_is_told_by_the_shell_or_refused(works
     missing = await outcome(workspace, "no-such-program")
     assert missing.exit == Exit(code=127)
     assert "not found" in missing.output
-    with pytest.raises(InvalidParams, match="no such program") as caught:
+    with pytest.raises(InvalidParams, match="command not found") as caught:
         await create(workspace, "no-such-program", "argument")
     assert caught.value.field == "command"
     assert len(workspace.terminals) == 1
@@ -279,9 +279,9 @@ async def test_a_command_has_a_second_to_end_in_unless_told_otherwise(
 
     async def start(*command: Any, terminate_grace: float, **others: Any) -> Any:
         given.append(terminate_grace)
-        return await start_capture(*command, terminate_grace=terminate_grace, **others)
+        return await capture_command(*command, terminate_grace=terminate_grace, **others)
 
-    monkeypatch.setattr(terminals_module, "start_capture", start)
+    monkeypatch.setattr(terminals_module, "capture_command", start)
     async with Workspace(tmp_path, **options) as workspace:
         await outcome(workspace, "true")
     assert given == [grace]
@@ -431,7 +431,7 @@ async def test_closing_ends_everything_also_what_is_being_started(workspace: Wor
     waiting = [asyncio.create_task(wait(workspace, await create(workspace, "exec sleep 1000"))) for _ in range(3)]
     starting = asyncio.create_task(create(workspace, "exec sleep 1000"))
     await asyncio.sleep(0)
-    assert workspace._terminals._starting
+    assert workspace._requests.terminals._starting
     await asyncio.gather(workspace.aclose(), asyncio.create_task(workspace.aclose()))
     with pytest.raises(asyncio.CancelledError):
         await starting
@@ -457,7 +457,7 @@ async def test_a_command_that_has_ended_holds_no_descriptor(workspace: Workspace
         await wait(workspace, terminal_id)
         capture = workspace.terminals[terminal_id]._capture
         assert capture
-        await capture._watching  # it lets go right after the end was told
+        await capture._watch_task  # it lets go right after the end was told
         return len(list(Path("/proc/self/fd").iterdir()))  # noqa: ASYNC240
 
     first = await held()
@@ -476,7 +476,7 @@ async def test_everything_is_told_in_order_and_stays_after_the_release(workspace
     assert events.bytes == b"a b"
     terminal = workspace.terminals[terminal_id]
     assert terminal is events.all[0].terminal
-    assert (terminal.command, terminal.cwd) == ("printf %s 'a b'", str(workspace._roots.directories[0]))
+    assert (terminal.command, terminal.cwd) == ("printf %s 'a b'", str(workspace._requests._roots.directories[0]))
     assert (terminal.output, terminal.exit, terminal.is_released) == ("a b", Exit(code=0), True)
 
 
@@ -487,8 +487,8 @@ async def test_a_transcript_can_show_it_like_a_terminal_of_v2(workspace: Workspa
     await release(workspace, terminal_id)
     transcript = Transcript()
     for event in events.all:
-        if event.report is not None:
-            transcript.apply(event.report)
+        if event.patch is not None:
+            transcript.apply(event.patch)
     shown = transcript.terminals[terminal_id]
     assert (shown.command, shown.text, shown.exit) == ("echo one; exit 3", "one\n", Exit(code=3))
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from accord.dialects.chunk_fast_path import TextFrames
+from accord.dialects.chunk_fast_path import ChunkEncoder
 from accord.dialects.v1 import V1
 from accord.dialects.v2 import V2
 from accord.session.transcript import Transcript
@@ -42,14 +42,14 @@ class Relay:
     def __init__(self) -> None:
         self.dialect: V1 = speaker()
         self.transcript = Transcript()
-        self._frames = TextFrames(self.dialect, SESSION)
+        self._frames = ChunkEncoder(self.dialect, SESSION)
 
     def tell(self, *updates: dict[str, Any]) -> list[dict[str, Any]]:
         heard: list[dict[str, Any]] = []
         for update in updates:
             for report in reports_of(V2(strict=True), **update):
                 change = self.transcript.apply(report)
-                frame = self._frames.frame_of(change)
+                frame = self._frames.encode(change)
                 if frame is not None:
                     heard.append(json.loads(frame)["params"]["update"])
                 else:

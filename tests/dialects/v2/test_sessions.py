@@ -23,7 +23,7 @@ SSE = {"type": "sse", "name": "weather", "url": "https://example.org", "headers"
 def test_the_questions_that_versions_answer() -> None:
     assert (V2.name, V2.version) == ("v2", 2)
     assert (V2.reports_state, V2.echoes_prompt) == (True, True)
-    assert (V2.result_ends_turn, V2.has_client_resources, V2.has_modes) == (False, False, False)
+    assert (V2.result_ends_turn, V2.has_modes) == (False, False)
     assert (V2.odd_ids_allowed, V2.batches_allowed) == (False, False)
 
 

@@ -37,7 +37,6 @@ def test_the_questions_of_a_dialect_are_answered_as_in_v1_but_for_the_echo():
     assert V2Draft.result_ends_turn
     assert not V2Draft.reports_state
     assert V2Draft.echoes_prompt
-    assert V2Draft.has_client_resources
     assert V2Draft.has_modes
     assert V2Draft.odd_ids_allowed
     assert V2Draft.batches_allowed

@@ -40,8 +40,8 @@ agent = Agent(
     merge_seconds=0.0,
     meta={"accord.test": {"echo": True}},
 )
-offered = agent.definition.capabilities
-agent.definition.capabilities = lambda: replace(offered(), resume="--load-only" not in flags)
+offered = agent._definition.capabilities
+agent._definition.capabilities = lambda: replace(offered(), resume="--load-only" not in flags)
 agent.option("mode", choices=[("quick", "Quick"), (STORY["mode"]["id"], STORY["mode"]["name"])])
 agent.option("web", default=False)
 notes: list[Any] = []
@@ -100,9 +100,9 @@ async def story(turn: Turn) -> None:
     for piece in STORY["message"]:
         await turn.say(piece)
     await turn.usage(**STORY["usage"], cost=0.5, currency="EUR")
-    await turn.mode(STORY["mode"]["id"])
+    await turn.set_mode(STORY["mode"]["id"])
     await turn.notice("Mind the gap", severity="warning")
-    await turn.title(STORY["title"])
+    await turn.set_title(STORY["title"])
 
 
 def entries(status: str) -> list[PlanEntry]:
@@ -125,7 +125,7 @@ async def read(turn: Turn, id: str, title: str, kind: str) -> None:
 
 async def edit(turn: Turn, id: str, title: str, kind: str) -> None:
     async with turn.tool_call(title, kind=kind, id=unused(turn, id), name="edit_file") as call:
-        await call.diff(NAME, FILE["after"], FILE["before"])
+        await call.diff(NAME, FILE["before"], FILE["after"])
         if await turn.allowed(call):
             await turn.files.write(NAME, FILE["after"])
 

@@ -1,6 +1,6 @@
-"""The MCP servers of a session: connected, their tools called, the status of each one told.
+"""MCP servers: connecting them, calling their tools, and the status of each.
 
-The package `mcp` is not imported before the first server is named.
+The package `mcp` is not imported before a session has a server.
 """
 
 from __future__ import annotations

@@ -16,20 +16,20 @@ __all__ = ["McpResult", "McpTool", "OnProgress", "content_from_mcp", "result_fro
 _BLOCK = Text | Image | Audio | ResourceLink | Resource
 _TAGS = frozenset(("text", "image", "audio", "resource_link", "resource"))
 _NAMES = {"_meta": "meta", "mimeType": "mime_type", "lastModified": "last_modified"}
-_OUR_NAMES = frozenset((*_NAMES.values(), "contents_meta"))  # a server that uses them means nothing by them
+_OUR_NAMES = frozenset((*_NAMES.values(), "contents_meta"))  # members of these names are ignored
 
 
 def result_from_mcp(raw: dict[str, Any]) -> McpResult:
-    """Raises `Malformed` when a block of a kind we know is not what it should be.
+    """Raises `Malformed` for an invalid block of a known kind.
 
-    NaN and the infinities, which JSON does not have and some servers write, are null, as in most other languages.
+    NaN and the infinities, which are not JSON but sent by some servers, become null, as in most other languages.
     """
     raw = msgspec.json.decode(msgspec.json.encode(raw))
     blocks = raw.get("content")
     if blocks is None:
         blocks = []  # some servers send structured content alone
     if not isinstance(blocks, list):
-        raise Malformed("$.content", "it is no array")
+        raise Malformed("$.content", "expected an array")
     meta = raw.get("_meta")
     return McpResult(
         content=[content_from_mcp(block, f"$.content[{i}]") for i, block in enumerate(cast("list[Any]", blocks))],
@@ -40,37 +40,37 @@ def result_from_mcp(raw: dict[str, Any]) -> McpResult:
 
 
 def content_from_mcp(block: Any, path: str = "$") -> Content:
-    """One content block; of a kind accord has no word for, it is kept whole."""
+    """One content block; one of an unknown kind is kept whole."""
     if not isinstance(block, dict):
-        raise Malformed(path, "a content block is an object")
+        raise Malformed(path, "expected an object")
     members = cast("dict[str, Any]", block)
     tag = members.get("type")
     if not isinstance(tag, str):
-        raise Malformed(path, "a content block has a type")
+        raise Malformed(path, "a content block needs a type")
     if tag not in _TAGS:
         return Unknown(tag=tag, raw=members)
-    word = _renamed(members)
-    word["annotations"] = _renamed(word.get("annotations"))
+    fields = _rename_members(members)
+    fields["annotations"] = _rename_members(fields.get("annotations"))
     if tag == "resource_link":
-        if isinstance(word.get("icons"), list):
-            word["icons"] = [_renamed(icon) for icon in word["icons"]]
-        size = word.get("size")
+        if isinstance(fields.get("icons"), list):
+            fields["icons"] = [_rename_members(icon) for icon in fields["icons"]]
+        size = fields.get("size")
         if isinstance(size, int) and not 0 <= size < 2**64:
-            word["size"] = None
+            fields["size"] = None
     if tag == "resource":
-        word |= _inside(word.get("resource"), path)
+        fields |= _resource_fields(fields.get("resource"), path)
     try:
-        return msgspec.convert(word, _BLOCK)
+        return msgspec.convert(fields, _BLOCK)
     except msgspec.ValidationError as error:
         raise Malformed(path, str(error)) from None
 
 
-def _inside(contents: Any, path: str) -> dict[str, Any]:
+def _resource_fields(contents: Any, path: str) -> dict[str, Any]:
     if not isinstance(contents, dict):
-        raise Malformed(f"{path}.resource", "the contents of a resource are an object")
+        raise Malformed(f"{path}.resource", "expected an object")
     members = cast("dict[str, Any]", contents)
     if (members.get("text") is None) == (members.get("blob") is None):
-        raise Malformed(f"{path}.resource", "a resource has either text or blob")
+        raise Malformed(f"{path}.resource", "a resource needs either text or blob")
     return {
         "uri": members.get("uri"),
         "text": members.get("text"),
@@ -80,7 +80,7 @@ def _inside(contents: Any, path: str) -> dict[str, Any]:
     }
 
 
-def _renamed(members: Any) -> Any:
+def _rename_members(members: Any) -> Any:
     if not isinstance(members, dict):
         return members
     return {
@@ -91,11 +91,11 @@ def _renamed(members: Any) -> Any:
 
 
 OnProgress: TypeAlias = Callable[[float, float | None, str | None], Awaitable[None]]
-"""Gets progress, total and message, one call at a time and the last one before the result."""
+"""Called with progress, total and message, one call at a time, the last one before the result."""
 
 
 class McpTool(msgspec.Struct, kw_only=True, frozen=True):
-    """A tool as its server describes it. `annotations` are hints that a server may well get wrong, or lie in."""
+    """A tool as its server describes it. `annotations` are hints of the server, which may be wrong or a lie."""
 
     server: str
     name: str
@@ -108,7 +108,7 @@ class McpTool(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class McpResult(msgspec.Struct, kw_only=True, frozen=True):
-    """What a tool brought. `is_error` is the tool's own word for having failed; `content` then says why."""
+    """The result of a tool call. `is_error`: the tool itself says that it failed; `content` then says why."""
 
     content: list[Content] = []
     structured: Any = None

@@ -1,8 +1,9 @@
-"""All MCP servers of one session."""
+"""The MCP servers of one session: connects them all, and calls their tools."""
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import logging
 import os
@@ -13,9 +14,9 @@ from importlib.util import find_spec
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from accord.agent.blocked_loop import loading
+from accord.agent.blocked_loop import slow_import
 from accord.agent.mcp.content import McpResult, McpTool, OnProgress
-from accord.agent.mcp.status import KINDS, Kind, ServerStatus, Settings, kind_of, name_of, told
+from accord.agent.mcp.status import KINDS, Kind, ServerStatus, Settings, State, kind_of, name_of, notify
 from accord.errors import ConnectionClosed, Unencodable
 from accord.session.mcp_servers import HttpServer, McpServer, SseServer, StdioServer
 
@@ -26,19 +27,19 @@ __all__ = ["ServerConnections", "is_installed"]
 
 log = logging.getLogger("accord.mcp")
 
-_OWNER = "accord.agent.mcp.server_connection"
+_CONNECTION_MODULE = "accord.agent.mcp.server_connection"
 
 
 def is_installed() -> bool:
-    """Whether the package `mcp` is there, without importing it."""
+    """Whether the package `mcp` is installed; does not import it."""
     return find_spec("mcp") is not None
 
 
 class ServerConnections:
-    """The servers that a client named, each with its status, and the tools of those that are connected.
+    """MCP servers, each with a status, and the tools of those that are connected.
 
-    `kinds` are those the agent has offered. `env` is what a started server gets beside its own variables, None our
-    environment. `on_change` is told each status as it comes, also later: a list of tools that changed, a server that died.
+    `kinds` are those that the agent has offered. `env` is the environment of started servers, beside their own variables;
+    None: our environment. `on_change` is called with every new status: connected, failed, tools changed, server lost.
     """
 
     def __init__(
@@ -70,32 +71,32 @@ class ServerConnections:
 
     @property
     def statuses(self) -> list[ServerStatus]:
-        """Of every server ever named here, in that order, as they are now."""
+        """The status of every server, in the order of `connect`, as it is now."""
         return [server if isinstance(server, ServerStatus) else server.status for server in self._servers]
 
     @property
     def tools(self) -> list[McpTool]:
-        """Of all connected servers, as they are now."""
-        return [tool for server in self._owners() for tool in server.tools]
+        """The tools of all connected servers, as they are now."""
+        return [tool for server in self._connections() for tool in server.tools]
 
     async def connect(self, servers: Sequence[McpServer]) -> list[ServerStatus]:
-        """Connect all at once and return the status of each, in order. No server's failure is raised.
+        """Connect all servers at once and return the status of each, in order. Failures are not raised.
 
-        Cancelled, it ends the servers it has started.
+        When it is cancelled, the servers that it has started are ended.
         """
-        offered = any(kind_of(server) in self._kinds for server in servers)
-        owner = await _owner_class() if offered else ""
-        begun = [self._begin(server, owner) for server in servers]
-        self._servers += begun
-        owners = [server for server in begun if not isinstance(server, ServerStatus)]
+        is_needed = any(kind_of(server) in self._kinds for server in servers)
+        connection = await _connection_class() if is_needed else ""
+        started = [self._start(server, connection) for server in servers]
+        self._servers += started
+        connections = [server for server in started if not isinstance(server, ServerStatus)]
         try:
-            for server in owners:
+            for server in connections:
                 await asyncio.shield(server.settled)
         except BaseException:
-            for server in owners:
+            for server in connections:
                 server.stop()
             raise
-        return [server if isinstance(server, ServerStatus) else server.status for server in begun]
+        return [server if isinstance(server, ServerStatus) else server.status for server in started]
 
     async def call(
         self,
@@ -106,75 +107,72 @@ class ServerConnections:
         deadline: float | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> McpResult:
-        """Call a tool; cancelled or past its deadline, the server is told to stop. `meta` is the request's `_meta`:
-        with `turn.trace` the prompt's trace goes on in the server.
+        """Call a tool; when it is cancelled or its deadline passes, the server is told to stop. `meta` is the request's
+        `_meta`: `turn.trace` carries the trace of the prompt on.
 
-        Raises `RequestFailed` when the server refuses, `ConnectionClosed` when it is gone, `Malformed` when its result
-        can't be read. A tool that failed by its own account is a result with `is_error`.
+        Raises `RequestFailed` when the server refuses, `ConnectionClosed` when it is not connected, `Malformed` when its
+        result is. A failure that the tool itself reports is a result with `is_error`.
         """
-        for server in self._owners():
+        for server in self._connections():
             if server.name == tool.server:
                 seconds = self._call_deadline if deadline is None else deadline
-                return await server.call(tool, _sendable(tool, arguments), on_progress, deadline=seconds, meta=meta)
-        raise ConnectionClosed(f"MCP server {tool.server!r} is not one of this session's")
+                return await server.call(tool, _to_json(tool, arguments), on_progress, deadline=seconds, meta=meta)
+        raise ConnectionClosed(f"MCP server {tool.server!r} does not belong to this session")
 
     async def aclose(self) -> None:
-        """End all of them, whatever they are doing. Safe to call twice, and from any task."""
+        """End all servers, whatever they are doing. Safe to call twice, and from any task."""
         self._is_closed = True
-        owners = self._owners()
-        for server in owners:
+        connections = self._connections()
+        for server in connections:
             server.stop()
-        if owners:
-            await asyncio.wait([server.task for server in owners])
+        if connections:
+            await asyncio.wait([server.task for server in connections])
 
-    def _owners(self) -> list[ServerConnection]:
+    def _connections(self) -> list[ServerConnection]:
         return [server for server in self._servers if not isinstance(server, ServerStatus)]
 
-    def _begin(self, server: McpServer, owner: type[ServerConnection] | str) -> ServerConnection | ServerStatus:
-        name = self._name(server)
-        kind = kind_of(server)
+    def _start(self, server: McpServer, connection: type[ServerConnection] | str) -> ServerConnection | ServerStatus:
+        name, kind = self._unique_name(server), kind_of(server)
+
+        def ended(state: State, reason: str) -> ServerStatus:
+            status = ServerStatus(name=name, kind=kind, state=state, reason=reason)
+            notify(status, self._settings.on_change)
+            return status
+
         if kind not in self._kinds or not isinstance(server, StdioServer | HttpServer | SseServer):
-            known = "this agent does not offer" if kind in KINDS else "this agent does not know"
-            return self._told(
-                ServerStatus(name=name, kind=kind, state="skipped", reason=f"{known} servers of this kind")
-            )
-        if isinstance(owner, str):
-            return self._told(ServerStatus(name=name, kind=kind, state="failed", reason=owner))
+            verb = "offer" if kind in KINDS else "know"
+            return ended("skipped", f"this agent does not {verb} servers of this kind")
+        if isinstance(connection, str):
+            return ended("failed", connection)
         if self._is_closed:
-            return self._told(ServerStatus(name=name, kind=kind, state="closed", reason="the session is closed"))
-        return owner(server, name, self._settings)
+            return ended("closed", "the session is closed")
+        return connection(server, name, self._settings)
 
-    def _name(self, server: McpServer) -> str:
-        name = given = name_of(server)
-        number = 1
-        while name in self._names:
-            number += 1
-            name = f"{given}-{number}"
-        self._names.add(name)
-        return name
-
-    def _told(self, status: ServerStatus) -> ServerStatus:
-        told(status, self._settings.on_change)
-        return status
+    def _unique_name(self, server: McpServer) -> str:
+        name = name_of(server)
+        names = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
+        unique = next(each for each in names if each not in self._names)
+        self._names.add(unique)
+        return unique
 
 
-async def _owner_class() -> type[ServerConnection] | str:
-    # In a thread, because importing mcp costs about a second.
+async def _connection_class() -> type[ServerConnection] | str:
+    """The class, or why it can't be imported; in a thread, because importing mcp takes about a second."""
     try:
-        if (loaded := sys.modules.get(_OWNER)) is not None:
-            return loaded.ServerConnection
-        with loading():
-            module = await asyncio.to_thread(import_module, _OWNER)
-    except Exception as error:  # whatever is wrong with it, each server's status says so
+        if (module := sys.modules.get(_CONNECTION_MODULE)) is not None:
+            return module.ServerConnection
+        with slow_import():
+            module = await asyncio.to_thread(import_module, _CONNECTION_MODULE)
+    except Exception as error:  # the status of each server says it
         if not is_installed():
-            return "the package that speaks MCP is missing; run: pip install 'accord[mcp]'"
+            return "the package mcp is not installed; run: pip install 'accord[mcp]'"
         log.info("mcp can't be imported", exc_info=error)
-        return f"the installed package mcp does not fit ({error}); run: pip install --upgrade 'accord[mcp]'"
+        return f"the installed package mcp is not compatible ({error}); run: pip install --upgrade 'accord[mcp]'"
     return module.ServerConnection
 
 
-def _sendable(tool: McpTool, arguments: Mapping[str, Any] | None) -> dict[str, Any]:
-    # mcp's writers end on what they can't write, and the connection with them.
+def _to_json(tool: McpTool, arguments: Mapping[str, Any] | None) -> dict[str, Any]:
+    # The writer of mcp, and with it the connection, fails on values that are not JSON.
     try:
         text = json.dumps(dict(arguments or {}), ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:

@@ -21,8 +21,8 @@ __all__ = [
     "kind_of",
     "name_of",
     "not_offered",
+    "notify",
     "skipped",
-    "told",
 ]
 
 log = logging.getLogger("accord.mcp")
@@ -34,10 +34,10 @@ KINDS: tuple[Kind, ...] = ("stdio", "http", "sse")
 
 
 class ServerStatus(msgspec.Struct, kw_only=True, frozen=True):
-    """What became of one server; as a string, one line to show to the user.
+    """The status of one server; as a string, one line for the user.
 
-    `failed`: it never was connected. `lost`: it was. `skipped`: of a kind that was not offered. `closed`: by us.
-    `name` is the one its tools carry. `notes` tell what is odd about a server that works all the same.
+    `failed`: it was never connected. `lost`: it was connected. `skipped`: of a kind that was not offered. `closed`: by us.
+    `name` is the `server` of its tools. `notes` are oddities of a server that works nevertheless.
     """
 
     name: str
@@ -61,7 +61,7 @@ class ServerStatus(msgspec.Struct, kw_only=True, frozen=True):
             text += f" (exit code {self.exit_code})"
         if self.state in ("failed", "lost") and (lines := self.stderr_tail.split("\n")):
             last = next((line.strip() for line in reversed(lines) if line.strip()), "")
-            text += f"; its last words: {last[:200]}" if last else ""
+            text += f"; stderr: {last[:200]}" if last else ""
         return text + "".join(f"; {note}" for note in self.notes)
 
     @property
@@ -71,7 +71,7 @@ class ServerStatus(msgspec.Struct, kw_only=True, frozen=True):
 
 
 def kind_of(server: McpServer) -> str:
-    """`stdio`, `http`, `sse`, or what a client called a kind that accord does not know."""
+    """`stdio`, `http`, `sse`, or the client's name of a kind that accord does not know."""
     match server:
         case StdioServer():
             return "stdio"
@@ -84,7 +84,7 @@ def kind_of(server: McpServer) -> str:
 
 
 def name_of(server: McpServer) -> str:
-    """What the client calls it; its kind if it calls it nothing."""
+    """The name that the client gave it, or else its kind."""
     if isinstance(server, StdioServer | HttpServer | SseServer):
         return server.name
     name = server.raw.get("name")
@@ -92,34 +92,34 @@ def name_of(server: McpServer) -> str:
 
 
 def not_offered(servers: Sequence[McpServer], kinds: Collection[str]) -> InvalidParams | None:
-    """The refusal of the first server whose kind was not offered, for versions that refuse; the others skip it."""
+    """The error for the first server whose kind was not offered, in versions that refuse it; others skip it."""
     for index, server in enumerate(servers):
         if kind_of(server) not in kinds:
-            return InvalidParams("this agent has no such MCP transport", field=f"mcpServers[{index}].type")
+            return InvalidParams("this agent does not support this MCP transport", field=f"mcpServers[{index}].type")
     return None
 
 
 def skipped(server: McpServer, reason: str) -> ServerStatus:
-    """The status of one that is not connected on purpose."""
+    """The status of a server that is not connected on purpose."""
     return ServerStatus(name=name_of(server), kind=kind_of(server), state="skipped", reason=reason)
 
 
 def failed(server: McpServer, reason: str) -> ServerStatus:
-    """The status of one that could not be connected."""
+    """The status of a server that could not be connected."""
     return ServerStatus(name=name_of(server), kind=kind_of(server), state="failed", reason=reason)
 
 
-def told(status: ServerStatus, listener: Callable[[ServerStatus], None] | None) -> None:
-    """Tell a status to whoever wants to know, and survive it."""
+def notify(status: ServerStatus, listener: Callable[[ServerStatus], None] | None) -> None:
+    """Call the listener with a status; its errors are logged."""
     if listener is not None:
         try:
             listener(status)
         except Exception:
-            log.exception("whoever is told of MCP servers failed")
+            log.exception("the listener for the status of MCP servers failed")
 
 
 class Settings(NamedTuple):
-    """`env` None is our environment; `on_change` is told each status as it comes."""
+    """`env` None: our environment. `on_change` is called with every status."""
 
     cwd: str
     env: Mapping[str, str] | None

@@ -1,6 +1,6 @@
-"""The three ways to an MCP server, each a pair of streams for `mcp`, open for as long as the context lasts.
+"""The three transports to MCP servers, each a context manager with a pair of streams for the package `mcp`.
 
-Law: a context is entered and left by one task, the server's owner.
+Law: a context is entered and left by one task, that of the server's connection.
 """
 
 from __future__ import annotations
@@ -24,41 +24,41 @@ from accord.errors import ConnectionClosed, FrameRejected
 from accord.local.redaction import url_error
 from accord.session.mcp_servers import HttpServer, Pair, SseServer, pairs_in
 from accord.transports.framing import FRAME_LIMIT
-from accord.transports.output_tail import Tail
-from accord.transports.process_transport import Process
+from accord.transports.output_tail import OutputTail
+from accord.transports.process_transport import ProcessTransport
 
 __all__ = ["OnResponse", "Pipe", "Streams", "http_streams", "sse_streams", "stdio_streams"]
 
 Streams: TypeAlias = tuple[Any, Any]  # mcp keeps the types of its stream pairs to itself
 OnResponse: TypeAlias = Callable[[httpx2.Response], Awaitable[None]]
 
-_STDERR_KEPT = 8 * 1024
-# Reading has no bound of its own: a tool may take its time, and whoever calls it has a deadline or does not.
+_STDERR_BYTES = 8 * 1024
+# No timeout for reading: a tool may take long, and its caller may have a deadline.
 _TIMEOUT = httpx2.Timeout(30.0, read=None)
 
 
 class Pipe:
-    """Between a started server and the streams: what it is told as a receiver, `mcp` gets as messages."""
+    """Connects the process of a server with the streams: a receiver whose frames become messages for `mcp`."""
 
-    def __init__(self, on_noise: Callable[[], None], on_refused: Callable[[str], None]) -> None:
+    def __init__(self, on_noise: Callable[[], None], on_rejected: Callable[[str], None]) -> None:
         self.lost: ConnectionClosed | None = None
         self._on_noise = on_noise
-        self._on_refused = on_refused
+        self._on_rejected = on_rejected
         self._frames: deque[bytes] = deque()
         self._arrived = asyncio.Event()
         self._writable = asyncio.Event()
         self._writable.set()
-        self.stderr = Tail(_STDERR_KEPT)
+        self.stderr = OutputTail(_STDERR_BYTES)
 
     def frames_received(self, frames: list[bytes]) -> None:
         self._frames.extend(frames)
         self._arrived.set()
 
     def frame_rejected(self, error: FrameRejected) -> None:
-        self._on_refused(error.reason)  # it may have been the answer that somebody waits for
+        self._on_rejected(error.reason)  # it may have been a response that a caller waits for
 
     def input_ended(self, reason: ConnectionClosed) -> None:
-        self.connection_lost(reason)  # a server that answers no more is of no use
+        self.connection_lost(reason)  # a server that sends nothing more is of no use
 
     def connection_lost(self, reason: ConnectionClosed) -> None:
         self.lost = reason
@@ -70,8 +70,8 @@ class Pipe:
     def send_resumed(self) -> None:
         self._writable.set()
 
-    async def deliver(self, process: Process, into: Any) -> None:
-        """No faster than `mcp` takes it."""
+    async def deliver(self, process: ProcessTransport, into: Any) -> None:
+        """Pass frames to `mcp`, no faster than it reads."""
         async with into:
             while True:
                 process.pause_receiving()
@@ -84,8 +84,8 @@ class Pipe:
                 process.resume_receiving()
                 await self._arrived.wait()
 
-    async def send(self, process: Process, source: Any) -> None:
-        """No faster than the server takes it."""
+    async def send(self, process: ProcessTransport, source: Any) -> None:
+        """Send the messages of `mcp`, no faster than the server reads."""
         async with source:
             async for item in source:
                 await self._writable.wait()
@@ -98,7 +98,7 @@ class Pipe:
             yield from self._odd_messages(frame)
 
     def _odd_messages(self, frame: bytes) -> Iterator[JSONRPCMessage]:
-        # Half an emoji, a batch, or an answer that is none: whoever waits for it must not wait for ever.
+        # Half an emoji, a batch, or a malformed response: its caller must not wait for ever.
         try:
             text = json.dumps(json.loads(frame), ensure_ascii=False)
             value = json.loads(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
@@ -108,17 +108,17 @@ class Pipe:
             try:
                 yield jsonrpc_message_adapter.validate_python(entry, by_name=False)
             except ValidationError:
-                answered = cast("dict[str, Any]", entry).get("id") if isinstance(entry, dict) else None
-                if isinstance(answered, int | str) and "method" not in entry:
-                    error = ErrorData(code=PARSE_ERROR, message="the server's answer is no JSON-RPC response")
-                    yield JSONRPCError(jsonrpc="2.0", id=answered, error=error)
+                id = cast("dict[str, Any]", entry).get("id") if isinstance(entry, dict) else None
+                if isinstance(id, int | str) and "method" not in entry:
+                    error = ErrorData(code=PARSE_ERROR, message="the server sent an invalid JSON-RPC response")
+                    yield JSONRPCError(jsonrpc="2.0", id=id, error=error)
                 else:
                     self._on_noise()
 
 
 @asynccontextmanager
-async def stdio_streams(process: Process, pipe: Pipe) -> AsyncGenerator[Streams]:
-    """Raises `ConnectionClosed` when the server can't be started; leaves nothing running."""
+async def stdio_streams(process: ProcessTransport, pipe: Pipe) -> AsyncGenerator[Streams]:
+    """Raises `ConnectionClosed` when the server can't be started. Nothing is left running."""
     into, read = anyio.create_memory_object_stream[SessionMessage | Exception]()
     write, source = anyio.create_memory_object_stream[SessionMessage]()
     try:
@@ -137,15 +137,17 @@ async def stdio_streams(process: Process, pipe: Pipe) -> AsyncGenerator[Streams]
             await process.aclose()
 
 
-async def _until_closed(pump: Callable[[Process, Any], Awaitable[None]], process: Process, stream: Any) -> None:
-    with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):  # the session has gone first
+async def _until_closed(
+    pump: Callable[[ProcessTransport, Any], Awaitable[None]], process: ProcessTransport, stream: Any
+) -> None:
+    with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):  # the session was closed first
         await pump(process, stream)
 
 
 @asynccontextmanager
 async def http_streams(server: HttpServer, on_response: OnResponse) -> AsyncGenerator[Streams]:
-    """Nothing is sent before the first message, so nothing but the check of its address can fail before."""
-    _check_address(server.url)
+    """Nothing is sent before the first message, so only the check of the URL can fail before that."""
+    _check_url(server.url)
     async with (
         _client(pairs_in(server.headers), on_response) as client,
         streamable_http_client(server.url, http_client=client, max_sse_event_size=FRAME_LIMIT) as streams,
@@ -163,17 +165,17 @@ async def sse_streams(server: SseServer, on_response: OnResponse) -> AsyncGenera
         added = [Pair(name, value) for name, value in (headers or {}).items() if name not in server.headers]
         return _client([*added, *pairs_in(server.headers)], on_response)
 
-    _check_address(server.url)
+    _check_url(server.url)
     async with sse_client(server.url, headers=dict(server.headers), httpx_client_factory=make) as streams:
         yield streams
 
 
-def _check_address(url: str) -> None:
-    fault = url_error(url)
-    if fault is not None:
-        raise ConnectionClosed(f"its address is not valid: {fault}", kind="not_started")
+def _check_url(url: str) -> None:
+    error = url_error(url)
+    if error is not None:
+        raise ConnectionClosed(f"invalid URL: {error}", kind="not_started")
 
 
 def _client(headers: Iterable[Pair], on_response: OnResponse) -> httpx2.AsyncClient:
-    told = [(pair.name, pair.value) for pair in headers]
-    return httpx2.AsyncClient(headers=told, timeout=_TIMEOUT, event_hooks={"response": [on_response]})
+    pairs = [(pair.name, pair.value) for pair in headers]
+    return httpx2.AsyncClient(headers=pairs, timeout=_TIMEOUT, event_hooks={"response": [on_response]})

@@ -1,14 +1,14 @@
-"""What can go wrong in the coding agent, each one a fact that says what to do.
+"""Errors of the coding agent. The text of each is written for the user and says what to do.
 
 CoderFailed
 ├─ ModelFailed              the model did not answer; `advice` says what helps
-│  ├─ ModelNeedsKey         its provider has no key from us, or refused it; names the variable
-│  ├─ ModelOverloaded       too many requests, or the provider is down for a moment; worth another try
-│  └─ ModelUnreachable      nobody answers at its address
-├─ ToolFailed               told to the model as the tool's result, and to the user as a failed call; `advice` to the model alone
-└─ InvalidSettings            a setting can't be used; says which, and where it stands
-
-The text of each is meant for the user.
+│  ├─ ModelNeedsKey         the provider's API key is missing or was refused; names the variable
+│  ├─ ModelOverloaded       rate limit or server error; worth a retry
+│  ├─ ModelUnreachable      no connection to the provider; worth a retry
+│  └─ AnswerCutOff          the connection broke after a part of the answer was streamed
+├─ ToolFailed               the result of a failed tool call; the model also gets the `advice`
+│  └─ FileMissing           there is no file or directory at the path
+└─ InvalidSettings          a setting is invalid; says which, and where it is written
 """
 
 # ruff: noqa: N818 - exceptions are facts, not "errors"
@@ -17,7 +17,9 @@ from __future__ import annotations
 from accord.errors import AccordError
 
 __all__ = [
+    "AnswerCutOff",
     "CoderFailed",
+    "FileMissing",
     "InvalidSettings",
     "ModelFailed",
     "ModelNeedsKey",
@@ -28,7 +30,7 @@ __all__ = [
 
 
 class CoderFailed(AccordError):
-    """Whatever the coding agent raises on purpose; its text is meant for the user."""
+    """The base class of everything that the coding agent raises on purpose."""
 
 
 class ModelFailed(CoderFailed):
@@ -44,19 +46,21 @@ class ModelFailed(CoderFailed):
 
 
 class ModelNeedsKey(ModelFailed):
-    """No key is set for the model's provider, or it refused the one in `variable`: then `reason` says so."""
+    """The API key in `variable` is missing, or the provider refused it: then `reason` says so."""
 
     def __init__(self, variable: str, provider: str, reason: str = "") -> None:
-        super().__init__(
-            reason or f"{provider} needs a key",
-            f"Set {variable} in the environment or under [environment] in config.toml, then log in again.",
-        )
+        super().__init__(reason or f"{provider} needs an API key", self.advice_for(variable))
         self.variable = variable
         self.provider = provider
 
+    @staticmethod
+    def advice_for(variable: str) -> str:
+        """How to give the agent an API key."""
+        return f"Set {variable} in the environment or under [environment] in config.toml, then log in again."
+
 
 class ModelOverloaded(ModelFailed):
-    """Too many requests, or a fault of the provider that passes; `retry_after` is what the provider asked for."""
+    """Rate limit or server error; `retry_after` is the delay in seconds that the provider asked for."""
 
     def __init__(self, reason: str, advice: str = "", retry_after: float | None = None) -> None:
         super().__init__(reason, advice)
@@ -64,11 +68,20 @@ class ModelOverloaded(ModelFailed):
 
 
 class ModelUnreachable(ModelFailed):
-    """Nobody answers at the model's address."""
+    """No connection to the provider."""
+
+
+class AnswerCutOff(ModelFailed):
+    """The answer ended too early; the part that was streamed stays in the conversation."""
+
+    def __init__(self, model: str, reason: str) -> None:
+        super().__init__(
+            f"The answer of {model} was cut off: {reason}", "The text so far is kept; send another prompt to continue."
+        )
 
 
 class ToolFailed(CoderFailed):
-    """A tool could not do what the model asked for. `reason` is for people, `advice` is what the model should do now."""
+    """A tool call failed. `reason` is for people and the model, `advice` tells the model what to do now."""
 
     def __init__(self, reason: str, advice: str = "") -> None:
         super().__init__(reason, advice)
@@ -76,7 +89,7 @@ class ToolFailed(CoderFailed):
         self.advice = advice
 
     @property
-    def told_to_model(self) -> str:
+    def model_text(self) -> str:
         """The reason and the advice."""
         return f"{self.reason}: {self.advice}" if self.advice else self.reason
 
@@ -84,8 +97,12 @@ class ToolFailed(CoderFailed):
         return self.reason
 
 
+class FileMissing(ToolFailed):
+    """There is no file or directory at the path."""
+
+
 class InvalidSettings(CoderFailed):
-    """A setting can't be used; `where` is its file and key, its variable or its flag."""
+    """A setting is invalid; `where` is its file and key, its variable or its flag."""
 
     def __init__(self, where: str, reason: str) -> None:
         super().__init__(where, reason)

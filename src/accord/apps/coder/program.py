@@ -13,21 +13,21 @@ from accord.local.paths import expand_path
 if TYPE_CHECKING:
     from argparse import ArgumentParser
 
-__all__ = ["describe", "main"]
+__all__ = ["add_arguments", "main"]
 
 _NOT_SETTINGS = ("config", "framing")
 
 
-def describe(parser: ArgumentParser) -> None:
-    from argparse import BooleanOptionalAction  # noqa: PLC0415  # only who gives arguments pays for reading them
+def add_arguments(parser: ArgumentParser) -> None:
+    from argparse import BooleanOptionalAction  # noqa: PLC0415  # only needed to parse arguments
 
-    from accord.apps.coder.settings.descriptions import settings  # noqa: PLC0415  # as above
+    from accord.apps.coder.settings.settings import describe_settings  # noqa: PLC0415  # as above
 
     parser.description = (
-        "The built-in coding agent. An editor starts it and speaks the Agent Client Protocol with it through stdin "
-        "and stdout. Every option below is a setting too; `accord config` shows what is in force."
+        "The built-in coding agent. An editor starts it and speaks the Agent Client Protocol with it over stdin and "
+        "stdout. Every option below is also a setting; `accord config` shows the settings in force."
     )
-    for setting in settings():
+    for setting in describe_settings():
         if setting.flag is None or setting.is_of_screen:
             continue
         default = "" if setting.default in (None, []) else f" (default: {setting.default})"
@@ -39,38 +39,38 @@ def describe(parser: ArgumentParser) -> None:
         else:
             metavar = {"number": "N", "list": "A,B"}.get(setting.kind, setting.name.rpartition("_")[2].upper())
             parser.add_argument(setting.flag, metavar=metavar, help=meaning)
-    parser.add_argument("--config", metavar="FILE", help="read this in place of the user's config.toml")
+    parser.add_argument("--config", metavar="FILE", help="read this instead of the user's config.toml")
     parser.add_argument(
         "--framing",
         choices=("newline", "content-length"),
-        help="how to write messages before the client has spoken (default: a line each)",
+        help="how to write messages before the first one of the client (default: newline)",
     )
 
 
-def main(given: Mapping[str, Any]) -> int:
-    flags = {name: value for name, value in given.items() if name not in _NOT_SETTINGS}
-    config = expand_path(given["config"]) if "config" in given else None
+def main(arguments: Mapping[str, Any]) -> int:
+    flags = {name: value for name, value in arguments.items() if name not in _NOT_SETTINGS}
+    config = expand_path(arguments["config"]) if "config" in arguments else None
     loaded = load_settings(Path.cwd(), flags, config=config)
     if sys.stdin is not None and sys.stdin.isatty():
         sys.stderr.write(_explanation(loaded))
         return 0
-    from accord.apps.coder.coder import build  # noqa: PLC0415  # the agent itself, which an explanation does not need
+    from accord.apps.coder.coder import build  # noqa: PLC0415  # the explanation does not need it
 
-    build(loaded).run(given.get("framing"))
+    build(loaded).run(arguments.get("framing"))
     return 0
 
 
 def _explanation(loaded: LoadedSettings) -> str:
     import shlex  # noqa: PLC0415  # only here
 
-    from accord.apps.coder.settings.display import printable  # noqa: PLC0415  # as above
+    from accord.local.text import printable  # noqa: PLC0415  # as above
 
     program = Path(sys.argv[0])
     own = [sys.executable, "-P", "-m", "accord"] if program.name == "__main__.py" else [str(program.absolute())]
     notices = "".join(f"{printable(notice)}\n" for notice in loaded.notices)
     return (
-        "This is an agent: an editor starts it and speaks the Agent Client Protocol with it through stdin and stdout.\n"
-        "There is nothing to type here. Tell your editor to run this command:\n\n"
+        "This is an agent: an editor starts it and speaks the Agent Client Protocol with it over stdin and stdout.\n"
+        "There is nothing to type here. Configure your editor to run this command:\n\n"
         f"    {shlex.join([*own, 'agent', *sys.argv[2:]])}\n\n"
         f"Its model is {loaded.settings.model}, its mode {loaded.settings.mode}; `accord config` shows all settings.\n"
         f"{notices}"

@@ -1,15 +1,15 @@
-"""Where the coding agent keeps sessions and choices: in the user's files and, where they can't be written, in memory.
+"""Saves sessions and always-answers in the user's files; if those can't be written, keeps them in memory.
 
-Law: a disk that is full or read-only costs no turn. It is told once which file it is, why, and what to do.
+Law: a full or read-only disk fails no turn. The user is told once which file it is, why, and what to do.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Iterable, Iterator, MutableMapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, MutableMapping
 from pathlib import Path
 
-from accord.apps.coder.settings.directories import shown_path
+from accord.apps.coder.settings.directories import display_path
 from accord.errors import NotFound, RequestFailed, SessionExists, StoreFailed
 from accord.session.requests import SessionPage
 from accord.session.updates import Patch
@@ -24,28 +24,24 @@ log = logging.getLogger("accord.coder")
 
 
 class FallbackStore:
-    """A `Store` for whoever wants to work on, whatever becomes of the disk."""
+    """A `Store` in a file, with sessions in memory while the file can't be written."""
 
     def __init__(self, path: Path, *, patience: float = 5.0) -> None:
         self._file = SqliteStore(path, patience=patience)
         self._memory = MemoryStore()
         self._in_memory: set[str] = set()
         self._has_failed = False
-        self._untold: str | None = None
+        self._warning: str | None = None
 
-    def take_untold(self) -> str | None:
-        """A line that the user has yet to be told: given once."""
-        untold, self._untold = self._untold, None
-        return untold
+    def take_warning(self) -> str | None:
+        """A line for the user, returned once."""
+        warning, self._warning = self._warning, None
+        return warning
 
     async def create(self, kept: SessionRecord) -> SessionRecord:
         """See `Store.create`."""
-        try:
+        with _OnFailure(self._warn):
             return await self._file.create(kept)
-        except SessionExists:
-            raise
-        except StoreFailed as failed:
-            self._tell(failed)
         self._in_memory.add(kept.session_id)
         return await self._memory.create(kept)
 
@@ -53,133 +49,105 @@ class FallbackStore:
         """See `Store.find`."""
         if session_id in self._in_memory:
             return await self._memory.find(session_id)
-        try:
+        with _OnFailure(self._warn_if_empty):
             return await self._file.find(session_id)
-        except StoreFailed as failed:
-            self._check_there_is_none(failed)
-            return None
+        return None
 
     async def claim(self, session_id: str, owner: Owner, take_over: bool = False) -> Claim:
-        """See `Store.claim`; a session that nobody has and that can't be claimed goes on in memory, with its history."""
+        """See `Store.claim`; an unclaimed session that can't be claimed continues in memory, with its history."""
         if session_id not in self._in_memory:
             try:
                 return await self._file.claim(session_id, owner, take_over)
             except StoreFailed as failed:
                 if take_over:
-                    raise _refused(failed) from failed
-                await self._go_on_in_memory(session_id, owner, failed)
+                    raise _request_failed(failed) from failed
+                await self._continue_in_memory(session_id, owner, failed)
         return await self._memory.claim(session_id, owner, take_over)
 
-    async def _go_on_in_memory(self, session_id: str, owner: Owner, failed: StoreFailed) -> None:
-        kept = await self.find(session_id)
-        if kept is None:
+    async def _continue_in_memory(self, session_id: str, owner: Owner, failed: StoreFailed) -> None:
+        record = await self.find(session_id)
+        if record is None:
             raise NotFound(session_id=session_id)
         holder = await self._file.holder(session_id)
         if holder is not None and holder.owner != owner:
             raise in_use(holder)
-        await self._copy_to_memory(session_id, kept)
-        self._tell(failed)
+        await self._copy_to_memory(session_id, record)
+        self._warn(failed)
 
     async def renew(self, claim: Claim) -> None:
         """See `Store.renew`."""
-        if claim.session_id in self._in_memory:
-            return
-        try:
-            await self._file.renew(claim)
-        except StoreFailed as failed:
-            self._tell(failed)
+        with _OnFailure(self._warn):
+            await self._store_of(claim.session_id).renew(claim)
 
     async def release(self, claim: Claim) -> None:
         """See `Store.release`."""
-        await (self._memory if claim.session_id in self._in_memory else self._file).release(claim)
+        await self._store_of(claim.session_id).release(claim)
 
     async def update(self, claim: Claim, kept: SessionRecord) -> SessionRecord:
         """See `Store.update`."""
-        if kept.session_id in self._in_memory:
-            return await self._memory.update(claim, kept)
-        try:
-            return await self._file.update(claim, kept)
-        except StoreFailed as failed:
-            self._tell(failed)
-            return kept
+        with _OnFailure(self._warn):
+            return await self._store_of(kept.session_id).update(claim, kept)
+        return kept
 
     async def list(self, cwd: str | None = None, cursor: str | None = None, limit: int = PAGE) -> SessionPage:
-        """See `Store.list`; those in memory, which are few, come first."""
-        try:
+        """See `Store.list`; the few in memory come first."""
+        page = SessionPage(sessions=[])
+        with _OnFailure(self._warn_if_empty):
             page = await self._file.list(cwd, cursor, limit)
-        except StoreFailed as failed:
-            self._check_there_is_none(failed)
-            page = SessionPage(sessions=[])
         page.sessions = [each for each in page.sessions if each.session_id not in self._in_memory]
         if cursor is None and self._in_memory:
-            here = await self._memory.list(cwd, limit=len(self._in_memory))
-            page.sessions = [*here.sessions, *page.sessions]
+            in_memory = await self._memory.list(cwd, limit=len(self._in_memory))
+            page.sessions = [*in_memory.sessions, *page.sessions]
         return page
 
     def append(self, claim: Claim, reports: Iterable[Patch]) -> None:
         """See `Store.append`."""
-        if claim.session_id in self._in_memory:
-            self._memory.append(claim, reports)
-            return
-        try:
-            self._file.append(claim, reports)
-        except StoreFailed as failed:
-            self._tell(failed)
+        with _OnFailure(self._warn):
+            self._store_of(claim.session_id).append(claim, reports)
 
     async def commit(self, claim: Claim | None = None) -> None:
-        """See `Store.commit`; what could not be written is tried again with the next."""
-        if claim is not None and claim.session_id in self._in_memory:
-            await self._memory.commit(claim)
-            return
-        try:
-            await self._file.commit(claim)
-        except StoreFailed as failed:
-            self._tell(failed)
+        """See `Store.commit`; a write that failed is tried again with the next."""
+        with _OnFailure(self._warn):
+            await (self._file if claim is None else self._store_of(claim.session_id)).commit(claim)
 
     async def read(self, session_id: str) -> AsyncIterator[Patches]:
         """See `Store.read`."""
         try:
-            async for reports in (self._memory if session_id in self._in_memory else self._file).read(session_id):
-                yield reports
+            async for patches in self._store_of(session_id).read(session_id):
+                yield patches
         except StoreFailed as failed:
-            raise _refused(failed) from failed
+            raise _request_failed(failed) from failed
 
     async def fork(self, session_id: str, kept: SessionRecord) -> SessionRecord:
         """See `Store.fork`."""
         if session_id not in self._in_memory:
-            try:
+            with _OnFailure(self._warn):
                 return await self._file.fork(session_id, kept)
-            except SessionExists:
-                raise
-            except StoreFailed as failed:
-                self._tell(failed)
         return await self._copy_to_memory(session_id, kept)
 
-    async def _copy_to_memory(self, session_id: str, kept: SessionRecord) -> SessionRecord:
-        """Keep a session in memory that has the history of another one, or of its own in the file."""
-        history = [reports async for reports in self.read(session_id)]
-        new = await self._memory.create(kept)
+    async def _copy_to_memory(self, session_id: str, record: SessionRecord) -> SessionRecord:
+        """Create a session in memory with the history of another one, or with its own from the file."""
+        history = [patches async for patches in self.read(session_id)]
+        new = await self._memory.create(record)
         self._in_memory.add(new.session_id)
         claim = await self._memory.claim(new.session_id, Owner.here())
-        for reports in history:
-            self._memory.append(claim, reports)
+        for patches in history:
+            self._memory.append(claim, patches)
         await self._memory.release(claim)
         return new
 
     async def delete(self, session_id: str) -> None:
-        """See `Store.delete`; one that goes on in memory is deleted in the file, too."""
-        is_here = session_id in self._in_memory
-        try:
-            if not is_here or await self._file.find(session_id) is not None:
+        """See `Store.delete`; one that continues in memory is deleted in the file, too."""
+        is_in_memory = session_id in self._in_memory
+        with _OnFailure(self._warn_if_empty):
+            if not is_in_memory or await self._file.find(session_id) is not None:
                 await self._file.delete(session_id)
-        except StoreFailed as failed:
-            self._check_there_is_none(failed)
-        if is_here:
+        if is_in_memory:
             await self._memory.delete(session_id)
             self._in_memory.discard(session_id)
 
     async def aclose(self) -> None:
-        """See `Store.aclose`; the file's own log says what could not be written."""
+        """See `Store.aclose`; the file store logs what could not be written."""
         try:
             await self._file.aclose()
         except StoreFailed as failed:
@@ -187,52 +155,70 @@ class FallbackStore:
         finally:
             await self._memory.aclose()
 
-    def _check_there_is_none(self, failed: StoreFailed) -> None:
-        """Where there is no file, nothing was kept; what can't be read in one that is there must not pass for nothing."""
-        if not _is_empty(Path(failed.store)):
-            raise _refused(failed) from failed
-        self._tell(failed)
+    def _store_of(self, session_id: str) -> SqliteStore | MemoryStore:
+        return self._memory if session_id in self._in_memory else self._file
 
-    def _tell(self, failed: StoreFailed) -> None:
+    def _warn_if_empty(self, failed: StoreFailed) -> None:
+        """Without a file there are no sessions; but a file that can't be read must not pass for an empty one."""
+        if not _is_empty(Path(failed.store)):
+            raise _request_failed(failed) from failed
+        self._warn(failed)
+
+    def _warn(self, failed: StoreFailed) -> None:
         if self._has_failed:
             return
         self._has_failed = True
-        self._untold = (
-            f"{shown_path(Path(failed.store))} can't be written ({failed.reason}), so sessions are kept in memory, "
-            "until the agent ends; ACCORD_HOME chooses another directory"
+        self._warning = (
+            f"{display_path(Path(failed.store))} can't be written ({failed.reason}); sessions are kept in memory until the "
+            "agent exits. ACCORD_HOME chooses another directory"
         )
-        log.warning("%s", self._untold)
+        log.warning("%s", self._warning)
+
+
+class _OnFailure:
+    """A context in which a failure of the store goes to `handle`, and what follows the context is the fallback."""
+
+    def __init__(self, handle: Callable[[StoreFailed], None]) -> None:
+        self._handle = handle
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> bool:
+        if not isinstance(error, StoreFailed) or isinstance(error, SessionExists):
+            return False
+        self._handle(error)
+        return True
 
 
 class SessionChoices(MutableMapping[str, bool]):
-    """A session's choices: those that are kept, and those that hold for the session because they could not be."""
+    """The always-answers of a session: the saved ones, and those that could not be saved."""
 
-    def __init__(self, kept: MutableMapping[str, bool]) -> None:
-        self._kept = kept
-        self._of_session: dict[str, bool] = {}
+    def __init__(self, saved: MutableMapping[str, bool]) -> None:
+        self._saved = saved
+        self._unsaved: dict[str, bool] = {}
 
     def __getitem__(self, scope: str) -> bool:
-        return self._of_session[scope] if scope in self._of_session else self._kept[scope]
+        return self._unsaved[scope] if scope in self._unsaved else self._saved[scope]
 
     def __setitem__(self, scope: str, allowed: bool) -> None:
         try:
-            self._kept[scope] = allowed
+            self._saved[scope] = allowed
         except OSError as error:
-            log.warning("a choice for always holds for this session only: %s", error)
-            self._of_session[scope] = allowed
+            log.warning("an always-answer could not be saved and holds for this session only: %s", error)
+            self._unsaved[scope] = allowed
         else:
-            self._of_session.pop(scope, None)
+            self._unsaved.pop(scope, None)
 
     def __delitem__(self, scope: str) -> None:
-        was_here = self._of_session.pop(scope, None) is not None
-        if not was_here or scope in self._kept:  # somebody else may have kept it meanwhile
-            del self._kept[scope]
+        was_unsaved = self._unsaved.pop(scope, None) is not None
+        if not was_unsaved or scope in self._saved:  # another process may have saved it meanwhile
+            del self._saved[scope]
 
     def __iter__(self) -> Iterator[str]:
-        return iter({**self._kept, **self._of_session})
+        return iter({**self._saved, **self._unsaved})
 
     def __len__(self) -> int:
-        return len({**self._kept, **self._of_session})
+        return len({**self._saved, **self._unsaved})
 
 
 def _is_empty(path: Path) -> bool:
@@ -240,11 +226,11 @@ def _is_empty(path: Path) -> bool:
         return path.stat().st_size == 0
     except (FileNotFoundError, NotADirectoryError):
         return True
-    except OSError:  # who knows what is there
+    except OSError:  # it may contain anything
         return False
 
 
-def _refused(failed: StoreFailed) -> RequestFailed:
-    reason = f"{shown_path(Path(failed.store))} can't be used: {failed.reason}"
-    advice = "Mend that file or its directory; ACCORD_HOME chooses another directory"
+def _request_failed(failed: StoreFailed) -> RequestFailed:
+    reason = f"{display_path(Path(failed.store))} can't be used: {failed.reason}"
+    advice = "Repair that file or its directory; ACCORD_HOME chooses another directory"
     return RequestFailed(-32603, reason, {"reason": "store_failed", "advice": advice})

@@ -19,22 +19,21 @@ from msgspec.structs import replace
 
 from accord import __version__
 from accord.apps.console.agent_stderr import AgentOutput
-from accord.apps.console.error_messages import explained, words_of
+from accord.apps.console.conversation_records import ConversationRecorder, ConversationRecords
+from accord.apps.console.error_messages import error_text, explain_error
 from accord.apps.console.errors import ConsoleFailed
 from accord.apps.console.known_agents import KnownAgent
-from accord.apps.console.permission_flags import adapt
+from accord.apps.console.permission_flags import adapt_workspace
 from accord.apps.console.sanitizer import one_line
-from accord.apps.console.session_choice import KnownSessions, listed, newest
-from accord.apps.console.session_records import Recording, Records
+from accord.apps.console.session_choice import KnownSessions, list_sessions, newest_first
 from accord.apps.console.start_progress import StartProgress
 from accord.client.agent_requests import OnElicitation
-from accord.client.callbacks import OnUpdate
 from accord.client.capabilities import server_type, takes_server
 from accord.client.client import Client
 from accord.client.deadlines import Deadlines
 from accord.client.login import ChooseLogin, RunLogin
 from accord.client.permissions.policies import Policy
-from accord.client.session import Session
+from accord.client.session import OnUpdate, Session
 from accord.client.target import AnyTarget, Command, target_of
 from accord.client.workspace.workspace import Workspace
 from accord.dialects.negotiation import ProtocolVersion
@@ -121,7 +120,7 @@ class AgentProcess:
         callbacks: AgentCallbacks | None = None,
         *,
         servers: Iterable[McpServer] = (),
-        records: Records | None = None,
+        records: ConversationRecords | None = None,
         version: ProtocolVersion = "auto",
         deadlines: Deadlines | None = None,
         is_start_announced: bool = False,
@@ -161,9 +160,9 @@ class AgentProcess:
         """The sessions of this agent, its own and those recorded here."""
         return KnownSessions(self.client, self._records, self.known.key)
 
-    def record(self, session: Session) -> Recording | None:
+    def record(self, session: Session) -> ConversationRecorder | None:
         """What keeps a record of the session here; None if conversations are not kept."""
-        return None if self._records is None else Recording(self._records, self.known.key, session)
+        return None if self._records is None else ConversationRecorder(self._records, self.known.key, session)
 
     async def __aenter__(self) -> Self:
         self.known.check()
@@ -195,7 +194,7 @@ class AgentProcess:
             self._set_state("gone")
             raise
         self.known = self.known.introduced(client.agent.info)
-        if self.workspace is not None and adapt(self.workspace, self.known):
+        if self.workspace is not None and adapt_workspace(self.workspace, self.known):
             await self.start()
             return
         self._watch_connection()
@@ -273,7 +272,7 @@ class AgentProcess:
                     return await reopen(session_id, cwd, self.servers_for(cwd), meta=meta)
                 except (NotFound, InvalidParams, InternalError) as error:
                     raise ConsoleFailed(
-                        f"the agent {self.known.name!r} can't take up the session {session_id!r}: {words_of(error)} "
+                        f"the agent {self.known.name!r} can't take up the session {session_id!r}: {error_text(error)} "
                         f"(error {error.code})",
                         "`accord sessions` lists those that it has kept",
                     ) from error
@@ -285,14 +284,13 @@ class AgentProcess:
     async def list_sessions(self, cwd: Path | None) -> list[SessionSummary]:
         """Those that the agent has kept, the newest first, a bounded number; MethodNotFound if it can't list them."""
         with self.explaining("listing the sessions", but=MethodNotFound):
-            return newest(await listed(self.client, cwd))
+            return newest_first(await list_sessions(self.client, cwd))
 
     async def log_in(self, refused: AuthRequired, session: Session) -> Session:
         """Log in after a prompt was refused, and return the session to go on with; raises `refused` without a login.
 
         It is another session if a terminal login has closed this one and the agent can't reopen it.
         """
-        self.client.connection.logins(refused)
         if not await self.client.login():
             raise refused
         if not session.is_closed:
@@ -351,7 +349,7 @@ class AgentProcess:
             methods = list(self.agent.auth_methods)
         except (AssertionError, AttributeError, RuntimeError):  # before its `initialize`
             methods = []
-        return explained(error, doing, self.known, self.output, methods)
+        return explain_error(error, doing, self.known, self.output, methods)
 
     def _watch_connection(self) -> None:
         if self._callbacks.on_closed is not None:

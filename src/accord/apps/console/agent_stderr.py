@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Literal
 
 from accord.errors.escape_sequences import clean_output
-from accord.transports.output_tail import Tail
+from accord.transports.output_tail import OutputTail
 
 __all__ = ["AgentOutput"]
 
@@ -20,8 +20,8 @@ class AgentOutput:
     """What an agent printed beside the protocol, and how many protocol messages it sent."""
 
     def __init__(self) -> None:
-        self._stderr = Tail(_STDERR_BYTES)
-        self._stray = Tail(_STRAY_BYTES)
+        self._stderr = OutputTail(_STDERR_BYTES)
+        self._stray = OutputTail(_STRAY_BYTES)
         self._first_sent: bytes | None = None
         self.messages = 0
         """The number of protocol messages received."""

@@ -14,50 +14,49 @@ import msgspec
 from msgspec import Struct
 
 from accord.apps.console.agent_process import AgentCallbacks, AgentProcess, agent_command
-from accord.apps.console.environment import SurroundingsIn, write_stderr_line
+from accord.apps.console.environment import LoadEnvironment, write_stderr_line
 from accord.apps.console.errors import ConsoleFailed
-from accord.apps.console.known_agents import KnownAgent, agent_meant, known_agents
-from accord.apps.console.run_command import describe_start, directory_of, start_timeout_of
-from accord.apps.console.sanitizer import escaped, one_line
-from accord.apps.console.tty import described
-from accord.client.callbacks import SessionUpdate
+from accord.apps.console.known_agents import KnownAgent, find_agent, known_agents
+from accord.apps.console.run_command import add_start_timeout, start_timeout, working_directory
+from accord.apps.console.sanitizer import escape_json, one_line
+from accord.apps.console.tty import login_method_text
 from accord.client.deadlines import Deadlines
-from accord.client.session import Session
+from accord.client.session import Session, SessionUpdate
 from accord.errors import AccordError
 from accord.peer.event_loop import run
 from accord.session.entities import Mode, Option, SlashCommand
 from accord.session.updates import CommandsChanged
 
-__all__ = ["Looked", "describe", "look", "main"]
+__all__ = ["AgentReport", "add_arguments", "inspect_agent", "main"]
 
 
-def describe(parser: ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     parser.description = (
         "Lists the agents that accord knows and whether each is installed. With a NAME, or a command after `--`, that "
         "agent is started and asked what it can do; a session is opened if it wants no login for that, and closed."
     )
     parser.add_argument("agent", metavar="NAME", nargs="?", help="the agent to ask")
     parser.add_argument("--cwd", metavar="DIR", help="the directory to work in (default: this one)")
-    describe_start(parser)
+    add_start_timeout(parser)
     parser.add_argument("--json", action="store_true", help="for programs")
 
 
-def main(given: Mapping[str, Any], surroundings_in: SurroundingsIn) -> int:
-    cwd = directory_of(given)
-    around = surroundings_in(cwd)
-    name, command = given.get("agent"), given.get("command")
+def main(args: Mapping[str, Any], load_environment: LoadEnvironment) -> int:
+    cwd = working_directory(args)
+    environment = load_environment(cwd)
+    name, command = args.get("agent"), args.get("command")
     if name is None and command is None:
-        around.tell_notices()
-        known = known_agents(around)
+        environment.print_notices()
+        known = known_agents(environment)
         shown: Any = [_row(agent) for agent in known]
         text = _as_table(known)
     else:
-        agent = agent_meant(name, command, around)
-        around.tell_notices()
-        shown = run(look(agent, cwd, start_timeout_of(given, around)))
+        agent = find_agent(name, command, environment)
+        environment.print_notices()
+        shown = run(inspect_agent(agent, cwd, start_timeout(args, environment)))
         text = _as_text(shown)
-    if given.get("json"):
-        text = escaped(msgspec.json.format(msgspec.json.encode(shown))).decode() + "\n"
+    if args.get("json"):
+        text = escape_json(msgspec.json.format(msgspec.json.encode(shown))).decode() + "\n"
     sys.stdout.write(text)
     return 0
 
@@ -92,7 +91,7 @@ def _as_table(known: list[KnownAgent]) -> str:
     return "\n".join([*lines, ""])
 
 
-def _as_text(looked: Looked) -> str:
+def _as_text(looked: AgentReport) -> str:
     info = " ".join(filter(None, (looked.title or looked.agent, looked.agent_version)))
     lines = [f"{one_line(info) or 'It does not say what it is'}, protocol version {looked.protocol} ({looked.dialect})"]
     lines.append(f"can: {', '.join(looked.capabilities) or 'nothing beyond text'}")
@@ -113,7 +112,7 @@ def _as_text(looked: Looked) -> str:
 _COMMANDS_SECONDS = 1.0
 
 
-class Looked(Struct, frozen=True, kw_only=True):
+class AgentReport(Struct, frozen=True, kw_only=True):
     """What it said. `session_failure` tells why there was no session to look at, such as a login that it wants."""
 
     agent: str | None
@@ -129,7 +128,7 @@ class Looked(Struct, frozen=True, kw_only=True):
     commands: list[SlashCommand] = []
 
 
-async def look(agent: KnownAgent, cwd: Path, start_timeout: float) -> Looked:
+async def inspect_agent(agent: KnownAgent, cwd: Path, start_timeout: float) -> AgentReport:
     """Start it, ask, open a session and close it again; nothing is left behind where the agent can delete."""
     told = asyncio.Event()
 
@@ -158,18 +157,18 @@ async def look(agent: KnownAgent, cwd: Path, start_timeout: float) -> Looked:
         return looked
 
 
-def _looked(process: AgentProcess, session: Session | None, failure: str | None) -> Looked:
+def _looked(process: AgentProcess, session: Session | None, failure: str | None) -> AgentReport:
     said = process.agent
     can = said.capabilities
     names = [name for name in can.__struct_fields__ if getattr(can, name) is True]
-    return Looked(
+    return AgentReport(
         agent=said.info and said.info.name,
         title=said.info and said.info.title,
         agent_version=said.info and said.info.version,
         protocol=said.version,
-        dialect=process.client.connection.dialect.name,
+        dialect=process.client.dialect,
         capabilities=names,
-        logins=[described(method) for method in said.auth_methods],
+        logins=[login_method_text(method) for method in said.auth_methods],
         session_failure=failure,
         modes=session.modes.available if session and session.modes else [],
         options=session.options if session else [],

@@ -11,7 +11,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from accord.apps.console.errors import UsageWrong
+from accord.apps.console.errors import InvalidUsage
 from accord.apps.console.sanitizer import encodable
 from accord.local.files import read_file
 from accord.local.paths import file_kind
@@ -19,7 +19,7 @@ from accord.session.capabilities import AgentCapabilities
 from accord.session.content import Audio, Content, Image, Resource, ResourceLink
 from accord.transports.stdio import shared_reader
 
-__all__ = ["MOST_BYTES", "Attachment", "mime_type_of", "read_attachment", "stdin_text", "text_of_file"]
+__all__ = ["MOST_BYTES", "Attachment", "guess_mime_type", "read_attachment", "read_stdin", "read_text_file"]
 
 MOST_BYTES = 16 * 1024 * 1024
 """More is too much for a prompt."""
@@ -56,7 +56,7 @@ class Attachment(Struct, frozen=True, kw_only=True):
                 return Resource(uri=uri, blob=self._encoded, mime_type=self.mime_type)
         if not (can.image if self.kind == "image" else can.audio):
             what = "images" if self.kind == "image" else "audio"
-            raise UsageWrong(f"the agent takes no {what}", f"Attach {self.path.name} with --file, or leave it out")
+            raise InvalidUsage(f"the agent takes no {what}", f"Attach {self.path.name} with --file, or leave it out")
         if self.kind == "image":
             return Image(data=self._encoded, mime_type=self.mime_type or "", uri=uri)
         return Audio(data=self._encoded, mime_type=self.mime_type or "")
@@ -66,28 +66,28 @@ class Attachment(Struct, frozen=True, kw_only=True):
         return b64encode(self.content).decode()
 
 
-def mime_type_of(path: Path) -> str | None:
+def guess_mime_type(path: Path) -> str | None:
     """By its name, the same on every machine for what agents mostly take."""
     return _MIME_TYPES.get(path.suffix.lower()) or guess_type(path.name)[0]
 
 
 def read_attachment(kind: Literal["file", "image", "audio"], path: Path) -> Attachment:
     """The file; UsageWrong when it can't be read, or is not what it is called."""
-    mime_type = mime_type_of(path)
+    mime_type = guess_mime_type(path)
     if kind != "file" and not (mime_type or "").startswith(f"{kind}/"):
-        raise UsageWrong(f"{path} does not look like {kind} by its name", "Give it a name that ends in its format")
+        raise InvalidUsage(f"{path} does not look like {kind} by its name", "Give it a name that ends in its format")
     return Attachment(kind=kind, path=path.absolute(), mime_type=mime_type, content=_bytes_of(path))
 
 
-def text_of_file(path: Path) -> str:
+def read_text_file(path: Path) -> str:
     """A prompt that stands in a file."""
     try:
         return _bytes_of(path).decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise UsageWrong(f"{path} is not written in UTF-8") from None
+        raise InvalidUsage(f"{path} is not written in UTF-8") from None
 
 
-async def stdin_text(patience: float | None = None) -> str:
+async def read_stdin(patience: float | None = None) -> str:
     """All of stdin; nothing if not even its first byte comes within `patience` seconds."""
     if sys.__stdin__ is None or sys.__stdin__.closed:
         return ""
@@ -114,7 +114,9 @@ async def stdin_text(patience: float | None = None) -> str:
     finally:
         reader.close()
     if len(received) > MOST_BYTES:
-        raise UsageWrong("the prompt on stdin is longer than 16 MiB", "Write it to a file, and name that in the prompt")
+        raise InvalidUsage(
+            "the prompt on stdin is longer than 16 MiB", "Write it to a file, and name that in the prompt"
+        )
     return received.decode("utf-8", "replace")
 
 
@@ -128,4 +130,4 @@ def _bytes_of(path: Path) -> bytes:
         return read_file(path, MOST_BYTES)
     except OSError as error:
         advice = "A prompt that comes through a pipe is read from stdin" if file_kind(path) == "other" else ""
-        raise UsageWrong(f"{path} can't be read: {error.strerror or error}", advice) from None
+        raise InvalidUsage(f"{path} can't be read: {error.strerror or error}", advice) from None

@@ -25,7 +25,7 @@ from accord.local.paths import Roots
 from accord.local.processes import program_environment
 from accord.session.content import Image
 
-__all__ = ["Picture", "picture_in_clipboard"]
+__all__ = ["Picture", "read_clipboard_picture"]
 
 _PATIENCE = 10.0
 _FORMATS = {
@@ -58,7 +58,7 @@ class Picture(Struct, frozen=True):
         return Image(data=b64encode(self.content).decode(), mime_type=self.mime_type)
 
 
-async def picture_in_clipboard(cwd: str = ".") -> Picture | None:
+async def read_clipboard_picture(cwd: str = ".") -> Picture | None:
     """None if something else is there; ConsoleFailed where it can't be asked, with what to install.
 
     No program is taken from this directory: what lies in a project is not to be run because somebody pastes.

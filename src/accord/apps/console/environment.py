@@ -9,11 +9,11 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from accord.apps.console.conversation_records import ConversationRecords
 from accord.apps.console.sanitizer import visible
-from accord.apps.console.session_records import Records
 from accord.session.mcp_servers import McpServer
 
-__all__ = ["AgentCommand", "Surroundings", "SurroundingsIn", "write_stderr_line"]
+__all__ = ["AgentCommand", "Environment", "LoadEnvironment", "write_stderr_line"]
 
 
 class AgentCommand(Struct, frozen=True, kw_only=True):
@@ -23,7 +23,7 @@ class AgentCommand(Struct, frozen=True, kw_only=True):
     env: dict[str, str] = {}
 
 
-class Surroundings(Struct, frozen=True, kw_only=True):
+class Environment(Struct, frozen=True, kw_only=True):
     """What holds in one directory: agents and MCP servers by name, where state is kept, and the built-in agent.
 
     `commands` are the words after `accord` that are no agents. `notices` are for the user, a sentence each.
@@ -40,18 +40,18 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     start_timeout: float = 60.0
     keeps_conversations: bool = True
 
-    def tell_notices(self) -> None:
+    def print_notices(self) -> None:
         """On stderr, for commands that hold no conversation."""
         for notice in self.notices:
             write_stderr_line(notice)
 
     @property
-    def records(self) -> Records | None:
+    def records(self) -> ConversationRecords | None:
         """Where conversations are kept; None if they are not to be."""
-        return Records(self.state) if self.keeps_conversations else None
+        return ConversationRecords(self.state) if self.keeps_conversations else None
 
 
-SurroundingsIn: TypeAlias = Callable[[Path], Surroundings]
+LoadEnvironment: TypeAlias = Callable[[Path], Environment]
 """Those of a directory; raises an AccordError that names the place when a setting is wrong."""
 
 

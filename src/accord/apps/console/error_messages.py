@@ -1,4 +1,4 @@
-"""What an error means for the person who sees it: what happened, what to do, and with which status we end."""
+"""What an error means for the dialog who sees it: what happened, what to do, and with which status we end."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from accord.apps.console.agent_stderr import AgentOutput
-from accord.apps.console.errors import ConsoleFailed, Exit
+from accord.apps.console.errors import ConsoleFailed, ExitStatus
 from accord.apps.console.known_agents import KnownAgent
 from accord.apps.console.sanitizer import one_line
-from accord.apps.console.tty import described
+from accord.apps.console.tty import login_method_text
 from accord.dialects.all_versions.lifecycle import read_auth_methods
 from accord.errors import (
     AccordError,
@@ -30,15 +30,23 @@ from accord.errors.escape_sequences import strip_colours
 from accord.session.capabilities import VariableLogin
 from accord.transports.framing import FRAME_LIMIT
 
-__all__ = ["TOO_LONG", "did_not_stop", "explained", "not_answered", "way_to_check", "way_to_have", "words_of"]
+__all__ = [
+    "LONG_FRAME_MESSAGE",
+    "check_advice",
+    "error_text",
+    "explain_error",
+    "killed_message",
+    "session_owner_advice",
+    "start_timed_out",
+]
 
 _REPORT = "Report this to those who make it"
-TOO_LONG = (
+LONG_FRAME_MESSAGE = (
     f"the agent sent more than {FRAME_LIMIT // 2**20} MiB in one message, which was skipped; something is missing here"
 )
 
 
-def explained(
+def explain_error(
     error: Exception, doing: str, agent: KnownAgent, output: AgentOutput, methods: Sequence[Any] = ()
 ) -> ConsoleFailed:
     """`doing` is what we were about, such as `starting`; `methods` are the ways to log in that the agent has named."""
@@ -46,96 +54,96 @@ def explained(
     match error:
         case AccordError() if output.is_echo:
             reason = f"{who} is no agent: it only says again what it is told"
-            return ConsoleFailed(reason, way_to_check(agent), Exit.AGENT_GONE, output.stderr)
+            return ConsoleFailed(reason, check_advice(agent), ExitStatus.AGENT_GONE, output.stderr)
         case ConnectionClosed():
             return _closed(error, doing, agent, output)
         case DeadlineExceeded(method="initialize", seconds=seconds):
-            return not_answered(agent, output, seconds, "--start-timeout")
+            return start_timed_out(agent, output, seconds, "--start-timeout")
         case DeadlineExceeded():
             return ConsoleFailed(
                 f"{who} did not answer `{error.method}` within {error.seconds:g} s, so it was ended",
                 "Try again; `accord run --timeout` gives a turn more time, or less",
-                Exit.TIMEOUT,
+                ExitStatus.TIMEOUT,
                 output.tail,
             )
         case VersionRefused():
             return ConsoleFailed(
-                f"{who} speaks another version of the protocol: {words_of(error)}",
+                f"{who} speaks another version of the protocol: {error_text(error)}",
                 "accord speaks v1 and v2: look for a newer release of the agent, or of accord",
-                Exit.AGENT_GONE,
+                ExitStatus.AGENT_GONE,
                 output.tail,
             )
         case AuthRequired():
             ways = read_auth_methods(error.auth_methods, methods) or methods
-            return ConsoleFailed(_wants_login(error, who), _logins(ways), Exit.LOGIN_NEEDED)
+            return ConsoleFailed(_wants_login(error, who), _logins(ways), ExitStatus.LOGIN_NEEDED)
         case Overloaded() | Malformed():
             return ConsoleFailed(
                 f"{who} broke the protocol while {doing}: {error}",
-                _REPORT if output.messages else way_to_check(agent),
-                Exit.AGENT_GONE,
+                _REPORT if output.messages else check_advice(agent),
+                ExitStatus.AGENT_GONE,
                 output.tail,
             )
         case SessionInUse() | Fenced():
-            reason = f"{who} failed while {doing}: {words_of(error)} (error {error.code})"
-            return ConsoleFailed(reason, way_to_have(error, agent), Exit.FAILED)
+            reason = f"{who} failed while {doing}: {error_text(error)} (error {error.code})"
+            return ConsoleFailed(reason, session_owner_advice(error, agent), ExitStatus.FAILED)
         case RequestFailed():
             words = output.tail if isinstance(error, InternalError) else ""
             advice = _advice(error)
-            said = words_of(error, "advice").removesuffix(advice).rstrip(". ") if advice else words_of(error)
+            said = error_text(error, "advice").removesuffix(advice).rstrip(". ") if advice else error_text(error)
             reason = f"{who} failed while {doing}: {said} (error {error.code})"
-            return ConsoleFailed(reason, advice, Exit.FAILED, words)
+            return ConsoleFailed(reason, advice, ExitStatus.FAILED, words)
         case _:
-            return ConsoleFailed(f"{doing} failed: {error}", "", Exit.FAILED, output.tail)
+            return ConsoleFailed(f"{doing} failed: {error}", "", ExitStatus.FAILED, output.tail)
 
 
 def _closed(error: ConnectionClosed, doing: str, agent: KnownAgent, output: AgentOutput) -> ConsoleFailed:
     if error.kind == "not_started":
-        return ConsoleFailed(error.reason, "", Exit.NOT_EXECUTABLE)
+        return ConsoleFailed(error.reason, "", ExitStatus.NOT_EXECUTABLE)
     if error.kind == "closed_here":
         kept = "What it has kept of the session can be taken up with --continue"
-        return ConsoleFailed(did_not_stop(agent), kept, Exit.INTERRUPTED, output.stderr)
+        return ConsoleFailed(killed_message(agent), kept, ExitStatus.INTERRUPTED, output.stderr)
     code = "" if error.exit_code is None else f" with exit code {error.exit_code}"
     words = error.stderr_tail or output.tail
     if error.kind == "overloaded":
         reason = f"the agent {agent.name!r} was ended, because it sent too much while {doing}: {error.reason}"
-        return ConsoleFailed(reason, _REPORT, Exit.AGENT_GONE, words)
+        return ConsoleFailed(reason, _REPORT, ExitStatus.AGENT_GONE, words)
     if error.kind == "bad_frames":
         reason = f"the agent {agent.name!r} prints something that is not ACP, so it was ended: {error.reason}"
-        advice = _REPORT if output.messages else way_to_check(agent)
-        return ConsoleFailed(reason, advice, Exit.AGENT_GONE, error.stderr_tail or output.stderr)
+        advice = _REPORT if output.messages else check_advice(agent)
+        return ConsoleFailed(reason, advice, ExitStatus.AGENT_GONE, error.stderr_tail or output.stderr)
     if output.messages == 0:
         reason = f"the agent {agent.name!r} ended{code} before it said anything"
-        return ConsoleFailed(_with_noise(reason, output), way_to_check(agent), Exit.AGENT_GONE, words)
+        return ConsoleFailed(_with_noise(reason, output), check_advice(agent), ExitStatus.AGENT_GONE, words)
     return ConsoleFailed(
         f"the agent {agent.name!r} is gone while {doing}: {error.reason}{code}",
         "Try again; what it has kept of the session can be taken up with --continue",
-        Exit.AGENT_GONE,
+        ExitStatus.AGENT_GONE,
         words,
     )
 
 
-def not_answered(agent: KnownAgent, output: AgentOutput, seconds: float, option: str) -> ConsoleFailed:
+def start_timed_out(agent: KnownAgent, output: AgentOutput, seconds: float, option: str) -> ConsoleFailed:
     """It has not answered at its start in the time that this option gives it."""
     reason = f"the agent {agent.name!r} did not answer `initialize` within {seconds:g} s"
-    advice = f"{_REPORT if output.messages else way_to_check(agent)}; {option} gives it more time"
-    return ConsoleFailed(_with_noise(reason, output), advice, Exit.TIMEOUT, output.tail)
+    advice = f"{_REPORT if output.messages else check_advice(agent)}; {option} gives it more time"
+    return ConsoleFailed(_with_noise(reason, output), advice, ExitStatus.TIMEOUT, output.tail)
 
 
 def _with_noise(reason: str, output: AgentOutput) -> str:
     return f"{reason}; what it wrote to stdout is no ACP" if output.stray_stdout else reason
 
 
-def did_not_stop(agent: KnownAgent) -> str:
+def killed_message(agent: KnownAgent) -> str:
     """Why it is gone, when we ended it in a turn."""
     return f"the agent {agent.name!r} was ended, because it did not stop"
 
 
-def way_to_check(agent: KnownAgent) -> str:
+def check_advice(agent: KnownAgent) -> str:
     """What to do about an agent that may be none: nothing of the protocol was output of it."""
     return f"Does `{agent.line}` start it as an ACP agent? Try that command by itself, and look for its flag for ACP"
 
 
-def way_to_have(error: SessionInUse | Fenced, agent: KnownAgent) -> str:
+def session_owner_advice(error: SessionInUse | Fenced, agent: KnownAgent) -> str:
     """What to do about a session that another process has."""
     id = one_line(shlex.quote(str(error.session_id or "ID")), 200)
     behind = f" -- {agent.line}" if agent.source == "command" else ""
@@ -148,7 +156,7 @@ def way_to_have(error: SessionInUse | Fenced, agent: KnownAgent) -> str:
 
 
 def _wants_login(error: AuthRequired, who: str) -> str:
-    said = words_of(error)
+    said = error_text(error)
     return f"{who} wants a login first" + ("" if said == "Authentication required" else f": {said}")
 
 
@@ -157,7 +165,7 @@ def _logins(methods: Sequence[Any]) -> str:
         return "It names no way to log in: start it by itself and log in there"
     if all(isinstance(method, VariableLogin) and method.variables for method in methods):
         return f"Set {' or '.join(_variables(method) for method in methods)} in the environment and start again"
-    ways = "; ".join(described(method).rstrip(".") for method in methods)
+    ways = "; ".join(login_method_text(method).rstrip(".") for method in methods)
     first = getattr(methods[0], "id", "ID")
     return f"Choose one: {ways}. At a terminal you are asked, elsewhere add `--login {first}` to the options"
 
@@ -168,7 +176,7 @@ def _variables(method: VariableLogin) -> str:
     return names + (f" (see {one_line(method.link)})" if method.link else "")
 
 
-def words_of(error: RequestFailed, *left_out: str) -> str:
+def error_text(error: RequestFailed, *left_out: str) -> str:
     """Its message and what its `data` says beyond it, but for these members, in one line."""
     return one_line(strip_colours(error.full_message(*left_out)), 2000)
 

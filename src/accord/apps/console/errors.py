@@ -10,10 +10,10 @@ from pathlib import Path
 from accord.apps.console.sanitizer import visible
 from accord.errors import AccordError
 
-__all__ = ["ConsoleFailed", "Exit", "UsageWrong", "as_failure", "exit_of_stop_reason"]
+__all__ = ["ConsoleFailed", "ExitStatus", "InvalidUsage", "exit_status_of", "to_console_failed"]
 
 
-class Exit(IntEnum):
+class ExitStatus(IntEnum):
     """A status; what it means is in docs/run.md."""
 
     END_TURN = 0
@@ -38,18 +38,18 @@ class Exit(IntEnum):
 
 
 _OF_STOP_REASON = {
-    "end_turn": Exit.END_TURN,
-    "max_tokens": Exit.MAX_TOKENS,
-    "max_turn_requests": Exit.MAX_TURN_REQUESTS,
-    "refusal": Exit.REFUSAL,
-    "cancelled": Exit.CANCELLED,
-    "error": Exit.FAILED,
+    "end_turn": ExitStatus.END_TURN,
+    "max_tokens": ExitStatus.MAX_TOKENS,
+    "max_turn_requests": ExitStatus.MAX_TURN_REQUESTS,
+    "refusal": ExitStatus.REFUSAL,
+    "cancelled": ExitStatus.CANCELLED,
+    "error": ExitStatus.FAILED,
 }
 
 
-def exit_of_stop_reason(reason: str | None) -> Exit:
+def exit_status_of(reason: str | None) -> ExitStatus:
     """For a turn that the agent ended by itself."""
-    return _OF_STOP_REASON.get(reason or "end_turn", Exit.OTHER_STOP)
+    return _OF_STOP_REASON.get(reason or "end_turn", ExitStatus.OTHER_STOP)
 
 
 _MOST_LINES = 20
@@ -61,7 +61,9 @@ class ConsoleFailed(AccordError):
     `last_words` is the end of what the agent wrote on stderr, or in place of frames.
     """
 
-    def __init__(self, reason: str, advice: str = "", status: Exit = Exit.FAILED, last_words: str = "") -> None:
+    def __init__(
+        self, reason: str, advice: str = "", status: ExitStatus = ExitStatus.FAILED, last_words: str = ""
+    ) -> None:
         super().__init__(reason, advice, status, last_words)
         self.reason = reason
         self.advice = advice
@@ -78,14 +80,14 @@ class ConsoleFailed(AccordError):
         return "\n".join(lines)
 
 
-class UsageWrong(ConsoleFailed):
+class InvalidUsage(ConsoleFailed):
     """What was asked for can't be done as it was asked."""
 
     def __init__(self, reason: str, advice: str = "") -> None:
-        super().__init__(reason, advice, Exit.USAGE)
+        super().__init__(reason, advice, ExitStatus.USAGE)
 
 
-def as_failure(error: Exception) -> ConsoleFailed:
+def to_console_failed(error: Exception) -> ConsoleFailed:
     """Whatever was raised, as something to show; what nobody has foreseen is our mistake, and says where it happened."""
     if isinstance(error, ConsoleFailed):
         return error

@@ -12,7 +12,7 @@ from pathlib import PurePath
 from accord.session.entities import Diff, FileChange
 from accord.session.updates import ToolCallAppend, ToolCallChanged, ToolCallPatch, Update
 
-__all__ = ["ChangedFiles", "WrittenFiles", "diffs_shown", "repeats", "short_path", "whole_path"]
+__all__ = ["ChangedFiles", "WrittenFiles", "absolute_path", "is_same_change", "merge_diffs", "short_path"]
 
 _MOST_FILES = 10_000
 _MOST_TEXT = 8 * 1024 * 1024
@@ -20,7 +20,7 @@ _LONGEST_PATH = 4096
 """The system takes no longer one."""
 
 
-def whole_path(path: str, cwd: str) -> str:
+def absolute_path(path: str, cwd: str) -> str:
     """The text of it from the root on; nothing is looked up. What `..` leads to, a link may decide: so that stays."""
     return str(PurePath(cwd, path))
 
@@ -34,7 +34,7 @@ def short_path(path: str, cwd: str) -> str:
     return f"~{path[len(home) :]}" if path.startswith(f"{home}/") else path
 
 
-def diffs_shown(before: list[Diff], patch: ToolCallPatch | ToolCallAppend) -> list[Diff]:
+def merge_diffs(before: list[Diff], patch: ToolCallPatch | ToolCallAppend) -> list[Diff]:
     """The diffs of a call after an update: those of its content, and earlier ones of files that it does not show again.
 
     `before` is theirs from then on.
@@ -50,9 +50,9 @@ def diffs_shown(before: list[Diff], patch: ToolCallPatch | ToolCallAppend) -> li
     return [diff for diff in before if again.isdisjoint(change.path for change in diff.changes)] + now
 
 
-def repeats(change: FileChange, written: FileChange, cwd: str) -> bool:
+def is_same_change(change: FileChange, written: FileChange, cwd: str) -> bool:
     """Whether a change that a call has shown, whole or in part, is what was written to the file through us."""
-    if whole_path(change.path, cwd) != whole_path(written.path, cwd):
+    if absolute_path(change.path, cwd) != absolute_path(written.path, cwd):
         return False
     if change.new_text is None or written.new_text is None:
         return False
@@ -72,7 +72,7 @@ class ChangedFiles:
         """Take in what a session has told."""
         if not isinstance(change, ToolCallChanged):
             return
-        call, shown = change.call, diffs_shown([], change.patch)
+        call, shown = change.call, merge_diffs([], change.patch)
         paths = self._shown.pop(call.id, {})
         self._room += len(paths)
         named = [each.path for diff in shown for each in diff.changes if len(each.path) <= _LONGEST_PATH]
@@ -93,7 +93,7 @@ class ChangedFiles:
 
     def paths(self, cwd: str) -> list[str]:
         """All of them, each once, from the root on."""
-        return list(dict.fromkeys(whole_path(path, cwd) for path in self._changed))
+        return list(dict.fromkeys(absolute_path(path, cwd) for path in self._changed))
 
 
 class WrittenFiles:

@@ -19,13 +19,13 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from accord.apps.console.environment import Surroundings
-from accord.apps.console.errors import ConsoleFailed, Exit, UsageWrong
+from accord.apps.console.environment import Environment
+from accord.apps.console.errors import ConsoleFailed, ExitStatus, InvalidUsage
 from accord.apps.console.sanitizer import one_line
 from accord.local.paths import expand_path, file_kind
 from accord.session.capabilities import Implementation
 
-__all__ = ["BUILTIN", "PRESETS", "KnownAgent", "Preset", "agent_meant", "is_launcher", "known_agents", "preset_of"]
+__all__ = ["BUILTIN", "PRESETS", "KnownAgent", "Preset", "find_agent", "find_preset", "is_launcher", "known_agents"]
 
 BUILTIN = "accord"
 
@@ -63,13 +63,13 @@ class KnownAgent(Struct, frozen=True, kw_only=True):
     @property
     def reads_itself(self) -> bool:
         """Whether it reads files from the disk, and is not offered to read them here, whoever named it. FN-95"""
-        preset = preset_of(self.command, self.identity)
+        preset = find_preset(self.command, self.identity)
         return preset is not None and preset.reads_itself
 
     @property
     def runs_unasked(self) -> bool:
         """Whether it runs commands itself, and asks nobody, if it is offered no terminals here."""
-        preset = preset_of(self.command, self.identity)
+        preset = find_preset(self.command, self.identity)
         return preset is not None and preset.runs_unasked
 
     @property
@@ -114,13 +114,13 @@ class KnownAgent(Struct, frozen=True, kw_only=True):
             raise ConsoleFailed(
                 f"the agent {self.name!r} can't be started: {name} is a directory",
                 "Name the program in it",
-                Exit.NOT_EXECUTABLE,
+                ExitStatus.NOT_EXECUTABLE,
             )
         if kind is not None:
             raise ConsoleFailed(
                 f"the agent {self.name!r} can't be started: {name} is not executable",
                 f"Run `chmod +x {shlex.quote(name)}`, or put its interpreter in front of it",
-                Exit.NOT_EXECUTABLE,
+                ExitStatus.NOT_EXECUTABLE,
             )
         where = "is not there" if has_directory else "is not on PATH"
         if self.install:
@@ -131,23 +131,25 @@ class KnownAgent(Struct, frozen=True, kw_only=True):
         else:
             advice = "Install it, or check how it is spelt"
         raise ConsoleFailed(
-            f"the agent {self.name!r} can't be started: its program {name!r} {where}", advice, Exit.NOT_FOUND
+            f"the agent {self.name!r} can't be started: its program {name!r} {where}", advice, ExitStatus.NOT_FOUND
         )
 
 
-def known_agents(around: Surroundings) -> list[KnownAgent]:
+def known_agents(environment: Environment) -> list[KnownAgent]:
     """The built-in agent, then those of the user, then the presets that the user has not replaced."""
-    builtin = KnownAgent(name=BUILTIN, command=around.builtin, source="built-in", title="the built-in coding agent")
+    builtin = KnownAgent(
+        name=BUILTIN, command=environment.builtin, source="built-in", title="the built-in coding agent"
+    )
     own = [
         KnownAgent(name=name, command=given.command, env=given.env, source="config")
-        for name, given in around.agents.items()
+        for name, given in environment.agents.items()
     ]
-    presets = [_of_preset(name, preset) for name, preset in PRESETS.items() if name not in around.agents]
+    presets = [_of_preset(name, preset) for name, preset in PRESETS.items() if name not in environment.agents]
     return [builtin, *own, *presets]
 
 
-def agent_meant(
-    name: str | None, command: Sequence[str] | None, around: Surroundings, *, may_be_command: bool = False
+def find_agent(
+    name: str | None, command: Sequence[str] | None, environment: Environment, *, may_be_command: bool = False
 ) -> KnownAgent:
     """The agent of a command line: a command, a name, or nothing for the built-in one.
 
@@ -157,15 +159,15 @@ def agent_meant(
         return _of_command(name, list(command))
     if name is None:
         name = BUILTIN
-    known = {agent.name: agent for agent in known_agents(around)}
+    known = {agent.name: agent for agent in known_agents(environment)}
     if name in known:
         return known[name]
-    raise _unknown(name, list(known), around, may_be_command=may_be_command)
+    raise _unknown(name, list(known), environment, may_be_command=may_be_command)
 
 
-def _unknown(name: str, names: list[str], around: Surroundings, *, may_be_command: bool) -> UsageWrong:
+def _unknown(name: str, names: list[str], environment: Environment, *, may_be_command: bool) -> InvalidUsage:
     if may_be_command:
-        close = [f"`accord {each}`" for each in get_close_matches(name, [*around.commands, *names[1:]], n=1)]
+        close = [f"`accord {each}`" for each in get_close_matches(name, [*environment.commands, *names[1:]], n=1)]
         what, advice = "no command and no agent", "`accord --help` and `accord agents` list them"
     else:
         close = [repr(each) for each in get_close_matches(name, names, n=2)]
@@ -175,14 +177,14 @@ def _unknown(name: str, names: list[str], around: Surroundings, *, may_be_comman
         )
     hint = f"; did you mean {' or '.join(close)}?" if close else ""
     # What was left out of the settings may be the very thing that was meant.
-    return UsageWrong(f"there is {what} {name!r}{hint}", "\n  ".join([advice, *around.notices]))
+    return InvalidUsage(f"there is {what} {name!r}{hint}", "\n  ".join([advice, *environment.notices]))
 
 
 def _of_command(name: str | None, command: list[str]) -> KnownAgent:
     if name is not None:
-        raise UsageWrong(f"both the agent {name!r} and a command were given", "Give one of them")
+        raise InvalidUsage(f"both the agent {name!r} and a command were given", "Give one of them")
     if not command:
-        raise UsageWrong("there is no command after `--`")
+        raise InvalidUsage("there is no command after `--`")
     here, program = Path.cwd(), command[0]  # FileNotFoundError where that is gone: it would be started there
     if Path(program).name != program:
         program = str(here / expand_path(program))
@@ -322,7 +324,7 @@ def is_launcher(program: str) -> bool:
     return _LAUNCHER.fullmatch(PurePath(program).name.lower().removesuffix(".exe").removesuffix(".cmd")) is not None
 
 
-def preset_of(command: Sequence[str], name: str = "") -> Preset | None:
+def find_preset(command: Sequence[str], name: str = "") -> Preset | None:
     """By the name that an agent has given in `initialize`, else by the program or package of its command."""
     by_name = {each: preset for preset in PRESETS.values() for each in preset.names}
     if (found := by_name.get(_plain(name))) is not None:

@@ -11,24 +11,23 @@ from contextlib import suppress
 from typing import Literal
 
 from accord.apps.console.agent_process import NEW_INSTEAD, AgentCallbacks, AgentProcess, agent_command
-from accord.apps.console.errors import ConsoleFailed, exit_of_stop_reason
+from accord.apps.console.conversation_records import ConversationRecorder
+from accord.apps.console.errors import ConsoleFailed, exit_status_of
 from accord.apps.console.known_agents import KnownAgent
-from accord.apps.console.permission_flags import asking, policy_of, workspace_of
-from accord.apps.console.prompt_history import Prompts
-from accord.apps.console.run.one_prompt import Run
-from accord.apps.console.run.output_format import LATE_SECONDS, Outcome, Tally, terminals_told
-from accord.apps.console.run.output_stream import Outputs
-from accord.apps.console.run.text_printer import Printer
-from accord.apps.console.screen.mentions import content_of
-from accord.apps.console.screen.shutdown import Ending
-from accord.apps.console.session_choice import NOTHING_EARLIER
-from accord.apps.console.session_records import Recording
+from accord.apps.console.permission_flags import ask_policy, new_workspace, permission_policy
+from accord.apps.console.prompt_history import PromptHistory
+from accord.apps.console.run.one_prompt import RunOptions
+from accord.apps.console.run.output_format import LATE_SECONDS, Outcome, TurnSummary, terminal_reporter
+from accord.apps.console.run.output_stream import StandardStreams
+from accord.apps.console.run.text_printer import TextPrinter
+from accord.apps.console.screen.mentions import prompt_content
+from accord.apps.console.screen.shutdown import ExitSignals
+from accord.apps.console.session_choice import NO_EARLIER_SESSION
 from accord.apps.console.session_settings import SessionSettings
-from accord.apps.console.tty import Person, asked_of, chooser
-from accord.client.callbacks import SessionUpdate
+from accord.apps.console.tty import TerminalDialog, elicitation_handler, login_chooser
 from accord.client.login import run_in_terminal
 from accord.client.reply import Reply
-from accord.client.session import Session
+from accord.client.session import Session, SessionUpdate
 from accord.errors import AccordError, AuthRequired, ConnectionClosed
 from accord.peer.event_loop import run
 from accord.session import replay
@@ -41,28 +40,28 @@ _HELP = "Type a prompt and press Enter. Ctrl-C stops the agent, again ends it; C
 _UNREAD_SECONDS = 1.0
 
 
-def main(asked: Run) -> int:
+def main(options: RunOptions) -> int:
     """The exit status."""
-    return run(_talk(asked), is_fast=False)
+    return run(_talk(options), is_fast=False)
 
 
-async def _talk(asked: Run) -> int:
-    return await _Plain(asked).talk()
+async def _talk(options: RunOptions) -> int:
+    return await LineMode(options).talk()
 
 
-class _Plain:
-    def __init__(self, asked: Run) -> None:
-        self._asked = asked
-        self._prompts = Prompts(asked.around.state)
-        self._outputs = Outputs()
-        self._printer = Printer(self._outputs, is_transcript=True, is_spoken=True, cwd=str(asked.cwd))
-        self._person = Person(self._outputs.out)
-        self._settings = SessionSettings(asked.mode, asked.model)
+class LineMode:
+    def __init__(self, options: RunOptions) -> None:
+        self._options = options
+        self._prompts = PromptHistory(options.environment.state)
+        self._outputs = StandardStreams()
+        self._printer = TextPrinter(self._outputs, is_transcript=True, is_spoken=True, cwd=str(options.cwd))
+        self._person = TerminalDialog(self._outputs.out)
+        self._settings = SessionSettings(options.mode, options.model)
         self._is_unsettled = False
         """The agent does not take the mode or an option that was chosen: nothing is sent."""
         self._reply: Reply | None = None
-        self._tally = Tally()
-        self._recording: Recording | None = None
+        self._tally = TurnSummary()
+        self._recorder: ConversationRecorder | None = None
         self._process: AgentProcess | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._status = 0
@@ -70,21 +69,21 @@ class _Plain:
         """Whether the agent could take up the session if it were started again."""
 
     async def talk(self) -> int:
-        asked = self._asked
+        options = self._options
         process = AgentProcess(
-            asked.agent,
-            agent_command(asked.agent, asked.cwd, asked.args),
+            options.agent,
+            agent_command(options.agent, options.cwd, options.args),
             self._callbacks(),
-            servers=asked.servers,
-            records=asked.around.records,
-            deadlines=asked.deadlines,
+            servers=options.servers,
+            records=options.environment.records,
+            deadlines=options.deadlines,
             is_start_announced=True,
         )
         working = asyncio.create_task(self._work(process), name="accord plain")
         with suppress(NotImplementedError):  # Windows: there Ctrl-C ends the program
             asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self._interrupted, working)
-        ending = Ending(lambda status: self._told_to_end(working, status))
-        ending.heed()
+        signals = ExitSignals(lambda status: self._told_to_end(working, status))
+        signals.install()
         try:
             await working
         except asyncio.CancelledError:
@@ -96,25 +95,25 @@ class _Plain:
             self._outputs.out.write("\n")
             with suppress(TimeoutError):  # whoever ends it does not want to wait for a terminal that shows nothing
                 await asyncio.wait_for(self._outputs.finish(), _UNREAD_SECONDS if self._status else None)
-            ending.forget()
+            signals.remove()
         return self._status
 
     def _callbacks(self) -> AgentCallbacks:
-        asked, person, printer = self._asked, self._person, self._printer
+        options, dialog, printer = self._options, self._person, self._printer
         return AgentCallbacks(
-            on_permission=policy_of(
-                asked.permissions or "ask",
-                asking(person, str(asked.cwd), is_builtin=asked.agent.is_builtin),
+            on_permission=permission_policy(
+                options.permissions or "ask",
+                ask_policy(dialog, str(options.cwd), is_builtin=options.agent.is_builtin),
                 self._decided,
             ),
-            on_elicitation=asked_of(person, self._elicited),
-            choose_login=chooser(asked.login, person),
+            on_elicitation=elicitation_handler(dialog, self._elicited),
+            choose_login=login_chooser(options.login, dialog),
             run_login=run_in_terminal,
-            new_workspace=lambda agent: workspace_of(
-                asked.permissions,
+            new_workspace=lambda agent: new_workspace(
+                options.permissions,
                 agent,
-                on_write=lambda asked: printer.wrote(asked.path, len(asked.content.encode())),
-                on_terminal=terminals_told(printer.changed),
+                on_write=lambda write: printer.wrote(write.path, len(write.content.encode())),
+                on_terminal=terminal_reporter(printer.changed),
             ),
             on_update=self._heard_opening,
             on_progress=printer.noted,
@@ -122,7 +121,7 @@ class _Plain:
 
     def _heard_opening(self, update: SessionUpdate) -> None:
         """What is told until the session is there: the history of one that is taken up is told as a whole."""
-        if not update.session.is_taken_up or type(update.update) is NoticeShown:
+        if not update.session.is_resumed or type(update.update) is NoticeShown:
             self._printer.changed(update.update)
 
     def _heard_early(self, update: SessionUpdate) -> None:
@@ -136,13 +135,13 @@ class _Plain:
     def _elicited(self) -> None:
         self._tally.elicited()
 
-    def _decided(self, asked: PermissionRequest, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:
-        self._tally.decided(asked, answer)
-        self._printer.decided(asked, answer, by)
+    def _decided(self, request: PermissionRequest, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:
+        self._tally.decided(request, answer)
+        self._printer.decided(request, answer, by)
 
     async def _work(self, process: AgentProcess) -> None:
         self._process = process
-        name = self._asked.agent.title or self._asked.agent.name
+        name = self._options.agent.title or self._options.agent.name
         self._outputs.out.write(f"Starting {name}.\n")
         async with process:
             can = process.agent.capabilities
@@ -154,10 +153,10 @@ class _Plain:
                 await self._restore(session)
             who = (
                 ""
-                if process.known.name == self._asked.agent.name
+                if process.known.name == self._options.agent.name
                 else f"This is {process.known.title or process.known.name}. "
             )
-            self._outputs.out.write(f"Ready, in {self._asked.cwd}. {who}{_HELP}")
+            self._outputs.out.write(f"Ready, in {self._options.cwd}. {who}{_HELP}")
             while (text := await self._person.prompted("\nYou: ")) is not None:
                 if text.strip() == "/quit":
                     return
@@ -165,15 +164,15 @@ class _Plain:
                     session = await self._turn(process, session, text)
 
     async def _session(self, process: AgentProcess) -> Session:
-        asked = self._asked
-        wanted = asked.session_id
-        if wanted is None and asked.continues:
+        options = self._options
+        wanted = options.session_id
+        if wanted is None and options.continues:
             with process.explaining("listing the sessions"):
-                wanted = await process.sessions.last(asked.around.state, asked.cwd)
+                wanted = await process.sessions.last(options.environment.state, options.cwd)
             if wanted is None:
-                self._printer.noted(NOTHING_EARLIER)
-        session = await process.open_session(wanted, asked.cwd, self._printer.noted, with_history=True)
-        if not session.is_taken_up:
+                self._printer.noted(NO_EARLIER_SESSION)
+        session = await process.open_session(wanted, options.cwd, self._printer.noted, with_history=True)
+        if not session.is_resumed:
             return session
         session.on_update = self._heard_early
         for change in replay(session.transcript):
@@ -182,13 +181,13 @@ class _Plain:
         return session
 
     def _opened(self, process: AgentProcess, session: Session) -> Session:
-        self._recording = process.record(session)
+        self._recorder = process.record(session)
         return session
 
     async def _turn(self, process: AgentProcess, session: Session, text: str) -> Session:
         """The session to go on with: another one, where a login has ended this one and it can't be taken up."""
-        asked = self._asked
-        await asyncio.to_thread(self._prompts.add, asked.agent.key, asked.cwd, session.id, text)
+        options = self._options
+        await asyncio.to_thread(self._prompts.add, options.agent.key, options.cwd, session.id, text)
         self._outputs.out.write("\n")
         try:
             try:
@@ -218,25 +217,25 @@ class _Plain:
         self._is_unsettled = False
 
     async def _exchange(self, process: AgentProcess, session: Session, text: str) -> None:
-        asked = self._asked
+        options = self._options
         try:
-            content = await asyncio.to_thread(content_of, text, asked.cwd, process.agent.capabilities)
+            content = await asyncio.to_thread(prompt_content, text, options.cwd, process.agent.capabilities)
             session.on_update = self._heard
-            tally = self._tally = Tally()
+            tally = self._tally = TurnSummary()
             reply = self._reply = session.prompt(content)
             async for change in reply:
                 tally.changed(change)
                 self._printer.changed(change)
                 await self._outputs.room()
-            if tally.is_empty and session.connection.dialect.result_ends_turn:
+            if tally.is_empty and reply.updates_may_follow:
                 await asyncio.sleep(LATE_SECONDS)
             reason = reply.stop_reason
-            status = exit_of_stop_reason(reason) if reply.cancel_requested else tally.exit_of(reason)
+            status = exit_status_of(reason) if reply.cancel_requested else tally.exit_of(reason)
             self._printer.ended(Outcome(exit=status, stop_reason=reason))
         finally:
             self._reply = None
-            if self._recording is not None:
-                await asyncio.shield(self._recording.keep())
+            if self._recorder is not None:
+                await asyncio.shield(self._recorder.save())
 
     def _gone(self, process: AgentProcess, error: ConnectionClosed) -> ConsoleFailed:
         failed = process.explain(error, "answering the prompt")
@@ -254,7 +253,7 @@ class _Plain:
         if reply is None or process is None:
             working.cancel()
         elif reply.cancel_requested:
-            process.client.connection.kill()
+            process.client.kill_agent()
         else:
             self._printer.noted("stopping… (Ctrl-C again ends the agent)")
             task = asyncio.create_task(reply.cancel(), name="accord cancel")

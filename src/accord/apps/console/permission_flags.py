@@ -1,6 +1,6 @@
 """`--permissions`: who answers when an agent asks whether it may, and what is said about it.
 
-Law: only what the name of the choice says is allowed; all else is asked of the person at the terminal, or refused.
+Law: only what the name of the choice says is allowed; all else is asked of the dialog at the terminal, or refused.
 """
 
 from __future__ import annotations
@@ -9,26 +9,27 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Literal, TypeAlias, get_args
 
-from accord.apps.console.always_choices import Keeper, has_always, reach_of_always
+from accord.apps.console.always_choices import ChoiceOwner, always_scope, offers_always
 from accord.apps.console.known_agents import KnownAgent
 from accord.apps.console.sanitizer import exact, exact_line
 from accord.apps.console.tool_input import (
-    ShownFile,
-    command_of,
+    DiffTexts,
+    command_line,
+    file_type_text,
+    full_texts,
     is_only_command,
     is_patch_of,
-    kind_line,
-    kind_of_file,
-    untold_input,
-    untold_names,
+    remaining_input,
+    remaining_names,
+    short_kind,
     value_text,
-    whole_texts,
 )
-from accord.apps.console.tty import Person
+from accord.apps.console.tty import TerminalDialog
 from accord.client.permissions import policies
 from accord.client.permissions.policies import Policy
+from accord.client.workspace.requests import OnWrite
 from accord.client.workspace.terminals import OnTerminal
-from accord.client.workspace.workspace import OnWrite, Workspace
+from accord.client.workspace.workspace import Workspace
 from accord.session.content import render_text
 from accord.session.diffs import git_patch, read_git_patch
 from accord.session.entities import ContentItem, Diff, FileChange, TerminalItem, ToolCallItem
@@ -42,34 +43,34 @@ from accord.session.requests import (
 from accord.session.updates import ToolCallPatch
 
 __all__ = [
-    "CHOICES",
+    "PERMISSIONS",
     "OnDecision",
     "Permissions",
-    "adapt",
-    "asking",
-    "least_choice",
-    "patch_of",
-    "policy_of",
-    "what_is_asked",
-    "workspace_of",
+    "adapt_workspace",
+    "ask_policy",
+    "diff_patch",
+    "least_permissions",
+    "new_workspace",
+    "permission_policy",
+    "permission_summary",
 ]
 
 Permissions: TypeAlias = Literal["ask", "reject", "allow-reads", "allow-edits", "allow-all"]
 OnDecision: TypeAlias = Callable[[PermissionRequest, PermissionAnswer, Literal["rule", "person"]], None]
 
-CHOICES: tuple[Permissions, ...] = get_args(Permissions)
+PERMISSIONS: tuple[Permissions, ...] = get_args(Permissions)
 READS = ("read", "search", "think")
 EDITS = (*READS, "edit")
 _LONGEST_TITLE = 400
 
 
-def asking(person: Person, cwd: str, *, is_builtin: bool) -> Policy:
-    """Puts it to the person at the terminal, in lines; `cwd` is where the agent works, and whether that is our own."""
-    keeper: Keeper = "built-in agent" if is_builtin else "other agent"
-    return policies.ask(lambda asked: _ask(person, asked, cwd, keeper))
+def ask_policy(dialog: TerminalDialog, cwd: str, *, is_builtin: bool) -> Policy:
+    """Puts it to the dialog at the terminal, in lines; `cwd` is where the agent works, and whether that is our own."""
+    keeper: ChoiceOwner = "built-in agent" if is_builtin else "other agent"
+    return policies.ask(lambda request: _ask(dialog, request, cwd, keeper))
 
 
-def policy_of(chosen: Permissions, asks: Policy | None, on_decision: OnDecision) -> Policy:
+def permission_policy(chosen: Permissions, asks: Policy | None, on_decision: OnDecision) -> Policy:
     """The policy of that name; what it leaves open is for `asks`, or refused where there is nobody to ask."""
     rest = _told(policies.deny, "rule", on_decision)
     if asks is not None and chosen != "reject":
@@ -81,15 +82,15 @@ def policy_of(chosen: Permissions, asks: Policy | None, on_decision: OnDecision)
             kinds = READS if chosen == "allow-reads" else EDITS
             allowed = _told(policies.allow_all, "rule", on_decision)
 
-            async def by_kind(asked: PermissionRequest) -> PermissionAnswer:
-                return await (allowed if policies.kind_of(asked) in kinds else rest)(asked)
+            async def by_kind(request: PermissionRequest) -> PermissionAnswer:
+                return await (allowed if policies.kind_of(request) in kinds else rest)(request)
 
             return by_kind
         case "ask" | "reject":
             return rest
 
 
-def workspace_of(
+def new_workspace(
     chosen: Permissions | None, agent: KnownAgent, *, on_terminal: OnTerminal, on_write: OnWrite | None = None
 ) -> Workspace:
     """What an agent of v1 may do through us by that choice; by none, all that it wants, inside its directory.
@@ -107,7 +108,7 @@ def workspace_of(
     )
 
 
-def adapt(workspace: Workspace, agent: KnownAgent) -> bool:
+def adapt_workspace(workspace: Workspace, agent: KnownAgent) -> bool:
     """To what an agent needs that is recognised only by its `initialize`; whether it has to be started again for that.
 
     It was offered to read files then, which is mended here (FN-95), or no terminals.
@@ -120,70 +121,72 @@ def adapt(workspace: Workspace, agent: KnownAgent) -> bool:
     return True
 
 
-def least_choice(asked: PermissionRequest) -> Permissions:
+def least_permissions(request: PermissionRequest) -> Permissions:
     """The one that allows this, and no more than it has to."""
-    kind = policies.kind_of(asked)
+    kind = policies.kind_of(request)
     return "allow-reads" if kind in READS else "allow-edits" if kind in EDITS else "allow-all"
 
 
-def what_is_asked(asked: PermissionRequest) -> str:
+def permission_summary(request: PermissionRequest) -> str:
     """The action in a few safe words."""
-    match asked.subject:
+    match request.subject:
         case CommandSubject(command=command, cwd=cwd):
             return exact_line(f"run {command} in {cwd}", _LONGEST_TITLE)
         case ToolCallSubject(call=call):
-            return _title(asked) + (f" ({kind_line(call.kind)})" if call.kind else "")
+            return _title(request) + (f" ({short_kind(call.kind)})" if call.kind else "")
         case _:
-            return _title(asked)
+            return _title(request)
 
 
-def _title(asked: PermissionRequest) -> str:
-    call = asked.subject.call if isinstance(asked.subject, ToolCallSubject) else None
-    title = asked.title or (asked.description if call is None else call.title or call.name)
+def _title(request: PermissionRequest) -> str:
+    call = request.subject.call if isinstance(request.subject, ToolCallSubject) else None
+    title = request.title or (request.description if call is None else call.title or call.name)
     return exact_line(title or "something that it does not describe", _LONGEST_TITLE)
 
 
 def _told(policy: Policy, by: Literal["rule", "person"], on_decision: OnDecision) -> Policy:
-    async def telling(asked: PermissionRequest) -> PermissionAnswer:
-        answer = await policy(asked)
-        on_decision(asked, answer, by)
+    async def telling(request: PermissionRequest) -> PermissionAnswer:
+        answer = await policy(request)
+        on_decision(request, answer, by)
         return answer
 
     return telling
 
 
-async def _ask(person: Person, asked: PermissionRequest, cwd: str, keeper: Keeper) -> PermissionOption | None:
-    lines = [f"May the agent {what_is_asked(asked)}?", *_details(asked, cwd)]
-    lines += [f"  {number}  {exact_line(option.name)}" for number, option in enumerate(asked.options, start=1)]
-    lines += [f"  {reach_of_always(asked, keeper, forgets=False)}"] if has_always(asked) else []
-    async with person.attention():
-        if not await person.reads(lines):
+async def _ask(
+    dialog: TerminalDialog, request: PermissionRequest, cwd: str, keeper: ChoiceOwner
+) -> PermissionOption | None:
+    lines = [f"May the agent {permission_summary(request)}?", *_details(request, cwd)]
+    lines += [f"  {number}  {exact_line(option.name)}" for number, option in enumerate(request.options, start=1)]
+    lines += [f"  {always_scope(request, keeper, forgets=False)}"] if offers_always(request) else []
+    async with dialog.attention():
+        if not await dialog.reads(lines):
             return None
         while True:
-            typed = await person.ask(f"1-{len(asked.options)}, or Enter for no: ")
+            typed = await dialog.ask(f"1-{len(request.options)}, or Enter for no: ")
             if not typed or not typed.strip():
                 return None
-            if typed.strip().isdecimal() and 1 <= int(typed) <= len(asked.options):
-                return asked.options[int(typed) - 1]
+            if typed.strip().isdecimal() and 1 <= int(typed) <= len(request.options):
+                return request.options[int(typed) - 1]
 
 
-def patch_of(diff: Diff) -> str:
+def diff_patch(diff: Diff) -> str:
     """A diff as a patch, whichever way it came."""
     if diff.patch is not None:
         return diff.patch.text
     return "".join(git_patch(change.path, change.old_text, change.new_text) for change in diff.changes)
 
 
-def _details(asked: PermissionRequest, cwd: str) -> list[str]:
+def _details(request: PermissionRequest, cwd: str) -> list[str]:
     """Everything that is approved with a yes, whole."""
-    subject = asked.subject
-    head = what_is_asked(asked) if isinstance(subject, CommandSubject) else _title(asked)
+    subject = request.subject
+    head = permission_summary(request) if isinstance(subject, CommandSubject) else _title(request)
     details = _action(subject.call) if isinstance(subject, ToolCallSubject) else []
-    details += [line for what, name in untold_names(asked, head) for line in _indented(name, f"  {what}: ")]
-    details += _indented(asked.description, "  ") if asked.description else []
+    details += [line for what, name in remaining_names(request, head) for line in _indented(name, f"  {what}: ")]
+    details += _indented(request.description, "  ") if request.description else []
     match subject:
         case ToolCallSubject(call=call):
-            details += _of_call(call, asked.title, cwd)
+            details += _of_call(call, request.title, cwd)
         case CommandSubject():
             details += _indented(subject.command, "  $ ")
             details += [] if head.endswith(f" in {exact_line(subject.cwd)}") else _indented(subject.cwd, "  in ")
@@ -196,7 +199,7 @@ def _details(asked: PermissionRequest, cwd: str) -> list[str]:
 
 def _action(call: ToolCallPatch) -> list[str]:
     """What would be done, where that is told as it is: its diffs and its command."""
-    command = command_of(call.raw_input)
+    command = command_line(call.raw_input)
     lines = [line for item in call.content or () if isinstance(item, Diff) for line in _of_diff(item)]
     return lines + ([] if command is None else _indented(command, "  $ "))
 
@@ -208,7 +211,7 @@ def _of_call(call: ToolCallPatch, title: str | None, cwd: str) -> list[str]:
     in_diffs = {path for diff in diffs for change in diff.changes for path in (change.path, change.old_path) if path}
     places = call.locations or []
     texts = [render_text([item.content]) for item in content if isinstance(item, ContentItem)]
-    untold = untold_input(
+    untold = remaining_input(
         call.raw_input or None,
         cwd,
         paths=in_diffs | {place.path for place in places},
@@ -216,7 +219,7 @@ def _of_call(call: ToolCallPatch, title: str | None, cwd: str) -> list[str]:
         files=_shown_files(diffs),
         is_patch=partial(is_patch_of, diffs, cwd),
     )
-    command = command_of(call.raw_input)
+    command = command_line(call.raw_input)
     return [
         *(f"  at {exact_line(place.path)}" + (f":{place.line}" if place.line else "") for place in places),
         *(line for item in content if not _is_told(item, command) for line in _of_item(item)),
@@ -243,26 +246,26 @@ def _of_item(item: ToolCallItem) -> list[str]:
 
 def _of_diff(diff: Diff) -> list[str]:
     changes = [line for change in diff.changes for line in _of_change(change)]
-    return [*changes, *exact(patch_of(diff), tab="    ").splitlines()]
+    return [*changes, *exact(diff_patch(diff), tab="    ").splitlines()]
 
 
 def _of_change(change: FileChange) -> list[str]:
     moved = "" if change.old_path is None else f"{exact_line(change.old_path)} → "
-    kind = kind_of_file(change)
+    kind = file_type_text(change)
     line = f"  {exact_line(change.operation)} {moved}{exact_line(change.path)}" + (
         f" ({exact_line(kind)})" if kind else ""
     )
     return [line, *([] if change.raw is None else _value(change.operation, change.raw))]
 
 
-def _shown_files(diffs: Iterable[Diff]) -> list[ShownFile]:
+def _shown_files(diffs: Iterable[Diff]) -> list[DiffTexts]:
     """What the diffs show as they are printed."""
-    shown: list[ShownFile] = []
+    shown: list[DiffTexts] = []
     for diff in diffs:
-        files = read_git_patch(patch_of(diff))
-        shown += [ShownFile(file.path, [file.old_text or ""], [file.new_text or ""]) for file in files]
+        files = read_git_patch(diff_patch(diff))
+        shown += [DiffTexts(file.path, [file.old_text or ""], [file.new_text or ""]) for file in files]
         if diff.patch is None:  # else that is printed, not the texts
-            shown += [ShownFile(change.path, [], [], *whole_texts(change)) for change in diff.changes]
+            shown += [DiffTexts(change.path, [], [], *full_texts(change)) for change in diff.changes]
     return shown
 
 

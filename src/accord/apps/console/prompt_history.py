@@ -15,7 +15,7 @@ import msgspec
 from accord.apps.console.sanitizer import encodable
 from accord.local.files import file_lock, make_private_directory, read_file, write_private_file
 
-__all__ = ["Prompted", "Prompts"]
+__all__ = ["PromptEntry", "PromptHistory"]
 
 _MOST = 1000
 _MOST_BYTES = 1024 * 1024
@@ -23,7 +23,7 @@ _LONGEST = 16 * 1024
 _PATIENCE = 2.0
 
 
-class Prompted(msgspec.Struct, frozen=True, kw_only=True):
+class PromptEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One prompt: when, to which agent, where, and in which session, which is empty if there was none yet."""
 
     when: str
@@ -33,7 +33,7 @@ class Prompted(msgspec.Struct, frozen=True, kw_only=True):
     text: str
 
 
-class Prompts:
+class PromptHistory:
     """The file, which need not be there."""
 
     def __init__(self, state: Path) -> None:
@@ -46,7 +46,7 @@ class Prompts:
         if not text and not session_id:
             return
         when = datetime.now(UTC).isoformat(timespec="seconds")
-        prompted = Prompted(
+        prompted = PromptEntry(
             when=when,
             agent=encodable(agent),
             cwd=encodable(str(cwd)),
@@ -56,27 +56,27 @@ class Prompts:
         with suppress(OSError):
             make_private_directory(self._path.parent)
             with file_lock(self._path.with_suffix(".lock"), _PATIENCE):
-                self._write([*self.listed(), prompted])
+                self._write([*self.entries(), prompted])
 
-    def listed(self) -> list[Prompted]:
+    def entries(self) -> list[PromptEntry]:
         """All of them, the newest last; a line that can't be read is skipped."""
         try:
             lines = read_file(self._path).splitlines()
         except OSError:
             return []
-        listed: list[Prompted] = []
+        listed: list[PromptEntry] = []
         for line in lines:
             with suppress(msgspec.DecodeError):
-                listed.append(msgspec.json.decode(line, type=Prompted))
+                listed.append(msgspec.json.decode(line, type=PromptEntry))
         return listed
 
     def last_session(self, agent: str, cwd: Path) -> str | None:
         """The session that an agent was last prompted in, in this directory."""
         meant = (encodable(agent), encodable(str(cwd)))
-        fitting = [each for each in self.listed() if each.session_id and (each.agent, each.cwd) == meant]
+        fitting = [each for each in self.entries() if each.session_id and (each.agent, each.cwd) == meant]
         return fitting[-1].session_id if fitting else None
 
-    def _write(self, prompts: list[Prompted]) -> None:
+    def _write(self, prompts: list[PromptEntry]) -> None:
         lines = [msgspec.json.encode(each) + b"\n" for each in prompts[-_MOST:]]
         size = sum(map(len, lines))
         first = 0

@@ -8,53 +8,53 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from accord.apps.console.attachments import read_attachment, text_of_file
-from accord.apps.console.environment import Surroundings, SurroundingsIn
-from accord.apps.console.errors import UsageWrong
-from accord.apps.console.known_agents import agent_meant
-from accord.apps.console.permission_flags import CHOICES
-from accord.apps.console.run.one_prompt import Run, run
+from accord.apps.console.attachments import read_attachment, read_text_file
+from accord.apps.console.environment import Environment, LoadEnvironment
+from accord.apps.console.errors import InvalidUsage
+from accord.apps.console.known_agents import find_agent
+from accord.apps.console.permission_flags import PERMISSIONS
+from accord.apps.console.run.one_prompt import RunOptions, run
 from accord.apps.console.sanitizer import encodable
 from accord.local.paths import expand_path, file_kind
 
 __all__ = [
-    "describe",
-    "describe_agent",
-    "describe_session",
-    "describe_start",
-    "directory_of",
+    "add_agent_arguments",
+    "add_arguments",
+    "add_session_arguments",
+    "add_start_timeout",
     "main",
-    "session_asked",
-    "start_timeout_of",
+    "session_options",
+    "start_timeout",
+    "working_directory",
 ]
 
 
-def describe(parser: ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     parser.description = (
         "Gives an agent one prompt and prints its answer to stdout; what it does meanwhile goes to stderr. Without a "
         "PROMPT, or with -, the prompt is read from stdin. docs/run.md lists the events and the exit statuses."
     )
     parser.add_argument("prompt", metavar="PROMPT", nargs="*", help="what to say; several words are joined by blanks")
-    describe_agent(parser)
+    add_agent_arguments(parser)
     parser.add_argument("--prompt-file", metavar="FILE", help="read the prompt from this file")
     parser.add_argument("--file", metavar="FILE", action="append", help="attach a file; may be given several times")
     parser.add_argument("--image", metavar="FILE", action="append", help="attach an image")
     parser.add_argument("--audio", metavar="FILE", action="append", help="attach a sound")
-    describe_session(parser)
+    add_session_arguments(parser)
     parser.add_argument("--timeout", metavar="SECONDS", type=_seconds, help="end the run after this time")
     parser.add_argument("--json", action="store_true", help="print one event per line, as JSON")
     parser.add_argument("--format", choices=("v1", "v2"), help="print the protocol's own updates, of this version")
     parser.add_argument("-q", "--quiet", action="store_true", help="nothing on stderr but failures and questions")
 
 
-def describe_agent(parser: ArgumentParser, cwd: str = "the directory to work in (default: this one)") -> None:
+def add_agent_arguments(parser: ArgumentParser, cwd: str = "the directory to work in (default: this one)") -> None:
     """The arguments that say which agent is meant, and where; `cwd` is what the directory is for."""
     parser.add_argument("--agent", metavar="NAME", help="the agent, by its name (default: the built-in one)")
     parser.add_argument("--cwd", metavar="DIR", help=cwd)
-    describe_start(parser)
+    add_start_timeout(parser)
 
 
-def describe_start(parser: ArgumentParser) -> None:
+def add_start_timeout(parser: ArgumentParser) -> None:
     """How long the agent may take to start."""
     parser.add_argument(
         "--start-timeout",
@@ -65,12 +65,12 @@ def describe_start(parser: ArgumentParser) -> None:
     )
 
 
-def start_timeout_of(given: Mapping[str, Any], around: Surroundings) -> float:
-    """In seconds: what `describe_start` describes, or else what is set."""
-    return given.get("start_timeout") or around.start_timeout
+def start_timeout(args: Mapping[str, Any], environment: Environment) -> float:
+    """In seconds: what `add_start_timeout` describes, or else what is set."""
+    return args.get("start_timeout") or environment.start_timeout
 
 
-def describe_session(parser: ArgumentParser) -> None:
+def add_session_arguments(parser: ArgumentParser) -> None:
     """The arguments that say which session is meant, and how the agent should work in it."""
     parser.add_argument("--model", metavar="MODEL", help="the model to use")
     parser.add_argument("--mode", metavar="MODE", help="the mode to work in")
@@ -78,80 +78,80 @@ def describe_session(parser: ArgumentParser) -> None:
     parser.add_argument("--continue", action="store_true", dest="continues", help="go on with the last session here")
     parser.add_argument(
         "--permissions",
-        choices=CHOICES,
+        choices=PERMISSIONS,
         help="what the agent may do (default: ask at a terminal, reject without one)",
     )
     parser.add_argument("--login", metavar="ID", help="log in by this way of the agent's, if it wants a login")
 
 
-def main(given: Mapping[str, Any], surroundings_in: SurroundingsIn) -> int:
-    return run(_asked(given, surroundings_in))
+def main(args: Mapping[str, Any], load_environment: LoadEnvironment) -> int:
+    return run(_options(args, load_environment))
 
 
-def _asked(given: Mapping[str, Any], surroundings_in: SurroundingsIn) -> Run:
-    cwd = directory_of(given)
-    around = surroundings_in(cwd)
-    if given.get("json") and given.get("format"):
-        raise UsageWrong("--json and --format can't both be had", "Give one of them")
+def _options(args: Mapping[str, Any], load_environment: LoadEnvironment) -> RunOptions:
+    cwd = working_directory(args)
+    environment = load_environment(cwd)
+    if args.get("json") and args.get("format"):
+        raise InvalidUsage("--json and --format can't both be had", "Give one of them")
     attachments = [
-        read_attachment(kind, expand_path(path))
-        for kind in ("file", "image", "audio")
-        for path in given.get(kind) or ()
+        read_attachment(kind, expand_path(path)) for kind in ("file", "image", "audio") for path in args.get(kind) or ()
     ]
-    return Run(
-        agent=agent_meant(given.get("agent"), given.get("command"), around),
-        around=around,
+    return RunOptions(
+        agent=find_agent(args.get("agent"), args.get("command"), environment),
+        environment=environment,
         cwd=cwd,
-        prompt=_prompt(given, is_alone=not attachments),
+        prompt=_prompt(args, is_alone=not attachments),
         attachments=attachments,
-        timeout=given.get("timeout"),
-        start_timeout=start_timeout_of(given, around),
-        **session_asked(given),
-        answering="json" if given.get("json") else given.get("format") or "text",
-        is_quiet=given.get("quiet", False),
+        timeout=args.get("timeout"),
+        start_timeout=start_timeout(args, environment),
+        **session_options(args),
+        output_format="json" if args.get("json") else args.get("format") or "text",
+        is_quiet=args.get("quiet", False),
     )
 
 
-def session_asked(given: Mapping[str, Any]) -> dict[str, Any]:
-    """What `describe_session` describes, as `Run` has it."""
-    session_id = given.get("session")
+def session_options(args: Mapping[str, Any]) -> dict[str, Any]:
+    """What `add_session_arguments` describes, as `RunOptions` has it."""
+    session_id = args.get("session")
     if session_id is not None and not session_id.strip():
-        raise UsageWrong("--session needs the ID of a session", "`accord sessions` lists them")
-    if session_id is not None and given.get("continues"):
-        raise UsageWrong("--session and --continue can't both be had", "Give one of them")
+        raise InvalidUsage("--session needs the ID of a session", "`accord sessions` lists them")
+    if session_id is not None and args.get("continues"):
+        raise InvalidUsage("--session and --continue can't both be had", "Give one of them")
     return {
-        "model": given.get("model"),
-        "mode": given.get("mode"),
+        "model": args.get("model"),
+        "mode": args.get("mode"),
         "session_id": session_id,
-        "continues": given.get("continues", False),
-        "permissions": given.get("permissions"),
-        "login": given.get("login"),
+        "continues": args.get("continues", False),
+        "permissions": args.get("permissions"),
+        "login": args.get("login"),
     }
 
 
-def directory_of(given: Mapping[str, Any]) -> Path:
+def working_directory(args: Mapping[str, Any]) -> Path:
     """Where to work; UsageWrong if that is no directory."""
-    directory = expand_path(given.get("cwd") or ".").absolute()
+    directory = expand_path(args.get("cwd") or ".").absolute()
     if file_kind(directory) != "directory":
-        raise UsageWrong(f"--cwd: {directory} is no directory")
+        raise InvalidUsage(f"--cwd: {directory} is no directory")
     if encodable(str(directory)) != str(directory):
-        raise UsageWrong(f"{directory} can't be told to an agent: its name is no UTF-8", "Rename it, or work elsewhere")
+        raise InvalidUsage(
+            f"{directory} can't be told to an agent: its name is no UTF-8", "Rename it, or work elsewhere"
+        )
     return directory
 
 
-def _prompt(given: Mapping[str, Any], *, is_alone: bool) -> str | None:
+def _prompt(args: Mapping[str, Any], *, is_alone: bool) -> str | None:
     """The text; None where it is to be read from stdin. A terminal is nothing to read it from: nobody would know."""
-    words, file = " ".join(given.get("prompt") or ()), given.get("prompt_file")
+    words, file = " ".join(args.get("prompt") or ()), args.get("prompt_file")
     if file and words:
-        raise UsageWrong("there are two prompts: an argument and --prompt-file", "Give one, and attach the other")
+        raise InvalidUsage("there are two prompts: an argument and --prompt-file", "Give one, and attach the other")
     if file:
-        return text_of_file(expand_path(file))
+        return read_text_file(expand_path(file))
     if words and words != "-":
         return encodable(words)
     if sys.__stdin__ is not None and not sys.__stdin__.closed and not sys.__stdin__.isatty():
         return None
     if is_alone or words:
-        raise UsageWrong("there is no prompt", 'Give one: `accord run "What does this project do?"`')
+        raise InvalidUsage("there is no prompt", 'Give one: `accord run "What does this project do?"`')
     return ""
 
 

@@ -3,7 +3,7 @@
 Law: what comes out holds no control character but line ends and tabs, whatever the input was and however it was cut
 into pieces. A control character becomes a visible sign, since a sequence is harmless once its first character is.
 
-What is written to a terminal passes here once more on its last step, by `without_controls` or `only_colours`: whatever was forgotten
+What is written to a terminal passes here once more on its last step, by `strip_controls` or `keep_colours`: whatever was forgotten
 before, no sequence but our own is left in it.
 
 What a decision rests on is shown by `exact`, which has a stricter law: each character that comes out can be seen, and
@@ -22,15 +22,15 @@ from accord.local.text import character_visibility
 __all__ = [
     "Cleaner",
     "encodable",
-    "escaped",
+    "escape_json",
     "exact",
+    "exact_in_place",
     "exact_line",
-    "in_place",
+    "keep_colours",
     "one_line",
-    "only_colours",
+    "strip_controls",
+    "strip_sequences",
     "visible",
-    "without_controls",
-    "without_sequences",
 ]
 
 # The C0 and C1 controls and DEL; and the marks by which text can be shown in another order than it is read.
@@ -60,7 +60,7 @@ def exact_line(text: str, limit: int | None = None) -> str:
     return line if limit is None or len(line) <= limit else f"{line[: limit - 1]}…"
 
 
-def in_place(text: str, *, tab: str = "\u2409") -> str:
+def exact_in_place(text: str, *, tab: str = "\u2409") -> str:
     """The text with one sign of one cell for each character that can't be seen, so that it stays as long as it is.
 
     For what can be edited.
@@ -78,22 +78,22 @@ def encodable(text: str) -> str:
     return _LONE.sub("\ufffd", text).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def without_sequences(text: str) -> str:
+def strip_sequences(text: str) -> str:
     """The output of a program without its colours and cursor movements; whatever is left of them is made visible."""
     return visible(SEQUENCES.sub("", text))
 
 
-def without_controls(text: str) -> str:
+def strip_controls(text: str) -> str:
     """A piece of a line that is drawn: its control characters have no cells, and are left out."""
     return _CONTROLS.sub("", text)
 
 
-def only_colours(text: str) -> str:
+def keep_colours(text: str) -> str:
     """A text that is written to a terminal, with line ends, tabs and the colours that we write ourselves."""
     return _NOT_OURS.sub(lambda found: found[1] or _sign_of(found[0]), text)
 
 
-def escaped(line: bytes) -> bytes:
+def escape_json(line: bytes) -> bytes:
     """A line of JSON that says the same with escapes, where a terminal would obey what is in it."""
     if line.isascii() and b"\x7f" not in line:
         return line

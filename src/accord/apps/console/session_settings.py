@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from accord.apps.console.errors import ConsoleFailed
 from accord.apps.console.sanitizer import one_line
-from accord.apps.console.session_choice import choose_mode, choose_model, choose_option, mode_in_force
+from accord.apps.console.session_choice import choose_mode, choose_model, choose_option, current_mode
 from accord.client.session import Session
 from accord.errors import AccordError, ConnectionClosed
 from accord.session.entities import Option
@@ -109,10 +109,10 @@ class SessionSettings:
         for option_id, value in self._options.items():
             if now.get(option_id) != value:
                 what = f"{one_line(str(value), 80)!r} for the option {one_line(option_id, 80)!r}"
-                raise ConsoleFailed(f"the agent does not keep {what} in the mode {mode_in_force(session)!r}")
+                raise ConsoleFailed(f"the agent does not keep {what} in the mode {current_mode(session)!r}")
 
     def _begin(self, session: Session) -> None:
-        self._session, self._began_in, self._mode_unchosen = session, mode_in_force(session), None
+        self._session, self._began_in, self._mode_unchosen = session, current_mode(session), None
         self._began_with = {option.id: option.value for option in session.options}
 
     def _note_changes(self) -> None:
@@ -120,7 +120,7 @@ class SessionSettings:
         session = self._session
         if session is None:
             return
-        mode = mode_in_force(session)
+        mode = current_mode(session)
         if mode is not None and mode != self._began_in:
             self._mode = self._began_in = mode
         for option in session.options:

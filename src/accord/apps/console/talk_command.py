@@ -8,32 +8,32 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Any
 
-from accord.apps.console.environment import SurroundingsIn
-from accord.apps.console.errors import ConsoleFailed, Exit
-from accord.apps.console.known_agents import agent_meant
-from accord.apps.console.run.one_prompt import Run, run
+from accord.apps.console.environment import LoadEnvironment
+from accord.apps.console.errors import ConsoleFailed, ExitStatus
+from accord.apps.console.known_agents import find_agent
+from accord.apps.console.run.one_prompt import RunOptions, run
 from accord.apps.console.run_command import (
-    describe_session,
-    describe_start,
-    directory_of,
-    session_asked,
-    start_timeout_of,
+    add_session_arguments,
+    add_start_timeout,
+    session_options,
+    start_timeout,
+    working_directory,
 )
 
-__all__ = ["describe", "main"]
+__all__ = ["add_arguments", "main"]
 
-_CUT_SHORT = (Exit.UNREAD, Exit.INTERRUPTED, Exit.TERMINATED, Exit.HANGUP)
+_CUT_SHORT = (ExitStatus.UNREAD, ExitStatus.INTERRUPTED, ExitStatus.TERMINATED, ExitStatus.HANGUP)
 
 
-def describe(parser: ArgumentParser) -> None:
+def add_arguments(parser: ArgumentParser) -> None:
     parser.description = (
         "Talks to an agent on the screen: the built-in one, or AGENT, by its name or as a command after `--`. Without "
         "a terminal it reads one prompt from stdin and prints the conversation; for scripts there is `accord run`."
     )
     parser.add_argument("agent", metavar="AGENT", nargs="?", help="the agent, by its name; `accord agents` lists them")
     parser.add_argument("--cwd", metavar="DIR", help="the directory to work in (default: this one)")
-    describe_start(parser)
-    describe_session(parser)
+    add_start_timeout(parser)
+    add_session_arguments(parser)
     parser.add_argument("--theme", metavar="NAME", help="how the screen looks (ACCORD_THEME, `theme` in config.toml)")
     parser.add_argument(
         "--plain",
@@ -42,23 +42,23 @@ def describe(parser: ArgumentParser) -> None:
     )
 
 
-def main(given: Mapping[str, Any], surroundings_in: SurroundingsIn) -> int:
-    cwd = directory_of(given)
-    around = surroundings_in(cwd)
-    agent = agent_meant(given.get("agent"), given.get("command"), around, may_be_command=True)
-    asked = Run(
+def main(args: Mapping[str, Any], load_environment: LoadEnvironment) -> int:
+    cwd = working_directory(args)
+    environment = load_environment(cwd)
+    agent = find_agent(args.get("agent"), args.get("command"), environment, may_be_command=True)
+    options = RunOptions(
         agent=agent,
-        around=around,
+        environment=environment,
         cwd=cwd,
         prompt=None,
-        otherwise="/explain" if agent.is_builtin else None,
+        default_prompt="/explain" if agent.is_builtin else None,
         is_transcript=True,
-        start_timeout=start_timeout_of(given, around),
-        **session_asked(given),
+        start_timeout=start_timeout(args, environment),
+        **session_options(args),
     )
     if _has_terminal():
-        return _screen(asked, given.get("theme") or around.theme, is_plain=given.get("plain") or around.plain)
-    status = run(asked)
+        return _screen(options, args.get("theme") or environment.theme, is_plain=args.get("plain") or environment.plain)
+    status = run(options)
     if status in _CUT_SHORT:
         return status
     sys.stderr.write(
@@ -73,12 +73,12 @@ def _has_terminal() -> bool:
     return all(stream is not None and not stream.closed and stream.isatty() for stream in streams)
 
 
-def _screen(asked: Run, theme: str | None, *, is_plain: bool) -> int:
+def _screen(options: RunOptions, theme: str | None, *, is_plain: bool) -> int:
     if find_spec("textual") is None:
         raise ConsoleFailed(
             "the screen needs Textual, which is not installed",
             "Install it with `pip install 'accord[console]'`, or use `accord run PROMPT`, which needs no screen",
         )
-    from accord.apps.console.screen import startup  # noqa: PLC0415  # Textual, which may not be there
+    from accord.apps.console.screen import program  # noqa: PLC0415  # Textual, which may not be there
 
-    return startup.main(asked, theme, is_plain=is_plain)
+    return program.main(options, theme, is_plain=is_plain)

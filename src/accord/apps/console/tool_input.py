@@ -13,16 +13,16 @@ from typing import Any, NamedTuple, cast
 
 import msgspec
 
-from accord.apps.console.file_changes import short_path, whole_path
+from accord.apps.console.file_changes import absolute_path, short_path
 from accord.apps.console.sanitizer import exact, exact_line, one_line
 from accord.client.permissions.writes_and_commands import (
     COMMANDS,
     DIRECTORIES,
     PATHS,
     TEXTS,
-    command_told,
     inner_line,
     members,
+    raw_command,
 )
 from accord.session.diffs import texts_after_patch
 from accord.session.entities import Diff, FileChange, ToolCall, ToolCallItem
@@ -30,20 +30,20 @@ from accord.session.requests import CommandSubject, PermissionRequest, ToolCallS
 from accord.session.updates import ToolCallPatch
 
 __all__ = [
-    "ShownFile",
+    "DiffTexts",
+    "affected_files",
+    "command_line",
     "command_lines",
-    "command_of",
-    "files_of",
+    "file_type_text",
+    "full_texts",
     "is_only_command",
     "is_patch_of",
-    "kind_line",
-    "kind_of_file",
-    "tells",
-    "untold_action",
-    "untold_input",
-    "untold_names",
+    "remaining_action",
+    "remaining_input",
+    "remaining_names",
+    "short_kind",
+    "shows_text",
     "value_text",
-    "whole_texts",
 ]
 
 # What tools mostly call their arguments. Another name only means that something is said twice.
@@ -63,13 +63,13 @@ _LONGEST_GLANCED = 10_000
 _SHORT_KIND = 40
 
 
-def command_of(raw_input: Any) -> str | None:
+def command_line(raw_input: Any) -> str | None:
     """The command line in a tool call's raw input, where agents mostly put it; its words quoted as a shell wants it."""
-    told = command_told(raw_input)
+    told = raw_command(raw_input)
     return shlex.join(told) if isinstance(told, list) else told
 
 
-class ShownFile(NamedTuple):
+class DiffTexts(NamedTuple):
     """A file as a diff shows it: stretches of both sides, and their whole texts where those are known."""
 
     path: str
@@ -79,13 +79,13 @@ class ShownFile(NamedTuple):
     new_text: str | None = None
 
 
-def untold_input(
+def remaining_input(
     raw_input: Any,
     cwd: str,
     *,
     paths: Collection[str],
     texts: Collection[str],
-    files: Sequence[ShownFile] = (),
+    files: Sequence[DiffTexts] = (),
     is_patch: Callable[[str], bool] = lambda text: False,
 ) -> Any:
     """All of it but the command, and what the paths, texts and diffs beside it say in full; None if that is nothing.
@@ -97,11 +97,11 @@ def untold_input(
     taken = _names_of_command(raw_input)
 
     def is_told(name: str, value: str, path: str | None) -> bool:
-        meant = [file for file in files if path is None or whole_path(file.path, cwd) == path]
+        meant = [file for file in files if path is None or absolute_path(file.path, cwd) == path]
         return (
-            (name in DIRECTORIES and whole_path(value, cwd) == whole_path(cwd, cwd))
-            or (name in PATHS and whole_path(value, cwd) in paths)
-            or (name in TEXTS and any(tells(file, name, value) for file in meant))
+            (name in DIRECTORIES and absolute_path(value, cwd) == absolute_path(cwd, cwd))
+            or (name in PATHS and absolute_path(value, cwd) in paths)
+            or (name in TEXTS and any(shows_text(file, name, value) for file in meant))
             or (name in _PATCHES and is_patch(value))
             or (name == "description" and value in texts)
         )
@@ -109,20 +109,20 @@ def untold_input(
     def path_in(name: str, value: Any) -> str | None:
         """The file that a member, or what is in it, is about."""
         if name in PATHS and isinstance(value, str):
-            return whole_path(value, cwd)
-        return whole_path(name, cwd) if isinstance(value, dict) and whole_path(name, cwd) in paths else None
+            return absolute_path(value, cwd)
+        return absolute_path(name, cwd) if isinstance(value, dict) and absolute_path(name, cwd) in paths else None
 
     left = {name: value for name, value in members(raw_input).items() if name not in taken}
     return _Untold(is_told, path_in).of(left, None) or None
 
 
 def _names_of_command(raw_input: Any) -> tuple[str, ...]:
-    """The members that `command_of` tells."""
+    """The members that `command_line` tells."""
     raw = members(raw_input)
     name = next((name for name in COMMANDS if isinstance(raw.get(name), str | list)), None)
     if name is None:
         return ()
-    has_words = isinstance(raw[name], str) and isinstance(command_told(raw), list)
+    has_words = isinstance(raw[name], str) and isinstance(raw_command(raw), list)
     return (name, "args") if has_words else (name,)
 
 
@@ -167,12 +167,15 @@ def is_patch_of(items: Iterable[ToolCallItem], cwd: str, text: str) -> bool:
     if any(diff.patch is not None and diff.patch.text == text for diff in diffs):
         return True
     shown = {
-        whole_path(change.path, cwd): change for diff in diffs for change in diff.changes if change.new_text is not None
+        absolute_path(change.path, cwd): change
+        for diff in diffs
+        for change in diff.changes
+        if change.new_text is not None
     }
 
     def change_of(name: str) -> FileChange | None:
-        return shown.get(whole_path(name, cwd)) or shown.get(
-            whole_path(name[2:], cwd) if name[:2] in ("a/", "b/") else ""
+        return shown.get(absolute_path(name, cwd)) or shown.get(
+            absolute_path(name[2:], cwd) if name[:2] in ("a/", "b/") else ""
         )
 
     def old_text(name: str) -> str | None:
@@ -186,7 +189,7 @@ def is_patch_of(items: Iterable[ToolCallItem], cwd: str, text: str) -> bool:
     return all(change is not None and change.new_text == after[name] for name, change in outcomes.items())
 
 
-def tells(file: ShownFile, name: str, text: str) -> bool:
+def shows_text(file: DiffTexts, name: str, text: str) -> bool:
     """Whether the diff of a file shows the text that an input has by this name: the side that it is about, not the other one.
 
     Whether the last line has an end is no matter.
@@ -200,21 +203,21 @@ def tells(file: ShownFile, name: str, text: str) -> bool:
 
 def command_lines(raw_input: Any) -> list[str]:
     """The command line, and the one in the shell that it is, if it is that."""
-    told = command_told(raw_input)
+    told = raw_command(raw_input)
     inner = None if told is None else inner_line(told)
-    return [line for line in (command_of(raw_input), inner) if line is not None]
+    return [line for line in (command_line(raw_input), inner) if line is not None]
 
 
-def untold_action(call: ToolCall | ToolCallPatch, title: str, cwd: str) -> tuple[str | None, list[str]]:
+def remaining_action(call: ToolCall | ToolCallPatch, title: str, cwd: str) -> tuple[str | None, list[str]]:
     """The command that a call runs, or else the files that it is about, as far as the title does not tell them."""
-    command, title = command_of(call.raw_input), _glanced(title)
+    command, title = command_line(call.raw_input), _glanced(title)
     if command is not None:
         return None if _glanced(command) in title else command, []
-    paths = dict.fromkeys(short_path(whole_path(path, cwd), cwd) for path in files_of(call))
+    paths = dict.fromkeys(short_path(absolute_path(path, cwd), cwd) for path in affected_files(call))
     return None, [path for path in paths if _glanced(path) not in title]
 
 
-def files_of(call: ToolCall | ToolCallPatch) -> list[str]:
+def affected_files(call: ToolCall | ToolCallPatch) -> list[str]:
     """The files that it shows diffs of, and those that it names; else those among its arguments."""
     diffs = [item for item in call.content or () if isinstance(item, Diff)]
     named = [change.path for diff in diffs for change in diff.changes] + [place.path for place in call.locations or ()]
@@ -258,16 +261,16 @@ def is_only_command(text: str, command: str | None) -> bool:
     return command is not None and found is not None and found[2] == command
 
 
-def untold_names(asked: PermissionRequest, head: str) -> Iterator[tuple[str, str]]:
+def remaining_names(request: PermissionRequest, head: str) -> Iterator[tuple[str, str]]:
     """Each name that the agent has for it and what that is the name of, unless the head or the command is just that."""
-    told, names = {"", head}, [("title", asked.title)]
-    if isinstance(asked.subject, CommandSubject):
-        told |= {f"{sign}{exact(asked.subject.command)}" for sign in ("", "Run ")}
-    if isinstance(asked.subject, ToolCallSubject):
-        call = asked.subject.call
-        told.add(exact(command_of(call.raw_input) or ""))
+    told, names = {"", head}, [("title", request.title)]
+    if isinstance(request.subject, CommandSubject):
+        told |= {f"{sign}{exact(request.subject.command)}" for sign in ("", "Run ")}
+    if isinstance(request.subject, ToolCallSubject):
+        call = request.subject.call
+        told.add(exact(command_line(call.raw_input) or ""))
         names += [("tool call", call.title or None), ("tool", call.name or None)]
-        if exact_line(call.kind or "") != kind_line(call.kind or ""):
+        if exact_line(call.kind or "") != short_kind(call.kind or ""):
             names.append(("kind", call.kind or None))
     for what, name in names:
         text = exact(name or "")
@@ -276,17 +279,17 @@ def untold_names(asked: PermissionRequest, head: str) -> Iterator[tuple[str, str
             yield what, text
 
 
-def kind_line(kind: str) -> str:
+def short_kind(kind: str) -> str:
     """The kind of an action in a few letters, for the head of a question."""
     return exact_line(kind, _SHORT_KIND)
 
 
-def kind_of_file(change: FileChange) -> str:
+def file_type_text(change: FileChange) -> str:
     """What the agent says of it beside its text: that it is a link, or of which type."""
     return " ".join(each for each in (change.file_type, change.mime_type) if each not in (None, "text"))
 
 
-def whole_texts(change: FileChange) -> tuple[str | None, str | None]:
+def full_texts(change: FileChange) -> tuple[str | None, str | None]:
     """Both sides of a change, empty where there is no file; None if it does not tell them."""
     if change.old_text is None and change.new_text is None:
         return None, None

@@ -1,4 +1,4 @@
-"""Asks the person at the terminal line by line: questions, forms and logins.
+"""Asks the dialog at the terminal line by line: questions, forms and logins.
 
 Law: what was typed before a question was shown is no answer to it, and what is typed answers the one that was shown last.
 """
@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any, cast
 
-from accord.apps.console.run.output_stream import Output
+from accord.apps.console.run.output_stream import OutputStream
 from accord.apps.console.sanitizer import exact, exact_line, one_line
 from accord.client.agent_requests import OnElicitation
 from accord.client.login import ChooseLogin
@@ -22,21 +22,28 @@ from accord.session.capabilities import AuthMethod, TerminalLogin, VariableLogin
 from accord.session.requests import ElicitationAnswer, ElicitationRequest
 from accord.session.value import Unknown
 
-__all__ = ["Person", "advice_for", "asked_of", "chooser", "described", "is_attached"]
+__all__ = [
+    "TerminalDialog",
+    "elicitation_handler",
+    "is_terminal_attached",
+    "login_chooser",
+    "login_method_text",
+    "unsupported_login_advice",
+]
 
 _MORE = "-- page {} of {}, Enter for more, n for no: "
 
 
-def is_attached() -> bool:
+def is_terminal_attached() -> bool:
     """Whether somebody can be asked: they see stderr and type into stdin."""
     streams = (sys.__stdin__, sys.__stderr__)
     return all(stream is not None and not stream.closed and stream.isatty() for stream in streams)
 
 
-class Person:
+class TerminalDialog:
     """Hears one asker at a time. A question may be withdrawn, by cancelling who waits for its answer."""
 
-    def __init__(self, output: Output) -> None:
+    def __init__(self, output: OutputStream) -> None:
         self._output = output
         self._turns = asyncio.Lock()
         self._wanted = 0
@@ -170,50 +177,50 @@ _SHORT_DEFAULT = 40
 _DECLINED = ElicitationAnswer(action="decline")
 
 
-def asked_of(person: Person, on_asked: Callable[[], None]) -> OnElicitation:
+def elicitation_handler(dialog: TerminalDialog, on_asked: Callable[[], None]) -> OnElicitation:
     """Who answers elicitations: a form is asked field by field, a link is shown and confirmed. `on_asked` hears of each."""
 
-    async def answer(asked: ElicitationRequest) -> ElicitationAnswer:
+    async def answer(request: ElicitationRequest) -> ElicitationAnswer:
         on_asked()
-        async with person.attention():
-            lines = f"The agent asks: {exact(asked.message, tab='    ')}".splitlines()
-            lines += [f"  {exact_line(asked.url or '')}"] if asked.mode == "url" else []
-            if not await person.reads(lines):
+        async with dialog.attention():
+            lines = f"The agent asks: {exact(request.message, tab='    ')}".splitlines()
+            lines += [f"  {exact_line(request.url or '')}"] if request.mode == "url" else []
+            if not await dialog.reads(lines):
                 return _DECLINED
-            if asked.mode == "url":
-                typed = await person.ask("Open it yourself, then press Enter; n declines: ")
+            if request.mode == "url":
+                typed = await dialog.ask("Open it yourself, then press Enter; n declines: ")
                 return _DECLINED if typed is None or typed.strip().lower() in ("n", "no") else _accepted(None)
-            return await _form(person, asked.schema or {})
+            return await _form(dialog, request.schema or {})
 
     return answer
 
 
-async def _form(person: Person, schema: dict[str, Any]) -> ElicitationAnswer:
+async def _form(dialog: TerminalDialog, schema: dict[str, Any]) -> ElicitationAnswer:
     required = cast("list[str]", schema.get("required") or [])
     properties = cast("dict[str, dict[str, Any]]", schema.get("properties") or {})
     if not properties:
-        typed = await person.ask("Enter accepts, n declines: ")
+        typed = await dialog.ask("Enter accepts, n declines: ")
         return _DECLINED if typed is None or typed.strip().lower() in ("n", "no") else _accepted({})
-    person.tell("Enter leaves a field out or takes its default; a single . declines.\n")
+    dialog.tell("Enter leaves a field out or takes its default; a single . declines.\n")
     values: dict[str, Any] = {}
     for name, field in properties.items():
-        if not await person.reads(_about(name, field, name in required)):
+        if not await dialog.reads(_about(name, field, name in required)):
             return _DECLINED
         while True:
-            typed = await person.ask(_question(field))
+            typed = await dialog.ask(_question(field))
             if typed is None or typed.strip() == ".":
                 return _DECLINED
             if not typed.strip():
                 if "default" in field:
                     values[name] = field["default"]
                 elif name in required:
-                    person.tell("  this one is needed\n")
+                    dialog.tell("  this one is needed\n")
                     continue
                 break
             try:
                 values[name] = _value(typed.strip(), field)
             except ValueError as wrong:
-                person.tell(f"  {wrong}\n")
+                dialog.tell(f"  {wrong}\n")
                 continue
             break
     return _accepted(values)
@@ -281,9 +288,9 @@ def _chosen(typed: str, choices: list[tuple[str, str]]) -> str:
     raise ValueError(f"a number from 1 to {len(choices)}")
 
 
-def chooser(named: str | None, person: Person | None) -> ChooseLogin | None:
+def login_chooser(named: str | None, dialog: TerminalDialog | None) -> ChooseLogin | None:
     """The method that was named; without one, the person's choice; None where nobody can choose."""
-    if named is not None or person is None:
+    if named is not None or dialog is None:
         return named
 
     async def choose(methods: Sequence[AuthMethod]) -> str | None:
@@ -291,10 +298,10 @@ def chooser(named: str | None, person: Person | None) -> ChooseLogin | None:
         if not known:
             return None
         lines = ["The agent wants a login first:"]
-        lines += [f"  {number}  {described(method)}" for number, method in enumerate(known, start=1)]
-        async with person.attention():
-            person.tell("\n".join([*lines, ""]))
-            typed = await person.ask(f"1-{len(known)}, or Enter for none: ")
+        lines += [f"  {number}  {login_method_text(method)}" for number, method in enumerate(known, start=1)]
+        async with dialog.attention():
+            dialog.tell("\n".join([*lines, ""]))
+            typed = await dialog.ask(f"1-{len(known)}, or Enter for none: ")
         if typed and typed.strip().isdecimal() and 1 <= int(typed) <= len(known):
             return known[int(typed) - 1].id
         return None
@@ -302,7 +309,7 @@ def chooser(named: str | None, person: Person | None) -> ChooseLogin | None:
     return choose
 
 
-def described(method: AuthMethod) -> str:
+def login_method_text(method: AuthMethod) -> str:
     """A method in a few safe words."""
     if isinstance(method, Unknown):
         name = method.raw.get("name")
@@ -314,7 +321,7 @@ def described(method: AuthMethod) -> str:
     return f"{one_line(method.name, 80)} ({one_line(method.id, 80)}{how}){about}"
 
 
-def advice_for(method: Unknown) -> str:
+def unsupported_login_advice(method: Unknown) -> str:
     """What the user can do about a login that accord can't carry out."""
     description = method.raw.get("description")
     told = f" {one_line(description).rstrip('.')}." if isinstance(description, str) and description.strip() else ""

@@ -22,14 +22,14 @@ __all__ = [
     "REJECTING",
     "Policy",
     "cancelled",
-    "chosen",
+    "choose",
     "deny",
-    "is_other",
+    "find_option",
+    "is_unknown",
     "kind_of",
-    "offered",
     "refuses",
-    "selected",
-    "sendable",
+    "select",
+    "valid_answer",
 ]
 
 Policy: TypeAlias = Callable[[PermissionRequest], Awaitable[PermissionAnswer]]
@@ -38,42 +38,42 @@ ALLOWING = ("allow_once", "allow_always")
 REJECTING = ("reject_once", "reject_always")
 
 
-def chosen(asked: PermissionRequest, *kinds: str) -> PermissionAnswer | None:
+def choose(request: PermissionRequest, *kinds: str) -> PermissionAnswer | None:
     """An offered option of the first of these kinds that there is one of."""
     for kind in kinds:
-        for option in asked.options:
-            if option.kind == kind and offered(asked, option.id) is not None:
-                return selected(option)
+        for option in request.options:
+            if option.kind == kind and find_option(request, option.id) is not None:
+                return select(option)
     return None
 
 
-def offered(asked: PermissionRequest, option_id: str | None) -> PermissionOption | None:
+def find_option(request: PermissionRequest, option_id: str | None) -> PermissionOption | None:
     """The one option with this id."""
-    matching = [option for option in asked.options if option.id == option_id]
+    matching = [option for option in request.options if option.id == option_id]
     return matching[0] if len(matching) == 1 else None
 
 
-def selected(option: PermissionOption) -> PermissionAnswer:
+def select(option: PermissionOption) -> PermissionAnswer:
     """The answer that chooses it. PERM-14"""
     return PermissionAnswer(outcome="selected", option_id=option.id)
 
 
-def sendable(asked: PermissionRequest, answer: PermissionAnswer) -> PermissionAnswer | None:
+def valid_answer(request: PermissionRequest, answer: PermissionAnswer) -> PermissionAnswer | None:
     """The answer, if it is one that this request can have: also one of an unknown kind, as it came from elsewhere."""
-    if answer.outcome == "cancelled" or is_other(answer):
+    if answer.outcome == "cancelled" or is_unknown(answer):
         return answer
-    return answer if answer.outcome == "selected" and offered(asked, answer.option_id) is not None else None
+    return answer if answer.outcome == "selected" and find_option(request, answer.option_id) is not None else None
 
 
-def is_other(answer: PermissionAnswer) -> bool:
+def is_unknown(answer: PermissionAnswer) -> bool:
     """Whether it is an answer of a kind that nobody here knows, which is no approval. FN-44"""
     return answer.raw is not None and answer.outcome not in ("selected", "cancelled")
 
 
-def refuses(asked: PermissionRequest, answer: PermissionAnswer) -> bool:
+def refuses(request: PermissionRequest, answer: PermissionAnswer) -> bool:
     """Whether what was asked for will not be done; an option of a kind that nobody knows refuses nothing."""
-    option = offered(asked, answer.option_id)
-    return answer.outcome == "cancelled" or is_other(answer) or (option is not None and option.kind in REJECTING)
+    option = find_option(request, answer.option_id)
+    return answer.outcome == "cancelled" or is_unknown(answer) or (option is not None and option.kind in REJECTING)
 
 
 def cancelled() -> PermissionAnswer:
@@ -81,14 +81,14 @@ def cancelled() -> PermissionAnswer:
     return PermissionAnswer(outcome="cancelled")
 
 
-async def deny(asked: PermissionRequest) -> PermissionAnswer:
+async def deny(request: PermissionRequest) -> PermissionAnswer:
     """For when nobody can answer: no, this once."""
-    return chosen(asked, "reject_once") or cancelled()
+    return choose(request, "reject_once") or cancelled()
 
 
-def kind_of(asked: PermissionRequest) -> str | None:
+def kind_of(request: PermissionRequest) -> str | None:
     """What the agent says that it would do: the tool call's kind, or `execute` for a command; None if it doesn't say."""
-    subject = asked.subject
+    subject = request.subject
     if isinstance(subject, ToolCallSubject):
         return subject.call.kind or None
     return "execute" if isinstance(subject, CommandSubject) else None

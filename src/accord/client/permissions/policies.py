@@ -22,16 +22,16 @@ from accord.client.permissions.option_choice import (
     REJECTING,
     Policy,
     cancelled,
-    chosen,
+    choose,
     deny,
+    find_option,
     kind_of,
-    offered,
-    selected,
-    sendable,
+    select,
+    valid_answer,
 )
 from accord.client.permissions.saved_answers import (
-    Remembering,
     SavedAnswer,
+    SavedAnswerPolicy,
     remember,
     same_action,
     same_action_in_project,
@@ -48,14 +48,13 @@ from accord.session.value import UNSET
 __all__ = [
     "Callback",
     "Policy",
-    "Remembering",
     "SavedAnswer",
+    "SavedAnswerPolicy",
     "Verdict",
     "allow_all",
     "allow_kinds",
     "ask",
     "cancelled",
-    "completed",
     "decide",
     "deny",
     "kind_of",
@@ -63,20 +62,21 @@ __all__ = [
     "remember",
     "same_action",
     "same_action_in_project",
+    "with_call",
     "with_streamed_input",
 ]
 
 log = logging.getLogger("accord.client")
 
 
-async def allow_all(asked: PermissionRequest) -> PermissionAnswer:
+async def allow_all(request: PermissionRequest) -> PermissionAnswer:
     """Yes to everything, each time anew where that is offered."""
-    return chosen(asked, *ALLOWING) or await deny(asked)
+    return choose(request, *ALLOWING) or await deny(request)
 
 
-async def reject_all(asked: PermissionRequest) -> PermissionAnswer:
+async def reject_all(request: PermissionRequest) -> PermissionAnswer:
     """No to everything, each time anew where that is offered."""
-    return chosen(asked, *REJECTING) or cancelled()
+    return choose(request, *REJECTING) or cancelled()
 
 
 def allow_kinds(*kinds: ToolKind, otherwise: Policy = deny) -> Policy:
@@ -88,30 +88,30 @@ def allow_kinds(*kinds: ToolKind, otherwise: Policy = deny) -> Policy:
         TOOL_KINDS.check(kind)
     allowed = frozenset(kinds)
 
-    async def policy(asked: PermissionRequest) -> PermissionAnswer:
-        if kind_of(asked) in allowed:
-            return await allow_all(asked)
-        return await otherwise(asked)
+    async def policy(request: PermissionRequest) -> PermissionAnswer:
+        if kind_of(request) in allowed:
+            return await allow_all(request)
+        return await otherwise(request)
 
     return policy
 
 
-async def decide(policy: Policy, asked: PermissionRequest, limited: LimitedLog | None = None) -> PermissionAnswer:
+async def decide(policy: Policy, request: PermissionRequest, limited: LimitedLog | None = None) -> PermissionAnswer:
     """What the policy says, made sure to be an answer that may be sent. Raises nothing but the caller's cancellation."""
     limited = limited or LimitedLog()
-    if not asked.options:
+    if not request.options:
         return cancelled()  # AMB-58
     try:
-        answer: Any = policy(asked)
+        answer: Any = policy(request)
         if inspect.isawaitable(answer):
             answer = await answer
     except Exception as error:  # noqa: BLE001  # whatever it is, nobody has said yes
         limited.failure(log, error, "a permission policy failed: denied")
-        return await deny(asked)
-    if isinstance(answer, PermissionAnswer) and sendable(asked, answer) is not None and _has_form(answer):
+        return await deny(request)
+    if isinstance(answer, PermissionAnswer) and valid_answer(request, answer) is not None and _has_form(answer):
         return answer
     limited.warning(log, "a permission policy answered with something that was not offered: denied")
-    return await deny(asked)
+    return await deny(request)
 
 
 def _has_form(answer: PermissionAnswer) -> bool:
@@ -122,15 +122,15 @@ def _has_form(answer: PermissionAnswer) -> bool:
     return True
 
 
-def completed(asked: PermissionRequest, call: ToolCall) -> PermissionRequest:
+def with_call(request: PermissionRequest, call: ToolCall) -> PermissionRequest:
     """The request with all that is known of its tool call: agents often send no more than the id. PERM-03, AMB-57"""
-    if not isinstance(asked.subject, ToolCallSubject):
-        return asked
+    if not isinstance(request.subject, ToolCallSubject):
+        return request
     known = {name: getattr(call, name) for name in ToolCallPatch.__struct_fields__ if hasattr(call, name)}
     told = {name: value for name, value in known.items() if value is not None}
     told["content"] = list(call.content)
-    subject = msgspec.structs.replace(asked.subject, call=ToolCallPatch(**told))
-    return msgspec.structs.replace(asked, title=asked.title or call.title, subject=cast("Any", subject))
+    subject = msgspec.structs.replace(request.subject, call=ToolCallPatch(**told))
+    return msgspec.structs.replace(request, title=request.title or call.title, subject=cast("Any", subject))
 
 
 def with_streamed_input(told: ToolCallPatch, before: ToolCall | None) -> ToolCallPatch:
@@ -162,37 +162,37 @@ def ask(callback: Callback, *, deadline: float | None = None) -> Policy:
     """
     limited = LimitedLog()
 
-    async def policy(asked: PermissionRequest) -> PermissionAnswer:
+    async def policy(request: PermissionRequest) -> PermissionAnswer:
         try:
             async with asyncio.timeout(deadline):
-                verdict = await _called(callback, asked)
+                verdict = await _called(callback, request)
         except TimeoutError:
             limited.warning(log, "nobody has answered a permission request in time: denied")
-            return await deny(asked)
+            return await deny(request)
         except Exception as error:  # noqa: BLE001  # whatever it is, nobody has said yes
             limited.failure(log, error, "a permission request could not be put to anybody: denied")
-            return await deny(asked)
-        return _answer(asked, verdict) or await deny(asked)
+            return await deny(request)
+        return _answer(request, verdict) or await deny(request)
 
     return policy
 
 
-def _answer(asked: PermissionRequest, verdict: Verdict) -> PermissionAnswer | None:
+def _answer(request: PermissionRequest, verdict: Verdict) -> PermissionAnswer | None:
     if verdict is True:
-        return chosen(asked, *ALLOWING)
+        return choose(request, *ALLOWING)
     if isinstance(verdict, PermissionAnswer):
-        return sendable(asked, verdict)
-    option = offered(asked, verdict.id if isinstance(verdict, PermissionOption) else cast("str | None", verdict))
-    return None if option is None else selected(option)
+        return valid_answer(request, verdict)
+    option = find_option(request, verdict.id if isinstance(verdict, PermissionOption) else cast("str | None", verdict))
+    return None if option is None else select(option)
 
 
-async def _called(callback: Callback, asked: PermissionRequest) -> Verdict:
+async def _called(callback: Callback, request: PermissionRequest) -> Verdict:
     is_async = inspect.iscoroutinefunction(callback) or inspect.iscoroutinefunction(type(callback).__call__)
-    verdict = callback(asked) if is_async else await _in_thread(callback, asked)
+    verdict = callback(request) if is_async else await _in_thread(callback, request)
     return await cast("Awaitable[Verdict]", verdict) if inspect.isawaitable(verdict) else cast("Verdict", verdict)
 
 
-async def _in_thread(callback: Callback, asked: PermissionRequest) -> Any:
+async def _in_thread(callback: Callback, request: PermissionRequest) -> Any:
     """Not asyncio's threads: the end of the program waits for those, and somebody may never press a key."""
     loop = asyncio.get_running_loop()
     returned: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
@@ -206,7 +206,7 @@ async def _in_thread(callback: Callback, asked: PermissionRequest) -> Any:
         result: Any = None
         failure: BaseException | None = None
         try:
-            result = context.run(callback, asked)
+            result = context.run(callback, request)
         except BaseException as error:  # noqa: BLE001  # SystemExit too: this thread is not the program
             failure = error
         with suppress(RuntimeError):  # the loop is closed

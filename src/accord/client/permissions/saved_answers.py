@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from accord.client.permissions.option_choice import ALLOWING, REJECTING, Policy, chosen, kind_of, offered
+from accord.client.permissions.option_choice import ALLOWING, REJECTING, Policy, choose, find_option, kind_of
 from accord.local.saved_choices import SavedChoices
 from accord.local.threads import in_thread
 from accord.peer.limited_log import LimitedLog
@@ -27,7 +27,7 @@ from accord.session.requests import CommandSubject, PermissionAnswer, Permission
 from accord.session.updates import ToolCallPatch
 from accord.session.value import UNSET
 
-__all__ = ["Remembering", "SavedAnswer", "Scope", "remember", "same_action", "same_action_in_project"]
+__all__ = ["SavedAnswer", "SavedAnswerPolicy", "Scope", "remember", "same_action", "same_action_in_project"]
 
 log = logging.getLogger("accord.client")
 
@@ -42,44 +42,46 @@ def remember(
     scope: Scope | None = None,
     path: str | os.PathLike[str] | None = None,
     project: str | os.PathLike[str] = ".",
-) -> Remembering:
+) -> SavedAnswerPolicy:
     """`policy`, asked only about what was not decided for good; `scope` says what counts as the same question.
 
     With a `path` choices are kept in that file, for the project that the directory `project` belongs to, and count in
     all its sessions; `accord.local.saved_choices` says how, and that the file must not lie in the project.
     """
     if path is None:
-        return Remembering(policy, scope or same_action)
-    return Remembering(policy, scope or same_action_in_project, SavedChoices(path).for_project(project))
+        return SavedAnswerPolicy(policy, scope or same_action)
+    return SavedAnswerPolicy(policy, scope or same_action_in_project, SavedChoices(path).for_project(project))
 
 
-def same_action(asked: PermissionRequest) -> Hashable | None:
+def same_action(request: PermissionRequest) -> Hashable | None:
     """All that tells one action from another; None, so never remembered, when the agent did not say what it is."""
-    subject = asked.subject
+    subject = request.subject
     if isinstance(subject, CommandSubject):
-        return asked.session_id, "command", subject.command, subject.cwd
+        return request.session_id, "command", subject.command, subject.cwd
     if not isinstance(subject, ToolCallSubject):
         return None
     call = subject.call
-    title = call.title or asked.title
+    title = call.title or request.title
     raw_input = None if call.raw_input is UNSET else call.raw_input
     if not title and raw_input is None:
         return None
-    return asked.session_id, kind_of(asked), title, msgspec.json.encode(raw_input, order="sorted"), _files(call)
+    return request.session_id, kind_of(request), title, msgspec.json.encode(raw_input, order="sorted"), _files(call)
 
 
-def same_action_in_project(asked: PermissionRequest) -> str | None:
+def same_action_in_project(request: PermissionRequest) -> str | None:
     """As `same_action`, in whatever session, and in a form that can be kept and shown to a person."""
-    action = same_action(asked)
+    action = same_action(request)
     if not isinstance(action, tuple):
         return None
     digest = hashlib.sha256(msgspec.json.encode(action[1:])).hexdigest()[:32]
-    subject = asked.subject
+    subject = request.subject
     if isinstance(subject, CommandSubject):
         shown = f"{subject.command} in {subject.cwd}"
     else:
-        shown = asked.title or (subject.call.title if isinstance(subject, ToolCallSubject) else None) or "not described"
-    return f"{kind_of(asked) or 'other'}: {' '.join(shown.split())[:200]} [{digest}]"
+        shown = (
+            request.title or (subject.call.title if isinstance(subject, ToolCallSubject) else None) or "not described"
+        )
+    return f"{kind_of(request) or 'other'}: {' '.join(shown.split())[:200]} [{digest}]"
 
 
 def _files(call: ToolCallPatch) -> tuple[str, ...]:
@@ -100,7 +102,7 @@ class SavedAnswer(msgspec.Struct, frozen=True):
     title: str | None = None
 
 
-class Remembering:
+class SavedAnswerPolicy:
     """A policy that keeps `allow_always` and `reject_always`; without a file the oldest of a thousand goes."""
 
     def __init__(self, policy: Policy, scope: Scope, kept: MutableMapping[str, bool] | None = None) -> None:
@@ -111,34 +113,34 @@ class Remembering:
         self._choices: dict[Hashable, SavedAnswer] = {}
 
     @property
-    def choices(self) -> list[SavedAnswer]:
-        """All that is remembered, the oldest first."""
+    def answers(self) -> list[SavedAnswer]:
+        """Everything that is saved, the oldest first."""
         if self._kept is not None:
             return [SavedAnswer(allows=allows, scope=scope) for scope, allows in self._kept.items()]
         return list(self._choices.values())
 
-    def forget(self, choice: SavedAnswer | None = None, *, session_id: str | None = None) -> None:
-        """Ask again about this choice, or about those of one session; without either, about everything."""
-        for known in self.choices:
-            if choice in (None, known) and session_id in (None, known.session_id):
+    def forget(self, answer: SavedAnswer | None = None, *, session_id: str | None = None) -> None:
+        """Forget this answer, or those of one session; without either, all."""
+        for known in self.answers:
+            if answer in (None, known) and session_id in (None, known.session_id):
                 if self._kept is not None:
                     self._kept.pop(str(known.scope), None)
                 else:
                     del self._choices[known.scope]
 
-    async def __call__(self, asked: PermissionRequest) -> PermissionAnswer:
-        scope = self._scope(asked)
+    async def __call__(self, request: PermissionRequest) -> PermissionAnswer:
+        scope = self._scope(request)
         if scope is None:
-            return await self._policy(asked)
+            return await self._policy(request)
         allows = await self._known(scope)
         if allows is not None:
-            answer = chosen(asked, *(ALLOWING if allows else REJECTING))
+            answer = choose(request, *(ALLOWING if allows else REJECTING))
             if answer is not None:
                 return answer
-        answer = await self._policy(asked)
-        option = offered(asked, answer.option_id) if answer.outcome == "selected" else None
+        answer = await self._policy(request)
+        option = find_option(request, answer.option_id) if answer.outcome == "selected" else None
         if option is not None and option.kind in ("allow_always", "reject_always"):
-            await self._keep(asked, scope, option.kind == "allow_always")
+            await self._keep(request, scope, option.kind == "allow_always")
         return answer
 
     async def _known(self, scope: Hashable) -> bool | None:
@@ -152,7 +154,7 @@ class Remembering:
             self._limited.warning(log, "%s", error)
             return None
 
-    async def _keep(self, asked: PermissionRequest, scope: Hashable, allows: bool) -> None:
+    async def _keep(self, request: PermissionRequest, scope: Hashable, allows: bool) -> None:
         kept = self._kept
         if kept is not None:
             try:
@@ -161,6 +163,6 @@ class Remembering:
                 self._limited.warning(log, "a choice counts only this once: %s", error)
             return
         self._choices.pop(scope, None)
-        self._choices[scope] = SavedAnswer(allows, scope, asked.session_id, kind_of(asked), asked.title)
+        self._choices[scope] = SavedAnswer(allows, scope, request.session_id, kind_of(request), request.title)
         while len(self._choices) > _MOST:
             del self._choices[next(iter(self._choices))]

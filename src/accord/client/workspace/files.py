@@ -46,37 +46,37 @@ class WorkspaceFiles:
         self._limit = limit
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    async def read(self, roots: Roots, asked: ReadFile) -> FileContent:
+    async def read(self, roots: Roots, request: ReadFile) -> FileContent:
         """The lines asked for, exactly as they are. Past the end there is nothing. FS-06, FS-07, AMB-47"""
-        async with self._in_order(asked.path):
-            place = await in_thread(partial(roots.resolve, asked.path, "fs.read"))
+        async with self._in_order(request.path):
+            place = await in_thread(partial(roots.resolve, request.path, "fs.read"))
             text = await self._from_buffer(place)
             if text is not None:
-                lines = select_lines(text, asked.line, asked.limit, asked.path, self._limit)
+                lines = select_lines(text, request.line, request.limit, request.path, self._limit)
                 return FileContent(content=lines)
             try:
-                lines = await in_thread(partial(read_lines, place, asked.line, asked.limit, self._limit))
+                lines = await in_thread(partial(read_lines, place, request.line, request.limit, self._limit))
             except NotFound:
                 if self.missing_file == "error":
                     raise
                 lines = ""  # FN-95
             return FileContent(content=lines)
 
-    async def real(self, roots: Roots, asked: WriteFile) -> str:
+    async def real_path(self, roots: Roots, request: WriteFile) -> str:
         """The file that would be written, with all links followed."""
-        return str((await in_thread(partial(roots.resolve, asked.path, "fs.write"))).real)
+        return str((await in_thread(partial(roots.resolve, request.path, "fs.write"))).real)
 
-    async def before(self, roots: Roots, asked: WriteFile) -> str | None:
+    async def old_text(self, roots: Roots, request: WriteFile) -> str | None:
         """The text that a write would replace; None if there is none, or none that can be shown."""
-        return await self._text(await in_thread(partial(roots.resolve, asked.path, "fs.write")))
+        return await self._text(await in_thread(partial(roots.resolve, request.path, "fs.write")))
 
-    async def write(self, roots: Roots, asked: WriteFile, *, tells_before: bool = False) -> str | None:
-        """Either all of it is there afterwards, or what was there before. FS-13. With `tells_before`, that text."""
-        async with self._in_order(asked.path):
-            place = await in_thread(partial(roots.resolve, asked.path, "fs.write"))
-            before = await self._text(place) if tells_before else None
-            if not await self._to_buffer(place, asked.content):
-                await in_thread(partial(replace_file, place, asked.content.encode()))
+    async def write(self, roots: Roots, request: WriteFile, *, returns_old_text: bool = False) -> str | None:
+        """Either all of it is there afterwards, or what was there before. FS-13. With `returns_old_text`, that text."""
+        async with self._in_order(request.path):
+            place = await in_thread(partial(roots.resolve, request.path, "fs.write"))
+            before = await self._text(place) if returns_old_text else None
+            if not await self._to_buffer(place, request.content):
+                await in_thread(partial(replace_file, place, request.content.encode()))
         return before
 
     async def _text(self, place: ResolvedPath) -> str | None:

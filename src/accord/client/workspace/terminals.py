@@ -38,18 +38,18 @@ from accord.session.requests import (
     WaitForExit,
 )
 from accord.session.updates import TerminalAppend, TerminalPatch
-from accord.transports.command_output import Capture, start_capture
-from accord.transports.output_tail import Tail
-from accord.transports.spawn import located
+from accord.transports.command_output import CapturedCommand, capture_command
+from accord.transports.output_tail import OutputTail
+from accord.transports.spawn import find_program
 
 __all__ = [
     "OnTerminal",
     "TerminalEvent",
     "TerminalProcess",
     "Terminals",
+    "command_line",
     "environment",
-    "shown",
-    "to_run",
+    "program_of",
     "usual_shell",
 ]
 
@@ -68,9 +68,9 @@ class TerminalProcess:
         self.cwd = cwd
         self.exit: Exit | None = None
         self.is_released = False
-        self._tail = Tail(limit)
+        self._tail = OutputTail(limit)
         self._tell = tell
-        self._capture: Capture | None = None
+        self._capture: CapturedCommand | None = None
         self._exited: asyncio.Future[Exit] = asyncio.get_running_loop().create_future()
         self._releasing: asyncio.Task[None] | None = None
 
@@ -94,7 +94,7 @@ class TerminalProcess:
         """Whether nothing that the command started runs any more."""
         return self._capture is None or self._capture.is_gone
 
-    def began(self, capture: Capture) -> None:
+    def began(self, capture: CapturedCommand) -> None:
         """The command runs."""
         self._capture = capture
         capture.ended.add_done_callback(self._ended)
@@ -145,7 +145,7 @@ class TerminalEvent(msgspec.Struct, frozen=True):
     data: bytes = b""
 
     @property
-    def report(self) -> TerminalPatch | TerminalAppend | None:
+    def patch(self) -> TerminalPatch | TerminalAppend | None:
         """The same for a transcript, where it looks like a terminal that a v2 agent shows; None for a release."""
         terminal = self.terminal
         if self.kind == "created":
@@ -195,7 +195,7 @@ class Terminals:
         """By id, the oldest first: all that are not released, and the last thousand that are."""
         return MappingProxyType(self._known)
 
-    async def create(self, roots: Roots, asked: CreateTerminal) -> CreateTerminalResult:
+    async def create(self, roots: Roots, request: CreateTerminal) -> CreateTerminalResult:
         """Returns as soon as the command runs. TERM-12"""
         if self._is_closed:
             raise RequestCancelled("The client is closing")
@@ -206,35 +206,35 @@ class Terminals:
                 f"{running} commands are running; end or release one before starting another",
                 {"reason": "rate_limited"},
             )
-        start = asyncio.create_task(self._start(roots, asked), name="accord terminal")
-        self._starting[start] = asked.session_id
+        start = asyncio.create_task(self._start(roots, request), name="accord terminal")
+        self._starting[start] = request.session_id
         try:
             terminal = await start
         finally:
             del self._starting[start]
         return CreateTerminalResult(terminal_id=terminal.id)
 
-    async def directory(self, roots: Roots, asked: CreateTerminal) -> str:
+    async def directory(self, roots: Roots, request: CreateTerminal) -> str:
         """Where the command would start."""
-        return await asyncio.to_thread(_directory, roots, asked.cwd)
+        return await asyncio.to_thread(_directory, roots, request.cwd)
 
-    async def read(self, asked: ReadTerminal) -> TerminalSnapshot:
+    async def read(self, request: ReadTerminal) -> TerminalSnapshot:
         """What there is now, without waiting. TERM-19"""
-        terminal = self._find(asked)
+        terminal = self._find(request)
         return TerminalSnapshot(output=terminal.output, truncated=terminal.is_truncated, exit=terminal.exit)
 
-    async def wait(self, asked: WaitForExit) -> Exit:
+    async def wait(self, request: WaitForExit) -> Exit:
         """Also answered when the command is killed or the terminal released meanwhile. TERM-25, AMB-66"""
-        return await self._find(asked).wait()
+        return await self._find(request).wait()
 
-    async def kill(self, asked: KillTerminal) -> EmptyResult:
+    async def kill(self, request: KillTerminal) -> EmptyResult:
         """Returns when the command has ended. TERM-27"""
-        await self._find(asked).kill()
+        await self._find(request).kill()
         return EmptyResult()
 
-    async def release(self, asked: ReleaseTerminal) -> EmptyResult:
+    async def release(self, request: ReleaseTerminal) -> EmptyResult:
         """From now on the id is unknown. TERM-30"""
-        await self._find(asked).release()
+        await self._find(request).release()
         return EmptyResult()
 
     async def end_session(self, session_id: str) -> None:
@@ -246,15 +246,15 @@ class Terminals:
         self._is_closed = True
         await self._end(None)
 
-    async def _start(self, roots: Roots, asked: CreateTerminal) -> TerminalProcess:
-        env = environment(asked, os.environ if self._env is None else self._env)
-        cwd, command = await asyncio.to_thread(self._plan, roots, asked, env)
+    async def _start(self, roots: Roots, request: CreateTerminal) -> TerminalProcess:
+        env = environment(request, os.environ if self._env is None else self._env)
+        cwd, command = await asyncio.to_thread(self._plan, roots, request, env)
         limit = self._output_limit
-        if asked.output_byte_limit is not None:
-            limit = min(limit, asked.output_byte_limit)
-        terminal = TerminalProcess(asked.session_id, shown(asked), cwd, limit, self._tell)
+        if request.output_byte_limit is not None:
+            limit = min(limit, request.output_byte_limit)
+        terminal = TerminalProcess(request.session_id, command_line(request), cwd, limit, self._tell)
         try:
-            capture = await start_capture(
+            capture = await capture_command(
                 command, env=env, cwd=cwd, on_output=terminal.heard, terminate_grace=self._kill_grace
             )
         except (ConnectionClosed, OSError, ValueError) as error:
@@ -264,14 +264,14 @@ class Terminals:
         terminal.began(capture)
         return terminal
 
-    def _plan(self, roots: Roots, asked: CreateTerminal, env: Mapping[str, str]) -> tuple[str, list[str]]:
-        cwd = _directory(roots, asked.cwd)
-        return cwd, to_run(asked, env, cwd, self._shell or usual_shell())
+    def _plan(self, roots: Roots, request: CreateTerminal, env: Mapping[str, str]) -> tuple[str, list[str]]:
+        cwd = _directory(roots, request.cwd)
+        return cwd, program_of(request, env, cwd, self._shell or usual_shell())
 
-    def _find(self, asked: ReadTerminal | WaitForExit | KillTerminal | ReleaseTerminal) -> TerminalProcess:
-        terminal = self._known.get(asked.terminal_id)
-        if terminal is None or terminal.is_released or terminal.session_id != asked.session_id:
-            raise NotFound(terminal_id=asked.terminal_id)  # AMB-34
+    def _find(self, request: ReadTerminal | WaitForExit | KillTerminal | ReleaseTerminal) -> TerminalProcess:
+        terminal = self._known.get(request.terminal_id)
+        if terminal is None or terminal.is_released or terminal.session_id != request.session_id:
+            raise NotFound(terminal_id=request.terminal_id)  # AMB-34
         return terminal
 
     async def _end(self, session_id: str | None) -> None:
@@ -328,30 +328,30 @@ def usual_shell() -> list[str]:
     return [shutil.which("bash") or "/bin/sh", "-c"]
 
 
-def to_run(asked: CreateTerminal, env: Mapping[str, str], cwd: str, shell: Sequence[str]) -> list[str]:
+def program_of(request: CreateTerminal, env: Mapping[str, str], cwd: str, shell: Sequence[str]) -> list[str]:
     """The program and its arguments."""
-    if not asked.command.strip():
+    if not request.command.strip():
         raise InvalidParams("there is no command", field="command")
-    if asked.args:
-        return [asked.command, *asked.args]
-    first, *more = asked.command.split()
+    if request.args:
+        return [request.command, *request.args]
+    first, *more = request.command.split()
     if more and PurePath(first).name == first:
-        return [*shell, asked.command]
+        return [*shell, request.command]
     try:
-        located([asked.command], env, cwd)
+        find_program([request.command], env, cwd)
     except (ConnectionClosed, OSError, ValueError):
-        return [*shell, asked.command]
-    return [asked.command]
+        return [*shell, request.command]
+    return [request.command]
 
 
-def environment(asked: CreateTerminal, ours: Mapping[str, str]) -> dict[str, str]:
+def environment(request: CreateTerminal, ours: Mapping[str, str]) -> dict[str, str]:
     """Ours, with what was asked for laid over it."""
-    for name in asked.env:
+    for name in request.env:
         if not name or "=" in name:
             raise InvalidParams("a variable's name must not be empty or hold an equals sign", field="env")
-    return {**ours, **asked.env}
+    return {**ours, **request.env}
 
 
-def shown(asked: CreateTerminal) -> str:
+def command_line(request: CreateTerminal) -> str:
     """The command as a user would type it."""
-    return shlex.join([asked.command, *asked.args]) if asked.args else asked.command
+    return shlex.join([request.command, *request.args]) if request.args else request.command

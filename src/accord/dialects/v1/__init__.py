@@ -52,7 +52,6 @@ class V1(RewriteDialect):
     result_ends_turn: ClassVar[bool] = True
     reports_state: ClassVar[bool] = False
     echoes_prompt: ClassVar[bool] = False
-    has_client_resources: ClassVar[bool] = True
     has_modes: ClassVar[bool] = True
     announces_tool_calls: ClassVar[bool] = True
     has_models: ClassVar[bool] = True

@@ -51,7 +51,6 @@ class V2(OptionsDialect):
     result_ends_turn: ClassVar[bool] = False
     reports_state: ClassVar[bool] = True
     echoes_prompt: ClassVar[bool] = True
-    has_client_resources: ClassVar[bool] = False
     has_modes: ClassVar[bool] = False
     announces_tool_calls: ClassVar[bool] = False
     has_models: ClassVar[bool] = False

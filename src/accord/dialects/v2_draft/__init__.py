@@ -42,7 +42,6 @@ class V2Draft(DraftDialect):
     result_ends_turn: ClassVar[bool] = True
     reports_state: ClassVar[bool] = False
     echoes_prompt: ClassVar[bool] = True
-    has_client_resources: ClassVar[bool] = True
     has_modes: ClassVar[bool] = True
     announces_tool_calls: ClassVar[bool] = False
     has_models: ClassVar[bool] = True

@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from accord.apps.coder.errors import ModelFailed
-from accord.apps.coder.models.catalog import open_model
 from accord.apps.coder.models.model import (
     ChatMessage,
     Event,
@@ -21,6 +20,7 @@ from accord.apps.coder.models.model import (
     ToolRequest,
     UserMessage,
 )
+from accord.apps.coder.models.open_models import open_model
 from accord.apps.coder.settings.settings import ModelSettings
 from accord.session.content import Text
 from tests.model_server.server import ModelServer

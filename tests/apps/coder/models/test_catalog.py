@@ -6,8 +6,9 @@ import sys
 import pytest
 
 from accord.apps.coder.errors import ModelFailed, ModelNeedsKey
-from accord.apps.coder.models.catalog import endpoint_of, input_kinds_of, missing_key, open_model
+from accord.apps.coder.models.catalog import endpoint_of, input_kinds_of, missing_key
 from accord.apps.coder.models.model import InputKinds
+from accord.apps.coder.models.open_models import open_model
 from accord.apps.coder.settings.settings import ModelSettings
 
 NOTHING = ModelSettings()

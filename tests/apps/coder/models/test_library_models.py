@@ -11,6 +11,7 @@ from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 from pydantic_ai.models.test import TestModel
 
 from accord.apps.coder.errors import ModelFailed
+from accord.apps.coder.models.catalog import ModelEndpoint
 from accord.apps.coder.models.model import (
     ChatMessage,
     InputKinds,
@@ -30,7 +31,7 @@ from tests.apps.coder.models.asking import answer, ask, requested, said
 
 
 async def test_the_test_model_calls_its_tools_and_then_speaks():
-    model = ProviderModel(TestModel(custom_output_text="All done"), name="test:test")
+    model = ProviderModel(TestModel(custom_output_text="All done"))
     assert model.name == "test:test"
     events = await answer(model, "go")
     (request,) = requested(events)
@@ -66,7 +67,10 @@ async def seen_by_the_library(*history: ChatMessage, takes: Sequence[str] = ()) 
 
     settings = ModelSettings(takes={"function:ears": list(takes)})
     await answer(
-        ProviderModel(FunctionModel(stream_function=listen), name="function:ears", settings=settings), *history
+        ProviderModel(
+            FunctionModel(stream_function=listen), endpoint=ModelEndpoint("function:ears", settings), settings=settings
+        ),
+        *history,
     )
     return seen
 
@@ -89,14 +93,14 @@ async def test_every_kind_of_block_has_words_for_a_model_that_takes_only_text():
     ]
     (message,) = await seen_by_the_library(UserMessage(list(blocks)))
     content = str(message.parts)
-    for words in ("picture, left out", "[a.py](file:///a.py)", "b = 1", "c.bin", "hologram, left out"):
+    for words in ("image, left out", "[a.py](file:///a.py)", "b = 1", "c.bin", "hologram, left out"):
         assert words in content
 
 
 async def test_a_picture_whose_base64_is_broken_is_named_instead_of_sent():
     broken = UserMessage([Image(data="A", mime_type="image/png")])
     (message,) = await seen_by_the_library(broken, takes=["image"])
-    assert "base64 is broken" in str(message.parts)
+    assert "invalid base64" in str(message.parts)
 
 
 async def test_an_answer_with_nothing_in_it_is_not_sent_back():
@@ -127,13 +131,13 @@ async def test_a_function_that_fails_is_a_model_that_failed():
         raise RuntimeError("out of ideas")
 
     model = ProviderModel(FunctionModel(stream_function=fail))
-    with pytest.raises(ModelFailed, match="cut off in the middle: out of ideas"):
+    with pytest.raises(ModelFailed, match="was cut off: out of ideas"):
         await answer(model, "go")
 
 
 async def test_the_settings_say_what_it_takes_and_how_much():
     settings = ModelSettings(takes={"test:test": ["image"]}, context_sizes={"test:test": 1000})
-    model = ProviderModel(TestModel(), name="test:test", settings=settings)
+    model = ProviderModel(TestModel(), settings=settings)
     assert model.input_kinds == InputKinds(image=True)
     assert model.context_size == 1000
     assert model.is_language_model

@@ -15,10 +15,10 @@ import pytest
 
 from accord.apps.coder.errors import ModelFailed
 from accord.apps.coder.models import local_model
-from accord.apps.coder.models.catalog import open_model
 from accord.apps.coder.models.local_model import LocalModel
 from accord.apps.coder.models.local_server import trained_context
 from accord.apps.coder.models.model import InputKinds, ModelRequest, Stop, TextDelta, TokenUsage
+from accord.apps.coder.models.open_models import open_model
 from accord.apps.coder.settings.settings import ModelSettings
 from tests.apps.coder.models.asking import said, user
 
@@ -112,7 +112,7 @@ class TestTheModel:
     async def test_a_stranger_on_this_machine_cannot_use_it(self, model: LocalModel):
         process = model._process
         assert process is not None
-        url = process._found.result()["url"]
+        url = process._ready.result()["url"]
         assert url.startswith("http://127.0.0.1:")
         async with httpx2.AsyncClient() as client:
             answer = await client.post(f"{url}/v1/chat/completions", json={"messages": []})
@@ -132,7 +132,7 @@ class TestTheModel:
 async def slot_of(model: LocalModel) -> dict[str, object]:
     process = model._process
     assert process is not None
-    url, headers = process._found.result()["url"], {"Authorization": f"Bearer {process.key}"}
+    url, headers = process._ready.result()["url"], {"Authorization": f"Bearer {process.key}"}
     async with httpx2.AsyncClient(headers=headers, timeout=60) as client:
         return (await client.get(f"{url}/slots")).json()[0]
 
@@ -158,7 +158,7 @@ async def test_a_file_that_is_no_model_says_which_are(tmp_path: Path, monkeypatc
     monkeypatch.setattr(local_model, "find_spec", lambda name: object())
     path = tmp_path / "notes.txt"
     path.write_text("hello", encoding="utf-8")
-    with pytest.raises(ModelFailed, match="no GGUF file"):
+    with pytest.raises(ModelFailed, match="not a GGUF file"):
         await open_model(f"local:{path}", ModelSettings())
 
 

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from accord.apps.coder.errors import ModelFailed, ModelNeedsKey, ModelOverloaded, ModelUnreachable
-from accord.apps.coder.models.catalog import open_model
+from accord.apps.coder.errors import AnswerCutOff, ModelFailed, ModelNeedsKey, ModelOverloaded, ModelUnreachable
 from accord.apps.coder.models.model import (
     ModelMessage,
     ModelRequest,
@@ -22,6 +21,7 @@ from accord.apps.coder.models.model import (
     ToolRequest,
     UserMessage,
 )
+from accord.apps.coder.models.open_models import open_model
 from accord.apps.coder.models.retry import stream_with_retries
 from accord.apps.coder.settings.settings import ModelSettings
 from accord.session.content import Audio, Content, Image, Text
@@ -184,7 +184,7 @@ async def test_malformed_arguments_are_handed_on_exactly_and_can_be_sent_back(pr
 
 async def test_googles_malformed_call_is_a_failure_that_says_so():
     async with scripted("google", [{"parts": [{"tool": "read", "arguments": "{oops"}]}]) as (model, _):
-        with pytest.raises(ModelFailed, match="gave up in the middle"):
+        with pytest.raises(ModelFailed, match="failed in the middle"):
             await answer(model, "hello")
 
 
@@ -203,9 +203,9 @@ async def test_thoughts_do_not_go_to_another_provider():
 async def test_a_stream_that_breaks_in_the_middle_says_so(provider: str, fault: str):
     async with scripted(provider, [{"fault": fault, "parts": [{"text": ["One", " two"]}]}]) as (model, _):
         events, failed = await answer_until_it_fails(model, "hello")
-    assert "cut off in the middle" in str(failed)
+    assert "was cut off" in str(failed)
     assert said(events) == "One two"
-    assert type(failed) is ModelFailed, "nobody may take it for something to try again"
+    assert type(failed) is AnswerCutOff, "not an error that is retried"
     assert "send another prompt" in failed.advice
 
 
@@ -317,7 +317,7 @@ async def test_a_model_can_be_closed_twice():
 
 
 async def test_a_provider_that_does_not_exist_is_told_with_those_that_do():
-    with pytest.raises(ModelFailed, match=r"Did you mean 'openai'\? There are .*anthropic.*base URL"):
+    with pytest.raises(ModelFailed, match=r"Did you mean 'openai'\? Known providers are .*anthropic.*base URL"):
         await open_model("opnai:gpt-5", ModelSettings(), {})
 
 

@@ -25,7 +25,7 @@ class Scripted:
         self.requests: list[float] = []
         self.closed = 0
 
-    async def stream(self, asked: ModelRequest) -> AsyncGenerator[Event, None]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Event, None]:
         self.requests.append(asyncio.get_running_loop().time())
         try:
             for each in self.answers.pop(0):
@@ -43,8 +43,8 @@ DONE: list[Event | ModelFailed] = [TextDelta("Hello"), Stop("end")]
 
 def events(model: Scripted, retries: int = 4, on_wait: OnWait | None = None) -> list[Event]:
     async def main() -> list[Event]:
-        asked = ModelRequest("", [])
-        return [event async for event in stream_with_retries(model, asked, retries=retries, on_wait=on_wait)]
+        request = ModelRequest("", [])
+        return [event async for event in stream_with_retries(model, request, retries=retries, on_wait=on_wait)]
 
     return run(main())
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from accord.apps.coder.errors import InvalidSettings
-from accord.apps.coder.settings.directories import config_directory, shown_path, state_directory
+from accord.apps.coder.settings.directories import config_directory, display_path, state_directory
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the rules of Linux")
@@ -38,6 +38,6 @@ def test_without_a_home_it_says_what_to_set(monkeypatch):
 
 
 def test_paths_are_shown_as_users_write_them(home):
-    assert shown_path(home / "a" / "b") == "~/a/b"
-    assert shown_path(home) == str(home)
-    assert shown_path(Path("/etc")) == "/etc"
+    assert display_path(home / "a" / "b") == "~/a/b"
+    assert display_path(home) == str(home)
+    assert display_path(Path("/etc")) == "/etc"

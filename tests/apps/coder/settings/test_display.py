@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import msgspec
 
-from accord.apps.coder.settings.display import as_json, as_text, printable
+from accord.apps.coder.settings.display import as_json, as_text, display_value
 from accord.apps.coder.settings.precedence import load_settings
 
 SECRETS = """
@@ -54,11 +54,11 @@ def test_programs_get_the_same(user_file, project):
 
 
 def test_nothing_that_is_shown_is_obeyed_by_a_terminal():
-    assert printable("a\x1b[31mb\x9bc\nd\u202e") == "a\\x1b[31mb\\x9bc\\nd\\u202e"
-    assert printable(["\x7f"]) == '["\\x7f"]'
+    assert display_value("a\x1b[31mb\x9bc\nd\u202e") == "a\\x1b[31mb\\x9bc\\nd\\u202e"
+    assert display_value(["\x7f"]) == '["\\x7f"]'
 
 
 def test_what_can_not_be_seen_is_told_by_its_number():
-    assert printable("npx\u3164\u2800\ufe0f evil") == "npx\\u3164\\u2800\\ufe0f evil"
-    assert printable("e\u0301 größe 日本") == "e\u0301 größe 日本"
-    assert printable("e" + "\u0301" * 5) == "e\u0301\u0301" + "\\u0301" * 3
+    assert display_value("npx\u3164\u2800\ufe0f evil") == "npx\\u3164\\u2800\\ufe0f evil"
+    assert display_value("e\u0301 größe 日本") == "e\u0301 größe 日本"
+    assert display_value("e" + "\u0301" * 5) == "e\u0301\u0301" + "\\u0301" * 3

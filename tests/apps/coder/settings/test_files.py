@@ -56,7 +56,7 @@ def test_the_line_of_a_key_is_known_under_windows_line_ends_and_a_mark_at_the_st
 
 
 def test_what_is_not_text_is_refused_with_its_line():
-    with pytest.raises(InvalidSettings, match=r"c\.toml:2: is not written in UTF-8"):
+    with pytest.raises(InvalidSettings, match=r"c\.toml:2: not valid UTF-8"):
         SettingsFile(Path("c.toml"), b'model = "x"\nmode = "\xff"').table()
 
 

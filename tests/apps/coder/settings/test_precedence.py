@@ -86,9 +86,9 @@ def test_a_projects_file_is_ignored_until_it_is_trusted_and_again_when_it_change
     loaded = load_settings(project)
     assert (loaded.settings.mode, loaded.project_state) == ("ask", "untrusted")
     (notice,) = loaded.notices
-    assert notice.startswith("~/project/.accord.toml is ignored: you have not trusted it.")
-    assert notice.endswith("read it, then `accord trust ~/project`")
-    user_trust().give(SettingsFile.read(own))
+    assert notice.startswith("~/project/.accord.toml is ignored: it is not trusted.")
+    assert notice.endswith("read it, then run `accord trust ~/project`")
+    user_trust().add(SettingsFile.read(own))
     loaded = load_settings(project)
     assert (loaded.settings.mode, loaded.project_state, loaded.notices) == ("code", "trusted", [])
     assert loaded.origins["mode"] == "~/project/.accord.toml"
@@ -127,7 +127,7 @@ def test_settings_of_another_directory_are_loaded_under_the_same_flags(home, use
     user_file.write_text('test_command = "make"')
     own = project / ".accord.toml"
     own.write_text('mode = "code"\nretries = 9')
-    user_trust().give(SettingsFile.read(own))
+    user_trust().add(SettingsFile.read(own))
     started = load_settings(home, {"retries": "7"})
     assert started.settings.mode == "ask"
     session = started.in_directory(project)
@@ -152,7 +152,7 @@ def test_a_variable_that_is_nearly_a_setting_is_noticed(project, monkeypatch):
     monkeypatch.setenv("ACCORD_MAX_TOKEN", "3")
     monkeypatch.setenv("ACCORD_STRICT", "1")
     monkeypatch.setenv("ACCORD_SOMETHING_ELSE_ALTOGETHER", "1")
-    assert load_settings(project).notices == ["ACCORD_MAX_TOKEN is no setting; did you mean 'ACCORD_MAX_TOKENS'?"]
+    assert load_settings(project).notices == ["unknown setting ACCORD_MAX_TOKEN; did you mean 'ACCORD_MAX_TOKENS'?"]
 
 
 def test_servers_become_what_sessions_know():

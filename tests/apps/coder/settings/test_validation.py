@@ -22,41 +22,50 @@ def refusal(text: str) -> str:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('\nmodle = "a:b"', "/c.toml:2: modle: there is no such setting; did you mean 'mode' or 'model'?"),
-        ('mode = "cod"', "/c.toml:1: mode: expects one of ask, architect, code; did you mean 'code'?"),
-        ("mode = 3", "/c.toml:1: mode: expects text, not a whole number"),
-        ('max_requests = "5"', "/c.toml:1: max_requests: expects a whole number, not text"),
-        ("max_requests = 0", "/c.toml:1: max_requests: expects a whole number >= 1"),
-        ("max_requests = true", "/c.toml:1: max_requests: expects a whole number, not true or false"),
-        ("max_tokens = 1.5", "/c.toml:1: max_tokens: expects a whole number, not a number"),
-        ("compact_at = 1.5", "/c.toml:1: compact_at: expects a number <= 1.0"),
-        ('models = "a:b"', "/c.toml:1: models: expects a list, not text"),
+        ('\nmodle = "a:b"', "/c.toml:2: modle: unknown setting; did you mean 'mode' or 'model'?"),
+        ('mode = "cod"', "/c.toml:1: mode: must be one of ask, architect, code; did you mean 'code'?"),
+        ("mode = 3", "/c.toml:1: mode: must be text, not a whole number"),
+        ('max_requests = "5"', "/c.toml:1: max_requests: must be a whole number, not text"),
+        ("max_requests = 0", "/c.toml:1: max_requests: must be a whole number >= 1"),
+        ("max_requests = true", "/c.toml:1: max_requests: must be a whole number, not true or false"),
+        ("max_tokens = 1.5", "/c.toml:1: max_tokens: must be a whole number, not a number"),
+        ("compact_at = 1.5", "/c.toml:1: compact_at: must be a number <= 1.0"),
+        ('models = "a:b"', "/c.toml:1: models: must be a list, not text"),
         (
             "model = 'gpt'",
-            "/c.toml:1: model: 'gpt' names no model: expects 'provider:name', 'local:FILE.gguf' or 'offline'",
+            "/c.toml:1: model: invalid model name 'gpt': must be 'provider:name', 'local:FILE.gguf' or 'offline'",
         ),
-        ('models = ["a:b", "x"]', "'x' names no model"),
-        ("environment = 3", "/c.toml:1: environment: expects a table"),
-        ("[environment]\nA = 3", "/c.toml:2: environment.A: expects text, not a whole number"),
+        ('models = ["a:b", "x"]', "invalid model name 'x'"),
+        ("environment = 3", "/c.toml:1: environment: must be a table"),
+        ("[environment]\nA = 3", "/c.toml:2: environment.A: must be text, not a whole number"),
         (
             "[base_urls]\nx = 'ftp://y'",
-            "/c.toml:2: base_urls.x: expects an address, such as https://host/v1: it must begin with http:// or https:// and a host",
+            "/c.toml:2: base_urls.x: must be a URL, such as https://host/v1: it must begin with http:// or https:// and a host",
         ),
-        ('[takes]\n"a:b" = ["video"]', "/c.toml:2: takes.a:b: expects one of image, audio"),
-        ("[context_sizes]\n'a:b' = 0", "/c.toml:2: context_sizes.a:b: expects a whole number >= 1"),
-        ("[servers.x]\nargs = []", "/c.toml:1: servers.x: needs either 'command'"),
-        ("[servers.x]\ncommand = 'a'\nurl = 'http://b'", "/c.toml:1: servers.x: needs either 'command'"),
-        ("[servers.x]\ncommand = 'a'\ntype = 'http'", "/c.toml:1: servers.x: has a 'type' that does not fit"),
-        ("[servers.x]\ncomand = 'a'", "/c.toml:2: servers.x.comand: there is no such setting; did you mean 'command'?"),
-        ("[servers.x]\ncommand = 'a'\nargs = [1]", "/c.toml:3: servers.x.args: expects text, not a whole number"),
-        ("[agents.x]\nargs = []", "/c.toml:1: agents.x: needs 'command'"),
-        ("[agents.x]\ncommand = ''", "/c.toml:2: agents.x.command: is empty"),
-        ("[agents.'a b']\ncommand = 'x'", "/c.toml:1: agents.a b: is no name for an agent"),
-        ("[agents.x]\ncommand = 'a'\nenv = {'A=B' = 'c'}", "/c.toml:3: agents.x.env.A=B: is no name for a variable"),
-        ("[environment]\n'' = 'c'", "/c.toml:2: environment.: is no name for a variable"),
-        ("x = [", "/c.toml: is not TOML: "),
-        ("\nx = = 3", "/c.toml:2:5: is not TOML: "),
-        ("model = 'a:b'\nmodel = 'c:d'", "is not TOML: cannot overwrite a value"),
+        ('[takes]\n"a:b" = ["video"]', "/c.toml:2: takes.a:b: must be one of image, audio"),
+        ("[context_sizes]\n'a:b' = 0", "/c.toml:2: context_sizes.a:b: must be a whole number >= 1"),
+        (
+            "[servers.x]\nargs = []",
+            "/c.toml:1: servers.x: either 'command' (a program to start) or 'url' (of a running server) is required",
+        ),
+        (
+            "[servers.x]\ncommand = 'a'\nurl = 'http://b'",
+            "/c.toml:1: servers.x: either 'command' (a program to start) or 'url' (of a running server) is required",
+        ),
+        ("[servers.x]\ncommand = 'a'\ntype = 'http'", "/c.toml:1: servers.x: 'type' does not match"),
+        ("[servers.x]\ncomand = 'a'", "/c.toml:2: servers.x.comand: unknown setting; did you mean 'command'?"),
+        ("[servers.x]\ncommand = 'a'\nargs = [1]", "/c.toml:3: servers.x.args: must be text, not a whole number"),
+        ("[agents.x]\nargs = []", "/c.toml:1: agents.x: 'command' is required"),
+        ("[agents.x]\ncommand = ''", "/c.toml:2: agents.x.command: must not be empty"),
+        ("[agents.'a b']\ncommand = 'x'", "/c.toml:1: agents.a b: invalid agent name"),
+        (
+            "[agents.x]\ncommand = 'a'\nenv = {'A=B' = 'c'}",
+            "/c.toml:3: agents.x.env.A=B: invalid name of an environment variable",
+        ),
+        ("[environment]\n'' = 'c'", "/c.toml:2: environment.: invalid name of an environment variable"),
+        ("x = [", "/c.toml: invalid TOML: "),
+        ("\nx = = 3", "/c.toml:2:5: invalid TOML: "),
+        ("model = 'a:b'\nmodel = 'c:d'", "invalid TOML: cannot overwrite a value"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_place_and_a_remedy(text, message):
@@ -69,11 +78,11 @@ def test_no_agent_can_be_called_like_a_command(name):
 
 
 def test_no_agent_can_be_called_like_the_built_in_one():
-    assert "agents.accord: is what the built-in agent is called" in refusal("[agents.accord]\ncommand = 'x'")
+    assert "agents.accord: the built-in agent has this name" in refusal("[agents.accord]\ncommand = 'x'")
 
 
 def test_a_name_of_an_agent_can_be_seen():
-    assert "is no name for an agent" in refusal('[agents."\\u001b[31mx"]\ncommand = "x"')
+    assert "invalid agent name" in refusal('[agents."\\u001b[31mx"]\ncommand = "x"')
 
 
 @pytest.mark.parametrize("text", ["[environment]\nKEY = 12345678", "[environment]\nKEY = ['12345678']"])
@@ -82,13 +91,13 @@ def test_a_refusal_does_not_quote_a_secret(text):
 
 
 def test_a_wrong_variable_and_a_wrong_flag_are_named():
-    with pytest.raises(InvalidSettings, match=r"^ACCORD_MODE: expects one of ask"):
+    with pytest.raises(InvalidSettings, match=r"^ACCORD_MODE: must be one of ask"):
         merge_sources({}, {"ACCORD_MODE": "cod"})
-    with pytest.raises(InvalidSettings, match=r"^--max-requests: expects a whole number, not text$"):
+    with pytest.raises(InvalidSettings, match=r"^--max-requests: must be a whole number, not text$"):
         merge_sources({"max_requests": "many"}, {})
-    with pytest.raises(InvalidSettings, match=r"^ACCORD_BASE_URLS: expects a table as JSON"):
+    with pytest.raises(InvalidSettings, match=r"^ACCORD_BASE_URLS: must be a table as JSON"):
         merge_sources({}, {"ACCORD_BASE_URLS": "ollama=http://x"})
-    with pytest.raises(InvalidSettings, match=r"^ACCORD_BASE_URLS: ollama: expects an address"):
+    with pytest.raises(InvalidSettings, match=r"^ACCORD_BASE_URLS: ollama: must be a URL"):
         merge_sources({}, {"ACCORD_BASE_URLS": '{"ollama": "x"}'})
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from accord.apps.console.errors import Exit
+from accord.apps.console.errors import ExitStatus
 from accord.testing import ScriptedAgent, Silent, faulty, program
 
 pytestmark = [
@@ -73,7 +73,7 @@ async def test_control_c_cancels_the_turn_and_the_agent_has_the_last_word(start,
         assert await process.stdout.readexactly(7) == b"Working"
         process.send_signal(signal.SIGINT)
         out, err = await process.communicate()
-    assert (process.returncode, out) == (Exit.INTERRUPTED, b", stopped\n")
+    assert (process.returncode, out) == (ExitStatus.INTERRUPTED, b", stopped\n")
     assert "stopping… (Ctrl-C again ends it)" in err.decode()
     assert "the turn was cancelled" in err.decode()
 
@@ -110,7 +110,7 @@ async def test_control_c_while_the_agent_starts_ends_it(start, project):
         while not (project / "pid").exists() or not (project / "pid").read_text():  # noqa: ASYNC110  # likewise
             await asyncio.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    assert await process.wait() == Exit.INTERRUPTED
+    assert await process.wait() == ExitStatus.INTERRUPTED
     await gone([int((project / "pid").read_text())])
 
 
@@ -123,7 +123,7 @@ async def test_control_c_while_the_agent_owes_an_answer_ends_it(start, stage):
         process = await start("run", *words, "Hi", "--", *command.args)
         await agent.next(stage)
         process.send_signal(signal.SIGINT)
-        assert await process.wait() == Exit.INTERRUPTED
+        assert await process.wait() == ExitStatus.INTERRUPTED
         assert b"Traceback" not in await process.stderr.read()
 
 
@@ -131,7 +131,7 @@ async def test_control_c_while_the_agent_owes_an_answer_ends_it(start, stage):
 async def test_whoever_reads_no_line_ends_it_without_a_traceback(start, words):
     process = await start(*words)
     process.stdout._transport.close()
-    assert await process.wait() in (Exit.UNREAD, 0)
+    assert await process.wait() in (ExitStatus.UNREAD, 0)
     assert b"Traceback" not in await process.stderr.read()
 
 
@@ -147,7 +147,7 @@ async def test_a_deadline_cancels_the_turn(typed, version):
     agent.on("session/prompt", answer)
     async with program(agent) as command:
         finished = await typed("run", "--json", "--timeout", "2", "Hi", "--", *command.args)
-    assert finished.status == Exit.TIMEOUT
+    assert finished.status == ExitStatus.TIMEOUT
     assert finished.event("end")["stop_reason"] == "cancelled"
     assert finished.event("end")["error"]["reason"] == "the time is up: 2 s"
 
@@ -165,7 +165,7 @@ async def test_when_nobody_reads_the_answer_the_run_ends_in_silence(start):
         process = await start("run", "-q", "Hi", "--", *command.args, limit=1024)
         await process.stdout.readexactly(10)
         process.stdout._transport.close()
-        assert await process.wait() == Exit.UNREAD
+        assert await process.wait() == ExitStatus.UNREAD
         assert await process.stderr.read() == b""
 
 
@@ -178,7 +178,7 @@ async def test_a_reader_that_is_slow_slows_the_agent_down_and_a_signal_is_still_
         os.close(writer)
         await agent.seen("session/prompt")
         process.send_signal(signal.SIGTERM)
-        assert await process.wait() == Exit.TERMINATED
+        assert await process.wait() == ExitStatus.TERMINATED
     os.close(reader)
 
 
@@ -193,5 +193,5 @@ async def test_an_agent_that_does_not_heed_a_cancel_is_ended_by_the_second(start
         await agent.seen("session/cancel")
         process.send_signal(signal.SIGINT)
         out, _ = await process.communicate()
-    assert process.returncode == Exit.INTERRUPTED
+    assert process.returncode == ExitStatus.INTERRUPTED
     assert b'"type":"end"' in out.splitlines()[-1]

@@ -6,13 +6,13 @@ from typing import Any
 
 import msgspec
 
-from accord.apps.console.run.json_events import EventMaker
+from accord.apps.console.run.json_events import EventBuilder
 from accord.session.transcript import Transcript
 from accord.session.updates import TerminalAppend, TerminalPatch
 
 
 def events_of(*reports: Any) -> list[dict[str, Any]]:
-    transcript, maker = Transcript(), EventMaker()
+    transcript, maker = Transcript(), EventBuilder()
     return [msgspec.to_builtins(event) for report in reports for event in maker.events_of(transcript.apply(report))]
 
 

@@ -33,7 +33,7 @@ async def story(turn: Turn) -> None:
             await turn.ask_to_open("Please log in", "https://example.org", "1")
         case "edit":
             async with turn.tool_call("Edit a.py", kind="edit", locations=[turn.cwd / "a.py"]) as edit:
-                await edit.diff(turn.cwd / "a.py", NEW, OLD)
+                await edit.diff(turn.cwd / "a.py", OLD, NEW)
                 await turn.allowed(edit)
         case _:
             await _everything(turn)
@@ -43,12 +43,12 @@ async def _everything(turn: Turn) -> None:
     await turn.think("First this.\nThen that.")
     await turn.plan([PlanEntry("One", status="completed"), PlanEntry("Two", status="in_progress"), PlanEntry("Three")])
     async with turn.tool_call("Edit a.py", kind="edit", locations=[turn.cwd / "a.py"]) as edit:
-        await edit.diff(turn.cwd / "a.py", NEW, OLD)
+        await edit.diff(turn.cwd / "a.py", OLD, NEW)
     async with turn.tool_call("Run the tests", kind="execute") as run:
-        await turn.tell(TerminalPatch(id="tests", command="pytest", cwd=str(turn.cwd)))
-        await turn.tell(TerminalAppend(id="tests", data=b"a\n" * 9))
+        await turn.send(TerminalPatch(id="tests", command="pytest", cwd=str(turn.cwd)))
+        await turn.send(TerminalAppend(id="tests", data=b"a\n" * 9))
         await run.terminal("tests")
-        await turn.tell(TerminalPatch(id="tests", exit=Exit(code=1)))
+        await turn.send(TerminalPatch(id="tests", exit=Exit(code=1)))
     await turn.say(SAID)
     await turn.usage(18_400, 200_000, 0.043)
 

@@ -11,11 +11,11 @@ from typing import Any
 
 from textual.pilot import Pilot
 
-from accord.apps.console.screen import key_presses
-from accord.apps.console.screen.app import Console
-from accord.apps.console.screen.startup_options import Opening
-from accord.apps.console.screen.widgets import permission
-from accord.apps.console.screen.widgets.lines import LinesView
+from accord.apps.console.screen import keys
+from accord.apps.console.screen.app import ScreenApp
+from accord.apps.console.screen.startup import ScreenOptions
+from accord.apps.console.screen.widgets import permission_bar
+from accord.apps.console.screen.widgets.lines_view import LinesView
 from accord.session.requests import PermissionRequest
 from tests.apps.console.screen import headless
 
@@ -28,15 +28,15 @@ PATIENCE = 20
 class Stage:
     """What a test sees of a screen."""
 
-    def __init__(self, app: Console, pilot: Pilot[Any]) -> None:
+    def __init__(self, app: ScreenApp, pilot: Pilot[Any]) -> None:
         self.app = app
         self.pilot = pilot
         self.copied: list[str] = []
         self.titles: list[str] = []
 
     @property
-    def talk(self) -> Any:
-        return self.app.talk
+    def tab(self) -> Any:
+        return self.app.tab
 
     @property
     def lines(self) -> list[str]:
@@ -48,11 +48,11 @@ class Stage:
         return "\n".join(self.lines)
 
     @property
-    def story(self) -> str:
+    def conversation(self) -> str:
         """All of the conversation, also what is out of sight."""
-        ink = self.app.conversation._ink
-        assert ink is not None
-        return "\n".join(line.text.rstrip() for block in self.talk.story.blocks for line in block.lines(ink))
+        canvas = self.app.conversation._canvas
+        assert canvas is not None
+        return "\n".join(line.text.rstrip() for block in self.tab.conversation.blocks for line in block.lines(canvas))
 
     @property
     def prompt(self) -> str:
@@ -66,7 +66,7 @@ class Stage:
         await self.pilot.press(*[names.get(letter, letter) for letter in text])
 
     async def send(self, text: str) -> None:
-        self.app.prompt.take(text)
+        self.app.prompt.set_text(text)
         await self.press("enter")
 
     async def until(self, is_so: Callable[[], Any]) -> None:
@@ -102,7 +102,7 @@ class Stage:
             await self.pilot.pause(1 / 30)
 
     async def idle(self) -> None:
-        await self.until(lambda: self.talk.is_open and not self.talk.is_busy and not self.talk.queue)
+        await self.until(lambda: self.tab.is_open and not self.tab.is_busy and not self.tab.queue)
 
     async def asked(self) -> PermissionRequest:
         """Wait for a question, and until its bar is drawn and takes keys."""
@@ -110,7 +110,7 @@ class Stage:
 
         def is_drawn() -> bool:
             bar = dock._bar
-            if bar is None or bar.question is not self.talk.asking.first or not bar.size:
+            if bar is None or bar.question is not self.tab.questions.first or not bar.size:
                 return False
             self.app.screen._compositor.render_strips()  # as each frame does
             return all(view._fits() for view in bar.query(LinesView) if view.size)
@@ -118,7 +118,7 @@ class Stage:
         await self.until(is_drawn)
         await self.pilot.pause()
         assert dock.question is not None
-        return dock.question.asked  # type: ignore[return-value]
+        return dock.question.request  # type: ignore[return-value]
 
 
 def is_there(pid: int) -> bool:
@@ -141,17 +141,17 @@ async def opened(
     **given: Any,
 ) -> AsyncIterator[Stage]:
     """A screen in memory: a question takes its first key, and a key does what it does again, as soon as these say."""
-    usual = permission.SETTLING, key_presses.HELD, key_presses.REPEATING
-    permission.SETTLING, key_presses.HELD, key_presses.REPEATING = settling, held, held
+    usual = permission_bar.SETTLING, keys.HELD, keys.REPEATING
+    permission_bar.SETTLING, keys.HELD, keys.REPEATING = settling, held, held
     try:
-        app = Console(Opening(target=target, name="tester", cwd=cwd, **{"theme": "accord-dark", **given}))
+        app = ScreenApp(ScreenOptions(target=target, name="tester", cwd=cwd, **{"theme": "accord-dark", **given}))
         async with app.run_test(size=size, notifications=True) as pilot:
             stage = Stage(app, pilot)
-            app.copy_to_clipboard = stage.copied.append  # type: ignore[method-assign]
-            app.set_window_title = stage.titles.append  # type: ignore[method-assign]
+            app.interrupts._copy = app.commands._copy = stage.copied.append
+            app.screen_refresh._set_title = stage.titles.append
             if ready:
-                await stage.until(lambda: app.talk.is_open)
+                await stage.until(lambda: app.tab.is_open)
             yield stage
-        assert app.faults == []
+        assert app.tasks.bugs == []
     finally:
-        permission.SETTLING, key_presses.HELD, key_presses.REPEATING = usual
+        permission_bar.SETTLING, keys.HELD, keys.REPEATING = usual

@@ -52,7 +52,7 @@ async def test_text_is_shown_while_it_is_still_coming(tmp_path, version):
         asked = await agent.next("session/prompt")
         agent.begin(asked)
         agent.say("The first half")
-        await stage.shows("The first half", "works")
+        await stage.shows("The first half", "working")
         agent.say(" and the second")
         await stage.shows("The first half and the second")
         agent.finish(asked)
@@ -74,7 +74,7 @@ async def test_the_view_follows_the_end_only_while_the_end_is_in_view(tmp_path):
         assert not stage.app.conversation.is_following
         before = beside_scrollbar(stage)[:10]
         agent.say("".join(f"line {number}\n\n" for number in range(100, 200)))
-        await stage.until(lambda: "line 199" in stage.story)
+        await stage.until(lambda: "line 199" in stage.conversation)
         assert beside_scrollbar(stage)[:10] == before
         await stage.press("ctrl+end")
         await stage.shows("line 199")
@@ -95,7 +95,7 @@ async def test_what_changes_above_the_view_does_not_move_it(tmp_path):
         before = stage.lines[:10]
         failed: list[ToolCallItem] = [ContentItem(content=Text("one\n\ntwo\n\nthree"))]
         agent.tell(ToolCallPatch(id="c", status="failed", content=failed))
-        await stage.until(lambda: "✗ ≡ Look" in stage.story)
+        await stage.until(lambda: "✗ ≡ Look" in stage.conversation)
         assert stage.lines[:10] == before
         agent.finish(asked)
         await stage.idle()
@@ -300,7 +300,7 @@ async def test_nothing_happens_while_nothing_happens(tmp_path):
         await stage.idle()
         await stage.until(lambda: stage.app.conversation._idle is None)
         assert stage.app.conversation._timer is None
-        assert stage.app.showing.ticking is None
+        assert stage.app.screen_refresh.timer is None
         assert not stage.app.prompt.cursor_blink
 
 
@@ -309,7 +309,7 @@ async def test_hostile_text_cannot_reach_the_terminal(tmp_path, version):
 
     @agent.prompt
     async def attack(turn: Turn) -> None:
-        await turn.title("\x1b]0;owned\x07title")
+        await turn.set_title("\x1b]0;owned\x07title")
         await turn.think("\x1b[31mthought")
         async with turn.tool_call("\x1b[2Jcleared\x07", kind="_\x1b[5m") as call:
             await call.say("\x9b31m in \x1b]8;;http://evil\x1b\\link")
@@ -321,5 +321,5 @@ async def test_hostile_text_cannot_reach_the_terminal(tmp_path, version):
         await stage.press("ctrl+o", "ctrl+t")
         await stage.pilot.pause()
         assert "[bold]not markup[/]" in stage.text
-        everything = stage.text + stage.story
+        everything = stage.text + stage.conversation
         assert not [letter for letter in everything if letter != "\n" and not letter.isprintable()]

@@ -10,14 +10,15 @@ from pathlib import Path
 import pytest
 from textual.screen import Screen
 
-from accord.apps.console.screen.blocks.messages import READING
-from accord.apps.console.screen.completion_choice import OWN_COMMANDS
+from accord.apps.console.screen.app import ScreenApp
+from accord.apps.console.screen.blocks.messages import READABLE_WIDTH
 from accord.apps.console.screen.drawing.diffs import SIDE_BY_SIDE
 from accord.apps.console.screen.drawing.palette import READABLE
-from accord.apps.console.screen.main_screen import KEYS
+from accord.apps.console.screen.main_screen import KEYS, MainScreen
 from accord.apps.console.screen.pages.keys_page import groups
+from accord.apps.console.screen.slash_completion import OWN_COMMANDS
 from accord.apps.console.screen.widgets.conversation_view import ConversationView
-from accord.apps.console.screen.widgets.panels import QueuePanel
+from accord.apps.console.screen.widgets.queue_panel import QueuePanel
 from tests.apps.console.screen import headless
 
 DOCS = Path(__file__).resolve().parents[4] / "docs"
@@ -36,14 +37,13 @@ def test_every_key_is_in_its_table(group):
 
 
 def test_every_key_has_an_action():
-    from accord.apps.console.screen.app import Console
-
     for binding in KEYS:
-        assert hasattr(Console, f"action_{binding.action.removeprefix('app.').partition('(')[0]}"), binding
+        namespace, _, action = binding.action.partition("(")[0].rpartition(".")
+        assert hasattr(ScreenApp if namespace else MainScreen, f"action_{action}"), binding
 
 
 @pytest.mark.parametrize(
-    ("bound", "group"), [(ConversationView.BINDINGS, "In the conversation"), (QueuePanel.BINDINGS, "In what waits")]
+    ("bound", "group"), [(ConversationView.BINDINGS, "In the conversation"), (QueuePanel.BINDINGS, "In the queue")]
 )
 def test_the_keys_of_the_parts_are_those_that_are_told(bound, group):
     told = " ".join(key.casefold() for key, _ in groups()[group]).split()
@@ -58,7 +58,7 @@ def test_every_own_command_is_told():
 
 def test_the_figures_are_those_that_are_told():
     assert f"From {SIDE_BY_SIDE}\ncolumns" in PAGE
-    assert f"lines of at most {READING} characters" in PAGE
+    assert f"lines of at most {READABLE_WIDTH} characters" in PAGE
     assert f"contrast of at least {READABLE} to 1" in PAGE
 
 

@@ -29,9 +29,9 @@ async def test_the_list_has_every_variant_and_every_word_of_the_protocol(version
 
 async def everything_seen(stage: Stage) -> str:
     """All of the conversation unfolded, what stands around it, the commands and the options."""
-    for block in stage.talk.story.blocks:
+    for block in stage.tab.conversation.blocks:
         block.fold(False)
-    seen = [stage.story, stage.text, *stage.titles]
+    seen = [stage.conversation, stage.text, *stage.titles]
     await stage.type("/rev")
     seen.append(stage.text)
     await stage.press("ctrl+c", "f2")
@@ -48,8 +48,8 @@ async def tell(agent: ScriptedAgent, stage: Stage, told: list[Told]) -> str:
     for each in told:
         agent.update(each.update)
     agent.say("That is all")
-    await stage.until(lambda: "That is all" in stage.story)
-    at_work = stage.story  # what is open is closed when the turn ends
+    await stage.until(lambda: "That is all" in stage.conversation)
+    at_work = stage.conversation  # what is open is closed when the turn ends
     agent.finish(asked)
     await stage.idle()
     return f"{at_work}\n{await everything_seen(stage)}"
@@ -89,11 +89,11 @@ async def test_what_v2_says_of_its_work_is_seen(tmp_path, state):
     agent = every_teller(2)
     async with opened(agent, tmp_path, version=2) as stage:
         agent.update("state_update", state="running")
-        await stage.until(lambda: "works" in stage.lines[-1])
+        await stage.until(lambda: "working" in stage.lines[-1])
         agent.update(state)
         agent.update("session_info_update", title="on we go")
         await stage.until(lambda: "on we go" in stage.titles[-1])
-        assert ("ready" if state["state"] == "idle" else "works") in stage.lines[-1]
+        assert ("ready" if state["state"] == "idle" else "working") in stage.lines[-1]
         assert ("2 in the background" in stage.lines[-1]) == ("background" in state)
 
 

@@ -93,10 +93,10 @@ async def test_what_is_typed_right_behind_the_key_is_not_lost(project, monkeypat
 @pytest.mark.parametrize(
     ("editor", "code", "notice"),
     [
-        ("/no/such/editor --wait", "0", "There is no program '/no/such/editor --wait'"),
-        ("{script} --wait", "3", "ended with exit code 3"),
-        ("'unbalanced", "0", "can't be opened: No closing quotation"),
-        ("{cwd}", "0", "can't be opened"),
+        ("/no/such/editor --wait", "0", "Command not found: /no/such/editor --wait"),
+        ("{script} --wait", "3", "exited with code 3"),
+        ("'unbalanced", "0", "No closing quotation"),
+        ("{cwd}", "0", "Cannot run"),
     ],
 )
 async def test_an_editor_that_fails_is_told_and_the_prompt_stays(project, monkeypatch, editor, code, notice):
@@ -238,7 +238,7 @@ async def test_a_login_in_the_terminal_leads_to_the_session(project, version, mo
     (project / "agent.py").write_text(LOGIN)
     words = ("--", sys.executable, project / "agent.py", version, project / "state")
     async with at_terminal(*words, cwd=project, kind=SeenTerminal) as (terminal, accord):
-        await terminal.shows("The agent wants you to log in", "By app (app)", "Here (t, in the terminal)")
+        await terminal.shows("The agent requires a login", "By app (app)", "Here (t, in the terminal)")
         terminal.type("Here\r")
         await terminal.shows("PASSWORD?")
         assert not terminal.is_taken
@@ -257,7 +257,7 @@ async def test_a_login_in_the_terminal_leads_to_the_session(project, version, mo
         terminal.type("Here\r")
         await terminal.shows("PASSWORD?")
         terminal.type("sesame\n")
-        await terminal.shows("You are logged in", "ready")
+        await terminal.shows("Logged in", "ready")
         assert terminal.is_taken
         terminal.type("Hi there")
         await terminal.shows("Hi there")

@@ -19,8 +19,8 @@ from tests.apps.console.test_habits import COLOURED, REASONS
 
 async def told(stage: Stage, *texts: str) -> None:
     """Wait until the conversation says so, however its lines are broken."""
-    await stage.until(lambda: stage.app.conversation._ink is not None)
-    await stage.until(lambda: all(text in " ".join(stage.story.replace("▌ ", "").split()) for text in texts))
+    await stage.until(lambda: stage.app.conversation._canvas is not None)
+    await stage.until(lambda: all(text in " ".join(stage.conversation.replace("▌ ", "").split()) for text in texts))
 
 
 async def test_an_agent_that_is_not_there_is_named(tmp_path):
@@ -40,7 +40,7 @@ async def test_an_agent_that_can_not_be_run_says_what_to_do(tmp_path):
     file = tmp_path / "agent"
     file.write_text("#!/bin/sh\n")
     async with opened(Command([str(file)]), tmp_path, ready=False) as stage:
-        await told(stage, "it is not executable", "chmod +x", "F5")
+        await told(stage, "not executable", "chmod +x", "F5")
 
 
 async def test_an_agent_that_prints_and_ends_is_told_by_what_it_printed(tmp_path):
@@ -64,7 +64,9 @@ async def test_an_agent_that_begins_to_print_garbage_in_a_turn_is_ended(tmp_path
     agent.on("session/prompt", babble)
     async with opened(agent, tmp_path, version=1) as stage:
         await stage.send("Go")
-        await told(stage, "prints something that is not ACP", "'DEBUG: tick'", "F5 to start it again with this session")
+        await told(
+            stage, "prints something that is not ACP", "'DEBUG: tick'", "F5 to restart the agent with this session"
+        )
 
 
 async def test_what_is_too_long_to_be_taken_is_told(tmp_path):
@@ -118,9 +120,9 @@ async def test_an_agent_that_dies_while_a_session_is_opened(tmp_path, version):
 @pytest.mark.parametrize(
     ("can", "says"),
     [
-        ({"loadSession": True}, "starting the agent again"),
-        ({"sessionCapabilities": {"resume": {}}}, "starting the agent again"),
-        ({}, "this agent cannot take up a session"),
+        ({"loadSession": True}, "restarting the agent"),
+        ({"sessionCapabilities": {"resume": {}}}, "restarting the agent"),
+        ({}, "this agent cannot reopen sessions"),
     ],
     ids=["load", "resume", "neither"],
 )
@@ -136,22 +138,22 @@ async def test_an_agent_that_dies_in_a_turn_is_started_again_with_its_session(tm
     agent.on("session/resume", {})
     async with opened(agent, tmp_path, version=1) as stage:
         await stage.send("Hi")
-        await told(stage, "is gone while answering", "exit code 7", "│ out of coffee", "F5 to start it again")
+        await told(stage, "is gone while answering", "exit code 7", "│ out of coffee", "F5 to restart the agent")
         await stage.send("Still there?")
         await stage.shows("1 Still there?")
         agent.on("session/prompt", agent.reply("Here again"))
         await stage.press("f5")
         await stage.shows("Here again", says)
-        assert "out of coffee" in stage.story, "what was there stays, where the agent tells no history"
+        assert "out of coffee" in stage.conversation, "what was there stays, where the agent tells no history"
         assert len(agent.calls("session/load")) + len(agent.calls("session/resume")) == bool(can)
 
 
 @pytest.mark.parametrize(
     ("failure", "shown"),
     [
-        ((400, "The model said no", None), "The agent answered with an error: The model said no (400)"),
+        ((400, "The model said no", None), "The agent returned an error: The model said no (400)"),
         ((-32603, "Internal error", {"advice": "Set KEY"}), "advice: Set KEY"),
-        ((-32029, "Slow down", {"reason": "rate_limited", "retryAfter": 5}), "The agent is asked too often: Slow down"),
+        ((-32029, "Slow down", {"reason": "rate_limited", "retryAfter": 5}), "Rate limit exceeded: Slow down"),
     ],
     ids=["odd code", "advice", "rate limit"],
 )
@@ -176,9 +178,9 @@ async def test_the_reason_in_the_data_of_an_error_is_told_whatever_its_shape(tmp
     async with opened(agent, tmp_path, version=1, ready=method != "session/new") as stage:
         await stage.send("Hi")
         await told(stage, "Something broke", "No key for xai")
-        copied = "\n".join(block.plain() for block in stage.talk.story.blocks)
+        copied = "\n".join(block.plain() for block in stage.tab.conversation.blocks)
         assert "No key for xai" in copied
-        assert not set("\x1b␛") & set(copied + stage.story)
+        assert not set("\x1b␛") & set(copied + stage.conversation)
 
 
 async def test_of_long_details_the_beginning_is_shown(tmp_path):
@@ -187,16 +189,16 @@ async def test_of_long_details_the_beginning_is_shown(tmp_path):
     agent.on("session/prompt", lambda asked: asked.fail(-32603, "Internal error", data))
     async with opened(agent, tmp_path, version=1) as stage:
         await stage.send("Hi")
-        await told(stage, "No key for xai", "at line 0", "… and 89 lines more")
+        await told(stage, "No key for xai", "at line 0", "… and 89 more lines")
 
 
 async def test_colours_and_other_sequences_on_stderr_are_left_out(tmp_path):
     script = f"import sys; sys.stderr.write({COLOURED!r}); sys.exit(7)"
     async with opened(Command([sys.executable, "-c", script]), tmp_path, ready=False) as stage:
         await told(stage, "│ KeyError: MODEL", "│ 99%")
-        copied = "\n".join(block.plain() for block in stage.talk.story.blocks)
+        copied = "\n".join(block.plain() for block in stage.tab.conversation.blocks)
         assert "KeyError: MODEL\n99%" in copied
-        assert not set("\x1b␛␍") & set(copied + stage.story)
+        assert not set("\x1b␛␍") & set(copied + stage.conversation)
 
 
 async def test_a_model_call_that_fails_as_a_refusal_is_shown_as_one(tmp_path, version):
@@ -205,7 +207,7 @@ async def test_a_model_call_that_fails_as_a_refusal_is_shown_as_one(tmp_path, ve
     agent.on("session/prompt", agent.reply("API error 529", stop_reason="refusal"), agent.reply("Better now"))
     async with opened(agent, tmp_path, version=version) as stage:
         await stage.send("Hi")
-        await stage.shows("API error 529", "the agent refused to go on")
+        await stage.shows("API error 529", "the agent refused to continue")
         await stage.send("Again")
         await stage.shows("Better now")
 
@@ -216,8 +218,8 @@ async def test_starting_is_seen_with_what_the_agent_says_meanwhile(tmp_path):
     agent.on("initialize", None)
     async with opened(agent, tmp_path, version=1, ready=False) as stage:
         asked = await agent.next("initialize")
-        stage.app.agent.traffic.stderr(b"\x1b[2K\x1b[36mdownloading\x1b[0m the model\n\x1b[?25h\n")
-        stage.app.showing.status()
+        stage.app.agent.wire_log.stderr(b"\x1b[2K\x1b[36mdownloading\x1b[0m the model\n\x1b[?25h\n")
+        stage.app.screen_refresh.update_status()
         await stage.shows("◐ starting… 0 s: downloading the model")
         agent.send(b"npm warn: old")
         asked.answer({"protocolVersion": 1, "agentCapabilities": {}})
@@ -252,9 +254,9 @@ async def test_an_agent_that_wants_a_login_is_given_a_choice(tmp_path):
     agent.on("session/new", AuthRequired(), {"sessionId": "s"})
     agent.on("authenticate", {})
     async with opened(agent, tmp_path, version=1, ready=False) as stage:
-        await stage.shows("The agent wants you to log in", "API key (key)", "In the browser (web)")
+        await stage.shows("The agent requires a login", "API key (key)", "In the browser (web)")
         await stage.press("down", "enter")
-        await stage.until(lambda: stage.talk.is_open)
+        await stage.until(lambda: stage.tab.is_open)
         assert agent.calls("authenticate")[0].params["methodId"] == "web"
 
 
@@ -263,22 +265,22 @@ async def test_who_does_not_log_in_is_told_how(tmp_path):
     agent.on("session/new", AuthRequired(), {"sessionId": "s"})
     agent.on("authenticate", {})
     async with opened(agent, tmp_path, version=1, ready=False) as stage:
-        await stage.shows("The agent wants you to log in")
+        await stage.shows("The agent requires a login")
         await stage.press("escape")
-        await stage.shows("Type /login to do it.")
+        await stage.shows("Type /login to log in.")
         await stage.send("/login")
         await stage.shows("API key (key)")
         await stage.press("enter")
-        await stage.until(lambda: stage.talk.is_open)
+        await stage.until(lambda: stage.tab.is_open)
 
 
 async def test_the_built_in_agent_answers(tmp_path):
     command = Command([sys.executable, "-m", "accord", "agent"], cwd=tmp_path, env={"XDG_STATE_HOME": str(tmp_path)})
     async with opened(command, tmp_path, ready=False) as stage:
-        await stage.until(lambda: stage.talk.is_open)
+        await stage.until(lambda: stage.tab.is_open)
         await stage.send("/help")
         await stage.idle()
-        assert "▌ /help" in stage.story
+        assert "▌ /help" in stage.conversation
 
 
 async def test_an_mcp_server_that_the_agent_cannot_take_is_left_out_and_named(tmp_path):

@@ -15,8 +15,8 @@ from accord.apps.console.screen.pages.choice_page import ChoicePage
 from accord.apps.console.screen.pages.keys_page import KeysPage, groups
 from accord.apps.console.screen.pages.log_page import LogPage
 from accord.apps.console.screen.pages.review_page import ReviewPage
-from accord.apps.console.screen.widgets.lines import LinesView
-from accord.apps.console.screen.widgets.permission import PermissionBar
+from accord.apps.console.screen.widgets.lines_view import LinesView
+from accord.apps.console.screen.widgets.permission_bar import PermissionBar
 from accord.testing import ScriptedAgent
 from tests.apps.console.screen.stage import opened
 from tests.apps.console.screen.test_pages import editor
@@ -86,7 +86,7 @@ async def test_j_and_k_go_from_one_thing_that_folds_to_the_other(tmp_path):
         await stage.idle()
         await stage.press("tab", "j")
         await stage.until(lambda: "▶" in stage.text)
-        view, calls = stage.app.conversation, stage.talk.story.calls
+        view, calls = stage.app.conversation, stage.tab.conversation.calls
         assert view.cursor is calls[0]
         await stage.press("j", "j")
         assert view.cursor is calls[2]
@@ -121,7 +121,7 @@ async def test_x_stops_one_command_of_the_agent_and_says_where_it_can_not(tmp_pa
         await stage.shows("Think")
         assert ended[0]["signal"] is not None
         await stage.press("k", "j", "x")
-        await stage.shows("The agent can't stop this one alone")
+        await stage.shows("The agent cannot stop a single tool call")
         was_looked_at.set()
         await stage.idle()
 
@@ -130,8 +130,8 @@ async def test_tabs_are_walked_through_in_both_directions_and_closed(tmp_path):
     async with opened(ScriptedAgent(1), tmp_path) as stage:
         await stage.press("ctrl+n")
         await stage.press("ctrl+n")
-        await stage.until(lambda: len(stage.app.talks) == 3 and all(talk.is_open for talk in stage.app.talks))
-        first, second, third = stage.app.talks
+        await stage.until(lambda: len(stage.app.tabs) == 3 and all(tab.is_open for tab in stage.app.tabs))
+        first, second, third = stage.app.tabs
         for key, there in [
             ("alt+right", first),
             ("ctrl+pagedown", second),
@@ -139,14 +139,14 @@ async def test_tabs_are_walked_through_in_both_directions_and_closed(tmp_path):
             ("alt+left", third),
         ]:
             await stage.press(key)
-            assert stage.talk is there
+            assert stage.tab is there
         await stage.type("for the third")
         await stage.press("alt+w")
-        assert stage.talk is second
-        assert stage.app.talks == [first, second]
+        assert stage.tab is second
+        assert list(stage.app.tabs) == [first, second]
         assert stage.prompt == ""
         await stage.press("alt+w", "alt+w")
-        assert stage.app.talks == [first]  # one always stays
+        assert list(stage.app.tabs) == [first]  # one always stays
         await stage.until(lambda: first.is_open)
 
 
@@ -176,7 +176,7 @@ async def test_ctrl_s_without_a_draft_sends_the_first_that_waits(tmp_path):
         await agent.next("session/cancel")
         agent.finish(going, "cancelled")
         assert (await agent.next("session/prompt")).params["prompt"][0]["text"] == "first"
-        assert stage.talk.queue == ["second"]
+        assert stage.tab.queue.prompts == ["second"]
 
 
 async def test_the_arrows_choose_among_what_waits(tmp_path):
@@ -192,7 +192,7 @@ async def test_the_arrows_choose_among_what_waits(tmp_path):
         await stage.press("down", "up")
         await stage.shows("▸ second")
         await stage.press("delete")
-        assert stage.talk.queue == ["first", "third"]
+        assert stage.tab.queue.prompts == ["first", "third"]
 
 
 async def test_a_long_change_is_scrolled_while_it_is_asked_about(tmp_path):
@@ -269,7 +269,7 @@ async def test_what_has_come_since_is_in_the_log_after_f5(tmp_path):
     async with opened(editor(), tmp_path) as stage:
         await stage.press("ctrl+l")
         await stage.shows("session/new")
-        stage.app.agent.traffic.stderr(b"only just said\n")
+        stage.app.agent.wire_log.stderr(b"only just said\n")
         assert "only just said" not in stage.text
         await stage.press("f5")
         await stage.shows("only just said")
@@ -304,7 +304,7 @@ async def test_own_commands_open_what_their_names_say(tmp_path):
     async with opened(agent, tmp_path, version=1) as stage:
         for command, seen in [
             ("/sessions", "An old one"),
-            ("/review", "No file was changed yet"),
+            ("/review", "No files changed yet"),
             ("/keys", "Anywhere"),
         ]:
             await stage.send(command)
@@ -314,7 +314,7 @@ async def test_own_commands_open_what_their_names_say(tmp_path):
         await stage.send("/options")
         await stage.shows("The agent has no options.")
         await stage.send("/new")
-        await stage.until(lambda: len(stage.app.talks) == 2 and stage.talk.is_open)
+        await stage.until(lambda: len(stage.app.tabs) == 2 and stage.tab.is_open)
         await stage.send("/restart")
         await stage.until(lambda: len(agent.calls("initialize")) == 2)
         await stage.send("/quit")

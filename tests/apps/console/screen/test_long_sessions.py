@@ -24,9 +24,9 @@ def drawn(monkeypatch) -> list[str]:
     drawn: list[str] = []
     draw = markdown_stream.draw_markdown
 
-    def counted(source, ink, stretch=None):
+    def counted(source, canvas, stretch=None):
         drawn.append(source)
-        return draw(source, ink, stretch)
+        return draw(source, canvas, stretch)
 
     monkeypatch.setattr(markdown_stream, "draw_markdown", counted)
     return drawn
@@ -38,8 +38,8 @@ def drawn_at_once(monkeypatch) -> list[int]:
     counts = [0]
     draw, settle, scrolled = Part._draw_safely, BlocksView.settle, BlocksView.watch_scroll_y
 
-    def counted_draw(self, ink):
-        strips = draw(self, ink)
+    def counted_draw(self, canvas):
+        strips = draw(self, canvas)
         counts[-1] += len(strips)
         return strips
 
@@ -78,7 +78,7 @@ async def test_of_a_long_session_only_what_is_in_sight_is_drawn_at_once(tmp_path
         await stage.send("Go")
         await stage.idle()
         await stage.shows("Step 499")
-        assert len(stage.talk.story.blocks) > 1000
+        assert len(stage.tab.conversation.blocks) > 1000
         assert len(set(drawn)) < 200
 
 
@@ -90,11 +90,11 @@ async def test_what_was_guessed_is_measured_when_nothing_happens_and_then_it_is_
         await stage.send("Go")
         await stage.idle()
         view = stage.app.conversation
-        await stage.until(lambda: view._idle is None and view._next_guess >= len(stage.talk.story.blocks))
-        ink = view._ink
-        heights = [len(block.lines(ink)) for block in stage.talk.story.blocks]
-        assert [block.height for block in stage.talk.story.blocks] == heights
-        blocks = stage.talk.story.blocks
+        await stage.until(lambda: view._idle is None and view._next_estimate >= len(stage.tab.conversation.blocks))
+        canvas = view._canvas
+        heights = [len(block.lines(canvas)) for block in stage.tab.conversation.blocks]
+        assert [block.height for block in stage.tab.conversation.blocks] == heights
+        blocks = stage.tab.conversation.blocks
         lone = [block.can_fold and block.height == 1 for block in blocks]
         gaps = sum(not (one and other) for one, other in pairwise(lone))
         assert view.virtual_size.height == sum(heights) + gaps
@@ -107,7 +107,7 @@ async def test_scrolling_back_shows_every_line_once(tmp_path):
         view = stage.app.conversation
         await stage.press("tab", "home")
         await stage.until(lambda: view.scroll_offset.y == 0)
-        assert "Write what you want done" in stage.text
+        assert "Type what you want done" in stage.text
         seen: list[str] = []
         while True:
             seen += [line for line in stage.lines[: view.size.height] if "Message" in line]
@@ -121,7 +121,7 @@ async def test_scrolling_back_shows_every_line_once(tmp_path):
 
 
 async def test_lines_that_were_drawn_long_ago_are_let_go(tmp_path, monkeypatch):
-    monkeypatch.setattr(blocks_view, "KEPT_LINES", 100)
+    monkeypatch.setattr(blocks_view, "CACHED_LINES", 100)
     async with opened(many(120, 6), tmp_path) as stage:
         await stage.send("Go")
         await stage.idle()
@@ -130,7 +130,7 @@ async def test_lines_that_were_drawn_long_ago_are_let_go(tmp_path, monkeypatch):
         for _ in range(20):
             view.action_page_down()
         await stage.pilot.pause()
-        kept = [part for block in stage.talk.story.blocks for part in block.known_parts if part.is_kept]
+        kept = [part for block in stage.tab.conversation.blocks for part in block.known_parts if part.is_drawn]
         assert sum(part.height for part in kept) < 300
 
 
@@ -143,7 +143,7 @@ async def test_a_message_of_many_pieces_is_not_drawn_for_each(tmp_path, drawn):
             agent.say("word ")
         agent.finish(asked)
         await stage.idle()
-        assert stage.talk.story.blocks[-1].plain().count("word") == 3000
+        assert stage.tab.conversation.blocks[-1].plain().count("word") == 3000
         assert len(drawn) < 300
 
 
@@ -204,7 +204,7 @@ async def test_however_long_something_is_no_more_of_it_is_drawn_at_once_than_is_
         await stage.send("Go")
         await stage.idle()
         view = stage.app.conversation
-        for block in stage.talk.story.blocks:
+        for block in stage.tab.conversation.blocks:
             block.fold(False)
         view.paint()
         for place in (0.5, 0.1, 1.0, 0.3):
@@ -239,7 +239,7 @@ async def test_a_guess_that_is_corrected_moves_nothing_that_is_seen(tmp_path, mo
         await stage.pilot.pause()
         seen, guessed = stage.lines[: view.size.height], view.virtual_size.height
         monkeypatch.setattr(blocks_view, "QUIET", 0.0)
-        await stage.until(lambda: view._next_guess >= len(stage.talk.story.blocks))
+        await stage.until(lambda: view._next_estimate >= len(stage.tab.conversation.blocks))
         assert view.virtual_size.height != guessed
         assert [line.rstrip("▁▂▃▄▅▆▇█ ") for line in stage.lines[: view.size.height]] == [
             line.rstrip("▁▂▃▄▅▆▇█ ") for line in seen

@@ -10,10 +10,10 @@ from textual.theme import BUILTIN_THEMES
 from accord import Agent, Turn
 from accord.apps.coder.models.offline_requests import Create, parse_request
 from accord.apps.console.screen.blocks.welcome import EXAMPLES
-from accord.apps.console.screen.completion_choice import OWN_COMMANDS
-from accord.apps.console.screen.drawing.palette import READABLE, contrast, palette_of, readable_on
-from accord.apps.console.screen.themes import THEMES, usual_theme
-from accord.apps.console.screen.widgets.completion import MOST_LINES
+from accord.apps.console.screen.drawing.palette import READABLE, contrast, make_palette, readable_color
+from accord.apps.console.screen.slash_completion import OWN_COMMANDS
+from accord.apps.console.screen.themes import THEMES, default_theme
+from accord.apps.console.screen.widgets.completion_panel import MOST_LINES
 from accord.session.entities import OptionChoice
 from tests.apps.console.screen.looks import agent, cells, colours, story
 from tests.apps.console.screen.stage import Stage, opened
@@ -71,7 +71,7 @@ async def test_all_text_of_the_pages_can_be_read_in_both_themes(theme, tmp_path)
 @pytest.mark.parametrize("theme", sorted(BUILTIN_THEMES))
 def test_what_is_drawn_can_be_read_in_every_theme(theme):
     chosen = BUILTIN_THEMES[theme]
-    palette = palette_of(chosen.to_color_system().generate(), dark=chosen.dark, ansi=chosen.ansi)
+    palette = make_palette(chosen.to_color_system().generate(), dark=chosen.dark, ansi=chosen.ansi)
     for name in ("text", "muted", "accent", "thought", "good", "bad", "warning", "heading", "code"):
         color = getattr(palette, name).color
         for ground in palette.grounds[:4]:
@@ -79,9 +79,9 @@ def test_what_is_drawn_can_be_read_in_every_theme(theme):
 
 
 def test_a_colour_that_can_be_read_stays_as_it_is():
-    assert readable_on(Color(0, 0, 0), [Color(255, 255, 255)]) == Color(0, 0, 0)
+    assert readable_color(Color(0, 0, 0), [Color(255, 255, 255)]) == Color(0, 0, 0)
     assert contrast(Color(0, 0, 0), Color(255, 255, 255)) == pytest.approx(21)
-    assert readable_on(Color(200, 200, 200), [Color(255, 255, 255)]).brightness < 0.5
+    assert readable_color(Color(200, 200, 200), [Color(255, 255, 255)]).brightness < 0.5
 
 
 async def test_a_line_that_has_no_room_ends_in_an_ellipsis(tmp_path):
@@ -90,9 +90,9 @@ async def test_a_line_that_has_no_room_ends_in_an_ellipsis(tmp_path):
         await stage.send("edit")
         await stage.asked()
         for text in ("first", long, "third", "4", "5", "6", "7"):
-            stage.talk.send(text)
+            stage.tab.queue.send(text)
         await stage.press("escape", "escape")
-        stage.app.main.queue.put_queue(["first", long, *"34567"], stage.app.palette)
+        stage.app.main.queue.set_queue(["first", long, *"34567"], stage.app.palette)
         stage.app.main.remove_class("low", "asking")
         await stage.pilot.pause()
         row = next(line for line in stage.lines if "and write the changelog" in line)
@@ -108,11 +108,11 @@ async def test_the_answers_and_the_prompt_have_room_whatever_else_is_there(size,
         await stage.send("edit")
         await stage.asked()
         for text in ("one", "two", "three"):
-            stage.talk.send(text)
+            stage.tab.queue.send(text)
         stage.app.prompt.focus()
-        stage.app.prompt.take("\n".join(f"line {number}" for number in range(12)))
+        stage.app.prompt.set_text("\n".join(f"line {number}" for number in range(12)))
         await stage.shows(
-            "Permission", "Allow", "Reject", "tab to answer", "Next 3", "line 11", "waits for your answer"
+            "Permission", "Allow", "Reject", "tab to answer", "Next 3", "line 11", "waiting for your answer"
         )
 
 
@@ -135,13 +135,13 @@ async def test_the_status_line_leaves_out_what_matters_least(tmp_path):
 
 async def test_without_colours_there_are_none_and_signs_tell_everything(tmp_path, monkeypatch):
     monkeypatch.setenv("NO_COLOR", "1")
-    async with opened(agent, tmp_path, theme=usual_theme({"NO_COLOR": "1"})) as stage:
+    async with opened(agent, tmp_path, theme=default_theme({"NO_COLOR": "1"})) as stage:
         await stage.send("everything")
         await stage.idle()
         (colours_left,) = [each for each in stage.app._filters if isinstance(each, NoColor | Monochrome)]
         assert isinstance(colours_left, NoColor)  # the other one makes black of the terminal's own colours
         await stage.press("ctrl+r")
-        await stage.shows("Prompts you have sent", "everything")
+        await stage.shows("Prompt history", "everything")
         chosen = [style for text, style in cells(stage.app) if "everything" in text]
         assert chosen[0].underline
         await stage.press("escape")
@@ -161,7 +161,7 @@ async def test_tab_takes_an_example_before_anything_was_said_and_then_the_next(t
         await stage.press("tab")
         assert stage.prompt == f"{EXAMPLES[0]}!"
         await stage.press("tab")
-        stage.app.prompt.take("")
+        stage.app.prompt.set_text("")
         await stage.send("everything")
         await stage.idle()
         await stage.press("tab")
@@ -239,6 +239,6 @@ async def test_each_kind_of_tool_call_has_a_sign_of_its_own(tmp_path):
     async with opened(worker, tmp_path, size=(100, 40)) as stage:
         await stage.send("Go")
         await stage.idle()
-        lines = [line for line in stage.story.splitlines() if "Title of " in line]
+        lines = [line for line in stage.conversation.splitlines() if "Title of " in line]
         signs = [line.split("Title of ")[0].split()[-1] for line in lines]
         assert len(set(signs)) == len(kinds) == len(lines)

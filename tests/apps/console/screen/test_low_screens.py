@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from accord import Agent, Turn
-from accord.apps.console.screen.widgets.lines import LinesView
-from accord.apps.console.screen.widgets.questions import QuestionDock
+from accord.apps.console.screen.widgets.lines_view import LinesView
+from accord.apps.console.screen.widgets.question_dock import QuestionDock
 from accord.session.requests import PermissionOption
 from tests.apps.console.screen.stage import opened
 
@@ -39,7 +39,7 @@ async def test_all_answers_and_the_prompt_are_on_a_low_screen(tmp_path, size):
     async with opened(asker(), tmp_path, size=size) as stage:
         await stage.send("Go")
         await stage.shows("Permission", "$ echo 0", *(f"  {name}" for name in ANSWERS))
-        await stage.shows("Ask for a change", "waits for your answer")
+        await stage.shows("Ask for a change", "waiting for your answer")
         await stage.until(lambda: stage.app.main.questions.has_the_focus)
         while "echo 49" not in stage.text:
             await stage.press("pagedown")
@@ -66,19 +66,19 @@ async def test_a_question_has_its_share_of_the_screen_though_nobody_was_told_its
 async def test_the_buttons_of_a_form_are_on_a_low_screen(tmp_path, size, message):
     async with opened(asker(message=message), tmp_path, size=size) as stage:
         await stage.send("form")
-        await stage.shows("The agent asks", "Send", "Decline", "Ask for a change", "waits for your answer")
-        stage.talk.asking.first.decline()
+        await stage.shows("The agent asks", "Send", "Decline", "Ask for a change", "waiting for your answer")
+        stage.tab.questions.first.cancel()
         await stage.idle()
 
 
 async def test_a_link_that_is_longer_than_the_screen_scrolls(tmp_path):
     async with opened(asker(), tmp_path, size=(40, 10)) as stage:
         await stage.send("link")
-        await stage.shows("https://example.org", "Open in the browser", "Decline")
+        await stage.shows("https://example.org", "Open in browser", "Decline")
         await stage.until(lambda: stage.app.main.questions.has_the_focus)
         while "/end" not in stage.text:
             await stage.press("down")
-        await stage.shows("Open in the browser", "Decline")
+        await stage.shows("Open in browser", "Decline")
         await stage.press("escape")
         await stage.idle()
 
@@ -105,7 +105,7 @@ async def test_a_screen_that_becomes_higher_has_its_frames_again(tmp_path):
         await stage.pilot.resize_terminal(40, 10)
         await stage.until(lambda: stage.app.main.has_class("tight"))
         await stage.shows(*(f"  {name}" for name in ANSWERS))
-        stage.talk.asking.first.decline()
+        stage.tab.questions.first.cancel()
         await stage.idle()
 
 

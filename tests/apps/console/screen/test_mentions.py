@@ -9,7 +9,14 @@ import sys
 import pytest
 
 from accord.apps.console.attachments import read_attachment
-from accord.apps.console.screen.mentions import best_matches, content_of, list_files, mentioned, pasted_file, quoted
+from accord.apps.console.screen.mentions import (
+    best_matches,
+    find_mentions,
+    list_files,
+    mention,
+    pasted_file,
+    prompt_content,
+)
 from accord.session.capabilities import AgentCapabilities
 from accord.session.content import Audio, Image, Resource, ResourceLink, Text
 from tests.local.odd_names import ODD_NAMES
@@ -35,8 +42,8 @@ async def test_without_git_hidden_and_made_things_are_left_out(tmp_path):
 def test_names_are_found_with_quotes_and_before_punctuation(tmp_path):
     for name in ("a b.txt", "c.txt", "d.txt"):
         (tmp_path / name).write_text("x")
-    text = f"{quoted('a b.txt')} and @c.txt, (see @d.txt) mail@c.txt @missing.txt @c.txt"
-    assert [path.name for path in mentioned(text, tmp_path)] == ["a b.txt", "c.txt", "d.txt"]
+    text = f"{mention('a b.txt')} and @c.txt, (see @d.txt) mail@c.txt @missing.txt @c.txt"
+    assert [path.name for path in find_mentions(text, tmp_path)] == ["a b.txt", "c.txt", "d.txt"]
 
 
 def test_each_file_goes_as_the_agent_can_take_it(tmp_path):
@@ -46,9 +53,9 @@ def test_each_file_goes_as_the_agent_can_take_it(tmp_path):
     (tmp_path / "s.wav").write_bytes(b"wav")
     text = "@t.txt @big.txt @p.png @s.wav @."
     everything = AgentCapabilities(image=True, audio=True, embedded_context=True)
-    kinds = [type(block) for block in content_of(text, tmp_path, everything)[1:]]
+    kinds = [type(block) for block in prompt_content(text, tmp_path, everything)[1:]]
     assert kinds == [Resource, ResourceLink, Image, Audio, ResourceLink]
-    assert {type(block) for block in content_of(text, tmp_path, AgentCapabilities())[1:]} == {ResourceLink}
+    assert {type(block) for block in prompt_content(text, tmp_path, AgentCapabilities())[1:]} == {ResourceLink}
 
 
 @pytest.mark.parametrize(
@@ -72,8 +79,8 @@ def test_pictures_and_sounds_are_known_also_where_the_system_has_no_table_of_the
     (tmp_path / name).write_bytes(b"content")
     everything = AgentCapabilities(image=True, audio=True, embedded_context=True)
     attached = read_attachment("image" if kind is Image else "audio", tmp_path / name).block(everything)
-    _, named = content_of(f"@{name}", tmp_path, everything)
-    _, link = content_of(f"@{name}", tmp_path, AgentCapabilities())
+    _, named = prompt_content(f"@{name}", tmp_path, everything)
+    _, link = prompt_content(f"@{name}", tmp_path, AgentCapabilities())
     assert (type(attached), type(named), type(link)) == (kind, kind, ResourceLink)
     assert {getattr(each, "mime_type", None) for each in (attached, named, link)} == {mime_type}
 
@@ -83,14 +90,14 @@ def test_what_can_be_no_path_is_only_text(tmp_path, name):
     assert pasted_file(name) is None
     assert pasted_file(f"file://{name}") is None
     for text in (f"@{name} please look", f'see @"{name}", please'):
-        assert content_of(text, tmp_path, AgentCapabilities()) == [Text(text)]
+        assert prompt_content(text, tmp_path, AgentCapabilities()) == [Text(text)]
 
 
 def test_a_file_below_the_home_is_found_by_its_tilde(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "a.txt").write_text("x")
     assert pasted_file("~/a.txt") == "~/a.txt"
-    assert mentioned("@~/a.txt", tmp_path / "elsewhere") == [tmp_path.resolve() / "a.txt"]
+    assert find_mentions("@~/a.txt", tmp_path / "elsewhere") == [tmp_path.resolve() / "a.txt"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has no such files")
@@ -100,7 +107,7 @@ def test_what_is_no_regular_file_is_linked_and_never_opened(tmp_path, name):
     if not path.exists():
         os.mkfifo(path)  # to open it would last until somebody writes into it
     everything = AgentCapabilities(image=True, audio=True, embedded_context=True)
-    _, link = content_of(f"@{name}", tmp_path, everything)
+    _, link = prompt_content(f"@{name}", tmp_path, everything)
     assert isinstance(link, ResourceLink)
     assert link.uri == path.resolve().as_uri()
 
@@ -110,7 +117,7 @@ def test_a_link_to_a_name_that_is_no_utf_8_can_be_sent(tmp_path):
     directory = tmp_path / os.fsdecode(b"gr\xfcn")
     directory.mkdir()
     (tmp_path / "green").symlink_to(directory)
-    _, link = content_of("@green", tmp_path, AgentCapabilities())
+    _, link = prompt_content("@green", tmp_path, AgentCapabilities())
     assert isinstance(link, ResourceLink)
     assert link.name.encode()
     assert link.uri.endswith("gr%FCn")

@@ -10,7 +10,7 @@ from textual.widget import Widget
 
 from accord.testing import ScriptedAgent
 from tests.apps.console.screen.stage import Stage, opened
-from tests.apps.console.screen.test_permission import asker
+from tests.apps.console.screen.test_permission_bar import asker
 
 
 def place_of(stage: Stage, text: str) -> tuple[int, int]:
@@ -41,18 +41,18 @@ async def drag(stage: Stage, start: tuple[int, int], end: tuple[int, int]) -> No
 
 async def test_a_click_on_a_tab_shows_it(tmp_path):
     async with opened(ScriptedAgent(1), tmp_path) as stage:
-        first = stage.talk
+        first = stage.tab
         await stage.type("here")
         await stage.press("ctrl+n")
-        await stage.until(lambda: len(stage.app.talks) == 2)
+        await stage.until(lambda: len(stage.app.tabs) == 2)
         await stage.shows(" 2 ")
         await click(stage, " 1")
-        assert stage.talk is first
+        assert stage.tab is first
         assert stage.prompt == "here"
         await click(stage, " 2")
-        assert stage.talk is stage.app.talks[1]
+        assert stage.tab is stage.app.tabs[1]
         await stage.pilot.click(offset=(stage.app.size.width - 1, 0))  # beside them
-        assert stage.talk is stage.app.talks[1]
+        assert stage.tab is stage.app.tabs[1]
 
 
 async def test_the_wheel_scrolls_the_conversation_and_the_end_is_followed_again(tmp_path):
@@ -60,7 +60,7 @@ async def test_the_wheel_scrolls_the_conversation_and_the_end_is_followed_again(
     agent.on("session/prompt", agent.reply("\n\n".join(f"line {number}" for number in range(200))))
     async with opened(agent, tmp_path) as stage:
         await stage.type("unsent")
-        stage.talk.send("Go")
+        stage.tab.queue.send("Go")
         await stage.idle()
         await stage.shows("line 199")
         view = stage.app.conversation
@@ -138,10 +138,10 @@ async def test_a_click_on_a_prompt_that_waits_chooses_it(tmp_path):
         await click(stage, "second")
         await stage.shows("▸ second")
         await stage.press("x")
-        assert stage.talk.queue == ["first", "third"]
+        assert stage.tab.queue.prompts == ["first", "third"]
         await click(stage, "first")
         await stage.press("enter")
-        assert (stage.talk.queue, stage.prompt) == (["third"], "first")
+        assert (stage.tab.queue.prompts, stage.prompt) == (["third"], "first")
         assert stage.app.focused is stage.app.prompt
 
 

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from accord.apps.console.screen.blocks.welcome import EXAMPLES
-from accord.apps.console.screen.widgets.permission import SETTLING
+from accord.apps.console.screen.widgets.permission_bar import SETTLING
 
 if sys.platform == "win32":
     pytest.skip("no pseudo-terminals", allow_module_level=True)
@@ -48,7 +48,7 @@ async def test_a_newcomer_gets_a_file_changed_with_the_keys_that_the_screen_name
     async with at_terminal(cwd=project, kind=SeenTerminal) as (terminal, accord):
         terminal.resize(*size)
         await terminal.shows(
-            "ready", "Write what you want done", "Asks before each change", "No language model", *EXAMPLES
+            "ready", "Type what you want done", "Asks before each change", "Not a language model", *EXAMPLES
         )
         await press(terminal, "Tab")
         await terminal.until(lambda: sum(EXAMPLES[0] in row for row in terminal.rows) == 2)  # also in the prompt
@@ -74,7 +74,7 @@ async def test_a_newcomer_who_says_no_has_nothing_changed(project):
         await press(terminal, "Enter")
         await asked(terminal)
         await press(terminal, "3")
-        await terminal.shows("Nothing was done: it was not allowed.")
+        await terminal.shows("Nothing was done: permission denied.")
         assert not (project / "hello.txt").exists()
         assert "changed" not in terminal.rows[-1]
         await press(terminal, "ctrl+q")

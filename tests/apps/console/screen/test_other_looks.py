@@ -10,7 +10,7 @@ from textual.widgets import Input
 
 from accord.testing import ScriptedAgent
 from tests.apps.console.screen.stage import Stage, opened
-from tests.apps.console.screen.test_permission import asker
+from tests.apps.console.screen.test_permission_bar import asker
 
 
 def colours(stage: Stage) -> set[Color]:

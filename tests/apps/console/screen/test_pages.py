@@ -107,7 +107,7 @@ async def test_a_changed_file_is_opened_in_the_editor_at_its_line(tmp_path, monk
             opened_with.append((path, line))
             return True
 
-        stage.app.editing.file = open_file
+        stage.app.editor.open = open_file
         await stage.send("Go")
         await stage.idle()
         await stage.press("f4")
@@ -122,9 +122,9 @@ async def test_a_changed_file_is_opened_in_the_editor_at_its_line(tmp_path, monk
 
 async def test_the_log_shows_the_traffic_with_times_and_what_is_in_it(tmp_path, version):
     async with opened(editor(), tmp_path, version=version) as stage:
-        stage.app.agent.traffic.stderr(b"\x1b[31mwarning: low\x1b[0m\n")
+        stage.app.agent.wire_log.stderr(b"\x1b[31mwarning: low\x1b[0m\n")
         await stage.send("/log")
-        await stage.shows("Log", "→", "← ", "initialize", "session/new", "warning: low")
+        await stage.shows("Wire log", "→", "← ", "initialize", "session/new", "warning: low")
         await stage.press("shift+tab")
         await stage.type("initialize")
         await stage.shows('"method": "initialize"')
@@ -134,11 +134,11 @@ async def test_the_palette_finds_what_has_a_key_and_what_has_none(tmp_path):
     async with opened(editor(), tmp_path) as stage:
         await stage.press("ctrl+p")
         await stage.until(lambda: stage.app.screen is not stage.app.main)
-        await stage.type("files that were")
-        await stage.shows("All files that were changed")
+        await stage.type("changed files")
+        await stage.shows("Review all changed files")
         await stage.press("enter")
         await stage.until(lambda: stage.app.screen is not stage.app.main)
-        await stage.shows("No file was changed yet")
+        await stage.shows("No files changed yet")
 
 
 @pytest.mark.parametrize("theme", ["accord-dark", "accord-light", "ansi-dark", "nord"])
@@ -158,7 +158,7 @@ async def test_a_conversation_is_exported_as_markdown_and_as_json(tmp_path, vers
 
     @agent.prompt
     async def say(turn: Turn) -> None:
-        await turn.title("Of milk")
+        await turn.set_title("Of milk")
         await turn.think("Hm")
         change = FileChange(operation="modify", path="/a.py", old_text="x = 1\n", new_text="x = 2\n")
         async with turn.tool_call("Edit a.py", kind="edit", content=[Diff(changes=[change])]):
@@ -186,7 +186,7 @@ async def test_a_conversation_is_exported_as_markdown_and_as_json(tmp_path, vers
         assert document["format"] == "accord transcript"
         assert [each["report"] for each in document["reports"]][:2] == ["MessagePatch", "MessagePatch"]
         await stage.send("/export notes.md")
-        await stage.shows("could not be written")
+        await stage.shows("Cannot write")
 
 
 async def _ok(session, value) -> None:
@@ -207,7 +207,7 @@ def test_the_export_of_nothing_is_a_heading():
 @pytest.mark.parametrize("count", [4, 60])
 async def test_the_search_field_of_a_list_stays_where_it_is(tmp_path, count):
     async with opened(ScriptedAgent(1), tmp_path, size=(80, 24)) as stage:
-        stage.app.prompting.history[:] = [f"prompt {number}" for number in range(count)]
+        stage.app.history.prompts[:] = [f"prompt {number}" for number in range(count)]
         await stage.press("ctrl+r")
         await stage.shows("search", f"prompt {count - 1}")
         page = stage.app.screen
@@ -254,11 +254,11 @@ async def test_pages_that_need_the_agent_say_that_it_is_gone(tmp_path):
     agent = ScriptedAgent(1)
     async with opened(agent, tmp_path, version=1) as stage:
         agent.die(1)
-        await stage.shows("gone, F5 starts it again")
+        await stage.shows("agent ended, F5 restarts it")
         for key in ("f3", "f2", "shift+tab"):
             stage.app.clear_notifications()
             await stage.press(key)
-            await stage.shows("The agent is gone. F5 starts it again.")
+            await stage.shows("The agent has ended. F5 restarts it.")
             assert stage.app.screen is stage.app.main
 
 
@@ -279,4 +279,4 @@ async def test_stopping_what_has_ended_says_so(tmp_path):
         await stage.send("Go")
         await stage.idle()
         await stage.press("tab", "k", "x")
-        await stage.shows("It has ended already.")
+        await stage.shows("It has already ended.")

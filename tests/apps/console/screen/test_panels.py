@@ -21,9 +21,9 @@ def quiet() -> Agent:
 
 
 async def open_tabs(stage: Stage, count: int) -> None:
-    while len(stage.app.talks) < count:
+    while len(stage.app.tabs) < count:
         await stage.press("ctrl+n")
-        await stage.until(lambda: stage.talk.is_open)
+        await stage.until(lambda: stage.tab.is_open)
 
 
 @pytest.mark.parametrize("width", [40, 80, 120])
@@ -32,7 +32,7 @@ async def test_the_current_tab_is_always_in_view(tmp_path, width):
         await open_tabs(stage, 7)
         for current in (7, 1, 2, 3, 4, 5, 6):
             assert f" {current} " in stage.lines[0]
-            assert stage.talk is stage.app.talks[current - 1]
+            assert stage.tab is stage.app.tabs[current - 1]
             await stage.press("alt+right")
 
 
@@ -45,9 +45,9 @@ async def test_tabs_that_have_no_room_are_counted_and_can_be_clicked(tmp_path):
         assert f" {hidden + 1} " in line
         assert "→" not in line
         await stage.pilot.click("#tabs", offset=(1, 0))
-        assert stage.talk is stage.app.talks[hidden - 1]
+        assert stage.tab is stage.app.tabs[hidden - 1]
         await stage.press("alt+right")
-        await stage.app.tabs.close(stage.talk)
+        await stage.app.tabs.close(stage.tab)
 
 
 async def test_titles_become_shorter_before_tabs_are_left_out(tmp_path):
@@ -63,11 +63,11 @@ async def test_tab_reaches_what_waits_and_its_keys_work_there(tmp_path):
     async with opened(agent, tmp_path, version=1) as stage:
         for text in ("Go", "first", "second", "third"):
             await stage.send(text)
-        await stage.shows("tab to all")
+        await stage.shows("tab selects")
         await stage.press("tab")
         await stage.shows("▸ first", "x remove")
         await stage.press("down", "x")
-        assert stage.talk.queue == ["first", "third"]
+        assert stage.tab.queue.prompts == ["first", "third"]
         await stage.press("tab")
         assert stage.app.focused is stage.app.conversation
         await stage.press("tab")
@@ -75,7 +75,7 @@ async def test_tab_reaches_what_waits_and_its_keys_work_there(tmp_path):
         await stage.press("tab", "down", "down")
         assert stage.app.focused is stage.app.prompt
         await stage.press("tab", "up", "enter")
-        assert (stage.prompt, stage.talk.queue) == ("first", ["third"])
+        assert (stage.prompt, stage.tab.queue.prompts) == ("first", ["third"])
 
 
 async def test_the_chosen_one_of_many_that_wait_is_shown(tmp_path):

@@ -87,7 +87,7 @@ async def test_a_picture_waits_with_its_prompt_and_in_its_tab(tmp_path, clipboar
         await stage.press("ctrl+v")
         await stage.until(lambda: "picture" in stage.prompt)
         await stage.press("enter")
-        assert stage.talk.queue == ["[picture 1, 5 kB] "]
+        assert stage.tab.queue.prompts == ["[picture 1, 5 kB] "]
         agent.finish(first)
         second = await agent.next("session/prompt")
         assert second.params["prompt"][1]["type"] == "image"
@@ -100,7 +100,7 @@ async def test_an_agent_that_takes_no_pictures_is_not_sent_any(tmp_path, clipboa
     clipboard.write_bytes(PNG)
     async with opened(agent, tmp_path) as stage:
         await stage.press("ctrl+v")
-        await stage.shows("This agent takes no pictures.")
+        await stage.shows("This agent does not accept images.")
         assert stage.prompt == ""
 
 
@@ -114,7 +114,7 @@ async def test_what_was_pasted_before_the_agent_said_that_it_takes_none_is_left_
         await stage.until(lambda: "picture" in stage.prompt)
         await stage.press("enter")
         asked.answer({"protocolVersion": 1, "agentCapabilities": {}})
-        await stage.shows("this agent takes no pictures: what you pasted was left out", "Nice")
+        await stage.shows("this agent does not accept images: the pasted picture was left out", "Nice")
         assert [each["type"] for each in agent.calls("session/prompt")[0].params["prompt"]] == ["text"]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from accord import Agent, Turn
-from accord.apps.console.screen.widgets.lines import LinesView
+from accord.apps.console.screen.widgets.lines_view import LinesView
 from accord.session.entities import Diff, FileChange, Location
 from accord.testing import ScriptedAgent
 from tests.apps.console.real_peers import jsdiff
@@ -89,8 +89,8 @@ async def test_a_text_does_not_hide_what_the_tool_is_given(tmp_path, version):
             assert text in detail
         await stage.press("n")
         await stage.idle()
-        stage.talk.story.calls[0].fold(False)
-        assert '"mode": "delete"' in stage.story
+        stage.tab.conversation.calls[0].fold(False)
+        assert '"mode": "delete"' in stage.conversation
 
 
 async def test_a_move_tells_where_from(tmp_path):
@@ -196,8 +196,10 @@ async def test_paging_down_shows_every_line(tmp_path, size, told):
             top = detail.scroll_offset.y
             seen.update(detail._line(top + row).text.strip() for row in range(detail.size.height))
             await stage.press("pagedown")
-        assert detail._ink is not None
-        lines = [strip.text.strip() for part in detail._sheet.parts(detail._ink) for strip in part.lines(detail._ink)]
+        assert detail._canvas is not None
+        lines = [
+            strip.text.strip() for part in detail._block.parts(detail._canvas) for strip in part.lines(detail._canvas)
+        ]
         assert [line for line in lines if line and line not in seen] == []
         await stage.press("escape")
         await stage.idle()
@@ -216,8 +218,8 @@ async def test_the_diff_comes_first_and_input_that_only_repeats_it_is_left_out(t
         assert "input:" not in told
         await stage.press("n")
         await stage.idle()
-        stage.talk.story.calls[0].fold(False)
-        assert "Index:" not in stage.story
+        stage.tab.conversation.calls[0].fold(False)
+        assert "Index:" not in stage.conversation
 
 
 async def test_the_command_comes_before_all_that_is_said_of_it(tmp_path, version):

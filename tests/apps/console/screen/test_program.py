@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from accord.apps.console import talk_command
-from accord.apps.console.screen import startup as screen_program
+from accord.apps.console.screen import program as screen_program
 from accord.cli import main
 from accord.testing import ScriptedAgent, program
 
@@ -103,7 +103,7 @@ async def test_an_agent_that_is_not_there_opens_no_screen(quiet_home):
 
 async def test_a_theme_that_there_is_not_is_told_with_all_that_there_are(quiet_home):
     async with at_terminal("--theme", "drakula", cwd=quiet_home) as (terminal, accord):
-        await terminal.sees("there is no theme 'drakula'; did you mean 'dracula'?")
+        await terminal.sees("unknown theme 'drakula'; did you mean 'dracula'?")
         await terminal.sees("accord-dark, accord-light")
         assert await accord.wait() == 2
 
@@ -128,8 +128,8 @@ def test_a_flag_wins_over_a_variable_and_that_over_the_file(tmp_path, monkeypatc
         (tmp_path / "config.toml").write_text(f'theme = "{file}"\nplain = true\n')
     opened: list[Any] = []
     monkeypatch.setattr(talk_command, "_has_terminal", lambda: True)
-    monkeypatch.setattr(screen_program, "open_screen", lambda *_, **given: opened.append(given["theme"]) or 0)
-    monkeypatch.setattr(screen_program, "talk_plainly", lambda asked: opened.append("plain") or 0)
+    monkeypatch.setattr(screen_program, "open_screen", lambda run, theme: opened.append(theme) or 0)
+    monkeypatch.setattr(screen_program, "run_line_mode", lambda run: opened.append("plain") or 0)
     monkeypatch.setenv("TERM", "xterm")
     words = ["--theme", flag] if flag else []
     assert main([*words, "--", "sh"]) == 0

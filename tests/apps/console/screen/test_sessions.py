@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from accord import Agent, Client, Turn
-from accord.apps.console.prompt_history import Prompts
+from accord.apps.console.conversation_records import ConversationRecords
+from accord.apps.console.prompt_history import PromptHistory
 from accord.apps.console.screen.drafts import Drafts
-from accord.apps.console.session_records import Records
 from accord.session.content import Text
 from accord.session.updates import MessageAppend
 from accord.store import MemoryStore, Store
@@ -20,7 +20,7 @@ def keeper(store: Store | None = None) -> Agent:
 
     @agent.prompt
     async def say(turn: Turn) -> None:
-        await turn.title(f"About {turn.text}")
+        await turn.set_title(f"About {turn.text}")
         await turn.say(f"You said {turn.text}.")
 
     return agent
@@ -31,12 +31,12 @@ async def test_a_kept_session_is_taken_up_with_its_history(tmp_path, version):
     async with opened(agent, tmp_path, version=version) as stage:
         await stage.send("milk")
         await stage.idle()
-        session_id = stage.talk.session_id
+        session_id = stage.tab.session_id
     async with opened(agent, tmp_path, version=version, resume=session_id) as stage:
         await stage.shows("▌ milk", "You said milk.")
         await stage.send("bread")
         await stage.shows("You said bread.")
-        assert stage.talk.session_id == session_id
+        assert stage.tab.session_id == session_id
 
 
 async def test_the_list_of_sessions_is_searched_and_opens_one_in_a_tab(tmp_path, version):
@@ -47,17 +47,17 @@ async def test_the_list_of_sessions_is_searched_and_opens_one_in_a_tab(tmp_path,
             await stage.idle()
             if text == "milk":
                 stage.app.action_new_session()
-                await stage.until(lambda: stage.talk.is_open)
-        first, second = stage.app.talks
+                await stage.until(lambda: stage.tab.is_open)
+        first, second = stage.app.tabs
         await stage.app.tabs.close(first)
         await stage.press("f3")
         await stage.shows("Sessions", "About milk", "About bread")
         await stage.type("milk")
         await stage.until(lambda: "About bread" not in "\n".join(stage.lines[5:]))
         await stage.press("enter")
-        await stage.until(lambda: stage.talk is not second and stage.talk.is_open)
+        await stage.until(lambda: stage.tab is not second and stage.tab.is_open)
         await stage.shows("You said milk.", "About milk")
-        assert len(stage.app.talks) == 2
+        assert len(stage.app.tabs) == 2
 
 
 async def test_a_session_is_forked_and_deleted_from_the_list(tmp_path):
@@ -70,7 +70,7 @@ async def test_a_session_is_forked_and_deleted_from_the_list(tmp_path):
         await stage.press("f3")
         await stage.shows("The old one", "2026-01-02 03:04", "ctrl+f fork", "ctrl+x delete")
         await stage.press("ctrl+f")
-        await stage.until(lambda: stage.talk.session_id == "forked")
+        await stage.until(lambda: stage.tab.session_id == "forked")
         assert agent.calls("session/fork")[0].params["sessionId"] == "old"
         await stage.press("f3")
         await stage.shows("The old one")
@@ -90,12 +90,12 @@ async def test_what_was_kept_here_is_on_the_list_and_can_be_deleted(tmp_path):
     agent = ScriptedAgent(1, agentCapabilities={"sessionCapabilities": {"list": {}}})
     agent.on("session/list", {"sessions": [{"sessionId": "theirs", "cwd": str(tmp_path), "title": "Of the agent"}]})
     agent.on("session/prompt", agent.reply("Noted."))
-    records = Records(tmp_path / "state")
+    records = ConversationRecords(tmp_path / "state")
     async with opened(agent, tmp_path, version=1, records=records) as stage:
         await stage.send("Remember the milk")
         await stage.idle()
-        key = stage.app.opening.agent.key
-        await stage.until(lambda: records.listed(key))
+        key = stage.app.options.agent.key
+        await stage.until(lambda: records.summaries(key))
         await stage.press("f3")
         await stage.shows("Of the agent", "Remember the milk", "kept here", "ctrl+x delete")
         assert [line.count("kept here") for line in stage.lines if "Of the agent" in line] == [0]
@@ -104,7 +104,7 @@ async def test_what_was_kept_here_is_on_the_list_and_can_be_deleted(tmp_path):
         await stage.press("ctrl+x")  # which the agent can't do
         await stage.press("escape")
         stage.app.action_new_session()
-        await stage.until(lambda: stage.talk.is_open)
+        await stage.until(lambda: stage.tab.is_open)
         await stage.press("f3")
         await stage.shows("Remember the milk")
         await stage.type("milk")
@@ -112,7 +112,7 @@ async def test_what_was_kept_here_is_on_the_list_and_can_be_deleted(tmp_path):
         await stage.shows("Delete “Remember the milk”?")
         await stage.press("down", "enter")
         await stage.shows("Deleted.")
-        assert records.listed(key) == []
+        assert records.summaries(key) == []
 
 
 async def test_what_was_kept_here_is_deleted_when_the_agent_no_longer_has_it(tmp_path):
@@ -120,19 +120,19 @@ async def test_what_was_kept_here_is_deleted_when_the_agent_no_longer_has_it(tmp
     agent.on("session/list", {"sessions": []})
     agent.on("session/delete", lambda asked: asked.fail(-32602, "Unknown session"))
     agent.on("session/prompt", agent.reply("Noted."))
-    records = Records(tmp_path / "state")
+    records = ConversationRecords(tmp_path / "state")
     async with opened(agent, tmp_path, version=1, records=records) as stage:
         await stage.send("Remember the milk")
         await stage.idle()
-        key = stage.app.opening.agent.key
-        await stage.until(lambda: records.listed(key))
+        key = stage.app.options.agent.key
+        await stage.until(lambda: records.summaries(key))
         await stage.press("f3")
         await stage.shows("Remember the milk", "kept here")
         await stage.press("ctrl+x")
         await stage.shows("Delete “Remember the milk”?")
         await stage.press("down", "enter")
         await stage.shows("Deleted.")
-        assert records.listed(key) == []
+        assert records.summaries(key) == []
 
 
 async def test_a_fork_that_is_offered_and_then_refused_says_so(tmp_path):
@@ -159,13 +159,13 @@ async def test_deleting_a_session_that_is_open_closes_its_tab_and_waits_for_its_
     about = {"cwd": str(tmp_path), "title": "The open one"}
     agent.on("session/list", lambda asked: {"sessions": [{"sessionId": agent.session_id, **about}]})
     async with opened(agent, tmp_path, version=1) as stage:
-        open_one = stage.talk
+        open_one = stage.tab
         await stage.send("Go")
         asked = await agent.next("session/prompt")
         await stage.press("f3")
         await stage.shows("The open one")
         await stage.press("ctrl+x")
-        await stage.shows("The agent works in that session.")
+        await stage.shows("The agent is working in this session.")
         agent.finish(asked)
         await stage.until(lambda: not open_one.is_busy)
         await stage.press("ctrl+x")
@@ -173,7 +173,7 @@ async def test_deleting_a_session_that_is_open_closes_its_tab_and_waits_for_its_
         await stage.press("down", "enter")
         await agent.seen("session/delete", 1)
         assert agent.calls("session/delete")[0].params["sessionId"] == open_one.session_id
-        await stage.until(lambda: open_one not in stage.app.talks and stage.talk.is_open)
+        await stage.until(lambda: open_one not in stage.app.tabs and stage.tab.is_open)
 
 
 async def test_tabs_show_the_state_of_each_session(tmp_path):
@@ -181,9 +181,9 @@ async def test_tabs_show_the_state_of_each_session(tmp_path):
     async with opened(agent, tmp_path, version=1) as stage:
         await stage.send("Go")
         asked = await agent.next("session/prompt")
-        first = stage.talk
+        first = stage.tab
         await stage.press("ctrl+n")
-        await stage.until(lambda: stage.talk is not first and stage.talk.is_open)
+        await stage.until(lambda: stage.tab is not first and stage.tab.is_open)
         assert "1◐ Go" in stage.lines[0]
         agent.say("Hello from the first", session_id=first.session_id)
         agent.finish(asked)
@@ -194,7 +194,7 @@ async def test_tabs_show_the_state_of_each_session(tmp_path):
         await stage.shows("Hello from the first")
         assert "•" not in stage.lines[0]
         await stage.press("ctrl+pagedown")
-        assert stage.talk is not first
+        assert stage.tab is not first
 
 
 async def test_a_question_in_another_tab_is_seen_and_waits_there(tmp_path):
@@ -206,11 +206,11 @@ async def test_a_question_in_another_tab_is_seen_and_waits_there(tmp_path):
             await turn.allowed(call)
 
     async with opened(agent, tmp_path) as stage:
-        first = stage.talk
+        first = stage.tab
         stage.app.action_new_session()
-        await stage.until(lambda: stage.talk is not first and stage.talk.is_open)
-        first.send("Go")
-        await stage.until(lambda: first.asking.first is not None)
+        await stage.until(lambda: stage.tab is not first and stage.tab.is_open)
+        first.queue.send("Go")
+        await stage.until(lambda: first.questions.first is not None)
         await stage.shows("1?")
         assert "Permission" not in stage.text
         stage.app.tabs.show(first)
@@ -226,9 +226,9 @@ async def test_each_session_keeps_its_draft_also_when_the_screen_is_closed(tmp_p
         await stage.send("milk")
         await stage.idle()
         await stage.type("half a th")
-        first, session_id = stage.talk, stage.talk.session_id
+        first, session_id = stage.tab, stage.tab.session_id
         stage.app.action_new_session()
-        await stage.until(lambda: stage.talk is not first and stage.talk.is_open)
+        await stage.until(lambda: stage.tab is not first and stage.tab.is_open)
         assert stage.prompt == ""
         await stage.type("other")
         await stage.press("alt+left")
@@ -243,19 +243,19 @@ async def test_a_draft_that_comes_when_something_else_is_written_already_comes_b
     agent.on("initialize", None)
     agent.on("session/resume", {})
     state = tmp_path / "state"
-    Drafts(state).keep("s", "written long ago")
+    Drafts(state).save("s", "written long ago")
     async with opened(agent, tmp_path, version=1, state=state, resume="s", ready=False) as stage:
         asked = await agent.next("initialize")
         await stage.type("new words")
         asked.answer({"protocolVersion": 1, "agentCapabilities": {"sessionCapabilities": {"resume": {}}}})
-        await stage.until(lambda: stage.talk.is_open)
+        await stage.until(lambda: stage.tab.is_open)
         assert stage.prompt == "new words"
         await stage.press("up")
         assert stage.prompt == "written long ago"
         await stage.press("down")
         assert stage.prompt == "new words"
     assert Drafts(state).of("s") == "new words"
-    assert [(each.session_id, each.text) for each in Prompts(state).listed()] == [("s", "written long ago")]
+    assert [(each.session_id, each.text) for each in PromptHistory(state).entries()] == [("s", "written long ago")]
 
 
 @pytest.mark.parametrize("can", ["resume", "load", "nothing"])
@@ -277,7 +277,9 @@ async def test_a_dead_agent_is_started_again_with_its_session(tmp_path, can):
         agent.say("Let me")
         await stage.shows("Let me")
         agent.die(3, "out of memory")
-        await stage.shows("is gone while answering", "exit code 3", "out of memory", "F5", "gone, F5 starts it again")
+        await stage.shows(
+            "is gone while answering", "exit code 3", "out of memory", "F5", "agent ended, F5 restarts it"
+        )
         await stage.send("Still there?")
         await stage.shows("1 Still there?")
         await stage.press("f5")
@@ -286,11 +288,11 @@ async def test_a_dead_agent_is_started_again_with_its_session(tmp_path, can):
         agent.finish(asked)
         await stage.shows("● ready")
         if can == "resume":
-            assert "Let me" in stage.story
+            assert "Let me" in stage.conversation
         if can == "load":
-            assert "told again" in stage.story
+            assert "told again" in stage.conversation
         if can == "nothing":
-            assert "this agent cannot take up a session" in stage.story
+            assert "this agent cannot reopen sessions" in stage.conversation
 
 
 async def test_a_session_that_was_taken_over_is_taken_up_again_with_what_was_said_elsewhere(tmp_path, version):
@@ -299,13 +301,13 @@ async def test_a_session_that_was_taken_over_is_taken_up_again_with_what_was_sai
         await stage.send("milk")
         await stage.idle()
         async with Client(keeper(store)) as elsewhere:
-            session_id = stage.talk.session_id or ""
+            session_id = stage.tab.session_id or ""
             session = await elsewhere.load_session(session_id, tmp_path, meta={"accord/claim": "take_over"})
             await session.prompt("bread")
-        stage.talk.queue.append("butter")
+        stage.tab.queue.prompts.append("butter")
         await stage.send("eggs")
         await stage.shows("taken over by another process", "F5")
-        assert stage.talk.queue == ["eggs"]
+        assert stage.tab.queue.prompts == ["eggs"]
         await stage.press("f5")
         await stage.shows("You said milk.", "You said bread.")
         await stage.send("jam")
@@ -315,10 +317,10 @@ async def test_a_session_that_was_taken_over_is_taken_up_again_with_what_was_sai
 async def test_an_agent_that_dies_in_the_middle_of_a_word_is_no_trouble(tmp_path, version):
     agent = faulty(keeper(), Dies(after="session/update", count=2, torn=True, exit_code=9, stderr="Killed"))
     async with opened(agent, tmp_path, version=version, ready=False) as stage:
-        await stage.until(lambda: stage.talk.is_open or stage.app.agent.state == "gone")
+        await stage.until(lambda: stage.tab.is_open or stage.app.agent.state == "gone")
         await stage.send("milk")
         await stage.shows("is gone while answering", "Killed")
-        assert not stage.talk.is_busy
+        assert not stage.tab.is_busy
 
 
 def of_two_directories(tmp_path) -> ScriptedAgent:
@@ -340,13 +342,13 @@ def of_two_directories(tmp_path) -> ScriptedAgent:
 async def test_a_session_of_another_directory_is_taken_up_or_forked_there(tmp_path, key, method):
     agent = of_two_directories(tmp_path)
     async with opened(agent, tmp_path / "here", version=1) as stage:
-        first = stage.talk
+        first = stage.tab
         await stage.press("f3")
         await stage.shows("The old one")
         await stage.press(key)
-        await stage.until(lambda: stage.talk is not first and stage.talk.is_open)
+        await stage.until(lambda: stage.tab is not first and stage.tab.is_open)
         assert agent.calls(method)[0].params["cwd"] == str(tmp_path / "there")
-        assert f"this session works in {tmp_path / 'there'}" in stage.story.replace("\n", " ")
+        assert f"this session works in {tmp_path / 'there'}" in stage.conversation.replace("\n", " ")
         await stage.type("@no")
         await stage.shows("notes.txt")
         await stage.press("tab", "enter")
@@ -356,16 +358,16 @@ async def test_a_session_of_another_directory_is_taken_up_or_forked_there(tmp_pa
         await stage.idle()
         stage.app.tabs.show(first)
         await stage.type("@no")
-        await stage.until(lambda: str(tmp_path / "here") in stage.app.prompting._files)
+        await stage.until(lambda: str(tmp_path / "here") in stage.app.prompt_controller._files._files)
         assert "notes.txt" not in stage.lines[-4]
-        assert stage.app.main.completion.chosen is None
+        assert stage.app.main.completion.selected is None
 
 
 async def test_a_session_that_is_asked_for_is_taken_up_in_its_own_directory(tmp_path):
     agent = of_two_directories(tmp_path)
     async with opened(agent, tmp_path / "here", version=1, resume="old") as stage:
         assert agent.calls("session/load")[0].params["cwd"] == str(tmp_path / "there")
-        assert stage.talk.cwd == str(tmp_path / "there")
+        assert stage.tab.cwd == str(tmp_path / "there")
         await stage.shows("this session works in")
 
 
@@ -375,12 +377,12 @@ async def test_a_session_that_was_refused_is_tried_again(tmp_path):
     agent.on("session/list", {"sessions": []})
     agent.on("session/load", lambda asked: asked.fail(-32603, "not now"))
     async with opened(agent, tmp_path, version=1, resume="old", ready=False) as stage:
-        await stage.shows("can't be taken up: not now", "F5 tries again, Ctrl+N begins a new one", "○ no session")
+        await stage.shows("cannot be reopened: not now", "F5 tries again, Ctrl+N opens a new session", "○ no session")
         assert "opening a session" not in stage.text
         agent.on("session/load", {})
         await stage.press("f5")
-        await stage.until(lambda: stage.talk.is_open)
-        assert stage.talk.session_id == "old"
+        await stage.until(lambda: stage.tab.is_open)
+        assert stage.tab.session_id == "old"
         assert agent.calls("session/new") == []
         assert agent.calls("session/load")[-1].params["sessionId"] == "old"
 
@@ -394,12 +396,12 @@ async def test_the_window_says_that_something_is_asked_in_whichever_tab(tmp_path
             await turn.allowed(call)
 
     async with opened(agent, tmp_path) as stage:
-        first = stage.talk
+        first = stage.tab
         await stage.send("Go")
         await stage.asked()
         assert stage.titles[-1].startswith("? ")
         stage.app.action_new_session()
-        await stage.until(lambda: stage.talk is not first and stage.talk.is_open)
+        await stage.until(lambda: stage.tab is not first and stage.tab.is_open)
         assert stage.titles[-1].startswith("? ")
         await first.stop()
         await stage.until(lambda: not first.is_busy)

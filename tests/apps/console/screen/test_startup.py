@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from accord.apps.console.screen.blocks.notices import Failure
-from accord.apps.console.screen.status import Standing, left_of_status
+from accord.apps.console.screen.blocks.notices import ErrorBlock
+from accord.apps.console.screen.status import AgentStatus, left_facts
 from accord.client.deadlines import Deadlines
 from accord.client.target import Command
 from accord.testing import ScriptedAgent, Silent, faulty
@@ -28,9 +28,9 @@ for line in sys.stdin:
 
 
 async def two_tabs(stage: Stage) -> None:
-    first = stage.talk
+    first = stage.tab
     await stage.press("ctrl+n")
-    await stage.until(lambda: stage.talk is not first and stage.talk.is_open)
+    await stage.until(lambda: stage.tab is not first and stage.tab.is_open)
 
 
 async def answers(stage: Stage, agent: ScriptedAgent) -> None:
@@ -40,7 +40,7 @@ async def answers(stage: Stage, agent: ScriptedAgent) -> None:
     agent.finish(asked)
     await stage.idle()
     agent.die(3, "at last")
-    await stage.shows("gone, F5 starts it again")
+    await stage.shows("agent ended, F5 restarts it")
 
 
 async def test_a_start_that_never_answers_is_begun_again_by_f5(tmp_path):
@@ -49,8 +49,8 @@ async def test_a_start_that_never_answers_is_begun_again_by_f5(tmp_path):
     async with opened(agent, tmp_path, version=1, ready=False) as stage:
         await agent.next("initialize")
         await stage.press("f5")
-        await stage.until(lambda: stage.talk.is_open)
-        assert not any(isinstance(block, Failure) for block in stage.talk.story.blocks)
+        await stage.until(lambda: stage.tab.is_open)
+        assert not any(isinstance(block, ErrorBlock) for block in stage.tab.conversation.blocks)
         assert len(agent.calls("initialize")) == 2
         await answers(stage, agent)
 
@@ -62,7 +62,7 @@ async def test_a_start_that_hangs_is_ended_with_all_that_it_started(tmp_path):
         await stage.until(lambda: pids.exists() and pids.read_text().endswith("\n"))
         first = [int(pid) for pid in pids.read_text().split()]
         await stage.press("f5")
-        await stage.until(lambda: stage.talk.is_open)
+        await stage.until(lambda: stage.tab.is_open)
         assert not any(map(is_there, first))
         second = [int(pid) for pid in pids.read_text().split()][2:]
         assert len(second) == 2
@@ -76,7 +76,7 @@ async def test_of_many_starts_the_last_one_counts(tmp_path):
         await agent.next("initialize")
         for _ in range(4):
             stage.app.action_restart()
-        await stage.until(lambda: stage.talk.is_open)
+        await stage.until(lambda: stage.tab.is_open)
         assert len(agent.calls("session/new")) == 1
         await answers(stage, agent)
 
@@ -89,8 +89,8 @@ async def test_f5_while_the_sessions_are_taken_up_takes_them_all_up_again(tmp_pa
         await stage.press("f5")
         await agent.next("session/resume")
         await stage.press("f5")
-        await stage.until(lambda: all(talk.is_open for talk in stage.app.talks))
-        ids = [talk.session_id for talk in stage.app.talks]
+        await stage.until(lambda: all(tab.is_open for tab in stage.app.tabs))
+        ids = [tab.session_id for tab in stage.app.tabs]
         assert [asked.session_id for asked in agent.calls("session/resume")] == [ids[0], *ids]
         await answers(stage, agent)
 
@@ -111,8 +111,8 @@ async def test_the_session_that_was_asked_for_is_not_forgotten_by_f5(tmp_path):
     async with opened(agent, tmp_path, version=1, resume="old", ready=False) as stage:
         await agent.next("initialize")
         await stage.press("f5")
-        await stage.until(lambda: stage.talk.is_open)
-        assert stage.talk.session_id == "old"
+        await stage.until(lambda: stage.tab.is_open)
+        assert stage.tab.session_id == "old"
         assert agent.calls("session/new") == []
 
 
@@ -123,14 +123,14 @@ async def test_a_tab_that_was_begun_while_the_agent_started_gets_its_session(tmp
         asked = await agent.next("initialize")
         await stage.press("ctrl+n")
         asked.answer(HELLO)
-        await stage.until(lambda: all(talk.is_open for talk in stage.app.talks))
+        await stage.until(lambda: all(tab.is_open for tab in stage.app.tabs))
         agent.on("session/resume", {})
         await stage.press("f5")
         again = await agent.next("initialize")
         await stage.press("ctrl+n")
         again.answer(HELLO)
-        await stage.until(lambda: all(talk.is_open for talk in stage.app.talks))
-        assert len(agent.calls("session/new")) == len(stage.app.talks) == 3
+        await stage.until(lambda: all(tab.is_open for tab in stage.app.tabs))
+        assert len(agent.calls("session/new")) == len(stage.app.tabs) == 3
 
 
 async def test_what_was_said_stays_when_the_session_is_not_taken_up_again(tmp_path):
@@ -142,8 +142,8 @@ async def test_what_was_said_stays_when_the_session_is_not_taken_up_again(tmp_pa
         await stage.shows("Words of before")
         await stage.idle()
         await stage.press("f5")
-        await stage.shows("can't be taken up: not now")
-        assert "Words of before" in stage.story
+        await stage.shows("cannot be reopened: not now")
+        assert "Words of before" in stage.conversation
 
 
 async def test_a_start_that_takes_too_long_is_said_with_what_gives_it_more_time(tmp_path):
@@ -155,6 +155,8 @@ async def test_a_start_that_takes_too_long_is_said_with_what_gives_it_more_time(
 async def test_the_status_line_says_how_long_the_agent_has(tmp_path):
     async with opened(ScriptedAgent(1), tmp_path, version=1) as stage:
         for seconds, told in ((3, "starting… 3 s: loading"), (7, "starting… 7 s of 1:00 min: loading")):
-            standing = Standing(name="slow", state="starting", seconds=seconds, start_timeout=60, last_words="loading")
-            said = left_of_status(standing, None, stage.app.palette)[0].text.plain
+            status = AgentStatus(
+                name="slow", state="starting", seconds=seconds, start_timeout=60, last_stderr="loading"
+            )
+            said = left_facts(status, stage.app.tab, stage.app.palette)[0].text.plain
             assert said.endswith(told)

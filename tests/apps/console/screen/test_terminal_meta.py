@@ -24,11 +24,11 @@ async def test_the_output_is_shown_in_its_tool_call(tmp_path, turn: Turn, head: 
     async with opened(does(ScriptedAgent(1), turn), tmp_path) as stage:
         await stage.send("Go")
         await stage.idle()
-        assert [line.strip() for line in stage.story.splitlines()].count(head) == 1
-        [block] = stage.talk.story.calls
+        assert [line.strip() for line in stage.conversation.splitlines()].count(head) == 1
+        [block] = stage.tab.conversation.calls
         block.is_folded = False
-        block.touch()
-        lines = [line.strip() for line in stage.story.splitlines()]
+        block.invalidate()
+        lines = [line.strip() for line in stage.conversation.splitlines()]
         start = lines.index(head)
         assert lines.index("│ one") == lines.index("│ two") - 1 > start
 

@@ -37,7 +37,7 @@ async def test_what_follows_enter_at_once_stays_in_the_prompt(tmp_path):
         burst(stage, *"one", "enter", *"two", "enter", *"three")
         await stage.until(lambda: agent.calls("session/prompt"))
         assert agent.calls("session/prompt")[0].params["prompt"][0]["text"] == "one"
-        assert (stage.talk.queue, stage.prompt) == (["two"], "three")
+        assert (stage.tab.queue.prompts, stage.prompt) == (["two"], "three")
 
 
 async def test_completing_in_a_burst_takes_nothing_of_what_follows(tmp_path):
@@ -49,7 +49,7 @@ async def test_completing_in_a_burst_takes_nothing_of_what_follows(tmp_path):
 
 async def test_the_history_in_a_burst_takes_nothing_of_what_follows(tmp_path):
     async with opened(ScriptedAgent(1), tmp_path) as stage:
-        stage.app.prompting.history += ["first", "second"]
+        stage.app.history.prompts += ["first", "second"]
         burst(stage, "up", "up", *" again", "x", "backspace", "!")
         await stage.pilot.pause()
         assert stage.prompt == "first again!"
@@ -68,7 +68,7 @@ async def test_characters_that_mean_nothing_where_the_focus_is_go_into_the_promp
     agent.on("session/prompt", None)
     async with opened(agent, tmp_path) as stage:
         await stage.send("Go")
-        await stage.until(lambda: stage.talk.is_busy)
+        await stage.until(lambda: stage.tab.is_busy)
         await stage.send("later")
         await stage.press("tab", "tab")
         assert stage.app.focused is stage.app.conversation
@@ -85,7 +85,7 @@ async def test_characters_that_mean_nothing_where_the_focus_is_go_into_the_promp
         stage.app.post_message(Paste(" until\nthen"))
         await stage.pilot.pause()
         assert stage.prompt == "which? wait until\nthen"
-        assert stage.talk.queue == ["later"]
+        assert stage.tab.queue.prompts == ["later"]
 
 
 @pytest.mark.parametrize("page", ["f1", "f4"])
@@ -168,7 +168,7 @@ async def test_everything_typed_arrives_while_the_agent_floods_and_asks(tmp_path
     agent.on("session/prompt", answer)
     async with opened(agent, tmp_path, settling=60.0) as stage:
         await stage.send("Go")
-        await stage.until(lambda: stage.talk.asking.first is not None)
+        await stage.until(lambda: stage.tab.questions.first is not None)
         text = WORDS * 4
         for place, letter in enumerate(text):
             burst(stage, letter)
@@ -180,7 +180,7 @@ async def test_everything_typed_arrives_while_the_agent_floods_and_asks(tmp_path
                 burst(stage, "tab")
         await stage.pilot.pause()
         assert stage.prompt == text
-        await stage.until(lambda: len(stage.talk.asking.questions) == 5)
+        await stage.until(lambda: len(stage.tab.questions.pending) == 5)
         assert stage.prompt == text
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from accord.apps.console.screen.update_rate import Pace, portions
+from accord.apps.console.screen.update_rate import UpdateRate, portions
 from accord.session import Transcript
 from accord.session.content import Image, Text
 from accord.session.updates import MessageAppend
@@ -35,9 +35,9 @@ async def test_others_get_a_turn_while_very_much_is_taken_in():
             turns += 1
             await asyncio.sleep(0)
 
-    waiting, pace = asyncio.create_task(others()), Pace()
+    waiting, pace = asyncio.create_task(others()), UpdateRate()
     for portion in portions(chunk("x" * 40_000)):
-        await pace.keep(portion)
+        await pace.throttle(portion)
     waiting.cancel()
     assert turns >= 5
 
@@ -52,8 +52,8 @@ async def test_who_kills_a_flood_does_not_have_to_read_it(tmp_path):
         await stage.press("escape")
         await stage.press("escape")
         await stage.shows("was ended, because it did not stop")
-        blocks = stage.talk.story.blocks
+        blocks = stage.tab.conversation.blocks
         await stage.until(lambda: any("is not shown here; /export has it" in block.plain() for block in blocks))
-        assert len(stage.talk.session.transcript.timeline) == 2
+        assert len(stage.tab.session.transcript.timeline) == 2
         await stage.press("x")
         assert stage.prompt == "x"

@@ -1,13 +1,7 @@
-"""Maps failures of model providers to errors with advice, and closes their HTTP responses.
-
-Google's library does not: its answers stay open, and are paid for, until Python collects its garbage.
-"""
+"""Maps errors of model providers to errors of the coding agent, with advice for the user."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any, cast
 
 import httpx2
@@ -26,97 +20,82 @@ from pydantic_ai.exceptions import (
     UserError,
 )
 
-from accord.apps.coder.errors import ModelFailed, ModelNeedsKey, ModelOverloaded, ModelUnreachable
+from accord.apps.coder.errors import AnswerCutOff, ModelFailed, ModelNeedsKey, ModelOverloaded, ModelUnreachable
 from accord.apps.coder.models.catalog import ModelEndpoint
 from accord.local.redaction import redact
 
-__all__ = ["OpenResponses", "model_failure", "tracked_client"]
+__all__ = ["model_failure"]
 
-_LONGEST = 400
-_TOO_LONG = ("context length", "context size", "context window", "prompt is too long", "too many tokens")
+_MAX_MESSAGE = 400
+_CONTEXT_EXCEEDED = ("context length", "context size", "context window", "prompt is too long", "too many tokens")
 
 
-def model_failure(error: Exception, endpoint: ModelEndpoint, *, began: bool) -> ModelFailed:
-    """The failure to raise for what the library raised; `began` when a part of the answer was streamed already."""
-    if began:
-        return ModelFailed(
-            f"The answer of {endpoint.name} was cut off in the middle: {_said(error, endpoint)}",
-            "What was said so far is kept; send another prompt to go on.",
-        )
+def model_failure(error: Exception, endpoint: ModelEndpoint, *, has_begun: bool) -> ModelFailed:
+    """The error to raise for an error of the library; `has_begun` when a part of the answer was already streamed."""
+    message, provider = _message(error, endpoint), endpoint.provider
+    if has_begun:
+        return AnswerCutOff(endpoint.name, message)
     match error:
         case ModelAuthenticationError():
-            variable = endpoint.key_names[0]
-            refused = (
-                f"{endpoint.provider} refused the key in {variable}"
-                if endpoint.key
-                else f"{endpoint.provider} wants a key"
-            )
-            return ModelNeedsKey(variable, endpoint.provider, f"{refused}: {_said(error, endpoint)}")
+            variable = endpoint.key_variables[0]
+            reason = f"{provider} refused the API key in {variable}" if endpoint.key else f"{provider} needs an API key"
+            return ModelNeedsKey(variable, provider, f"{reason}: {message}")
         case ModelRateLimitError():
-            return ModelOverloaded(
-                f"{endpoint.provider} allows no more requests now: {_said(error, endpoint)}",
-                _later(error.retry_after),
-                error.retry_after,
-            )
+            return _overloaded(f"Rate limit of {provider} exceeded: {message}", error.retry_after)
         case ModelUnavailableError() | ModelServerError():
-            return ModelOverloaded(
-                f"{endpoint.provider} can't answer now: {_said(error, endpoint)}",
-                _later(error.retry_after),
-                error.retry_after,
-            )
+            return _overloaded(f"{provider} is not available now: {message}", error.retry_after)
         case ModelConnectionError() | httpx2.TransportError():
-            return _unreachable(error, endpoint)
+            return _unreachable(message, endpoint)
         case _:
-            return _refused(error, endpoint)
+            return _rejected(error, message, endpoint)
 
 
-def _later(seconds: float | None) -> str:
-    when = "later" if seconds is None else f"in {seconds:g} seconds"
-    return f"Try again {when}, or choose another model with /model."
+def _overloaded(reason: str, retry_after: float | None) -> ModelOverloaded:
+    when = "later" if retry_after is None else f"in {retry_after:g} seconds"
+    return ModelOverloaded(reason, f"Try again {when}, or choose another model with /model.", retry_after)
 
 
-def _refused(error: Exception, endpoint: ModelEndpoint) -> ModelFailed:
-    said = _said(error, endpoint)
-    if isinstance(error, ModelContextWindowExceededError) or (
-        isinstance(error, ModelRequestRejectedError) and any(words in said.lower() for words in _TOO_LONG)
-    ):
-        return ModelFailed(
-            f"The conversation is longer than {endpoint.name} can take: {said}",
-            "Shorten it with /compact, or choose a model with a larger context with /model.",
-        )
-    match error:
-        case ModelQuotaExceededError():
-            return ModelFailed(f"The account at {endpoint.provider} has no credit left: {said}", "Add credit there.")
-        case ModelNotFoundError():
-            meant = getattr(error, "suggested_model_id", None)
-            hint = f"Did you mean {meant}?" if meant else "Check the name of the model"
-            where = f", and the base URL {redact(endpoint.url)}" if endpoint.url and not meant else ""
-            return ModelFailed(f"{endpoint.provider} has no model {endpoint.model!r}: {said}", f"{hint}{where}.")
-        case ModelAPIError():
-            return ModelFailed(f"{endpoint.provider} refused the request: {said}")
-        case UserError():
-            return ModelFailed(f"{endpoint.name} can't be asked this: {said}")
-        case _:
-            return ModelFailed(f"The answer of {endpoint.name} can't be read: {said}")
-
-
-def _unreachable(error: Exception, endpoint: ModelEndpoint) -> ModelUnreachable:
+def _unreachable(message: str, endpoint: ModelEndpoint) -> ModelUnreachable:
     if endpoint.url:
         advice = f"Is a server running there? The address is the base URL of {endpoint.provider!r} in the settings."
     else:
         advice = "Check the network, or choose the model 'offline', which needs none."
-    return ModelUnreachable(
-        f"{redact(endpoint.url or endpoint.provider)} can't be reached: {_said(error, endpoint)}", advice
-    )
+    return ModelUnreachable(f"Can't connect to {redact(endpoint.url or endpoint.provider)}: {message}", advice)
 
 
-def _said(error: Exception, endpoint: ModelEndpoint) -> str:
-    """The provider's own words, in one short line."""
+def _rejected(error: Exception, message: str, endpoint: ModelEndpoint) -> ModelFailed:
+    provider = endpoint.provider
+    if isinstance(error, ModelContextWindowExceededError) or (
+        isinstance(error, ModelRequestRejectedError) and any(words in message.lower() for words in _CONTEXT_EXCEEDED)
+    ):
+        return ModelFailed(
+            f"The conversation is too long for {endpoint.name}: {message}",
+            "Shorten it with /compact, or choose a model with a larger context with /model.",
+        )
+    match error:
+        case ModelQuotaExceededError():
+            return ModelFailed(f"The account at {provider} has no credit left: {message}", "Add credit there.")
+        case ModelNotFoundError():
+            near = getattr(error, "suggested_model_id", None)
+            advice = f"Did you mean {near}?" if near else "Check the name of the model"
+            if not near:
+                advice += f", and the base URL {redact(endpoint.url)}." if endpoint.url else "."
+            return ModelFailed(f"{provider} has no model {endpoint.model!r}: {message}", advice)
+        case ModelAPIError():
+            return ModelFailed(f"{provider} rejected the request: {message}")
+        case UserError():
+            return ModelFailed(f"Invalid request to {endpoint.name}: {message}")
+        case _:
+            return ModelFailed(f"Invalid answer from {endpoint.name}: {message}")
+
+
+def _message(error: Exception, endpoint: ModelEndpoint) -> str:
+    """The provider's own message, in one short line."""
     text = ""
     if isinstance(error, ModelHTTPError):
         text = _message_in(error.body) or f"status {error.status_code}"
     text = redact(" ".join((text or str(error) or type(error).__name__).split()).rstrip("."), endpoint.url)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return text if len(text) <= _MAX_MESSAGE else f"{text[:_MAX_MESSAGE]}…"
 
 
 def _message_in(body: object) -> str:
@@ -126,41 +105,3 @@ def _message_in(body: object) -> str:
         members = cast("dict[str, Any]", body)
         return _message_in(members.get("error")) or _message_in(members.get("message"))
     return ""
-
-
-_answers: ContextVar[OpenResponses | None] = ContextVar("answers", default=None)
-
-
-def tracked_client(*, keeps_connections: bool = True) -> httpx2.AsyncClient:
-    """A client whose answers are noted."""
-    return httpx2.AsyncClient(
-        timeout=httpx2.Timeout(600, connect=10),
-        limits=httpx2.Limits(max_keepalive_connections=None if keeps_connections else 0),
-        event_hooks={"response": [_note]},
-    )
-
-
-async def _note(answer: httpx2.Response) -> None:
-    answers = _answers.get()
-    if answers is not None:
-        answers.opened.append(answer)
-
-
-class OpenResponses:
-    """Those of one stream."""
-
-    def __init__(self) -> None:
-        self.opened: list[httpx2.Response] = []
-
-    @contextmanager
-    def noted(self) -> Generator[None]:
-        """Whatever is asked within belongs to this stream. Left in the step that entered it: it is a context variable."""
-        token = _answers.set(self)
-        try:
-            yield
-        finally:
-            _answers.reset(token)
-
-    async def aclose(self) -> None:
-        for answer in self.opened:
-            await answer.aclose()

@@ -1,7 +1,7 @@
-"""The process that runs a model file: llama.cpp behind its OpenAI-compatible endpoint, on loopback and with a key.
+"""The process that runs a model file: llama.cpp with its OpenAI-compatible API, on loopback and with an API key.
 
-A process of its own, because loading holds Python's global lock for seconds, and what llama.cpp can't do it ends by
-aborting. It is started and ended by `local`; its answers go to whoever knows the key.
+A separate process, because loading holds Python's global lock for seconds, and llama.cpp aborts on errors. `local_model`
+starts and ends it.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import Any, BinaryIO
 __all__ = ["KEY_VARIABLE", "READY_PREFIX", "trained_context"]
 
 KEY_VARIABLE = "ACCORD_LOCAL_KEY"
-"""The variable that holds the key."""
+"""The environment variable with the API key."""
 
 READY_PREFIX = b"accord-local "
-"""What the line begins with that tells, as JSON, where it listens and how large the context is."""
+"""Start of the line that reports, as JSON, the URL and the context size."""
 
-_LARGEST_CONTEXT = 32_768  # unless the settings ask for more: the memory for it is taken at once
+_MAX_DEFAULT_CONTEXT = 32_768  # the settings may ask for more; its memory is allocated at once
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _STRING, _ARRAY = 8, 9
 
@@ -33,23 +33,23 @@ def main() -> None:
     llama: Any = import_module("xllamacpp")  # an extra, and not typed
     params = llama.CommonParams()
     params.model.path = path
-    params.n_ctx = context or min(trained_context(Path(path)) or _LARGEST_CONTEXT, _LARGEST_CONTEXT)
+    params.n_ctx = context or min(trained_context(Path(path)) or _MAX_DEFAULT_CONTEXT, _MAX_DEFAULT_CONTEXT)
     params.hostnames, params.port = ["127.0.0.1"], 0
     params.api_keys = [os.environ[KEY_VARIABLE]]
     params.ui = False
     params.verbosity = 1  # errors
     try:
         server = llama.Server(params)
-    except RuntimeError:  # what went wrong was written to stderr
+    except RuntimeError:  # llama.cpp has written the reason to stderr
         sys.exit(1)
-    found = json.dumps({"url": server.listening_address, "context": params.n_ctx})
-    sys.stdout.buffer.write(b"\n" + READY_PREFIX + found.encode() + b"\n")
+    ready = json.dumps({"url": server.listening_address, "context": params.n_ctx})
+    sys.stdout.buffer.write(b"\n" + READY_PREFIX + ready.encode() + b"\n")
     sys.stdout.flush()
     threading.Event().wait()
 
 
 def trained_context(path: Path) -> int | None:
-    """How many tokens the model in a GGUF file was made for; None if it does not say."""
+    """The context size, in tokens, that the model in a GGUF file was trained with; None if the file does not say."""
     with path.open("rb") as file:
         file.seek(4 + 4 + 8)  # the magic number, the version, how many tensors
         for _ in range(_number(file, "Q")):

@@ -1,6 +1,7 @@
-"""The words between the loop and a model, whichever library or server is behind it.
+"""The interface between the model loop and a model, whichever library or server is behind it.
 
-A model is asked with everything it should know and keeps nothing; it streams events, `Stop` last and exactly once.
+A model gets everything it should know with each request and keeps nothing. It streams events; `Stop` is the last and
+comes exactly once.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from accord.session.content import Content
 __all__ = [
     "ChatMessage",
     "Event",
+    "FailureKind",
     "InputKinds",
     "Model",
     "ModelMessage",
@@ -32,6 +34,8 @@ __all__ = [
 ]
 
 StopReason: TypeAlias = Literal["end", "tools", "max_tokens", "refusal"]
+FailureKind: TypeAlias = Literal["not_found", "rejected"]
+"""Why a tool call failed, where a program has to know: the path does not exist, or the user rejected the call."""
 
 
 class ToolRequest(Struct, frozen=True):
@@ -43,9 +47,11 @@ class ToolRequest(Struct, frozen=True):
 
 
 class ToolOutcome(Struct, frozen=True):
-    """What came of a request. `content` holds images and the like, for models that take them.
+    """The result of a tool request.
 
-    `display` is what people are told where `text` tells the model what to do; `is_rejected` when the user said no.
+    `text` is what the model gets: a line about the output in brackets if there is a `header`, then the output, shortened to
+    the output limit if `is_shortened`. `display` is what people see where the text tells the model what to do. `details`
+    are the facts for programs. `content` holds images and the like, for models that accept them.
     """
 
     id: str
@@ -54,23 +60,30 @@ class ToolOutcome(Struct, frozen=True):
     is_error: bool = False
     content: list[Content] = []
     display: str | None = None
-    is_rejected: bool = False
+    failure: FailureKind | None = None
+    header: str = ""
+    details: dict[str, Any] = {}
+    is_shortened: bool = False
+
+    @property
+    def output(self) -> str:
+        """The text without the header."""
+        return self.text.removeprefix(f"[{self.header}]").removeprefix("\n") if self.header else self.text
 
 
-class UserMessage(Struct, frozen=True, tag="user"):
+class UserMessage(Struct, frozen=True):
     content: list[Content]
 
 
-class ModelMessage(Struct, frozen=True, tag="model"):
-    """What a model answered. `provider_data` is `Stop.provider_data`: with it the model gets its own words back unaltered."""
+class ModelMessage(Struct, frozen=True):
+    """A model's answer. `provider_data` is that of `Stop`: with it the model gets its answer back unaltered."""
 
     text: str = ""
     requests: list[ToolRequest] = []
-    thought: str = ""
     provider_data: str | None = None
 
 
-class ToolMessage(Struct, frozen=True, tag="tools"):
+class ToolMessage(Struct, frozen=True):
     outcomes: list[ToolOutcome]
 
 
@@ -101,7 +114,7 @@ class ThoughtDelta(Struct, frozen=True):
 
 
 class TokenUsage(Struct, frozen=True):
-    """The tokens of this request: input and output together are what is in the context now. `cost` is in US dollars."""
+    """The tokens of one request: input and output together are the size of the context now. `cost` is in US dollars."""
 
     input_tokens: int
     output_tokens: int
@@ -109,7 +122,7 @@ class TokenUsage(Struct, frozen=True):
 
 
 class Stop(Struct, frozen=True):
-    """The last event. `provider_data` is the answer as its provider needs it back, where that is more than the events said."""
+    """The last event. `provider_data` is the answer in the provider's own form, if that holds more than the events."""
 
     reason: StopReason
     provider_data: str | None = None
@@ -119,19 +132,18 @@ Event: TypeAlias = TextDelta | ThoughtDelta | ToolRequest | TokenUsage | Stop
 
 
 class InputKinds(Struct, frozen=True):
-    """The kinds of content that a model understands beside text."""
+    """The kinds of content that a model accepts besides text."""
 
     image: bool = False
     audio: bool = False
-    embedded: bool = True
 
 
 class Model(Protocol):
-    """A model that can be asked, by many sessions at once."""
+    """A model that many sessions can use at once."""
 
     @property
     def name(self) -> str:
-        """As it was chosen: `openai:gpt-5`, `local:smollm2.gguf`, `offline`."""
+        """As the user chose it: `openai:gpt-5`, `local:smollm2.gguf`, `offline`."""
         ...
 
     @property
@@ -142,11 +154,11 @@ class Model(Protocol):
 
     @property
     def is_language_model(self) -> bool:
-        """False for a model that only follows rules, and says so."""
+        """False for a model that only follows rules."""
         ...
 
-    def stream(self, asked: ModelRequest) -> AsyncGenerator[Event, None]:
-        """Closing the generator, or cancelling who reads it, stops the generation at once and frees the connection."""
+    def stream(self, request: ModelRequest) -> AsyncGenerator[Event, None]:
+        """Closing the generator, or cancelling the task that reads it, stops the generation and frees the connection."""
         ...
 
     async def aclose(self) -> None:

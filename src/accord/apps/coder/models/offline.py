@@ -1,13 +1,13 @@
-"""The model that needs no network and no key, because it is none: it does what is asked for in so many words.
+"""The model that needs no network and no API key: a rule-based stand-in that does exactly what the prompt says.
 
-It turns what `sentences` understands into the same plans and tool calls that a language model would ask for; reading,
-searching, editing and running are really done, with the same permissions. It never invents anything.
+It turns what `offline_requests` parses into the same plans and tool calls that a language model would request. Reading,
+searching, editing and running are real, with the same permissions. It never invents anything.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
 import msgspec
@@ -48,13 +48,13 @@ from accord.apps.coder.models.offline_requests import (
     Tests,
     parse_request,
 )
-from accord.apps.coder.test_command import FILES_TO_READ, how_to_test, without_pytest
+from accord.apps.coder.test_command import FILES_TO_READ, find_test_command, without_pytest
 from accord.session.content import Text
 
 __all__ = ["OfflineModel"]
 
-_UNKNOWN = """\
-I am accord's offline model: not a language model, so I understand only a few requests, and do exactly what they say. Try:
+_UNKNOWN_REQUEST = """\
+I am accord's offline model: not a language model. I understand only a few requests, and do exactly what they say. Try:
 
 - `/explain`: what this repository is
 - `/search TEXT [in PATH]`, `/read FILE`
@@ -62,44 +62,46 @@ I am accord's offline model: not a language model, so I understand only a few re
 - `/run COMMAND`, `/test`, `/review`
 
 or the same in words: "replace foo with bar in main.py", "run the tests", "run `make lint`". `/help` lists everything. For a
-language model, set a key and start with `--model provider:name`, name a local file with `--model local:FILE.gguf`, or put it
-into `config.toml`.
+language model, set an API key and start with `--model provider:name`, run a local file with `--model local:FILE.gguf`, or set
+the model in `config.toml`.
 """
+
+Call = tuple[str, dict[str, Any]]
 
 
 class Step(msgspec.Struct):
-    """What is said next, and which tools are asked for; no tools end the turn."""
+    """The text of the next answer, and the tools to call; a step without tools ends the turn."""
 
-    says: str = ""
-    calls: list[tuple[str, dict[str, Any]]] = []
+    text: str = ""
+    calls: list[Call] = []
 
 
 class OfflineModel:
-    """`test_command` is what the settings say the tests are run with."""
+    """`test_command` is the setting of that name."""
 
     name = "offline"
-    input_kinds = InputKinds(image=False, audio=False)
+    input_kinds = InputKinds()
     context_size = None
     is_language_model = False
 
     def __init__(self, test_command: str | None = None) -> None:
         self._test_command = test_command
 
-    async def stream(self, asked: ModelRequest) -> AsyncGenerator[Event, None]:
-        """One step of what was asked for."""
-        intent, outcomes, is_answered = _since_prompt(asked)
-        step = Step(_UNKNOWN) if intent is None else self._step(intent, outcomes)
-        if is_answered:  # and what was left to do beside the answer is done
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Event, None]:
+        """One step of the request."""
+        intent, outcomes, is_answered = _since_prompt(request)
+        step = Step(_UNKNOWN_REQUEST) if intent is None else self._step(intent, outcomes)
+        if is_answered:  # the calls that came with the answer are done
             step = Step()
-        for piece in _pieces(step.says):
-            yield TextDelta(piece)
+        for line in step.text.splitlines(keepends=True):
+            yield TextDelta(line)
         for name, arguments in step.calls:
             id = f"offline-{os.urandom(6).hex()}"
             yield ToolRequest(id=id, name=name, arguments=msgspec.json.encode(arguments).decode())
         yield Stop("tools" if step.calls else "end")
 
     async def aclose(self) -> None:
-        """Nothing is held."""
+        """Nothing to close."""
 
     def _step(self, intent: Intent, outcomes: list[ToolOutcome]) -> Step:
         match intent:
@@ -115,42 +117,42 @@ class OfflineModel:
                 return _one_call(intent, outcomes)
 
     def _tests(self, intent: Tests, outcomes: list[ToolOutcome]) -> Step:
-        steps = ["Find out how the tests are run", "Run them", "Tell what failed"]
-        ran, listed, read = _of(outcomes, "run"), _of(outcomes, "list"), _of(outcomes, "read")
-        names = listed[-1].text.splitlines() if listed else []
-        telling = [name for name in FILES_TO_READ if name in names]
-        contents = {name: outcome.text for name, outcome in zip(telling, read, strict=False) if not outcome.is_error}
-        command = how_to_test(names, contents, intent.arguments)
+        steps = ["Find out how the tests are run", "Run them", "Report what failed"]
+        runs, listings, reads = (_of(outcomes, name) for name in ("run", "list", "read"))
+        names = listings[-1].output.splitlines() if listings else []
+        to_read = [name for name in FILES_TO_READ if name in names]
+        contents = {name: read.output for name, read in zip(to_read, reads, strict=False) if not read.is_error}
+        command = find_test_command(names, contents, intent.arguments)
         if self._test_command is not None:
             command = f"{self._test_command} {intent.arguments}".strip()
-        elif not listed:
-            return Step(calls=[_planned(steps, 0), ("list", {"path": "."})])
-        elif telling and not read:
-            return Step(calls=[("read", {"path": name}) for name in telling])
+        elif not listings:
+            return Step(calls=[_plan_call(steps, 0), ("list", {"path": "."})])
+        elif to_read and not reads:
+            return Step(calls=[("read", {"path": name}) for name in to_read])
         if command is None:
             return Step(
-                "Nothing here tells how the tests are run. Say it with `/run COMMAND`, or set `test_command` in the "
+                "I can't find out how the tests are run here. Run them with `/run COMMAND`, or set `test_command` in the "
                 "settings.\n",
-                [_planned(steps, 0, is_paused=True)],
+                [_plan_call(steps, 0, is_paused=True)],
             )
-        if not ran:
-            return Step(calls=[_planned(steps, 1), ("run", {"command": command})])
-        if "No module named pytest" in ran[0].text and without_pytest(command) != command:
+        if not runs:
+            return Step(calls=[_plan_call(steps, 1), ("run", {"command": command})])
+        if "No module named pytest" in runs[0].text and without_pytest(command) != command:
             command = without_pytest(command)
-            if len(ran) == 1:
+            if len(runs) == 1:
                 return Step(calls=[("run", {"command": command})])
-        is_run = was_run(ran[-1])
-        return Step(answer_to_tests(command, ran[-1]), [_planned(steps, 3 if is_run else 1, is_paused=not is_run)])
+        is_run = was_run(runs[-1])
+        return Step(answer_to_tests(command, runs[-1]), [_plan_call(steps, 3 if is_run else 1, is_paused=not is_run)])
 
 
-def _since_prompt(asked: ModelRequest) -> tuple[Intent | None, list[ToolOutcome], bool]:
-    """What the last prompt asks for, what came of the tools since, and whether it has its answer.
+def _since_prompt(request: ModelRequest) -> tuple[Intent | None, list[ToolOutcome], bool]:
+    """The intent of the last prompt, the tool outcomes since then, and whether it was answered.
 
-    The last text that is understood is the newest.
+    If several texts of the prompt can be parsed, the last one counts.
     """
     outcomes: list[ToolOutcome] = []
     is_answered = False
-    for message in reversed(asked.history):
+    for message in reversed(request.history):
         if isinstance(message, UserMessage):
             texts = [block.text for block in reversed(message.content) if isinstance(block, Text)]
             intent = next((intent for text in texts if (intent := parse_request(text)) is not None), None)
@@ -162,92 +164,84 @@ def _since_prompt(asked: ModelRequest) -> tuple[Intent | None, list[ToolOutcome]
     return None, outcomes, is_answered
 
 
-def _pieces(text: str) -> Iterator[str]:
-    """Line by line, as it would stream."""
-    yield from text.splitlines(keepends=True)
-
-
 def _of(outcomes: Sequence[ToolOutcome], name: str) -> list[ToolOutcome]:
     return [outcome for outcome in outcomes if outcome.name == name]
 
 
-def _planned(steps: Sequence[str], done: int, *, is_paused: bool = False) -> tuple[str, dict[str, Any]]:
-    """The plan with so many steps done, and the next one begun unless nobody goes on with it."""
+def _plan_call(steps: Sequence[str], done: int, *, is_paused: bool = False) -> Call:
+    """The plan with the first `done` steps completed, and the next one in progress unless the work has stopped."""
     states = ["completed"] * done + ["pending" if is_paused else "in_progress"] + ["pending"] * len(steps)
     return "plan", {"steps": [{"content": step, "status": state} for step, state in zip(steps, states, strict=False)]}
 
 
 def _one_call(intent: Intent, outcomes: list[ToolOutcome]) -> Step:
-    if isinstance(intent, Search) and outcomes and outcomes[0].text.startswith("there is no "):
-        intent, outcomes = Search(f"{intent.pattern} in {intent.path}"), outcomes[1:]  # "for x in range" names no place
+    if isinstance(intent, Search) and outcomes and outcomes[0].failure == "not_found":
+        intent, outcomes = Search(f"{intent.pattern} in {intent.path}"), outcomes[1:]  # "for x in range": not a path
     if outcomes:
         return Step(answer_to(intent, outcomes[-1]))
     match intent:
         case Search(pattern, path):
-            return Step(calls=[("search", {"pattern": pattern, "path": path, "is_plain": True})])
+            call = ("search", {"pattern": pattern, "path": path, "is_plain": True})
         case Read(path, line, limit):
-            return Step(calls=[("read", {"path": path, "line": line, "limit": limit})])
+            call = ("read", {"path": path, "line": line, "limit": limit})
         case Listing(path):
-            return Step(calls=[("list", {"path": path})])
+            call = ("list", {"path": path})
         case Create(path, content):
-            return Step(calls=[("write", {"path": path, "content": f"{content}\n"})])
+            call = ("write", {"path": path, "content": f"{content}\n"})
         case Delete(path):
-            return Step(calls=[("delete", {"path": path})])
+            call = ("delete", {"path": path})
         case Move(source, destination):
-            return Step(calls=[("move", {"source": source, "destination": destination})])
+            call = ("move", {"source": source, "destination": destination})
         case Run(command):
-            return Step(calls=[("run", {"command": command})])
+            call = ("run", {"command": command})
         case Changes(path):
-            return Step(calls=[("changes", {"path": path})])
+            call = ("changes", {"path": path})
         case _:
-            return Step(_UNKNOWN)
+            return Step(_UNKNOWN_REQUEST)
+    return Step(calls=[call])
 
 
 def _edit(intent: Edit, outcomes: list[ToolOutcome]) -> Step:
     steps = [f"Read {intent.path}", f"Replace the text in {intent.path}"]
-    edited = _of(outcomes, "edit")
-    if edited:
-        if edited[-1].is_error:
-            return Step(failure(edited[-1]), [_planned(steps, 1, is_paused=True)])
-        return Step(f"{edited[-1].text}\n", [_planned(steps, 2)])
-    read = _of(outcomes, "read")
-    if not read:
-        return Step(calls=[_planned(steps, 0), ("read", {"path": intent.path})])
-    if read[-1].is_error:
-        return Step(failure(read[-1]), [_planned(steps, 0, is_paused=True)])
+    edits, reads = _of(outcomes, "edit"), _of(outcomes, "read")
+    if edits:
+        if edits[-1].is_error:
+            return Step(failure(edits[-1]), [_plan_call(steps, 1, is_paused=True)])
+        return Step(f"{edits[-1].text}\n", [_plan_call(steps, 2)])
+    if not reads:
+        return Step(calls=[_plan_call(steps, 0), ("read", {"path": intent.path})])
+    if reads[-1].is_error:
+        return Step(failure(reads[-1]), [_plan_call(steps, 0, is_paused=True)])
     arguments = {"path": intent.path, "old_text": intent.old, "new_text": intent.new}
-    return Step(calls=[_planned(steps, 1), ("edit", arguments)])
+    return Step(calls=[_plan_call(steps, 1), ("edit", arguments)])
 
 
 def _explain(intent: Explain, outcomes: list[ToolOutcome]) -> Step:
-    listed = _of(outcomes, "list")
-    if not listed:
+    listings = _of(outcomes, "list")
+    if not listings:
         return Step(calls=[("list", {"path": intent.path})])
-    if listed[-1].is_error:
-        return Step(failure(listed[-1]))
-    names = listed[-1].text.splitlines()
-    readme = readme_among(names)
+    if listings[-1].is_error:
+        return Step(failure(listings[-1]))
+    names = listings[-1].output.splitlines()
     if len(outcomes) == 1:
         directory = "" if intent.path == "." else f"{intent.path.rstrip('/')}/"
-        looks: list[tuple[str, dict[str, Any]]] = []
-        if readme is not None:
-            looks.append(("read", {"path": f"{directory}{readme}", "limit": 60}))
+        calls: list[Call] = []
+        if (readme := readme_among(names)) is not None:
+            calls.append(("read", {"path": f"{directory}{readme}", "limit": 60}))
         if {".git", ".git/"} & set(names):
-            looks.append(("changes", {}))
-        if looks:
-            return Step(calls=looks)
+            calls.append(("changes", {}))
+        if calls:
+            return Step(calls=calls)
     return Step(explanation(names, _of(outcomes, "read"), _of(outcomes, "changes")))
 
 
 def _plan(intent: Plan, outcomes: list[ToolOutcome]) -> Step:
     steps = [
         f"Understand the goal: {intent.goal}",
-        "Search for what is concerned (/search)",
+        "Search for the code it affects (/search)",
         "Read those files (/read)",
         "Make the change (/edit)",
         "Run the tests (/test)",
-        "Look at the result (/review)",
+        "Review the result (/review)",
     ]
-    if outcomes:
-        return Step(plan_answer(steps))
-    return Step(calls=[_planned(steps, 0, is_paused=True)])
+    return Step(plan_answer(steps)) if outcomes else Step(calls=[_plan_call(steps, 0, is_paused=True)])

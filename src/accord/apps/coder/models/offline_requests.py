@@ -1,10 +1,10 @@
 """Parses the requests that the offline model understands: slash commands and plain sentences.
 
-Law: what might mean something else is not understood. A file is named by what can only be a file; text that is
-replaced or run stands between quotation marks, but for single words that replace each other. Text for a new file may do
-without where it is plainly the text itself, see `literal_text`.
+Law: an ambiguous sentence is not understood. A file is named by what can only be a file. Text to replace and commands to
+run are quoted, except single words that replace each other. Text for a new file needs no quotes where it is plainly the
+text itself, see `literal_text`.
 
-Law: "with hello world" is text, "with a greeting" and "with tests for the parser" describe some. In doubt it is a
+Law: "with hello world" is text, "with a greeting" and "with tests for the parser" are descriptions. In doubt it is a
 description, which only a language model can follow.
 """
 
@@ -104,22 +104,20 @@ _END = r"\s*[.!?]?\s*$"
 
 
 def parse_request(text: str) -> Intent | None:
-    """What is asked for, None when nobody can tell without a language model."""
-    told = text.strip()
+    """The intent of a text; None if it takes a language model to tell."""
     for pattern, make in _PATTERNS:
-        found = pattern.match(told)
-        intent = None if found is None else make(found)
+        match = pattern.match(text.strip())
+        intent = None if match is None else make(match)
         if intent is not None:
             return intent
     return None
 
 
-def _bare(thing: str | None) -> str:
-    """Without its quotation marks."""
-    if thing and re.fullmatch(_QUOTED, thing, re.DOTALL):
-        inner = thing[1:-1]
-        return re.sub(r"\\(.)", lambda escape: _ESCAPES.get(escape[1], escape[1]), inner) if thing[0] == '"' else inner
-    return thing or ""
+def _unquoted(text: str | None) -> str:
+    if text and re.fullmatch(_QUOTED, text, re.DOTALL):
+        inner = text[1:-1]
+        return re.sub(r"\\(.)", lambda escape: _ESCAPES.get(escape[1], escape[1]), inner) if text[0] == '"' else inner
+    return text or ""
 
 
 _ESCAPES = {"n": "\n", "t": "\t"}
@@ -151,25 +149,25 @@ _PLEASE = r"(?:(?:please|can\s+you|could\s+you|now)\s+)*"
 _ONE = rf"(?:{_QUOTED}|[^\s\"'`]+?)"
 
 
-def _file(found: re.Match[str]) -> str:
-    return _bare(found["file"] or found["path"])
+def _file(match: re.Match[str]) -> str:
+    return _unquoted(match["file"] or match["path"])
 
 
 _COMMANDS = [
     _pattern(
         r"/search\s+(?P<what>.+?)(?:\s+in\s+(?P<path>\S+))?\s*$",
-        lambda found: Search(_bare(found["what"]), _bare(found["path"]) or "."),
+        lambda match: Search(_unquoted(match["what"]), _unquoted(match["path"]) or "."),
     ),
-    _pattern(r"/read\s+(?P<path>.+?)\s*$", lambda found: _read(_bare(found["path"]))),
+    _pattern(r"/read\s+(?P<path>.+?)\s*$", lambda match: _read(_unquoted(match["path"]))),
     _pattern(
         rf"/edit\s+(?P<path>{_NAME})\s+(?P<old>{_ANYTHING})\s*=>\s*(?P<new>.*)$",
-        lambda found: Edit(_bare(found["path"]), _bare(found["old"]), _bare(found["new"].strip())),
+        lambda match: Edit(_unquoted(match["path"]), _unquoted(match["old"]), _unquoted(match["new"].strip())),
     ),
-    _pattern(r"/run\s+(?P<command>.+)$", lambda found: Run(found["command"].strip())),
-    _pattern(r"/test(?:\s+(?P<arguments>.*))?$", lambda found: Tests((found["arguments"] or "").strip())),
-    _pattern(r"/review(?:\s+(?P<path>\S+))?\s*$", lambda found: Changes(found["path"] or ".")),
-    _pattern(r"/explain(?:\s+(?P<path>\S+))?\s*$", lambda found: Explain(found["path"] or ".")),
-    _pattern(r"/plan\s+(?P<goal>.+)$", lambda found: Plan(found["goal"].strip())),
+    _pattern(r"/run\s+(?P<command>.+)$", lambda match: Run(match["command"].strip())),
+    _pattern(r"/test(?:\s+(?P<arguments>.*))?$", lambda match: Tests((match["arguments"] or "").strip())),
+    _pattern(r"/review(?:\s+(?P<path>\S+))?\s*$", lambda match: Changes(match["path"] or ".")),
+    _pattern(r"/explain(?:\s+(?P<path>\S+))?\s*$", lambda match: Explain(match["path"] or ".")),
+    _pattern(r"/plan\s+(?P<goal>.+)$", lambda match: Plan(match["goal"].strip())),
 ]
 _NEW_FILE = (
     rf"(?:(?:a\s+|the\s+)?(?:new\s+|text\s+)*file\s+(?:(?:called|named)\s+)?(?P<file>{_NAME})|(?P<path>{_PATH}))"
@@ -182,44 +180,44 @@ _WRITE = rf"{_PLEASE}(?:write|put|save)"
 _CHANGES = [
     _pattern(
         rf"{_PLEASE}replace\s+(?P<old>{_ONE})\s+(?:with|by)\s+(?P<new>{_ONE})\s+in\s+{_FILE}{_END}",
-        lambda found: Edit(_file(found), _bare(found["old"]), _bare(found["new"])),
+        lambda match: Edit(_file(match), _unquoted(match["old"]), _unquoted(match["new"])),
     ),
     _pattern(
         rf"{_PLEASE}(?:change|rename)\s+(?P<old>{_QUOTED})\s+(?:to|into)\s+(?P<new>{_QUOTED})\s+in\s+{_FILE}{_END}",
-        lambda found: Edit(_file(found), _bare(found["old"]), _bare(found["new"])),
+        lambda match: Edit(_file(match), _unquoted(match["old"]), _unquoted(match["new"])),
     ),
     _pattern(
         rf"{_PLEASE}(?:move|rename)\s+{_FILE}\s+(?:to|into|as)\s+(?P<destination>{_PATH}){_END}",
-        lambda found: _move(_file(found), _bare(found["destination"])),
+        lambda match: _move(_file(match), _unquoted(match["destination"])),
     ),
-    _pattern(rf"{_PLEASE}(?:delete|remove)\s+{_FILE}{_END}", lambda found: Delete(_file(found))),
+    _pattern(rf"{_PLEASE}(?:delete|remove)\s+{_FILE}{_END}", lambda match: Delete(_file(match))),
     _pattern(
         rf"{_CREATE}\s+(?P<content>{_QUOTED})(?:\s+in(?:side)?\s+it)?{_END}",
-        lambda found: Create(_file(found), _bare(found["content"])),
+        lambda match: Create(_file(match), _unquoted(match["content"])),
     ),
     _pattern(
         rf"{_WRITE}\s+(?P<content>{_QUOTED})\s+(?:to|into|in)\s+{_FILE}{_END}",
-        lambda found: Create(_file(found), _bare(found["content"])),
+        lambda match: Create(_file(match), _unquoted(match["content"])),
     ),
     _pattern(
         rf"{_CREATE}\s*:\s*(?P<block>\S.*)$",
-        lambda found: Create(_file(found), literal_block(found["block"])),
+        lambda match: Create(_file(match), literal_block(match["block"])),
     ),
     _pattern(
         rf"{_CREATE}\s+(?P<content>\S.*?)(?:\s+in(?:side)?\s+it\s*[.!]?)?\s*$",
-        lambda found: _create(_file(found), literal_text(found["content"], _file(found))),
+        lambda match: _create(_file(match), literal_text(match["content"], _file(match))),
     ),
     _pattern(
         rf"{_WRITE}\s+(?P<content>\S.*?)\s+(?:to|into|in)\s+{_FILE}{_END}",
-        lambda found: _create(_file(found), literal_text(found["content"], _file(found))),
+        lambda match: _create(_file(match), literal_text(match["content"], _file(match))),
     ),
     _pattern(
         rf"{_PLEASE}(?:run|execute)\s+(?P<command>{_QUOTED}){_END}",
-        lambda found: Run(_bare(found["command"]).strip()),
+        lambda match: Run(_unquoted(match["command"]).strip()),
     ),
     _pattern(
         rf"{_PLEASE}(?:run|execute)\s+(?:(?:the|all|my)\s+)*tests?{_END}|{_PLEASE}test\s+(?:it|this|everything){_END}",
-        lambda found: Tests(),
+        lambda match: Tests(),
     ),
 ]
 _LOOKS = [
@@ -227,41 +225,42 @@ _LOOKS = [
         rf"{_PLEASE}(?:search|look|grep)\s+for\s+(?P<what>{_ANYTHING})(?:\s+in\s+(?P<path>{_PATH}))?{_END}"
         rf"|{_PLEASE}(?:grep|find)\s+(?P<find>{_ONE})(?:\s+in\s+(?P<inside>{_PATH}))?{_END}"
         rf"|where\s+is\s+(?P<where>{_ONE})(?:\s+(?:used|defined))?{_END}",
-        lambda found: Search(
-            _bare(found["what"] or found["where"] or found["find"]), _bare(found["path"] or found["inside"]) or "."
+        lambda match: Search(
+            _unquoted(match["what"] or match["where"] or match["find"]),
+            _unquoted(match["path"] or match["inside"]) or ".",
         ),
     ),
     _pattern(
         rf"{_PLEASE}(?:review|show|check)\s+(?:me\s+)?(?:my\s+|the\s+|these\s+)?(?:changes|diff|working\s+tree){_END}"
         rf"|what\s+(?:has\s+|have\s+I\s+|did\s+I\s+)?changed?{_END}",
-        lambda found: Changes(),
+        lambda match: Changes(),
     ),
     _pattern(
         rf"{_PLEASE}explain\s+(?:this\s+|the\s+)?(?:repo(?:sitory)?|project|code(?:base)?){_END}"
         rf"|what\s+is\s+this(?:\s+(?:repo(?:sitory)?|project))?{_END}|{_PLEASE}explain{_END}",
-        lambda found: Explain(),
+        lambda match: Explain(),
     ),
     _pattern(
         rf"{_PLEASE}list\s+(?:the\s+)?files(?:\s+in\s+(?P<path>{_NAME}))?{_END}|{_PLEASE}list\s+(?P<this>{_PATH}){_END}"
         rf"|what\s+is\s+in\s+(?P<inside>{_PATH}){_END}",
-        lambda found: Listing(_bare(found["path"] or found["this"] or found["inside"]) or "."),
+        lambda match: Listing(_unquoted(match["path"] or match["this"] or match["inside"]) or "."),
     ),
-    _pattern(rf"{_PLEASE}(?:read|show|open|cat)\s+(?:me\s+)?{_FILE}{_END}", lambda found: _read(_file(found))),
+    _pattern(rf"{_PLEASE}(?:read|show|open|cat)\s+(?:me\s+)?{_FILE}{_END}", lambda match: _read(_file(match))),
     _pattern(
         rf"{_PLEASE}(?:plan|make\s+a\s+plan)\s+(?:for\s+|to\s+)?(?P<goal>.+)$",
-        lambda found: Plan(found["goal"].strip()),
+        lambda match: Plan(match["goal"].strip()),
     ),
 ]
 _PATTERNS = [*_COMMANDS, *_CHANGES, *_LOOKS]
 
 _PROSE = {"", ".txt", ".text", ".md", ".markdown", ".rst", ".adoc", ".org", ".log"}
-"""Files in which words can stand by themselves; in any other they have to look like code."""
+"""Extensions of files that may contain any words; the text of any other file has to look like code."""
 _CODE = re.compile(r"[(){}\[\]=;<>]")
 _OPENINGS = {
     "a", "an", "the", "some", "any", "my", "your", "our", "their", "its", "his", "her", "this", "that", "these", "those", "all",
     "every", "each", "no", "it", "them", "me", "of", "down", "out", "up", "in", "on", "for", "from", "to", "more", "as", "only", "just",
 }  # fmt: skip
-"""Words that open a description, or the rest of another sentence."""
+"""First words of a description, or of the rest of another sentence."""
 _DESCRIBING = {
     "about", "anything", "appropriate", "basic", "boilerplate", "characters", "class", "classes", "code", "comment", "comments",
     "containing", "content", "contents", "data", "default", "describing", "description", "details", "docs", "docstrings",
@@ -280,7 +279,7 @@ _FILE_PATH = re.compile(r"(?:^|\s)(?:\S*/\S+|\S+\.[A-Za-z]\w{0,4})(?=\s|$)")
 
 
 def literal_text(text: str, path: str) -> str | None:
-    """The text itself, without the full stop of the sentence; None when it may be a description."""
+    """The text without the full stop of the sentence; None if it may be a description."""
     text = text.strip()
     words = [word.lower() for word in re.findall(r"[\w']+", text)]
     if not words or "\n" in text or text[0] in "\"'`“" or words[0] in _OPENINGS or _DESCRIBING & set(words):
@@ -295,6 +294,6 @@ def literal_text(text: str, path: str) -> str | None:
 
 
 def literal_block(text: str) -> str:
-    """What follows a colon, as it stands; a code block without its fences."""
+    """The text after a colon, as it is; a code block without its fences."""
     fenced = re.fullmatch(r"\s*(`{3,})[^\n`]*\n(.*?)\n?\1\s*", text, re.DOTALL)
     return text.strip("\n").rstrip() if fenced is None else fenced[2]

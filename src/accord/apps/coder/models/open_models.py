@@ -1,59 +1,82 @@
-"""The models that are open, each once for everybody who means the same one with the same settings."""
+"""Opens models: each one once for all sessions that use it with the same settings."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
-from accord.local.threads import shielded_result
+from accord.apps.coder.errors import ModelFailed, ModelNeedsKey
+from accord.apps.coder.models.catalog import ModelEndpoint, endpoint_of
+from accord.local.threads import in_thread, shielded_result
 
 if TYPE_CHECKING:
     from accord.apps.coder.models.model import Model
     from accord.apps.coder.settings.settings import ModelSettings
 
-__all__ = ["ModelOpener", "OpenModels"]
+__all__ = ["ModelOpener", "OpenModels", "open_model"]
 
 ModelOpener: TypeAlias = "Callable[[str, ModelSettings], Awaitable[Model]]"
 
 
-class OpenModels:
-    """Opens a model when it is first needed. One that could not be opened is tried again the next time."""
+async def open_model(name: str, settings: ModelSettings, environment: Mapping[str, str] | None = None) -> Model:
+    """Make a model ready for requests; ModelFailed says why it can't be used, and what helps."""
+    if name == "offline":
+        from accord.apps.coder.models.offline import OfflineModel  # noqa: PLC0415  # the first prompt pays for it
 
-    def __init__(self, open_model: ModelOpener | None = None) -> None:
-        self._open_model = open_model
-        self._opening: dict[tuple[str, bytes], asyncio.Future[Model]] = {}
+        return OfflineModel()
+    endpoint = endpoint_of(name, settings, environment)
+    if endpoint.missing_key is not None:
+        raise ModelNeedsKey(endpoint.missing_key, endpoint.provider)
+    opener = await in_thread(lambda: _opener(endpoint.provider))
+    return await opener(endpoint, settings)
+
+
+def _opener(provider: str) -> Callable[[ModelEndpoint, ModelSettings], Awaitable[Model]]:
+    """Loads pydantic-ai, which takes seconds: not in the event loop."""
+    try:
+        if provider == "local":
+            from accord.apps.coder.models.local_model import open_local as opener  # noqa: PLC0415  # an extra
+        else:
+            from accord.apps.coder.models.providers import open_provider as opener  # noqa: PLC0415  # an extra
+    except ModuleNotFoundError as missing:
+        raise ModelFailed(
+            f"Language models need a package that is not installed: {missing.name}",
+            'Install it with: pip install "accord[coder,local]". The model offline needs none.',
+        ) from missing
+    return opener
+
+
+class OpenModels:
+    """Opens a model when it is first needed. One that failed to open is tried again the next time."""
+
+    def __init__(self, opener: ModelOpener = open_model) -> None:
+        self._opener = opener
+        self._models: dict[tuple[str, bytes], asyncio.Future[Model]] = {}
 
     async def model(self, name: str, settings: ModelSettings) -> Model:
-        """The model; whoever gives up waiting does not stop the opening for others."""
-        key = name, msgspec.json.encode(settings)  # an address and a key belong to it: projects may have their own
-        opening = self._opening.get(key)
+        """The open model. Cancelling one caller does not stop the opening for others."""
+        key = name, msgspec.json.encode(settings)  # projects may have their own base URL and API key
+        opening = self._models.get(key)
         if opening is None or (opening.done() and (opening.cancelled() or opening.exception() is not None)):
-            opening = self._opening[key] = asyncio.ensure_future(self._open(name, settings))
-            opening.add_done_callback(_seen)
+            opening = self._models[key] = asyncio.ensure_future(self._opener(name, settings))
+            opening.add_done_callback(_retrieve_exception)
         return await shielded_result(opening)
 
     async def aclose(self) -> None:
-        """Free them all, also those that are just being opened."""
-        opening, self._opening = list(self._opening.values()), {}
-        for each in opening:
-            each.cancel()
-        if opening:
-            await asyncio.wait(opening)
-        for each in opening:
-            if not each.cancelled() and each.exception() is None:
-                await each.result().aclose()
-
-    async def _open(self, name: str, settings: ModelSettings) -> Model:
-        if self._open_model is not None:
-            return await self._open_model(name, settings)
-        from accord.apps.coder.models.catalog import open_model  # noqa: PLC0415  # the first prompt pays for it
-
-        return await open_model(name, settings)
+        """Close all models, also those that are being opened."""
+        models, self._models = list(self._models.values()), {}
+        for opening in models:
+            opening.cancel()
+        if models:
+            await asyncio.wait(models)
+        for opening in models:
+            if not opening.cancelled() and opening.exception() is None:
+                await opening.result().aclose()
 
 
-def _seen(opening: asyncio.Future[Model]) -> None:
+def _retrieve_exception(opening: asyncio.Future[Model]) -> None:
     if not opening.cancelled():
         opening.exception()

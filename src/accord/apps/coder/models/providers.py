@@ -1,16 +1,22 @@
-"""Models of any provider that pydantic-ai has, and of servers that speak OpenAI's chat API at an address of their own.
+"""Models of every provider that pydantic-ai supports, and of servers that speak OpenAI's chat API at their own base URL.
 
-The library is used for what differs between providers. Asking again, tools and turns are ours.
+The library handles what differs between providers. Retries, tools and turns are ours. API keys and addresses are passed
+as arguments: `os.environ` is never changed.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack
-from typing import Any
+import inspect
+from collections.abc import AsyncGenerator, Container, Generator
+from contextlib import AsyncExitStack, contextmanager
+from contextvars import ContextVar
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 import httpx2
 from pydantic_ai.direct import model_request_stream
+from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import (
     InstructionPart,
     ModelResponse,
@@ -22,15 +28,14 @@ from pydantic_ai.messages import (
     ThinkingPart,
     ThinkingPartDelta,
 )
-from pydantic_ai.models import Model as LibraryModel
-from pydantic_ai.models import ModelRequestParameters, StreamedResponse
+from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse, infer_model, known_model_names
+from pydantic_ai.providers import Provider, infer_provider, infer_provider_class
 from pydantic_ai.settings import ModelSettings as RequestSettings
 
-from accord.apps.coder.errors import ModelFailed
-from accord.apps.coder.models.catalog import ModelEndpoint, input_kinds_of
-from accord.apps.coder.models.errors import OpenResponses, model_failure
+from accord.apps.coder.errors import AnswerCutOff, ModelFailed
+from accord.apps.coder.models.catalog import PROVIDERS, ModelEndpoint, input_kinds_of
+from accord.apps.coder.models.errors import model_failure
 from accord.apps.coder.models.model import Event, ModelRequest, Stop, TextDelta, ThoughtDelta, TokenUsage
-from accord.apps.coder.models.provider_models import load_model
 from accord.apps.coder.models.pydantic_ai import (
     messages_of,
     provider_data_of,
@@ -39,18 +44,28 @@ from accord.apps.coder.models.pydantic_ai import (
     tools_of,
 )
 from accord.apps.coder.settings.settings import ModelSettings
+from accord.local.redaction import redact, url_error
 from accord.local.threads import in_thread
 
-__all__ = ["ProviderModel", "open_provider"]
+__all__ = ["LoadedModel", "ProviderModel", "load_model", "open_provider"]
 
-_ECHOES = ("test", "function")  # the library's own models for tests, which never say why they end
+_TEST_MODELS = ("test", "function")  # the library's own models for tests, which give no finish reason
+_NO_KEY = "no-key"  # for a server with its own base URL, which may not need one
+_ARGUMENTS: dict[str, dict[str, tuple[str, ...]]] = {
+    "azure": {"azure_endpoint": ("AZURE_OPENAI_ENDPOINT",), "api_version": ("OPENAI_API_VERSION",)},
+    "bedrock": {"api_key": ("AWS_BEARER_TOKEN_BEDROCK",), "region_name": ("AWS_DEFAULT_REGION", "AWS_REGION")},
+    "google-cloud": {"project": ("GOOGLE_CLOUD_PROJECT",), "location": ("GOOGLE_CLOUD_LOCATION",)},
+    "snowflake": {"account": ("SNOWFLAKE_ACCOUNT",), "token": ("SNOWFLAKE_TOKEN",)},
+}
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_LEAVE_RESPONSES_OPEN = ("google", "google-cloud")
 
 
 async def open_provider(endpoint: ModelEndpoint, settings: ModelSettings) -> ProviderModel:
-    """The model at this place; nothing is sent yet."""
-    found = await in_thread(lambda: load_model(endpoint))  # the loop has other sessions to serve
-    model = ProviderModel(found.model, endpoint=endpoint, settings=settings)
-    await model.open(found.client)
+    """The model at this endpoint; nothing is sent yet."""
+    loaded = await in_thread(lambda: load_model(endpoint))
+    model = ProviderModel(loaded.model, endpoint=endpoint, settings=settings)
+    await model.open(loaded.client)
     return model
 
 
@@ -60,113 +75,218 @@ class ProviderModel:
     is_language_model = True
 
     def __init__(
-        self,
-        model: LibraryModel[Any],
-        *,
-        name: str = "",
-        endpoint: ModelEndpoint | None = None,
-        settings: ModelSettings | None = None,
+        self, model: Model[Any], *, endpoint: ModelEndpoint | None = None, settings: ModelSettings | None = None
     ) -> None:
         self._settings = settings = settings or ModelSettings()
-        self._endpoint = endpoint or ModelEndpoint(name or f"{model.system}:{model.model_name}", settings)
+        self._endpoint = endpoint or ModelEndpoint(f"{model.system}:{model.model_name}", settings)
         self._model = model
-        self._held = AsyncExitStack()
+        self._connections = AsyncExitStack()
         self.name = self._endpoint.name
         self.input_kinds = input_kinds_of(self.name, settings)
         self.context_size = settings.context_sizes.get(self.name) or model.profile.get("context_window")
 
     async def open(self, client: httpx2.AsyncClient | None = None) -> None:
-        """Take hold of its connections; `aclose` closes them."""
+        """Take over its connections; `aclose` closes them."""
         if client is not None:
-            await self._held.enter_async_context(client)
-        await self._held.enter_async_context(self._model)
+            await self._connections.enter_async_context(client)
+        await self._connections.enter_async_context(self._model)
 
     async def aclose(self) -> None:
-        await self._held.aclose()
+        await self._connections.aclose()
 
-    async def stream(self, asked: ModelRequest) -> AsyncGenerator[Event, None]:
-        began = False
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[Event, None]:
+        has_begun = False
         try:
-            async with AsyncExitStack() as leaving:
-                streamed = await self._opened(asked, leaving)
-                async for event in streamed:
-                    piece = _piece(event)
-                    if piece is not None:
-                        began = True
-                        yield piece
-                answer = streamed.get()
+            async with AsyncExitStack() as stack:
+                stream = await self._open_stream(request, stack)
+                async for library_event in stream:
+                    if (event := _delta(library_event)) is not None:
+                        has_begun = True
+                        yield event
+                response = stream.get()
         except Exception as error:  # a provider's library may raise anything
-            raise model_failure(error, self._endpoint, began=began) from error
-        self._check_whole(answer)
-        if answer.usage.total_tokens:
-            yield TokenUsage(answer.usage.input_tokens, answer.usage.output_tokens, self._cost(answer))
-        reason = stop_reason_of(answer)
+            raise model_failure(error, self._endpoint, has_begun=has_begun) from error
+        self._check_complete(response)
+        if response.usage.total_tokens:
+            yield TokenUsage(response.usage.input_tokens, response.usage.output_tokens, self._cost(response))
+        reason = stop_reason_of(response)
         if reason == "tools":
-            for request in tool_requests_of(answer):
-                yield request
-        yield Stop(reason, provider_data_of(answer) if reason in ("end", "tools") else None)
+            for tool_request in tool_requests_of(response):
+                yield tool_request
+        yield Stop(reason, provider_data_of(response) if reason in ("end", "tools") else None)
 
-    async def _opened(self, asked: ModelRequest, leaving: AsyncExitStack) -> StreamedResponse:
-        answers = OpenResponses()
-        leaving.push_async_callback(answers.aclose)
-        with answers.noted():
-            return await leaving.enter_async_context(
+    async def _open_stream(self, request: ModelRequest, stack: AsyncExitStack) -> StreamedResponse:
+        responses = _OpenResponses()
+        stack.push_async_callback(responses.aclose)
+        with responses.collect():
+            return await stack.enter_async_context(
                 model_request_stream(
                     self._model,
-                    messages_of(asked.history, self.input_kinds, self._model.system),
-                    model_settings=self._request_settings(asked),
-                    model_request_parameters=_parameters(asked),
+                    messages_of(request.history, self.input_kinds, self._model.system),
+                    model_settings=self._request_settings(request),
+                    model_request_parameters=ModelRequestParameters(
+                        function_tools=tools_of(request.tools),
+                        instruction_parts=[InstructionPart(request.instructions)] if request.instructions else None,
+                    ),
                 )
             )
 
-    def _request_settings(self, asked: ModelRequest) -> RequestSettings:
-        # Asking again is ours, where the user sees it. A history that is sent again and again is worth caching.
+    def _request_settings(self, request: ModelRequest) -> RequestSettings:
+        # Retries are ours, where the user sees them. The history is sent again with every request: worth caching.
         settings = RequestSettings(max_retries=0, cache=True)
-        max_tokens = asked.max_tokens or self._settings.max_tokens
+        max_tokens = request.max_tokens or self._settings.max_tokens
         if max_tokens is not None:
             settings["max_tokens"] = max_tokens
         if self._settings.temperature is not None:
             settings["temperature"] = self._settings.temperature
         return settings
 
-    def _check_whole(self, answer: ModelResponse) -> None:
-        """An answer that never says why it ended was cut off, however politely the connection was closed."""
-        if answer.finish_reason == "error":
-            raise ModelFailed(f"{self.name} gave up in the middle of its answer", "Send the prompt again.")
-        told = answer.finish_reason == "content_filter" or "finish_reason" in (answer.provider_details or {})
-        if not told and self._model.system not in _ECHOES:
-            raise ModelFailed(
-                f"The answer of {self.name} was cut off in the middle: it ended without a reason",
-                "What was said so far is kept; send another prompt to go on.",
-            )
+    def _check_complete(self, response: ModelResponse) -> None:
+        """A response without a finish reason was cut off, even if the connection was closed properly."""
+        if response.finish_reason == "error":
+            raise ModelFailed(f"{self.name} failed in the middle of its answer", "Send the prompt again.")
+        is_complete = response.finish_reason == "content_filter" or "finish_reason" in (response.provider_details or {})
+        if not is_complete and self._model.system not in _TEST_MODELS:
+            raise AnswerCutOff(self.name, "it ended without a finish reason")
 
-    def _cost(self, answer: ModelResponse) -> float | None:
-        if self._endpoint.url:  # whoever serves it there has prices of its own
+    def _cost(self, response: ModelResponse) -> float | None:
+        if self._endpoint.url:  # a server with its own base URL has its own prices
             return None
         try:
-            return float(answer.cost().total_price)
+            return float(response.cost().total_price)
         except (LookupError, ValueError, AssertionError):
             return None
 
 
-def _parameters(asked: ModelRequest) -> ModelRequestParameters:
-    return ModelRequestParameters(
-        function_tools=tools_of(asked.tools),
-        instruction_parts=[InstructionPart(asked.instructions)] if asked.instructions else None,
+def _delta(event: ModelResponseStreamEvent) -> TextDelta | ThoughtDelta | None:
+    match event:
+        case (
+            PartDeltaEvent(delta=TextPartDelta(content_delta=str(text)))
+            | PartStartEvent(part=TextPart(content=str(text)))
+        ) if text:
+            return TextDelta(text)
+        case (
+            PartDeltaEvent(delta=ThinkingPartDelta(content_delta=str(text)))
+            | PartStartEvent(part=ThinkingPart(content=str(text)))
+        ) if text:
+            return ThoughtDelta(text)
+        case _:
+            return None
+
+
+class LoadedModel(NamedTuple):
+    """A model of the library, and the HTTP client that it does not close itself."""
+
+    model: Model[Any]
+    client: httpx2.AsyncClient | None = None
+
+
+def load_model(endpoint: ModelEndpoint) -> LoadedModel:
+    """Load the provider's library, which takes long, and make the model; nothing is sent."""
+    fault = url_error(endpoint.url) if endpoint.url else None
+    if fault is not None:  # settings were checked before, environment variables were not
+        raise ModelFailed(f"{endpoint.name} can't be used: invalid base URL: {fault}")
+    try:
+        if endpoint.url and (endpoint.provider == "openai" or "base_url" not in _arguments(endpoint.provider)):
+            return _compatible(endpoint, endpoint.url)
+        client = _http_client() if endpoint.provider in _LEAVE_RESPONSES_OPEN else None
+        return LoadedModel(infer_model(endpoint.name, lambda provider: _provider(provider, endpoint, client)), client)
+    except ImportError as missing:
+        raise ModelFailed(
+            f"The provider {endpoint.provider!r} can't be loaded: {redact(str(missing), endpoint.url)}"
+        ) from missing
+    except UserError as error:
+        raise ModelFailed(f"{endpoint.name} can't be used: {redact(str(error), endpoint.url)}") from error
+    except (httpx2.InvalidURL, ValueError) as error:
+        if not endpoint.url:
+            raise
+        # The library's message would show parts of it.
+        raise ModelFailed(f"{endpoint.name} can't be used: invalid base URL") from error
+
+
+def _compatible(endpoint: ModelEndpoint, url: str) -> LoadedModel:
+    """A server that speaks OpenAI's chat API. Few speak the newer one, which `openai-responses` selects."""
+    from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415  # an extra
+    from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider  # noqa: PLC0415
+
+    # llama.cpp closes the connection after a response, just when the next request is sent. On loopback a new one is cheap.
+    client = _http_client(keeps_connections=urlsplit(url).hostname not in _LOOPBACK)
+    provider = OpenAICompatibleProvider(
+        endpoint.provider, base_url=url, api_key=endpoint.key or _NO_KEY, http_client=client
+    )
+    return LoadedModel(OpenAIChatModel(endpoint.model, provider=provider), client)
+
+
+def _provider(name: str, endpoint: ModelEndpoint, client: httpx2.AsyncClient | None) -> Provider[Any]:
+    if name.startswith("gateway/"):
+        return infer_provider(name)
+    accepted = _arguments(name)
+    if not accepted:
+        raise _unknown_provider(name)
+    key = endpoint.key or (_NO_KEY if endpoint.url else None)
+    arguments: dict[str, Any] = {"api_key": key, "base_url": endpoint.url, "http_client": client}
+    for argument, variables in _ARGUMENTS.get(name, {}).items():
+        arguments[argument] = next((value for each in variables if (value := endpoint.environment.get(each))), None)
+    return infer_provider_class(name)(
+        **{argument: value for argument, value in arguments.items() if value and argument in accepted}
     )
 
 
-def _piece(event: ModelResponseStreamEvent) -> TextDelta | ThoughtDelta | None:
-    if isinstance(event, PartDeltaEvent):
-        delta = event.delta
-        if isinstance(delta, TextPartDelta):
-            return TextDelta(delta.content_delta) if delta.content_delta else None
-        if isinstance(delta, ThinkingPartDelta):
-            return ThoughtDelta(delta.content_delta) if delta.content_delta else None
-    elif isinstance(event, PartStartEvent):
-        part = event.part
-        if isinstance(part, TextPart):
-            return TextDelta(part.content) if part.content else None
-        if isinstance(part, ThinkingPart):
-            return ThoughtDelta(part.content) if part.content else None
-    return None
+def _arguments(provider: str) -> Container[str]:
+    """The arguments of the provider's class; empty if there is no such provider."""
+    try:
+        return inspect.signature(infer_provider_class(provider).__init__).parameters
+    except ValueError:
+        return ()
+
+
+def _unknown_provider(name: str) -> ModelFailed:
+    of_library = {known.partition(":")[0] for known in known_model_names() if not known.startswith("gateway/")}
+    known = sorted({*of_library, *PROVIDERS} - {"test"})
+    near = get_close_matches(name, known, n=1)
+    return ModelFailed(
+        f"Unknown provider: {name!r}",
+        (f"Did you mean {near[0]!r}? " if near else "")
+        + f"Known providers are {', '.join(known)}. A server of your own needs its base URL in the settings.",
+    )
+
+
+_open_responses: ContextVar[_OpenResponses | None] = ContextVar("open_responses", default=None)
+
+
+def _http_client(*, keeps_connections: bool = True) -> httpx2.AsyncClient:
+    """A client whose responses are collected by `_OpenResponses`."""
+    return httpx2.AsyncClient(
+        timeout=httpx2.Timeout(600, connect=10),
+        limits=httpx2.Limits(max_keepalive_connections=None if keeps_connections else 0),
+        event_hooks={"response": [_add_response]},
+    )
+
+
+async def _add_response(response: httpx2.Response) -> None:
+    if (responses := _open_responses.get()) is not None:
+        responses.add(response)
+
+
+class _OpenResponses:
+    """The HTTP responses of one stream.
+
+    Google's library does not close them: they stay open, and are paid for, until Python collects its garbage.
+    """
+
+    def __init__(self) -> None:
+        self._responses: list[httpx2.Response] = []
+        self.add = self._responses.append
+
+    @contextmanager
+    def collect(self) -> Generator[None]:
+        """Requests that are made within belong to this stream. A context variable: exit in the step that entered."""
+        token = _open_responses.set(self)
+        try:
+            yield
+        finally:
+            _open_responses.reset(token)
+
+    async def aclose(self) -> None:
+        for response in self._responses:
+            await response.aclose()

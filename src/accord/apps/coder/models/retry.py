@@ -1,6 +1,6 @@
-"""Asking a model again when it was too busy to begin, seen by the user and bounded.
+"""Retries a model request that failed before the answer began. The user sees each wait, and there is a limit.
 
-Law: once a part of an answer was streamed, nothing is asked again; whoever reads is told that it broke.
+Law: once a part of the answer was streamed, nothing is retried; the reader gets an error instead.
 """
 
 from __future__ import annotations
@@ -16,37 +16,39 @@ from accord.apps.coder.models.model import Event, Model, ModelRequest
 __all__ = ["OnWait", "stream_with_retries"]
 
 OnWait: TypeAlias = Callable[[float, str], Awaitable[object] | None]
-"""Told before each wait: its seconds, and why."""
+"""Called before each wait with its length in seconds and the reason."""
 
-_FIRST = 1.0
-_LONGEST = 30.0
-_TOO_LONG = 120.0  # who is asked to wait longer than this should decide for themselves
+_RETRYABLE = (ModelOverloaded, ModelUnreachable)
+"""Failures worth a retry: rate limits, server errors and failed connections. `models.errors` maps provider errors to these."""
+_FIRST_DELAY = 1.0
+_MAX_DELAY = 30.0
+_MAX_REQUESTED_DELAY = 120.0  # a provider that asks for more: the user decides
 
 
 async def stream_with_retries(
-    model: Model, asked: ModelRequest, *, retries: int = 4, on_wait: OnWait | None = None
+    model: Model, request: ModelRequest, *, retries: int = 4, on_wait: OnWait | None = None
 ) -> AsyncGenerator[Event, None]:
-    """Stream an answer, asking up to `retries` times more while the model is overloaded or can't be reached."""
+    """Stream an answer; retry up to `retries` times while the model is overloaded or unreachable."""
     for attempt in range(retries + 1):
-        began = False
+        has_begun = False
         try:
-            async with aclosing(model.stream(asked)) as events:
+            async with aclosing(model.stream(request)) as events:
                 async for event in events:
-                    began = True
+                    has_begun = True
                     yield event
-        except (ModelOverloaded, ModelUnreachable) as failed:
-            seconds = _wait(failed, attempt)
-            if began or attempt == retries or seconds > _TOO_LONG:
+        except _RETRYABLE as failed:
+            seconds = _delay(failed, attempt)
+            if has_begun or attempt == retries or seconds > _MAX_REQUESTED_DELAY:
                 raise
-            told = on_wait(seconds, failed.reason) if on_wait is not None else None
-            if told is not None:
-                await told
+            if on_wait is not None and (waiting := on_wait(seconds, failed.reason)) is not None:
+                await waiting
             await asyncio.sleep(seconds)
         else:
             return
 
 
-def _wait(failed: ModelFailed, attempt: int) -> float:
-    """What the provider asked for, else twice as long each time."""
-    asked = failed.retry_after if isinstance(failed, ModelOverloaded) else None
-    return min(_FIRST * 2**attempt, _LONGEST) if asked is None else asked
+def _delay(failed: ModelFailed, attempt: int) -> float:
+    """The seconds that the provider asked for, otherwise exponential backoff."""
+    if isinstance(failed, ModelOverloaded) and failed.retry_after is not None:
+        return failed.retry_after
+    return min(_FIRST_DELAY * 2**attempt, _MAX_DELAY)

@@ -1,6 +1,6 @@
-"""Where the user's settings and state are kept, by the rules of the system that we run on.
+"""The directories of the user's settings and state, by the rules of the operating system.
 
-`ACCORD_HOME` puts both into one directory. Asking makes nothing: whoever writes first makes the directory.
+`ACCORD_HOME` puts both into one directory. Nothing is created here: whoever writes first creates the directory.
 """
 
 from __future__ import annotations
@@ -13,19 +13,18 @@ from pathlib import Path
 from accord.apps.coder.errors import CoderFailed, InvalidSettings
 from accord.local.paths import expand_path, file_kind
 
-__all__ = ["config_directory", "existing", "home_directory", "shown_path", "state_directory"]
+__all__ = ["config_directory", "display_path", "existing_directory", "home_directory", "state_directory"]
 
 
 def config_directory(environment: Mapping[str, str] = os.environ) -> Path:
-    """Where `config.toml` is."""
-    own = _own(environment)
-    return own or _of_user(environment, "XDG_CONFIG_HOME", ".config") / "accord"
+    """The directory of `config.toml`."""
+    return _accord_home(environment) or _user_directory(environment, "XDG_CONFIG_HOME", ".config") / "accord"
 
 
 def state_directory(environment: Mapping[str, str] = os.environ) -> Path:
-    """Where sessions, trust and always-choices are."""
-    own = _own(environment)
-    return own / "state" if own else _of_user(environment, "XDG_STATE_HOME", ".local/state") / "accord"
+    """The directory of sessions, trust and always-answers."""
+    home = _accord_home(environment)
+    return home / "state" if home else _user_directory(environment, "XDG_STATE_HOME", ".local/state") / "accord"
 
 
 def home_directory() -> Path:
@@ -36,8 +35,8 @@ def home_directory() -> Path:
         raise InvalidSettings("HOME", "there is no home directory; set HOME, or ACCORD_HOME for accord alone") from None
 
 
-def shown_path(path: Path) -> str:
-    """A path as a user writes it, with `~` for the home directory."""
+def display_path(path: Path) -> str:
+    """The path with `~` for the home directory."""
     try:
         home = Path.home()
     except RuntimeError:
@@ -47,26 +46,26 @@ def shown_path(path: Path) -> str:
     return f"~{os.sep}{path.relative_to(home)}"
 
 
-def existing(directory: str) -> Path:
-    """A directory that the user named; raises CoderFailed when it is none."""
+def existing_directory(directory: str) -> Path:
+    """A directory that the user named; raises CoderFailed if it is not one."""
     path = Path(directory).absolute()
     if file_kind(path) != "directory":
-        raise CoderFailed(f"{shown_path(path)} is no directory")
+        raise CoderFailed(f"not a directory: {display_path(path)}")
     return path
 
 
-def _own(environment: Mapping[str, str]) -> Path | None:
-    given = environment.get("ACCORD_HOME")
-    return expand_path(given).absolute() if given else None
+def _accord_home(environment: Mapping[str, str]) -> Path | None:
+    home = environment.get("ACCORD_HOME")
+    return expand_path(home).absolute() if home else None
 
 
-def _of_user(environment: Mapping[str, str], variable: str, usual: str) -> Path:
+def _user_directory(environment: Mapping[str, str], variable: str, default: str) -> Path:
     if sys.platform == "win32":  # not tested there
         local = environment.get("LOCALAPPDATA")
         return Path(local) if local else home_directory() / "AppData" / "Local"
-    given = environment.get(variable, "")
-    if given.startswith("/"):  # the XDG rules: a relative one is to be ignored
-        return Path(given)
+    directory = environment.get(variable, "")
+    if directory.startswith("/"):  # the XDG rules: a relative path is ignored
+        return Path(directory)
     if sys.platform == "darwin":
         return home_directory() / "Library" / "Application Support"
-    return home_directory() / usual
+    return home_directory() / default

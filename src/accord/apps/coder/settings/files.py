@@ -1,4 +1,4 @@
-"""A settings file: found, read once, and able to say on which line a key stands."""
+"""A settings file: found, read once, and able to say on which line a key is."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from accord.apps.coder.errors import InvalidSettings
-from accord.apps.coder.settings.directories import home_directory, shown_path
+from accord.apps.coder.settings.directories import display_path, home_directory
 from accord.local.files import read_file
 from accord.local.paths import file_kind
 
@@ -16,13 +16,13 @@ __all__ = ["PROJECT_FILE", "SettingsFile", "project_file"]
 
 PROJECT_FILE = ".accord.toml"
 
-_MOST = 1024 * 1024
+_MAX_BYTES = 1024 * 1024
 
 
 def project_file(cwd: Path) -> Path | None:
     """The nearest `.accord.toml`, from a directory upward to the root of its repository.
 
-    The home directory and what is above it belong to no project, unless one starts there.
+    The home directory and its parents belong to no project, unless it starts there.
     """
     start = cwd.resolve()
     home = home_directory().resolve()
@@ -30,7 +30,7 @@ def project_file(cwd: Path) -> Path | None:
         if directory != start and home.is_relative_to(directory):
             return None
         file = directory / PROJECT_FILE
-        if file_kind(file) is not None:  # whoever reads it says what else than a file it is
+        if file_kind(file) is not None:  # reading it fails if it is not a file
             return file
         if file_kind(directory / ".git") is not None:
             return None
@@ -38,59 +38,59 @@ def project_file(cwd: Path) -> Path | None:
 
 
 class SettingsFile:
-    """Its content as it was when it was read: what is trusted is exactly what is used."""
+    """The content as it was read: what is trusted is exactly what is used."""
 
     def __init__(self, path: Path, content: bytes) -> None:
         self.path = path
         self.content = content
-        self.label = shown_path(path)
+        self.label = display_path(path)
 
     @classmethod
-    def read_if_there(cls, path: Path) -> SettingsFile | None:
-        """None when there is no such file."""
+    def read_if_exists(cls, path: Path) -> SettingsFile | None:
+        """None if there is no such file."""
         return cls.read(path) if os.path.lexists(path) else None
 
     @classmethod
     def read(cls, path: Path) -> SettingsFile:
-        """Raises InvalidSettings when it can't be read."""
+        """Raises InvalidSettings if it can't be read."""
         try:
-            return cls(path, read_file(path, _MOST))
+            return cls(path, read_file(path, _MAX_BYTES))
         except OSError as error:
-            raise InvalidSettings(shown_path(path), f"can't be read: {error.strerror or error}") from None
+            raise InvalidSettings(display_path(path), f"can't be read: {error.strerror or error}") from None
 
     def table(self) -> dict[str, Any]:
-        """What it says, unchecked."""
-        import tomllib  # noqa: PLC0415  # takes a moment, and many users have no file
+        """The parsed content, unchecked."""
+        import tomllib  # noqa: PLC0415  # takes a moment, and many users have no settings file
 
         try:
             return tomllib.loads(self._text())
         except tomllib.TOMLDecodeError as error:
-            found = re.fullmatch(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", str(error), re.DOTALL)
-            reason, line, column = found.groups() if found else (str(error), None, None)
-            place = f"{self.label}:{line}:{column}" if line else self.label
-            raise InvalidSettings(place, f"is not TOML: {reason[:1].lower()}{reason[1:]}") from None
+            match = re.fullmatch(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", str(error), re.DOTALL)
+            reason, line, column = match.groups() if match else (str(error), None, None)
+            where = f"{self.label}:{line}:{column}" if line else self.label
+            raise InvalidSettings(where, f"invalid TOML: {reason[:1].lower()}{reason[1:]}") from None
 
     def where(self, path: tuple[str, ...]) -> str:
-        """The place of a key, for a message."""
+        """The file, line and name of a key, for a message."""
         line = self.line_of(path)
         return f"{self.label}{f':{line}' if line else ''}: {'.'.join(path)}"
 
     def line_of(self, path: tuple[str, ...]) -> int | None:
-        """The line on which a key begins: the one with which the beginning of the file first holds it."""
+        """The line on which a key begins: the shortest beginning of the file that contains the key ends there."""
         lines = self._text().splitlines(keepends=True)
         low, high = 0, len(lines)
-        if not self._beginning_holds(lines, high, path)[0]:
+        if not self._has_key(lines, high, path)[0]:
             return None
         while high - low > 1:
             middle = (low + high) // 2
-            if self._beginning_holds(lines, middle, path)[0]:
+            if self._has_key(lines, middle, path)[0]:
                 high = middle
             else:
                 low = middle
-        return self._beginning_holds(lines, high - 1, path)[1] + 1
+        return self._has_key(lines, high - 1, path)[1] + 1
 
-    def _beginning_holds(self, lines: list[str], count: int, path: tuple[str, ...]) -> tuple[bool, int]:
-        """Whether so many lines hold the key, and how many were read: less where they end inside a value."""
+    def _has_key(self, lines: list[str], count: int, path: tuple[str, ...]) -> tuple[bool, int]:
+        """Whether the first `count` lines contain the key, and how many could be parsed: fewer if they end inside a value."""
         import tomllib  # noqa: PLC0415  # as above
 
         for length in range(count, -1, -1):
@@ -110,4 +110,4 @@ class SettingsFile:
             return self.content.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             line = self.content.count(b"\n", 0, error.start) + 1
-            raise InvalidSettings(f"{self.label}:{line}", "is not written in UTF-8") from None
+            raise InvalidSettings(f"{self.label}:{line}", "not valid UTF-8") from None

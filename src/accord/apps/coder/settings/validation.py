@@ -1,4 +1,4 @@
-"""What was written becomes a value of the right kind, or an error that names the place and the remedy.
+"""Validates settings: a value of the right type, or an error that says where it is written and what is expected.
 
 No message quotes a value that may be secret.
 """
@@ -12,28 +12,27 @@ from typing import Any, Protocol, cast, get_args, get_origin
 import msgspec
 
 from accord.apps.coder.errors import InvalidSettings
-from accord.apps.coder.settings.descriptions import choices_of, types_of, without_bounds
-from accord.apps.coder.settings.settings import BUILT_IN, RESERVED, Settings
+from accord.apps.coder.settings.settings import BUILT_IN, RESERVED, Settings, choices_of, types_of, without_bounds
 from accord.local.redaction import url_error
 
 __all__ = ["SettingSource", "parse_setting", "suggestion", "validate"]
 
 
 class SettingSource(Protocol):
-    """Whoever can say where a key was written."""
+    """A file, variable or flag that sets something."""
 
     def where(self, path: tuple[str, ...]) -> str:
-        """Its place, for a message."""
+        """Where a key is written, for a message."""
         ...
 
 
-def validate(table: Mapping[str, Any], place: SettingSource) -> dict[str, Any]:
-    """The settings in a table, each of its own type."""
-    return _fields((), Settings, table, place)
+def validate(table: Mapping[str, Any], source: SettingSource) -> dict[str, Any]:
+    """The settings in a table, each converted to its type."""
+    return _fields((), Settings, table, source)
 
 
-def parse_setting(name: str, text: str, place: SettingSource) -> Any:
-    """A setting written as one text: a list with commas, a table as JSON, everything else as it stands."""
+def parse_setting(name: str, text: str, source: SettingSource) -> Any:
+    """A setting written as text: a list with commas, a table as JSON."""
     kind = types_of(Settings)[name]
     value: Any = text
     outer = get_origin(without_bounds(kind))
@@ -43,56 +42,58 @@ def parse_setting(name: str, text: str, place: SettingSource) -> Any:
         try:
             value = msgspec.json.decode(text)
         except msgspec.DecodeError:
-            raise InvalidSettings(place.where((name,)), 'expects a table as JSON, such as {"name": "value"}') from None
-    return _value((name,), kind, value, place, is_text=True)
+            raise InvalidSettings(source.where((name,)), 'must be a table as JSON, such as {"name": "value"}') from None
+    return _value((name,), kind, value, source, is_text=True)
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    """What to add to a message about a word that is not known."""
+    """The end of a message about an unknown word: similar words."""
     from difflib import get_close_matches  # noqa: PLC0415  # only for messages
 
     close = get_close_matches(word, list(known), n=2, cutoff=0.75)
     return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
 
 
-def _value(path: tuple[str, ...], kind: Any, value: Any, place: SettingSource, *, is_text: bool = False) -> Any:
+def _value(path: tuple[str, ...], kind: Any, value: Any, source: SettingSource, *, is_text: bool = False) -> Any:
     plain = without_bounds(kind)
     if get_origin(plain) is dict:
-        of_entry = get_args(plain)[1]
+        entry_type = get_args(plain)[1]
         result: Any = {
-            key: _value((*path, key), of_entry, entry, place) for key, entry in _table(path, value, place).items()
+            key: _value((*path, key), entry_type, entry, source) for key, entry in _table(path, value, source).items()
         }
     elif isinstance(plain, type) and issubclass(plain, msgspec.Struct):
-        made = _fields(path, plain, _table(path, value, place), place)
-        missing = [field.name for field in msgspec.structs.fields(plain) if field.required and field.name not in made]
+        values = _fields(path, plain, _table(path, value, source), source)
+        missing = [field.name for field in msgspec.structs.fields(plain) if field.required and field.name not in values]
         if missing:
-            raise InvalidSettings(place.where(path), f"needs {missing[0]!r}")
-        result = plain(**made)
+            raise InvalidSettings(source.where(path), f"{missing[0]!r} is required")
+        result = plain(**values)
     else:
         try:
             result = msgspec.convert(value, kind, strict=not is_text)
         except msgspec.ValidationError as error:
-            raise InvalidSettings(place.where(path), _reason(error, plain, value)) from None
+            raise InvalidSettings(source.where(path), _reason(error, plain, value)) from None
     problem = _problem(path, result)
     if problem:
-        raise InvalidSettings(place.where(path), problem)
+        raise InvalidSettings(source.where(path), problem)
     return result
 
 
-def _fields(path: tuple[str, ...], struct: type[msgspec.Struct], table: Mapping[str, Any], place: SettingSource) -> Any:
+def _fields(
+    path: tuple[str, ...], struct: type[msgspec.Struct], table: Mapping[str, Any], source: SettingSource
+) -> Any:
     types = types_of(struct)
     values: dict[str, Any] = {}
     for key, value in table.items():
         if key not in types:
-            advice = suggestion(key, types) or f"; known are {', '.join(types)}"
-            raise InvalidSettings(place.where((*path, key)), f"there is no such setting{advice}")
-        values[key] = _value((*path, key), types[key], value, place)
+            advice = suggestion(key, types) or f"; known settings are {', '.join(types)}"
+            raise InvalidSettings(source.where((*path, key)), f"unknown setting{advice}")
+        values[key] = _value((*path, key), types[key], value, source)
     return values
 
 
-def _table(path: tuple[str, ...], value: Any, place: SettingSource) -> dict[str, Any]:
+def _table(path: tuple[str, ...], value: Any, source: SettingSource) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise InvalidSettings(place.where(path), "expects a table")
+        raise InvalidSettings(source.where(path), "must be a table")
     return cast("dict[str, Any]", value)
 
 
@@ -109,37 +110,35 @@ _WORDS = {
 def _reason(error: msgspec.ValidationError, kind: Any, value: Any) -> str:
     choices = choices_of(kind)
     if choices and "enum" in str(error):
-        written = cast("list[Any]", value) if isinstance(value, list) else [value]
-        wrong = next((str(each) for each in written if each not in choices), "")
-        return f"expects one of {', '.join(choices)}{suggestion(wrong, choices)}"
+        values = cast("list[Any]", value) if isinstance(value, list) else [value]
+        invalid = next((str(each) for each in values if each not in choices), "")
+        return f"must be one of {', '.join(choices)}{suggestion(invalid, choices)}"
     text = re.sub(r" - at `\$.*", "", str(error)).replace(" | null", "")
     text = re.sub(r"`([a-z]+)`", lambda match: _WORDS.get(match[1], match[1]), text)
-    return text.replace("Expected", "expects").replace(", got", ", not")
+    return text.replace("Expected", "must be").replace(", got", ", not")
 
 
 def _problem(path: tuple[str, ...], value: Any) -> str | None:
-    """What the types can't say."""
+    """Rules that the types can't express."""
     match path:
         case ("model",):
             return _model_problem(value)
         case ("models",):
             return next((problem for each in value if (problem := _model_problem(each))), None)
-        case ("base_urls", _) | ("servers", _, "url") if value is not None and (fault := url_error(value)):
-            return f"expects an address, such as https://host/v1: {fault}"
+        case ("base_urls", _) | ("servers", _, "url") if value is not None and (error := url_error(value)):
+            return f"must be a URL, such as https://host/v1: {error}"
         case ("environment", name) | (_, _, "env", name) if not name or "=" in name or "\0" in name:
-            return "is no name for a variable"
+            return "invalid name of an environment variable"
         case ("servers", _):
             return _server_problem(value)
         case ("agents", name) if name in RESERVED:
-            return f"`accord {name}` is a command, so no agent can have this name; choose another"
+            return f"`accord {name}` is a command; choose another name for the agent"
         case ("agents", name) if name == BUILT_IN:
-            return "is what the built-in agent is called; choose another name"
+            return "the built-in agent has this name; choose another"
         case ("agents", name) if not re.fullmatch(r"[^\s/\\-][^\s/\\]*", name) or not name.isprintable():
-            return (
-                "is no name for an agent: it has no blanks, slashes or signs that can't be seen, and no hyphen in front"
-            )
+            return "invalid agent name: no white space, slashes or invisible characters, and no leading hyphen"
         case (_, _, "command") if not value:
-            return "is empty"
+            return "must not be empty"
         case _:
             return None
 
@@ -147,12 +146,12 @@ def _problem(path: tuple[str, ...], value: Any) -> str | None:
 def _model_problem(name: str) -> str | None:
     if name == "offline" or re.fullmatch(r"[^:\s]+:\S.*", name):
         return None
-    return f"{name!r} names no model: expects 'provider:name', 'local:FILE.gguf' or 'offline'"
+    return f"invalid model name {name!r}: must be 'provider:name', 'local:FILE.gguf' or 'offline'"
 
 
 def _server_problem(server: Any) -> str | None:
     if (server.command is None) == (server.url is None):
-        return "needs either 'command' (a program to start) or 'url' (where a server runs)"
+        return "either 'command' (a program to start) or 'url' (of a running server) is required"
     if server.type is not None and (server.type == "stdio") != (server.url is None):
-        return "has a 'type' that does not fit: stdio goes with 'command', http and sse with 'url'"
+        return "'type' does not match: use stdio with 'command', http or sse with 'url'"
     return None

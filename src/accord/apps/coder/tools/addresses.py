@@ -1,7 +1,7 @@
-"""The addresses of a host on the web, and whether they belong to the public internet.
+"""The IP addresses of a web host, and whether they belong to the public internet.
 
-Law: what is not known to be an address of the public internet is none. An address that carries another one, for a
-translator or a tunnel, is judged by the one that it carries.
+Law: an address that is not known to be on the public internet is not. An address that embeds another one, for a
+translator or a tunnel, is judged by the embedded one.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from accord.apps.coder.errors import ToolFailed
 
 __all__ = ["ResolvedHost", "kind_of_address", "known_host", "resolve_host"]
 
-_SECONDS = 10.0
-_MOST = 8
+_TIMEOUT = 10.0
+_MAX_ADDRESSES = 8
 _THIS_MACHINE, _PRIVATE = "this machine itself", "a private network"
-_OF_IPV4 = [
+_IPV4_RANGES = [
     (IPv4Network(network), kind)
     for network, kind in (
         ("0.0.0.0/8", _THIS_MACHINE),
@@ -41,7 +41,7 @@ _OF_IPV4 = [
         ("240.0.0.0/4", "a reserved range"),
     )
 ]
-_OF_IPV6 = [
+_IPV6_RANGES = [
     (IPv6Network(network), kind)
     for network, kind in (
         ("::/127", _THIS_MACHINE),
@@ -50,15 +50,14 @@ _OF_IPV6 = [
         ("fec0::/10", _PRIVATE),
         ("ff00::/8", "a multicast group"),
         ("64:ff9b:1::/48", _PRIVATE),
-        ("2001::/23", "a reserved range"),  # with Teredo, which carries an address that nobody answers for
+        ("2001::/23", "a reserved range"),  # includes Teredo, whose embedded address proves nothing
         ("2001:db8::/32", "a range for examples"),
         ("3fff::/20", "a range for examples"),
     )
 ]
 _PUBLIC = IPv6Network("2000::/3")
-# Networks whose addresses carry one of IPv4, and how many bits stand behind it: as a whole (mapped, compatible,
-# translated), for a translator (NAT64), for a tunnel (6to4).
-_CARRIERS = [
+# Networks whose addresses embed an IPv4 address, and how many bits follow it: mapped, compatible, translated, NAT64, 6to4.
+_EMBEDDING_RANGES = [
     (IPv6Network("::ffff:0:0/96"), 0),
     (IPv6Network("::/96"), 0),
     (IPv6Network("::ffff:0:0:0/96"), 0),
@@ -68,9 +67,9 @@ _CARRIERS = [
 
 
 class ResolvedHost(Struct, frozen=True):
-    """A host as it was looked up once: what is connected to are these addresses, and no others.
+    """A host that was resolved once: only these addresses are connected to.
 
-    A proxy is given the host, and looks it up itself; there are addresses then only if the host is one.
+    A proxy resolves the host itself; then there are addresses only if the host is one.
     """
 
     host: str
@@ -79,24 +78,24 @@ class ResolvedHost(Struct, frozen=True):
 
     @property
     def danger(self) -> str | None:
-        """Why the user should think twice, in words for them."""
-        kinds = [(each, kind_of_address(each)) for each in self.addresses]
-        address, kind = next((found for found in kinds if found[1] is not None), ("", None))
+        """Why the user should be careful, in words for the user."""
+        address, kind = next(
+            ((each, kind) for each in self.addresses if (kind := kind_of_address(each)) is not None), ("", None)
+        )
         if self.proxy is not None:
-            return (
-                f"This goes through the proxy `{_without_password(self.proxy)}`, which looks the host up itself: "
-                "where it leads can't be checked here, so you are asked each time."
-            ) + ("" if kind is None else f" Seen from here, `{self.host}` is {kind}.")
+            proxy = f"This goes through the proxy `{_without_password(self.proxy)}`, which looks the host up itself"
+            note = f" Seen from here, `{self.host}` is {kind}." if kind else ""
+            return f"{proxy}: where it leads can't be checked here, so you are asked each time.{note}"
         if kind is None:
             return None
         return (
-            f"Careful: `{self.host}` leads to `{address}`, which is {kind}. What answers there is not public, "
-            "so you are asked each time."
+            f"Careful: `{self.host}` leads to `{address}`, which is {kind}. It is not a public server, so you are asked "
+            "each time."
         )
 
 
 def known_host(scheme: str, host: str, port: int | None) -> ResolvedHost | None:
-    """What is known of a host without asking anybody about it: numbers, this machine's own name, that a proxy is used."""
+    """What is known about a host without a DNS query: numeric addresses, localhost, that a proxy is used."""
     proxy = _proxy_for(scheme, host, port)
     try:
         flags = 0 if host.lower().rstrip(".") == "localhost" else socket.AI_NUMERICHOST
@@ -106,46 +105,46 @@ def known_host(scheme: str, host: str, port: int | None) -> ResolvedHost | None:
 
 
 async def resolve_host(host: str) -> ResolvedHost:
-    """Ask the network for the host, which tells its owner that somebody wants it; ToolFailed when it has no address."""
+    """Query DNS for the host, which its owner may notice; ToolFailed if it has no address."""
     try:
-        async with asyncio.timeout(_SECONDS):
-            # Not `in_thread`: nothing is overtaken by a name that is looked up for nobody.
-            found = await asyncio.to_thread(_look_up, host)
+        async with asyncio.timeout(_TIMEOUT):
+            # Not `in_thread`: a query that nobody waits for does no harm.
+            addresses = await asyncio.to_thread(_look_up, host)
     except TimeoutError:
-        raise ToolFailed(f"{host} can't be looked up: no answer within {_SECONDS:g} seconds") from None
+        raise ToolFailed(f"{host} can't be resolved: timed out after {_TIMEOUT:g} s") from None
     except (OSError, UnicodeError) as error:
-        raise ToolFailed(f"{host} can't be looked up: {getattr(error, 'strerror', None) or error}") from None
-    if not found:
+        raise ToolFailed(f"{host} can't be resolved: {getattr(error, 'strerror', None) or error}") from None
+    if not addresses:
         raise ToolFailed(f"{host} has no address")
-    return ResolvedHost(host, found)
+    return ResolvedHost(host, addresses)
 
 
 def kind_of_address(address: str) -> str | None:
-    """What an address belongs to, if not to the public internet."""
+    """What an address belongs to; None if it is on the public internet."""
     try:
         parsed = ip_address(address.partition("%")[0])
     except ValueError:
-        return "no address that could be judged"
+        return "an invalid address"
     kind = _kind_of_ipv4(parsed) if isinstance(parsed, IPv4Address) else _kind_of_ipv6(parsed)
     return kind or (_THIS_MACHINE if _is_own(address) else None)
 
 
 def _kind_of_ipv4(address: IPv4Address) -> str | None:
-    return next((kind for network, kind in _OF_IPV4 if address in network), None)
+    return next((kind for network, kind in _IPV4_RANGES if address in network), None)
 
 
 def _kind_of_ipv6(address: IPv6Address) -> str | None:
-    for network, kind in _OF_IPV6:
+    for network, kind in _IPV6_RANGES:
         if address in network:
             return kind
-    for network, behind in _CARRIERS:
+    for network, bits in _EMBEDDING_RANGES:
         if address in network:
-            return _kind_of_ipv4(IPv4Address(int(address) >> behind & 0xFFFFFFFF))
+            return _kind_of_ipv4(IPv4Address(int(address) >> bits & 0xFFFFFFFF))
     return None if address in _PUBLIC else "a reserved range"
 
 
 def _is_own(address: str) -> bool:
-    """Whether this machine has it: what listens there may be closed to everybody else. Nothing is sent."""
+    """Whether it is an address of this machine, where services may listen for local users only. Nothing is sent."""
     try:
         with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_DGRAM) as probe:
             probe.connect((address, 9))
@@ -155,13 +154,13 @@ def _is_own(address: str) -> bool:
 
 
 def _look_up(host: str, flags: int = 0) -> tuple[str, ...]:
-    """As the system does it for everybody, with all the spellings of numbers that it knows."""
-    found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=flags)
-    return tuple(dict.fromkeys(str(place[0]) for *_, place in found))[:_MOST]
+    """The system's own resolver, which knows all spellings of numeric addresses."""
+    results = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=flags)
+    return tuple(dict.fromkeys(str(address[0]) for *_, address in results))[:_MAX_ADDRESSES]
 
 
 def _proxy_for(scheme: str, host: str, port: int | None) -> str | None:
-    """The proxy that the user's environment names for it."""
+    """The proxy that the user's environment sets for it."""
     proxies = getproxies()
     proxy = proxies.get(scheme) or proxies.get("all")
     if not proxy or proxy_bypass(host if port is None else f"{host}:{port}"):

@@ -1,13 +1,15 @@
-"""What an always-choice about a command covers, in words that the user chooses by.
+"""The scope of an always-answer about a command, in words that the user chooses by.
 
-Law: it is the line as it is written, letter by letter, in the directory where it was to run. Only for programs in the
-tables here other arguments are covered, too: options that neither write nor run anything, and files inside the session's
-directories. A line with letters that can't be seen, or that could be taken for blanks, is never covered.
+Law: it covers the command line exactly as written, in the directory where it runs. Only for the programs in the tables
+below are other arguments covered, too: options that neither write nor run anything, and files inside the session's
+directories. A line with invisible characters, or with characters that look like blanks, is never covered.
 
-A program is in the table of those that look only if this can be shown for all that the table lets through: its options
-read no further file, follow no link that is found below a directory, start no program and wait for nothing; it has no
-file of settings of its own; and the variables that change what it does are taken away. `diff` is not: it follows the links
-in the directories that it compares. Git is, by what `accord.local.git` takes away from it. They run without a shell.
+Answers are saved by the text of their scope: a changed wording makes the user be asked again.
+
+A program is in the table of readers only if all of this holds for everything that the table lets through: its options
+read no further file, follow no link below a directory, start no program and wait for nothing; it has no settings file of
+its own; and the variables that change what it does are removed. `diff` is not: it follows links in the directories that it
+compares. Git is, with what `accord.local.git` removes. They run without a shell.
 """
 
 from __future__ import annotations
@@ -20,10 +22,10 @@ from typing import Literal, NamedTuple, TypeAlias
 from accord.local.git import DIFF_OPTIONS, GIT
 from accord.local.text import character_visibility
 
-__all__ = ["AlwaysScope", "IsInside", "covered"]
+__all__ = ["AlwaysScope", "IsInside", "always_scope"]
 
 _GIT_HISTORY = r"-\d+|-n|-n\d+|-p|--(?:all|decorate|graph|name-only|name-status|oneline|patch|reverse|stat)"
-_LOOKING = {
+_READERS = {
     "cat": r"-[AbeEnstTuv]+",
     "git blame": r"-[CMsw]+",
     "git diff": r"-w|--(?:cached|name-only|name-status|staged|stat|word-diff)",
@@ -45,7 +47,7 @@ _GIT_OPTIONS = {
 }
 _PYTEST = r"-[lqsvx]+|-[kmn]|-r\w+|--(?:ff|lf|no-header|tb=\w+|maxfail=\d+|durations=\d+)"
 _UNITTEST = r"-[bfqv]+|-[kpst]"
-_TESTING = {
+_TEST_RUNNERS = {
     "cargo test": r"-q|-p|--(?:bins|lib|no-fail-fast|quiet|release|workspace)",
     "go test": r"-v|-run|-race|-short|-count=\d+",
     "pytest": _PYTEST,
@@ -56,43 +58,42 @@ _TESTING = {
     ".venv/bin/python -m pytest": _PYTEST,
     ".venv/bin/python -m unittest": _UNITTEST,
 }
-_PLAIN = re.compile(r"[A-Za-z0-9 \t_./,:+@=-]+", re.ASCII)
+_PLAIN_LINE = re.compile(r"[A-Za-z0-9 \t_./,:+@=-]+", re.ASCII)
 
 
-IsInside: TypeAlias = Callable[[Literal["git", "look", "test"], str], bool]
-"""Whether a word, taken as a path, stays where a test, a program that looks, or git may go."""
+IsInside: TypeAlias = Callable[[Literal["git", "read", "test"], str], bool]
+"""Whether a word, taken as a path, is where git, another reader or a test runner may go."""
 
 
 class AlwaysScope(NamedTuple):
-    """`scope` says what a choice about a command covers, None that there can be none.
+    """`scope` says what an always-answer about a command covers; None if none is possible.
 
-    `words` are those of a program that only looks, to be run as they are, without a shell.
+    `words` is the command line of a reader, to be run without a shell.
     """
 
     scope: str | None
     words: list[str] | None = None
 
 
-def covered(command: str, directory: str | None, is_inside: IsInside) -> AlwaysScope:
-    """What a choice about this command covers, in this directory."""
-    if not all(is_seen or letter in "\t\n" for letter, is_seen in character_visibility(command)):
+def always_scope(command: str, directory: str | None, is_inside: IsInside) -> AlwaysScope:
+    """The scope of this command in this directory."""
+    if not all(is_visible or letter in "\t\n" for letter, is_visible in character_visibility(command)):
         return AlwaysScope(None)
     where = "" if directory is None else directory.replace("\\", "\\\\").replace("`", "\\x60")
-    words = (
-        [word for word in re.split(r"[ \t]", command) if word] if _PLAIN.fullmatch(command) else []
-    )  # as a shell does
-    looking = _found(words, _LOOKING, partial(is_inside, "git" if words[:1] == ["git"] else "look"))
-    if looking:
+    # Split as a shell does.
+    words = [word for word in re.split(r"[ \t]", command) if word] if _PLAIN_LINE.fullmatch(command) else []
+    reader = _program(words, _READERS, partial(is_inside, "git" if words[:1] == ["git"] else "read"))
+    if reader:
         return AlwaysScope(
-            f"run `{looking}`, whatever it looks at" + (f", in {where}" if where else ""), _to_look(words)
+            f"run `{reader}`, whatever it looks at" + (f", in {where}" if where else ""), _safe_words(words)
         )
-    testing = _found(words, _TESTING, partial(is_inside, "test"))
-    if testing:
-        return AlwaysScope(f"run `{testing}`, whatever it tests" + (f", in {where}" if where else ""))
+    runner = _program(words, _TEST_RUNNERS, partial(is_inside, "test"))
+    if runner:
+        return AlwaysScope(f"run `{runner}`, whatever it tests" + (f", in {where}" if where else ""))
     return AlwaysScope(f"run `{command}`" + (f" in {where}" if where else ""))
 
 
-def _found(words: Sequence[str], table: dict[str, str], is_inside: Callable[[str], bool]) -> str | None:
+def _program(words: Sequence[str], table: dict[str, str], is_inside: Callable[[str], bool]) -> str | None:
     """The program of the table that these words run, with arguments that the table lets through."""
     for program, options in table.items():
         length = program.count(" ") + 1
@@ -104,11 +105,11 @@ def _found(words: Sequence[str], table: dict[str, str], is_inside: Callable[[str
 def _is_harmless(word: str, options: str, is_inside: Callable[[str], bool]) -> bool:
     if word.startswith("-"):
         return re.fullmatch(options, word, re.ASCII) is not None
-    is_other = word.startswith("+") and not word[1:].isdigit()  # `tail +1f` waits for ever
+    is_other = word.startswith("+") and not word[1:].isdigit()  # `tail +1f` waits forever
     return not is_other and not word.startswith("@") and "=" not in word and is_inside(word)  # @FILE: more arguments
 
 
-def _to_look(words: list[str]) -> list[str]:
+def _safe_words(words: list[str]) -> list[str]:
     if words[0] != "git":
         return words
     return [*GIT, words[1], *_GIT_OPTIONS[words[1]], *words[2:]]

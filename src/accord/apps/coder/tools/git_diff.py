@@ -1,13 +1,12 @@
-"""What has changed in the working tree, as git tells it.
+"""The tool `changes`: shows the status and diff of the git working tree.
 
-Law: looking runs no program that the repository names; `accord.local.git` says how. What can't be looked at so is refused,
-in bounded time.
+Law: it runs no program that the repository names; `accord.local.git` says how. A repository that can't be read that way
+is refused. Time is limited.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -17,9 +16,9 @@ from msgspec import Meta, Struct
 from accord.agent.command_line import CommandResult
 from accord.agent.tool_calls import AgentToolCall
 from accord.apps.coder.errors import ToolFailed
-from accord.apps.coder.tools.file_state import ToolContext
 from accord.apps.coder.tools.programs import environment, run_program
 from accord.apps.coder.tools.tool import Tool, ToolResult, fenced
+from accord.apps.coder.tools.tool_context import ToolContext
 from accord.errors import UnusableRepository
 from accord.local.git import (
     DIFF_OPTIONS,
@@ -32,17 +31,16 @@ from accord.local.git import (
     git_environment,
 )
 from accord.local.threads import in_thread
-from accord.session.entities import Location
 
 __all__ = ["ShowChanges", "safe_git_environment"]
 
-_SECONDS = 60.0
-_NOT_ONE_IS_SET = 1
-_LONGEST_INDEX = 64 * 1024 * 1024
+_TIMEOUT = 60.0
+_NO_FILTERS_SET = 1
+_MAX_INDEX = 64 * 1024 * 1024
 
 
 class ChangesArguments(Struct):
-    path: Annotated[str, Meta(description="Only what changed below this path.")] = "."
+    path: Annotated[str, Meta(description="Only changes below this path.")] = "."
 
 
 class ShowChanges(Tool[ChangesArguments]):
@@ -54,58 +52,58 @@ class ShowChanges(Tool[ChangesArguments]):
     def title(self, context: ToolContext, arguments: ChangesArguments) -> str:
         return "Look at the changes" + ("" if arguments.path == "." else f" in {arguments.path}")
 
-    def locations(self, context: ToolContext, arguments: ChangesArguments) -> Iterable[Location]:
-        return [Location(path=str(context.path(arguments.path)))]
+    def paths(self, context: ToolContext, arguments: ChangesArguments) -> list[Path]:
+        return [context.path(arguments.path)]
 
     async def run(self, context: ToolContext, arguments: ChangesArguments, call: AgentToolCall) -> ToolResult:
         try:
-            async with asyncio.timeout(_SECONDS):
-                status, difference = await self._changes(context, context.path(arguments.path))
+            async with asyncio.timeout(_TIMEOUT):
+                status, diff = await self._changes(context, context.path(arguments.path))
         except TimeoutError:
-            raise ToolFailed(f"git took longer than {_SECONDS:g} seconds", "ask for less") from None
+            raise ToolFailed(f"git timed out after {_TIMEOUT:g} s", "ask for less") from None
         if not status.output.strip():
-            return ToolResult("Nothing has changed since the last commit.", {"files": 0})
-        shown = _shown(status)
-        await call.say(fenced(shown))
-        if difference.output:
-            await call.say(fenced(_shown(difference), "diff"))
+            return ToolResult("", {"files": 0}, "nothing has changed since the last commit")
+        await call.say(fenced(status.output))
+        if diff.output:
+            await call.say(fenced(diff.output, "diff"))
+        header = ""
+        if status.is_truncated or diff.is_truncated:
+            part = "list of files" if status.is_truncated else "diff"
+            header = f"the beginning of the {part} is left out: ask for a path"
+            await call.say(header)
         files = {} if status.is_truncated else {"files": len(status.output.splitlines())}
-        return ToolResult(f"{shown}\n{_shown(difference)}", files)
+        return ToolResult(f"{status.output}\n{diff.output}", files, header)
 
     async def _changes(self, context: ToolContext, path: Path) -> tuple[CommandResult, CommandResult]:
-        """The files, and the diff."""
-        where, below = await in_thread(context.turn.cwd.resolve), await in_thread(path.resolve)
-        whole = {**await safe_git_environment(context, where), "GIT_LITERAL_PATHSPECS": "0"}
+        """The results of `git status` and `git diff`."""
+        cwd, below = await in_thread(context.turn.cwd.resolve), await in_thread(path.resolve)
+        variables = {**await safe_git_environment(context, cwd), "GIT_LITERAL_PATHSPECS": "0"}
         hidden = [f":(exclude,literal){each}" for each in context.hidden if each.is_relative_to(below)]
         paths = ["--", f":(literal){below}", *hidden]
-        status = [*GIT, "status", "--porcelain", "--ignore-submodules=dirty", *paths]
-        listed = _succeeded(await run_program(status, where, whole))
-        has_commit = (await run_program([*GIT, "rev-parse", "--verify", "--quiet", "HEAD"], where, whole)).code == 0
-        since = "HEAD" if has_commit else "--cached"
-        return listed, _succeeded(await run_program([*GIT, "diff", since, *DIFF_OPTIONS, *paths], where, whole))
+        status_command = [*GIT, "status", "--porcelain", "--ignore-submodules=dirty", *paths]
+        status = _check(await run_program(status_command, cwd, variables))
+        head = await run_program([*GIT, "rev-parse", "--verify", "--quiet", "HEAD"], cwd, variables)
+        since = "HEAD" if head.code == 0 else "--cached"
+        return status, _check(await run_program([*GIT, "diff", since, *DIFF_OPTIONS, *paths], cwd, variables))
 
 
-async def safe_git_environment(context: ToolContext, where: Path) -> dict[str, str]:
-    """The whole environment in which git may look there without a question; ToolFailed when there is none."""
+async def safe_git_environment(context: ToolContext, cwd: Path) -> dict[str, str]:
+    """All environment variables with which git may read there without asking; ToolFailed if it may not."""
     ours = environment(context.session.roots)
     try:
-        tree = await in_thread(partial(find_working_tree, where))
-        whole = git_environment(tree, ours)
-        index = _succeeded(await run_program(INDEX_COMMAND, tree, whole, kept=_LONGEST_INDEX))
+        tree = await in_thread(partial(find_working_tree, cwd))
+        variables = git_environment(tree, ours)
+        index = _check(await run_program(INDEX_COMMAND, tree, variables, max_output=_MAX_INDEX))
         await in_thread(partial(check_index, tree, index.output, is_whole=not index.is_truncated))
-        listed = await run_program(FILTERS_COMMAND, where, whole)
-        if listed.code != _NOT_ONE_IS_SET:
-            _succeeded(listed)
-        return git_environment(tree, ours, filter_overrides(listed.output, is_whole=not listed.is_truncated))
-    except UnusableRepository as why:
-        raise ToolFailed(f"git can't be asked here without permission: {why}", "use the run tool") from None
+        filters = await run_program(FILTERS_COMMAND, cwd, variables)
+        if filters.code != _NO_FILTERS_SET:
+            _check(filters)
+        return git_environment(tree, ours, filter_overrides(filters.output, is_whole=not filters.is_truncated))
+    except UnusableRepository as error:
+        raise ToolFailed(f"git can't be run here without permission: {error}", "use the run tool") from None
 
 
-def _succeeded(ended: CommandResult) -> CommandResult:
-    if ended.code != 0:
-        raise ToolFailed(f"git says: {ended.output.strip() or ended.code}")
-    return ended
-
-
-def _shown(ended: CommandResult) -> str:
-    return f"[the beginning is left out: ask for a path]\n{ended.output}" if ended.is_truncated else ended.output
+def _check(run: CommandResult) -> CommandResult:
+    if run.code != 0:
+        raise ToolFailed(f"git failed: {run.output.strip() or f'exit code {run.code}'}")
+    return run

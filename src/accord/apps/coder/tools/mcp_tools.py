@@ -1,4 +1,4 @@
-"""The tools of the session's MCP servers, as tools like any other."""
+"""Makes the tools of the session's MCP servers tools like any other."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from accord.agent.mcp.content import McpTool
 from accord.agent.tool_calls import AgentToolCall, ToolCallContent
 from accord.apps.coder.errors import ToolFailed
 from accord.apps.coder.models.model import ToolDescription
-from accord.apps.coder.settings.display import printable
-from accord.apps.coder.tools.file_state import ToolContext
 from accord.apps.coder.tools.tool import Tool, ToolResult, fenced, parse_object
+from accord.apps.coder.tools.tool_context import ToolContext
 from accord.errors import AccordError, DeadlineExceeded
+from accord.local.text import printable
 from accord.session.content import Content, Text, text_of
 
 __all__ = ["McpServerTool", "connected_tools", "tools_of"]
 
-_LONGEST = 64  # what models' servers take as a name
+_MAX_NAME = 64  # the limit of model servers
 
 
 class AnyArguments(msgspec.Struct):
-    """Whatever the model wrote: the server checks it."""
+    """Any JSON object: the server checks it."""
 
     members: dict[str, Any] = {}
 
@@ -35,59 +35,54 @@ class McpServerTool(Tool[AnyArguments]):
 
     def __init__(self, tool: McpTool, name: str) -> None:
         self.tool = tool
-        self.name = name  # type: ignore[misc]  # of one tool, not of a class of them
+        self.name = name  # type: ignore[misc]  # differs between instances
 
-    def described(self) -> ToolDescription:
+    def describe(self) -> ToolDescription:
         about = self.tool.description or f"The tool {self.tool.name} of {self.tool.server}."
         return ToolDescription(name=self.name, description=about, parameters=self.tool.input_schema)
 
-    def parsed(self, written: str) -> AnyArguments:
-        return AnyArguments(parse_object(written, self.name))
+    def parse(self, arguments: str) -> AnyArguments:
+        return AnyArguments(parse_object(arguments, self.name))
 
     def title(self, context: ToolContext, arguments: AnyArguments) -> str:
         return f"{self.tool.server}: {self.tool.title or self.tool.name}"
 
     async def preview(self, context: ToolContext, arguments: AnyArguments) -> list[ToolCallContent]:
-        written = msgspec.json.format(msgspec.json.encode(arguments.members), indent=2).decode()
-        return [f"{printable(self.tool.name)} of {printable(self.tool.server)}, with\n{fenced(written, 'json')}"]
+        members = msgspec.json.format(msgspec.json.encode(arguments.members), indent=2).decode()
+        return [f"{printable(self.tool.name)} of {printable(self.tool.server)}, with\n{fenced(members, 'json')}"]
 
     def scope(self, context: ToolContext, arguments: AnyArguments) -> str:
         return f"use the tool {self.tool.name} of the MCP server {self.tool.server}"
 
     async def run(self, context: ToolContext, arguments: AnyArguments, call: AgentToolCall) -> ToolResult:
-        servers = context.session.mcp_servers.connections
-        if servers is None:
-            raise ToolFailed(f"the server {self.tool.server} is not connected any more")
+        servers = await context.turn.servers()
         seconds = context.settings.command_deadline
         try:
             result = await servers.call(self.tool, arguments.members, deadline=seconds, meta=context.turn.trace)
         except DeadlineExceeded:
-            raise ToolFailed(f"{self.tool.server} did not answer within {seconds:g} seconds") from None
+            raise ToolFailed(f"{self.tool.server} timed out after {seconds:g} s") from None
         except AccordError as error:
             raise ToolFailed(f"{self.tool.server}: {error}") from None
         await call.show(*result.content)
-        beside: list[Content] = [block for block in result.content if not isinstance(block, Text)]
-        text = text_of(result.content) or "(no text)"
-        return ToolResult(text, _details(result.structured), content=beside, is_error=result.is_error)
-
-
-def _details(structured: Any) -> dict[str, Any]:
-    return {} if structured is None else {"structured": structured}
+        content: list[Content] = [block for block in result.content if not isinstance(block, Text)]
+        details = {} if result.structured is None else {"structured": result.structured}
+        text = text_of(result.content)
+        return ToolResult(text, details, "" if text else "no text", content, is_error=result.is_error)
 
 
 def tools_of(tools: Iterable[McpTool]) -> list[McpServerTool]:
-    """Each with a name of its own that every model takes, and that tells the servers apart."""
+    """The tools with unique names that every model accepts, made from the names of the server and the tool."""
     named: dict[str, McpServerTool] = {}
     for tool in tools:
-        name = unique = re.sub(r"[^a-zA-Z0-9_-]", "_", f"{tool.server}__{tool.name}")[:_LONGEST]
+        name = unique = re.sub(r"[^a-zA-Z0-9_-]", "_", f"{tool.server}__{tool.name}")[:_MAX_NAME]
         number = 1
         while unique in named:
             number += 1
-            unique = f"{name[: _LONGEST - len(str(number)) - 1]}_{number}"
+            unique = f"{name[: _MAX_NAME - len(str(number)) - 1]}_{number}"
         named[unique] = McpServerTool(tool, unique)
     return list(named.values())
 
 
 async def connected_tools(context: ToolContext) -> list[McpServerTool]:
-    """Those of all servers that could be connected; waits for the connecting, which has its own deadline."""
+    """The tools of all connected servers; waits until they are connected, which has its own deadline."""
     return tools_of((await context.turn.servers()).tools)

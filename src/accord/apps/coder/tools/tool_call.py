@@ -1,7 +1,7 @@
-"""One call of a tool, from what the model wrote to what it is told.
+"""Runs the tool calls that a model requests, from the JSON it wrote to the result it gets.
 
-Law: whatever goes wrong becomes an outcome that the model can act on, and a call that the user sees end; only the end of
-the turn itself is raised.
+Law: every failure becomes a result that the model can act on, and a tool call that the user sees end. Only the end of the
+turn itself is raised.
 """
 
 from __future__ import annotations
@@ -17,36 +17,36 @@ import msgspec
 
 from accord.agent.tool_calls import AgentToolCall
 from accord.apps.coder.approvals import refusal
-from accord.apps.coder.errors import ToolFailed
+from accord.apps.coder.errors import FileMissing, ToolFailed
 from accord.apps.coder.history import MODEL_TEXT, OUTPUT
 from accord.apps.coder.models.model import ToolOutcome, ToolRequest
-from accord.apps.coder.settings.display import printable
-from accord.apps.coder.tools.file_state import ToolContext
 from accord.apps.coder.tools.tool import Tool, ToolResult
+from accord.apps.coder.tools.tool_context import ToolContext
 from accord.apps.coder.tools.toolbox import Toolbox
 from accord.errors import ConnectionClosed, RequestFailed, TurnStopped
+from accord.local.text import printable
 from accord.session.open_enums import ToolKind
 
-__all__ = ["bounded", "call_tools"]
+__all__ = ["call_tools", "shortened"]
 
 log = logging.getLogger("accord.coder")
 
-_LONGEST_TITLE = 200
+_MAX_TITLE = 200
 
 
 async def call_tools(
     context: ToolContext, toolbox: Toolbox, requests: Sequence[ToolRequest], outcomes: list[ToolOutcome]
 ) -> None:
-    """Call them in order; those that only look and stand side by side, at the same time.
+    """Call the tools in order; neighbours that need no permission run at the same time.
 
-    What came of each is in `outcomes` as soon as it is known, also when a later one is cancelled.
+    Each outcome is appended as soon as it is known, also if a later call is cancelled.
     """
 
     async def call(request: ToolRequest) -> None:
-        outcomes.append(await _called(context, toolbox, request))
+        outcomes.append(await _call(context, toolbox, request))
 
-    for only_looks, group in groupby(requests, lambda request: _only_looks(toolbox, request)):
-        if not only_looks:
+    for is_concurrent, group in groupby(requests, lambda request: _needs_nothing(toolbox, request)):
+        if not is_concurrent:
             for request in group:
                 await call(request)
             continue
@@ -58,30 +58,29 @@ async def call_tools(
             raise several.exceptions[0] from None
 
 
-def _only_looks(toolbox: Toolbox, request: ToolRequest) -> bool:
+def _needs_nothing(toolbox: Toolbox, request: ToolRequest) -> bool:
     tool = toolbox.find(request.name)
     return tool is not None and tool.needs == "nothing"
 
 
-async def _called(context: ToolContext, toolbox: Toolbox, request: ToolRequest) -> ToolOutcome:
-    tool = toolbox.find(request.name)
+async def _call(context: ToolContext, toolbox: Toolbox, request: ToolRequest) -> ToolOutcome:
+    tool, title = toolbox.find(request.name), _one_line(request.name)
     if tool is None:
-        return await _refused(context, request, _unknown(request.name, toolbox), _line(request.name), "other")
-    title = _line(request.name)
+        return await _fail(context, request, _unknown_tool(request.name, toolbox), title, "other")
     try:
-        arguments = tool.parsed(request.arguments)
-        title, locations = _line(tool.title(context, arguments)), list(tool.locations(context, arguments))
+        arguments = tool.parse(request.arguments)
+        title, locations = _one_line(tool.title(context, arguments)), tool.locations(context, arguments)
         preview = await tool.preview(context, arguments)
-    except Exception as error:  # noqa: BLE001  # told to the model, as the law says
-        return await _refused(context, request, _failed(tool, error), title, tool.kind)
+    except Exception as error:  # noqa: BLE001  # becomes a result, as the law says
+        return await _fail(context, request, _failure(tool, error), title, tool.kind)
     opened = context.turn.tool_call(
-        title, kind=tool.kind, name=tool.name, raw_input=_raw(request), content=preview, locations=locations
+        title, kind=tool.kind, name=tool.name, raw_input=_raw_input(request), content=preview, locations=locations
     )
     if tool.is_quiet:
         result = await tool.run(context, arguments, opened)
         return ToolOutcome(id=request.id, name=request.name, text=result.text, is_error=result.is_error)
     async with opened as call:
-        return _outcome(context, request, await _run(context, tool, arguments, call), call)
+        return _end(context, request, await _run(context, tool, arguments, call), call)
 
 
 async def _run(context: ToolContext, tool: Tool[Any], arguments: Any, call: AgentToolCall) -> ToolResult:
@@ -94,12 +93,12 @@ async def _run(context: ToolContext, tool: Tool[Any], arguments: Any, call: Agen
     except (ConnectionClosed, TurnStopped):
         raise
     except Exception as error:  # noqa: BLE001  # as the law says
-        failed = _failed(tool, error)
+        failed = _failure(tool, error)
         await call.say(failed.reason)
         return _result(failed)
 
 
-def _failed(tool: Tool[Any], error: Exception) -> ToolFailed:
+def _failure(tool: Tool[Any], error: Exception) -> ToolFailed:
     if isinstance(error, ToolFailed):
         return error
     if isinstance(error, RequestFailed):
@@ -109,29 +108,36 @@ def _failed(tool: Tool[Any], error: Exception) -> ToolFailed:
 
 
 def _result(failed: ToolFailed) -> ToolResult:
-    return ToolResult(failed.told_to_model, display=failed.reason, is_error=True)
+    return ToolResult(
+        failed.model_text,
+        display=failed.reason,
+        is_error=True,
+        failure="not_found" if isinstance(failed, FileMissing) else None,
+    )
 
 
-async def _refused(
+async def _fail(
     context: ToolContext, request: ToolRequest, failed: ToolFailed, title: str, kind: ToolKind
 ) -> ToolOutcome:
-    """A call that never began is shown all the same."""
-    async with context.turn.tool_call(title, kind=kind, name=request.name, raw_input=_raw(request)) as call:
+    """The outcome of a call that never began; it is shown all the same."""
+    async with context.turn.tool_call(title, kind=kind, name=request.name, raw_input=_raw_input(request)) as call:
         await call.say(failed.reason)
-        return _outcome(context, request, _result(failed), call)
+        return _end(context, request, _result(failed), call)
 
 
-def _outcome(context: ToolContext, request: ToolRequest, result: ToolResult, call: AgentToolCall) -> ToolOutcome:
-    """End the call, and what the model is told, which is also kept: a history is made from it after a restart.
+def _end(context: ToolContext, request: ToolRequest, result: ToolResult, call: AgentToolCall) -> ToolOutcome:
+    """End the call. What the model gets is stored with it: the history is made from it after a restart.
 
-    The raw output is something that many clients show, so it holds what people are told.
+    Many clients show the raw output, so it holds what is meant for people.
     """
-    text = bounded(result.text, context.settings.output_limit)
-    shown = text if result.display is None else bounded(result.display, context.settings.output_limit)
+    limit = context.settings.output_limit
+    whole = "\n".join(part for part in (result.header and f"[{result.header}]", result.text) if part)
+    text = shortened(whole, limit)
+    display = text if result.display is None else shortened(result.display, limit)
     call.end(
         "failed" if result.is_error else "completed",
-        raw_output={OUTPUT: shown, **result.details},
-        meta=None if shown == text else {MODEL_TEXT: text},
+        raw_output={OUTPUT: display, **result.details},
+        meta=None if display == text else {MODEL_TEXT: text},
     )
     return ToolOutcome(
         id=request.id,
@@ -140,11 +146,14 @@ def _outcome(context: ToolContext, request: ToolRequest, result: ToolResult, cal
         is_error=result.is_error,
         content=result.content,
         display=result.display,
-        is_rejected=result.is_rejected,
+        failure=result.failure,
+        header=result.header,
+        details=result.details,
+        is_shortened=text != whole,
     )
 
 
-def bounded(text: str, limit: int) -> str:
+def shortened(text: str, limit: int) -> str:
     """At most about `limit` characters: the beginning and the end, and how much is left out between them."""
     if len(text) <= limit:
         return text
@@ -153,20 +162,20 @@ def bounded(text: str, limit: int) -> str:
     return f"{text[:begin]}\n[… {left_out} characters left out …]\n{text[len(text) - end :]}"
 
 
-def _line(title: str) -> str:
-    """One short line, in which names that a stranger chose do nothing."""
+def _one_line(title: str) -> str:
+    """A short title on one line, in which foreign names have no effect."""
     line = printable(title)
-    return line if len(line) <= _LONGEST_TITLE else f"{line[:_LONGEST_TITLE]}…"
+    return line if len(line) <= _MAX_TITLE else f"{line[:_MAX_TITLE]}…"
 
 
-def _raw(request: ToolRequest) -> Any:
+def _raw_input(request: ToolRequest) -> Any:
     try:
         return msgspec.json.decode(request.arguments or "{}", type=dict[str, Any])
     except msgspec.DecodeError:
         return {"text": request.arguments}
 
 
-def _unknown(name: str, toolbox: Toolbox) -> ToolFailed:
+def _unknown_tool(name: str, toolbox: Toolbox) -> ToolFailed:
     near = difflib.get_close_matches(name, toolbox.names, n=1)
-    meant = f"did you mean {near[0]}? " if near else ""
-    return ToolFailed(f"there is no tool {name!r}", f"{meant}There are {', '.join(toolbox.names)}.")
+    suggestion = f"did you mean {near[0]}? " if near else ""
+    return ToolFailed(f"unknown tool {name!r}", f"{suggestion}The tools are {', '.join(toolbox.names)}.")

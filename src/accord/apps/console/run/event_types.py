@@ -31,7 +31,7 @@ class Event(Struct, kw_only=True, tag_field="type"):
     """Something that happened in a run."""
 
 
-class Start(Event, tag="start"):
+class StartEvent(Event, tag="start"):
     """The session is open. Always the first event, unless the run ends before that."""
 
     format: int
@@ -44,21 +44,21 @@ class Start(Event, tag="start"):
     resumed: bool
 
 
-class TextPiece(Event, tag="text"):
+class TextEvent(Event, tag="text"):
     """The agent said more: append it to what it has said in this message."""
 
     text: str
     message_id: str | None
 
 
-class ThoughtPiece(Event, tag="thought"):
+class ThoughtEvent(Event, tag="thought"):
     """The agent thought more, likewise."""
 
     text: str
     message_id: str | None
 
 
-class ContentPiece(Event, tag="content"):
+class ContentEvent(Event, tag="content"):
     """A message got a block that is no text, such as an image; `role` is agent, thought or user."""
 
     role: str
@@ -66,7 +66,7 @@ class ContentPiece(Event, tag="content"):
     message_id: str | None
 
 
-class MessageReplaced(Event, tag="message"):
+class MessageEvent(Event, tag="message"):
     """A message was told anew: this is all of it now."""
 
     role: str
@@ -74,7 +74,7 @@ class MessageReplaced(Event, tag="message"):
     message_id: str | None
 
 
-class ToolCallState(Event, tag="tool_call"):
+class ToolCallEvent(Event, tag="tool_call"):
     """A tool call as it is now. `content` takes the place of all that was told from item `content_start` on.
 
     `ended_without_result`: its turn, or the agent, has ended and nothing more was said of it.
@@ -94,7 +94,7 @@ class ToolCallState(Event, tag="tool_call"):
     ended_without_result: bool = False
 
 
-class TerminalState(Event, tag="terminal"):
+class TerminalStateEvent(Event, tag="terminal"):
     """A command that the agent runs or shows, without its output; `exit` is null while it runs."""
 
     id: str
@@ -103,7 +103,7 @@ class TerminalState(Event, tag="terminal"):
     exit: Exit | None
 
 
-class TerminalPieces(Event, tag="terminal_output"):
+class TerminalOutputEvent(Event, tag="terminal_output"):
     """A command wrote more, or with `replaces` this is all that it wrote; bytes that are no text are replaced."""
 
     id: str
@@ -111,7 +111,7 @@ class TerminalPieces(Event, tag="terminal_output"):
     replaces: bool = False
 
 
-class PlanState(Event, tag="plan"):
+class PlanEvent(Event, tag="plan"):
     """A plan, complete. `ended_without_result`: what is in progress in it is not being done any more."""
 
     id: str
@@ -119,31 +119,31 @@ class PlanState(Event, tag="plan"):
     ended_without_result: bool = False
 
 
-class CommandList(Event, tag="commands"):
+class CommandsEvent(Event, tag="commands"):
     """All slash commands that there are now."""
 
     commands: list[SlashCommand]
 
 
-class OptionList(Event, tag="options"):
+class OptionsEvent(Event, tag="options"):
     """All options that there are now, with their values."""
 
     options: list[Option]
 
 
-class ModeInForce(Event, tag="mode"):
+class ModeEvent(Event, tag="mode"):
     """The mode that is now in force."""
 
     mode_id: str
 
 
-class SessionInfo(Event, tag="info"):
+class InfoEvent(Event, tag="info"):
     """The session has another title."""
 
     title: str | None
 
 
-class UsageFigures(Event, tag="usage"):
+class UsageEvent(Event, tag="usage"):
     """Tokens in the context, how many fit, and what the session has cost."""
 
     used: int
@@ -151,7 +151,7 @@ class UsageFigures(Event, tag="usage"):
     cost: Cost | None
 
 
-class NoticeText(Event, tag="notice"):
+class NoticeEvent(Event, tag="notice"):
     """Something the user should see; `source` is agent, or accord for what we say ourselves."""
 
     severity: str
@@ -160,7 +160,7 @@ class NoticeText(Event, tag="notice"):
     source: Literal["agent", "accord"] = "agent"
 
 
-class CompactionState(Event, tag="compaction"):
+class CompactionEvent(Event, tag="compaction"):
     """The agent shortens its memory of the session."""
 
     id: str
@@ -169,7 +169,7 @@ class CompactionState(Event, tag="compaction"):
     error: str | None
 
 
-class WorkState(Event, tag="state"):
+class StateEvent(Event, tag="state"):
     """What the agent does: running, idle, requires_action, or another word for busy; `background` runs beside it.
 
     `token_usage` comes with the idle that ends a turn, where the agent tells what the turn took.
@@ -180,8 +180,8 @@ class WorkState(Event, tag="state"):
     token_usage: TokenUsage | None = None
 
 
-class PermissionDecision(Event, tag="permission"):
-    """The agent asked whether it may, and was answered: `by` a rule (`--permissions`) or a person.
+class PermissionEvent(Event, tag="permission"):
+    """The agent asked whether it may, and was answered: `by` a rule (`--permissions`) or a dialog.
 
     `command` and `files` are what it was about, as far as that is told.
     """
@@ -195,21 +195,21 @@ class PermissionDecision(Event, tag="permission"):
     files: list[str] = []
 
 
-class FileWritten(Event, tag="file_written"):
+class FileWrittenEvent(Event, tag="file_written"):
     """A file was written for the agent through accord (v1); `size` is in bytes."""
 
     path: str
     size: int
 
 
-class OtherUpdate(Event, tag="update"):
+class UnknownUpdateEvent(Event, tag="update"):
     """An update, or a plan, that accord has no word for, whole."""
 
     tag: str
     raw: dict[str, Any]
 
 
-class Failure(Struct, kw_only=True):
+class FailureDetails(Struct, kw_only=True):
     """Why a run failed, what to do about it, and the end of what the agent wrote on stderr."""
 
     reason: str
@@ -217,7 +217,7 @@ class Failure(Struct, kw_only=True):
     last_words: str
 
 
-class End(Event, tag="end"):
+class EndEvent(Event, tag="end"):
     """Always the last event. `exit` is the exit status; `error` is null unless something failed.
 
     `files_changed`: by their paths, those that were written through accord or shown in a diff of a completed tool call.
@@ -227,7 +227,7 @@ class End(Event, tag="end"):
     exit: int
     stop_reason: str | None
     session_id: str | None
-    error: Failure | None
+    error: FailureDetails | None
     files_changed: list[str] = []
 
 

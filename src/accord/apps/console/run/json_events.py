@@ -11,12 +11,12 @@ import msgspec
 
 from accord import __version__
 from accord.apps.console.file_changes import ChangedFiles
-from accord.apps.console.permission_flags import what_is_asked
+from accord.apps.console.permission_flags import permission_summary
 from accord.apps.console.run import event_types
-from accord.apps.console.run.output_format import NOT_ACCEPTED, Outcome, words_of_stop
-from accord.apps.console.run.output_stream import Outputs
-from accord.apps.console.sanitizer import escaped
-from accord.apps.console.tool_input import command_of, files_of
+from accord.apps.console.run.output_format import NOT_ACCEPTED, Outcome, describe_stop
+from accord.apps.console.run.output_stream import StandardStreams
+from accord.apps.console.sanitizer import escape_json
+from accord.apps.console.tool_input import affected_files, command_line
 from accord.client.permissions.writes_and_commands import allows
 from accord.client.session import Session
 from accord.session import replay
@@ -52,19 +52,19 @@ from accord.session.updates import (
 )
 from accord.session.value import UNSET
 
-__all__ = ["EventLines", "EventMaker"]
+__all__ = ["EventBuilder", "JsonEventPrinter"]
 
 _TOLD_BYTES = 4 * 1024 * 1024
 _EARLY_BYTES = 4 * 1024 * 1024
 _SETTINGS = (CommandsChanged, OptionsChanged, ModeChanged, InfoChanged, UsageChanged, StateChanged)
 
 
-class EventLines:
+class JsonEventPrinter:
     """Writes each event to stdout, and failures to stderr too, where people look for them."""
 
-    def __init__(self, outputs: Outputs) -> None:
+    def __init__(self, outputs: StandardStreams) -> None:
         self._outputs = outputs
-        self._maker = EventMaker()
+        self._maker = EventBuilder()
         self._files = ChangedFiles()
         self._cwd = ""
         self._early: list[bytes] | None = []
@@ -75,7 +75,7 @@ class EventLines:
         info, early, self._early = agent.info, self._early, None
         self._cwd = session.cwd
         self._write(
-            event_types.Start(
+            event_types.StartEvent(
                 format=event_types.FORMAT,
                 accord=__version__,
                 agent=info and info.name,
@@ -101,38 +101,38 @@ class EventLines:
     def frame(self, direction: Literal["sent", "received"], frame: bytes) -> None:
         pass
 
-    def decided(self, asked: PermissionRequest, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:
-        subject = asked.subject
+    def decided(self, request: PermissionRequest, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:
+        subject = request.subject
         call = subject.call if isinstance(subject, ToolCallSubject) else None
-        command = subject.command if isinstance(subject, CommandSubject) else call and command_of(call.raw_input)
+        command = subject.command if isinstance(subject, CommandSubject) else call and command_line(call.raw_input)
         self._write(
-            event_types.PermissionDecision(
-                title=what_is_asked(asked),
+            event_types.PermissionEvent(
+                title=permission_summary(request),
                 tool_call_id=(call and call.id) or None,
-                allowed=allows(asked, answer),
+                allowed=allows(request, answer),
                 option_id=answer.option_id,
                 by=by,
                 command=command,
-                files=[] if call is None else files_of(call),
+                files=[] if call is None else affected_files(call),
             )
         )
 
     def wrote(self, path: str, size: int) -> None:
         self._files.wrote(path)
-        self._write(event_types.FileWritten(path=path, size=size))
+        self._write(event_types.FileWrittenEvent(path=path, size=size))
 
     def noted(self, text: str, severity: str = "info") -> None:
-        self._write(event_types.NoticeText(severity=severity, title=text, source="accord"))
+        self._write(event_types.NoticeEvent(severity=severity, title=text, source="accord"))
 
     def ended(self, outcome: Outcome) -> None:
         failure = outcome.failure
-        error = failure and event_types.Failure(
+        error = failure and event_types.FailureDetails(
             reason=failure.reason, advice=failure.advice, last_words=failure.last_words
         )
         early, self._early = self._early, None
         self._write_lines(early)
         self._write(
-            event_types.End(
+            event_types.EndEvent(
                 format=event_types.FORMAT,
                 exit=outcome.exit,
                 stop_reason=outcome.stop_reason,
@@ -141,11 +141,11 @@ class EventLines:
                 files_changed=self._files.paths(self._cwd),
             )
         )
-        if stopped := words_of_stop(outcome):
+        if stopped := describe_stop(outcome):
             self._outputs.err.write(f"{stopped}\n")
 
     def _write(self, event: event_types.Event) -> None:
-        line = escaped(msgspec.json.encode(event, enc_hook=_plain)) + b"\n"
+        line = escape_json(msgspec.json.encode(event, enc_hook=_plain)) + b"\n"
         if self._early is None:
             self._outputs.out.write_bytes(line)
             return
@@ -169,7 +169,7 @@ class _Told(msgspec.Struct):
     weight: int
 
 
-class EventMaker:
+class EventBuilder:
     """Turns the changes of one session into events."""
 
     def __init__(self) -> None:
@@ -187,20 +187,20 @@ class EventMaker:
                     yield from self._pieces(message.role, message.id, added)
                 else:
                     content = list(message.content)
-                    yield event_types.MessageReplaced(role=message.role, content=content, message_id=message.id)
+                    yield event_types.MessageEvent(role=message.role, content=content, message_id=message.id)
             case PromptChanged(message=Message(not_accepted=True)):
-                yield event_types.NoticeText(severity="warning", title=NOT_ACCEPTED, source="accord")
+                yield event_types.NoticeEvent(severity="warning", title=NOT_ACCEPTED, source="accord")
             case ToolCallChanged(call=call):
                 yield self._tool_call(call, created=change.created)
             case TerminalChanged(terminal=shown, patch=patch):
-                yield event_types.TerminalState(id=shown.id, command=shown.command, cwd=shown.cwd, exit=shown.exit)
+                yield event_types.TerminalStateEvent(id=shown.id, command=shown.command, cwd=shown.cwd, exit=shown.exit)
                 if patch.output is not UNSET:
                     replaces = self._decoders.pop(shown.id) is not None
                     text = self._decoded(shown.id, patch.output or b"")
-                    yield event_types.TerminalPieces(id=shown.id, text=text, replaces=replaces)
+                    yield event_types.TerminalOutputEvent(id=shown.id, text=text, replaces=replaces)
             case TerminalOutput(terminal=shown, data=piece):
                 if text := self._decoded(shown.id, piece):
-                    yield event_types.TerminalPieces(id=shown.id, text=text)
+                    yield event_types.TerminalOutputEvent(id=shown.id, text=text)
             case _:
                 event = _state_of(change)
                 if event is not None:
@@ -218,13 +218,13 @@ class EventMaker:
             return  # the prompt, which whoever reads this has given
         for block in blocks:
             if isinstance(block, Text) and role == AGENT:
-                yield event_types.TextPiece(text=block.text, message_id=message_id)
+                yield event_types.TextEvent(text=block.text, message_id=message_id)
             elif isinstance(block, Text) and role == THOUGHT:
-                yield event_types.ThoughtPiece(text=block.text, message_id=message_id)
+                yield event_types.ThoughtEvent(text=block.text, message_id=message_id)
             else:
-                yield event_types.ContentPiece(role=role, content=block, message_id=message_id)
+                yield event_types.ContentEvent(role=role, content=block, message_id=message_id)
 
-    def _tool_call(self, call: ToolCall, *, created: bool) -> event_types.ToolCallState:
+    def _tool_call(self, call: ToolCall, *, created: bool) -> event_types.ToolCallEvent:
         before, now = self._told.pop(call.id, None), call.content
         start = 0
         if before is not None:
@@ -236,7 +236,7 @@ class EventMaker:
             self._told_room -= told.weight
             while self._told_room < 0 and len(self._told) > 1:  # one that is forgotten is told whole the next time
                 self._told_room += self._told.popitem(last=False)[1].weight
-        return event_types.ToolCallState(
+        return event_types.ToolCallEvent(
             id=call.id,
             title=call.title,
             name=call.name,
@@ -255,33 +255,33 @@ class EventMaker:
 def _state_of(change: Update) -> event_types.Event | None:
     match change:
         case PlanChanged(plan=Plan(type=kind, raw=dict(raw))):
-            return event_types.OtherUpdate(tag=kind, raw=raw)
+            return event_types.UnknownUpdateEvent(tag=kind, raw=raw)
         case PlanChanged(plan=plan):
             ended = plan.ended_without_result
-            return event_types.PlanState(id=plan.id, entries=plan.entries, ended_without_result=ended)
+            return event_types.PlanEvent(id=plan.id, entries=plan.entries, ended_without_result=ended)
         case CommandsChanged(commands=commands):
-            return event_types.CommandList(commands=commands)
+            return event_types.CommandsEvent(commands=commands)
         case OptionsChanged(options=options):
-            return event_types.OptionList(options=options)
+            return event_types.OptionsEvent(options=options)
         case ModeChanged(mode_id=mode_id):
-            return event_types.ModeInForce(mode_id=mode_id)
+            return event_types.ModeEvent(mode_id=mode_id)
         case InfoChanged(info=info):
-            return event_types.SessionInfo(title=info.title)
+            return event_types.InfoEvent(title=info.title)
         case UsageChanged(usage=usage):
-            return event_types.UsageFigures(used=usage.used, size=usage.size, cost=usage.cost)
+            return event_types.UsageEvent(used=usage.used, size=usage.size, cost=usage.cost)
         case NoticeShown(notice=shown):
-            return event_types.NoticeText(severity=shown.severity, title=shown.title, description=shown.description)
+            return event_types.NoticeEvent(severity=shown.severity, title=shown.title, description=shown.description)
         case CompactionChanged(compaction=compaction):
-            return event_types.CompactionState(
+            return event_types.CompactionEvent(
                 id=compaction.id,
                 status=compaction.status,
                 summary=list(compaction.summary),
                 error=compaction.error,
             )
         case StateChanged(state=state):
-            return event_types.WorkState(state=state.state, background=state.background, token_usage=state.token_usage)
+            return event_types.StateEvent(state=state.state, background=state.background, token_usage=state.token_usage)
         case UnknownUpdate(patch=patch):
-            return event_types.OtherUpdate(tag=patch.tag, raw=patch.raw)
+            return event_types.UnknownUpdateEvent(tag=patch.tag, raw=patch.raw)
         case _:
             return None
 

@@ -12,26 +12,25 @@ from typing import Literal
 from msgspec import Struct
 
 from accord.apps.console.agent_process import NEW_INSTEAD, AgentCallbacks, AgentProcess, agent_command
-from accord.apps.console.attachments import Attachment, stdin_text
-from accord.apps.console.environment import Surroundings
-from accord.apps.console.error_messages import TOO_LONG, did_not_stop, not_answered
-from accord.apps.console.errors import ConsoleFailed, Exit, UsageWrong, as_failure
+from accord.apps.console.attachments import Attachment, read_stdin
+from accord.apps.console.environment import Environment
+from accord.apps.console.error_messages import LONG_FRAME_MESSAGE, killed_message, start_timed_out
+from accord.apps.console.errors import ConsoleFailed, ExitStatus, InvalidUsage, to_console_failed
 from accord.apps.console.known_agents import KnownAgent
-from accord.apps.console.permission_flags import Permissions, asking, policy_of, workspace_of
-from accord.apps.console.prompt_history import Prompts
-from accord.apps.console.run.interrupts import Stopping
-from accord.apps.console.run.json_events import EventLines
-from accord.apps.console.run.output_format import LATE_SECONDS, Outcome, Reporter, Tally, terminals_told
-from accord.apps.console.run.output_stream import Output, Outputs
-from accord.apps.console.run.raw_updates import WireLines
-from accord.apps.console.run.text_printer import Printer
-from accord.apps.console.session_choice import NOTHING_EARLIER
+from accord.apps.console.permission_flags import Permissions, ask_policy, new_workspace, permission_policy
+from accord.apps.console.prompt_history import PromptHistory
+from accord.apps.console.run.interrupts import Interrupts
+from accord.apps.console.run.json_events import JsonEventPrinter
+from accord.apps.console.run.output_format import LATE_SECONDS, Outcome, Reporter, TurnSummary, terminal_reporter
+from accord.apps.console.run.output_stream import OutputStream, StandardStreams
+from accord.apps.console.run.raw_updates import RawUpdatePrinter
+from accord.apps.console.run.text_printer import TextPrinter
+from accord.apps.console.session_choice import NO_EARLIER_SESSION
 from accord.apps.console.session_settings import SessionSettings
-from accord.apps.console.tty import Person, asked_of, chooser, is_attached
-from accord.client.callbacks import SessionUpdate
+from accord.apps.console.tty import TerminalDialog, elicitation_handler, is_terminal_attached, login_chooser
 from accord.client.deadlines import Deadlines
 from accord.client.login import run_in_terminal
-from accord.client.session import Session
+from accord.client.session import Session, SessionUpdate
 from accord.errors import AuthRequired
 from accord.peer.event_loop import run as in_loop
 from accord.session.content import Content, Text
@@ -40,7 +39,7 @@ from accord.session.mcp_servers import McpServer
 from accord.session.requests import PermissionAnswer, PermissionRequest
 from accord.session.updates import MessageChanged, MessageChunk, NoticeShown, Update
 
-__all__ = ["Answering", "Run", "run"]
+__all__ = ["OutputFormat", "RunOptions", "run"]
 
 _SLOW_STDIN_SECONDS = 1.5
 _STDIN_PATIENCE_SECONDS = 2.0
@@ -50,17 +49,17 @@ _LATE_SECONDS = 2.0
 _KEPT_BYTES = 8 * 1024 * 1024
 """What is kept of a conversation that is printed as it comes: about twice what its record holds."""
 
-Answering = Literal["text", "json", "v1", "v2"]
+OutputFormat = Literal["text", "json", "v1", "v2"]
 
 
-class Run(Struct, frozen=True, kw_only=True):
-    """What was asked for. `prompt` is None for stdin, and then `otherwise` stands in for a stdin that says nothing."""
+class RunOptions(Struct, frozen=True, kw_only=True):
+    """What was asked for. `prompt` is None for stdin, and then `default_prompt` stands in for a stdin that says nothing."""
 
     agent: KnownAgent
-    around: Surroundings
+    environment: Environment
     cwd: Path
     prompt: str | None
-    otherwise: str | None = None
+    default_prompt: str | None = None
     attachments: list[Attachment] = []
     model: str | None = None
     mode: str | None = None
@@ -70,14 +69,14 @@ class Run(Struct, frozen=True, kw_only=True):
     timeout: float | None = None
     start_timeout: float | None = None
     login: str | None = None
-    answering: Answering = "text"
+    output_format: OutputFormat = "text"
     is_quiet: bool = False
     is_transcript: bool = False
 
     @property
     def servers(self) -> list[McpServer]:
         """The MCP servers to name to the agent; the built-in one knows those of the settings itself."""
-        return [] if self.agent.is_builtin else self.around.servers
+        return [] if self.agent.is_builtin else self.environment.servers
 
     @property
     def args(self) -> list[str]:
@@ -89,27 +88,29 @@ class Run(Struct, frozen=True, kw_only=True):
         return Deadlines(handshake=self.start_timeout or Deadlines().handshake, cancel_grace=10.0)
 
 
-def run(asked: Run) -> int:
+def run(options: RunOptions) -> int:
     """The exit status."""
-    return in_loop(_run(asked))
+    return in_loop(_run(options))
 
 
-async def _run(asked: Run) -> int:
-    outputs = Outputs()
-    reporter = _reporter(asked, outputs)
-    running = _Running(asked, outputs, reporter)
+async def _run(options: RunOptions) -> int:
+    outputs = StandardStreams()
+    reporter = _reporter(options, outputs)
+    running = _PromptRun(options, outputs, reporter)
     work: asyncio.Task[Outcome] = asyncio.create_task(running.work(), name="accord run")
-    stopping = running.stopping = Stopping(work, lambda _: reporter.noted("stopping… (Ctrl-C again ends it)"))
-    outputs.out.broken.add_done_callback(lambda _: stopping.end(Exit.FAILED if outputs.out.failure else Exit.UNREAD))
-    with stopping.listening(asked.timeout):
+    stopping = running.stopping = Interrupts(work, lambda _: reporter.noted("stopping… (Ctrl-C again ends it)"))
+    outputs.out.broken.add_done_callback(
+        lambda _: stopping.end(ExitStatus.FAILED if outputs.out.failure else ExitStatus.UNREAD)
+    )
+    with stopping.listening(options.timeout):
         try:
             outcome = await work
         except asyncio.CancelledError:
             if stopping.is_unheeded:
-                reporter.noted(did_not_stop(running.agent), "warning")
-            outcome = Outcome(exit=stopping.status or Exit.INTERRUPTED, session_id=running.session_id)
+                reporter.noted(killed_message(running.agent), "warning")
+            outcome = Outcome(exit=stopping.status or ExitStatus.INTERRUPTED, session_id=running.session_id)
         except Exception as error:  # noqa: BLE001  # whatever it is, it is told
-            failed = as_failure(error)
+            failed = to_console_failed(error)
             outcome = Outcome(exit=failed.status, session_id=running.session_id, failure=failed)
         if stopping.status is not None:
             outcome = running.as_stopped(outcome, stopping.status)
@@ -125,12 +126,12 @@ async def _run(asked: Run) -> int:
         outputs.err.write(f"accord: {_unwritten(outputs.out.failure)}\n")
     await _finished(outputs.err, grace)
     outputs.close()
-    return outcome.exit if outputs.out.failure is None else outcome.exit or Exit.FAILED
+    return outcome.exit if outputs.out.failure is None else outcome.exit or ExitStatus.FAILED
 
 
-async def _finished(output: Output, grace: float | None) -> None:
+async def _finished(output: OutputStream, grace: float | None) -> None:
     finishing = asyncio.create_task(output.finish(), name="accord finish")
-    with Stopping(finishing, lambda _: None).listening(None):
+    with Interrupts(finishing, lambda _: None).listening(None):
         await asyncio.wait((finishing,), timeout=grace)
 
 
@@ -140,131 +141,135 @@ def _unwritten(error: OSError) -> ConsoleFailed:
     )
 
 
-def _reporter(asked: Run, outputs: Outputs) -> Reporter:
-    match asked.answering:
+def _reporter(options: RunOptions, outputs: StandardStreams) -> Reporter:
+    match options.output_format:
         case "json":
-            return EventLines(outputs)
+            return JsonEventPrinter(outputs)
         case "v1" | "v2":
-            return WireLines(outputs, asked.answering)
+            return RawUpdatePrinter(outputs, options.output_format)
         case "text":
-            return Printer(outputs, is_quiet=asked.is_quiet, is_transcript=asked.is_transcript, cwd=str(asked.cwd))
+            return TextPrinter(
+                outputs, is_quiet=options.is_quiet, is_transcript=options.is_transcript, cwd=str(options.cwd)
+            )
 
 
-class _Running:
+class _PromptRun:
     """The work itself; cancelled, it ends in order."""
 
-    stopping: Stopping
+    stopping: Interrupts
 
-    def __init__(self, asked: Run, outputs: Outputs, reporter: Reporter) -> None:
+    def __init__(self, options: RunOptions, outputs: StandardStreams, reporter: Reporter) -> None:
         self.session_id: str | None = None
-        self._asked = asked
+        self._options = options
         self._outputs = outputs
         self._reporter = reporter
-        self._prompts = Prompts(asked.around.state)
+        self._prompts = PromptHistory(options.environment.state)
         self._process: AgentProcess | None = None
         self._in_order = asyncio.Lock()
         self._unprompted = 0
-        self._tally = Tally()
+        self._tally = TurnSummary()
 
     @property
     def agent(self) -> KnownAgent:
         """As far as it has said who it is."""
-        return self._asked.agent if self._process is None else self._process.known
+        return self._options.agent if self._process is None else self._process.known
 
-    def as_stopped(self, outcome: Outcome, status: Exit) -> Outcome:
+    def as_stopped(self, outcome: Outcome, status: ExitStatus) -> Outcome:
         """Whoever stopped the run decides on its status, whatever the agent made of it."""
         failure = None
-        if status is Exit.TIMEOUT:
-            failure = self._timed_out(self._asked.timeout or 0)
+        if status is ExitStatus.TIMEOUT:
+            failure = self._timed_out(self._options.timeout or 0)
         return Outcome(exit=status, stop_reason=outcome.stop_reason, session_id=outcome.session_id, failure=failure)
 
     def _timed_out(self, seconds: float) -> ConsoleFailed:
         process = self._process
         if process is not None and process.output.messages == 0:
-            return not_answered(process.known, process.output, seconds, "--timeout")
+            return start_timed_out(process.known, process.output, seconds, "--timeout")
         words = "" if process is None else process.output.tail
-        return ConsoleFailed(f"the time is up: {seconds:g} s", "--timeout gives it more", Exit.TIMEOUT, words)
+        return ConsoleFailed(f"the time is up: {seconds:g} s", "--timeout gives it more", ExitStatus.TIMEOUT, words)
 
     async def work(self) -> Outcome:
-        asked = self._asked
-        for notice in [] if asked.agent.is_builtin else asked.around.notices:  # the built-in agent tells them itself
+        options = self._options
+        for notice in (
+            [] if options.agent.is_builtin else options.environment.notices
+        ):  # the built-in agent tells them itself
             self._reporter.noted(notice, "warning")
         text = await self._text()
         # A stdin that was read for the prompt answers no questions.
-        person = Person(self._outputs.err) if asked.prompt is not None and is_attached() else None
+        dialog = TerminalDialog(self._outputs.err) if options.prompt is not None and is_terminal_attached() else None
         process = self._process = AgentProcess(
-            asked.agent,
-            agent_command(asked.agent, asked.cwd, asked.args),
-            self._callbacks(person),
-            servers=asked.servers,
-            records=asked.around.records,
-            deadlines=asked.deadlines,
+            options.agent,
+            agent_command(options.agent, options.cwd, options.args),
+            self._callbacks(dialog),
+            servers=options.servers,
+            records=options.environment.records,
+            deadlines=options.deadlines,
             transcript_bytes=_KEPT_BYTES,
         )
         async with process:
             return await self._converse(process, text)
 
     async def _text(self) -> str:
-        asked = self._asked
-        text = asked.prompt
+        options = self._options
+        text = options.prompt
         if text is None:
-            patience = None if asked.otherwise is None else _STDIN_PATIENCE_SECONDS
+            patience = None if options.default_prompt is None else _STDIN_PATIENCE_SECONDS
             slow = asyncio.get_running_loop().call_later(
                 _SLOW_STDIN_SECONDS, self._reporter.noted, "the prompt is read from stdin, to its end…"
             )
             try:
-                text = "" if patience is not None and is_attached() else await stdin_text(patience)
+                text = "" if patience is not None and is_terminal_attached() else await read_stdin(patience)
             finally:
                 slow.cancel()
-        text = text if text.strip() else asked.otherwise or ""
-        if not text.strip() and not asked.attachments:
-            raise UsageWrong("there is no prompt", "Give one as an argument, with --prompt-file or on stdin")
+        text = text if text.strip() else options.default_prompt or ""
+        if not text.strip() and not options.attachments:
+            raise InvalidUsage("there is no prompt", "Give one as an argument, with --prompt-file or on stdin")
         return text
 
-    def _callbacks(self, person: Person | None) -> AgentCallbacks:
-        asked = self._asked
-        chosen = asked.permissions
+    def _callbacks(self, dialog: TerminalDialog | None) -> AgentCallbacks:
+        options = self._options
+        chosen = options.permissions
         if chosen is None:
-            chosen = "ask" if person is not None else "reject"
-            if person is None:
+            chosen = "ask" if dialog is not None else "reject"
+            if dialog is None:
                 self._reporter.noted(
                     "no terminal is attached, so whatever needs a permission is rejected (--permissions changes that)"
                 )
-        elif chosen == "ask" and person is None:
-            raise UsageWrong("--permissions ask needs a terminal, and a prompt that does not come from stdin")
-        is_builtin = asked.agent.is_builtin
-        asks = None if person is None else asking(person, str(asked.cwd), is_builtin=is_builtin)
+        elif chosen == "ask" and dialog is None:
+            raise InvalidUsage("--permissions ask needs a terminal, and a prompt that does not come from stdin")
+        is_builtin = options.agent.is_builtin
+        asks = None if dialog is None else ask_policy(dialog, str(options.cwd), is_builtin=is_builtin)
         return AgentCallbacks(
-            on_permission=policy_of(chosen, asks, self._decided),
-            on_elicitation=None if person is None else asked_of(person, self._elicited),
-            choose_login=chooser(asked.login, person),
-            run_login=None if person is None else run_in_terminal,
-            new_workspace=lambda agent: workspace_of(
+            on_permission=permission_policy(chosen, asks, self._decided),
+            on_elicitation=None if dialog is None else elicitation_handler(dialog, self._elicited),
+            choose_login=login_chooser(options.login, dialog),
+            run_login=None if dialog is None else run_in_terminal,
+            new_workspace=lambda agent: new_workspace(
                 chosen,
                 agent,
-                on_write=lambda asked: self._reporter.wrote(asked.path, len(asked.content.encode())),
-                on_terminal=terminals_told(self._reporter.changed),
+                on_write=lambda write: self._reporter.wrote(write.path, len(write.content.encode())),
+                on_terminal=terminal_reporter(self._reporter.changed),
             ),
             on_update=self._heard_before,
             on_progress=self._reporter.noted,
             on_frame=self._reporter.frame,
-            on_long_frame=lambda: self._reporter.noted(TOO_LONG, "warning"),
+            on_long_frame=lambda: self._reporter.noted(LONG_FRAME_MESSAGE, "warning"),
         )
 
     async def _converse(self, process: AgentProcess, text: str) -> Outcome:
-        asked, reporter = self._asked, self._reporter
+        options, reporter = self._options, self._reporter
         self._tell_servers(process)
         session = await self._session(process)
         self.session_id = session.id
-        settings = SessionSettings(asked.mode, asked.model)
+        settings = SessionSettings(options.mode, options.model)
         with process.explaining("choosing the model and the mode"):
             await settings.restore(session)
         can = process.agent.capabilities
         blocks: list[Content] = [Text(text=text)] if text.strip() else []
-        blocks += [attachment.block(can) for attachment in asked.attachments]
-        await asyncio.to_thread(self._prompts.add, asked.agent.key, asked.cwd, session.id, text)
-        reporter.started(process.agent, session, resumed=session.is_taken_up)
-        if isinstance(reporter, Printer) and asked.is_transcript:
+        blocks += [attachment.block(can) for attachment in options.attachments]
+        await asyncio.to_thread(self._prompts.add, options.agent.key, options.cwd, session.id, text)
+        reporter.started(process.agent, session, resumed=session.is_resumed)
+        if isinstance(reporter, TextPrinter) and options.is_transcript:
             reporter.prompted(text)
         with process.explaining("answering the prompt"):
             try:
@@ -280,29 +285,29 @@ class _Running:
         return Outcome(exit=self._tally.exit_of(stop_reason), stop_reason=stop_reason, session_id=session.id)
 
     async def _prompt(self, process: AgentProcess, session: Session, blocks: list[Content]) -> str | None:
-        recording = process.record(session)
+        recorder = process.record(session)
         session.on_update = self._heard
         reply = self.stopping.turn = session.prompt(blocks)
         has_answer = False
-        tally = self._tally = Tally()
+        tally = self._tally = TurnSummary()
         try:
-            await session.connection.deliveries.caught_up()  # what came before the prompt is told before its answer
+            await session.wait_delivered()  # what came before the prompt is told before its answer
             async with self._in_order:
                 async for change in reply:
                     has_answer = has_answer or _is_answer(change)
                     tally.changed(change)
                     self._reporter.changed(change)
                     await self._outputs.room()
-            if session.connection.dialect.result_ends_turn:
+            if reply.updates_may_follow:
                 await self._quiet(session, is_expected=not has_answer)
         finally:
-            if recording is not None:
-                await asyncio.shield(recording.keep())
+            if recorder is not None:
+                await asyncio.shield(recorder.save())
         return reply.stop_reason
 
     async def _heard_before(self, update: SessionUpdate) -> None:
         """What is told before the prompt is sent: in a session that is taken up, it is history (FN-60, FN-62)."""
-        if update.replayed or (update.session.is_taken_up and type(update.update) is not NoticeShown):
+        if update.replayed or (update.session.is_resumed and type(update.update) is not NoticeShown):
             self._unprompted += 1
         else:
             await self._heard(update)
@@ -318,9 +323,9 @@ class _Running:
     def _elicited(self) -> None:
         self._tally.elicited()
 
-    def _decided(self, asked: PermissionRequest, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:
-        self._tally.decided(asked, answer)
-        self._reporter.decided(asked, answer, by)
+    def _decided(self, request: PermissionRequest, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:
+        self._tally.decided(request, answer)
+        self._reporter.decided(request, answer, by)
 
     async def _quiet(self, session: Session, *, is_expected: bool) -> None:
         """Wait for what belongs before the prompt or follows its answer, for a moment; longer where it `is_expected`. FN-02"""
@@ -331,22 +336,22 @@ class _Running:
             await asyncio.sleep(LATE_SECONDS if is_expected or heard != before else _MOMENT_SECONDS)
 
     async def _session(self, process: AgentProcess) -> Session:
-        asked = self._asked
-        session_id = await self._last_session(process) if asked.continues else asked.session_id
-        session = await process.open_session(session_id, asked.cwd, self._reporter.noted)
-        if session.is_taken_up:
+        options = self._options
+        session_id = await self._last_session(process) if options.continues else options.session_id
+        session = await process.open_session(session_id, options.cwd, self._reporter.noted)
+        if session.is_resumed:
             await self._quiet(session, is_expected=False)
         return session
 
     async def _last_session(self, process: AgentProcess) -> str | None:
-        asked = self._asked
+        options = self._options
         with process.explaining("listing the sessions"):
-            last = await process.sessions.last(asked.around.state, asked.cwd)
-        if last is None and asked.is_transcript:  # a talk begins in any case
-            self._reporter.noted(NOTHING_EARLIER)
+            last = await process.sessions.last(options.environment.state, options.cwd)
+        if last is None and options.is_transcript:  # a talk begins in any case
+            self._reporter.noted(NO_EARLIER_SESSION)
         elif last is None:
             raise ConsoleFailed(
-                f"the agent {self.agent.name!r} has no earlier session in {asked.cwd}", "Leave --continue out"
+                f"the agent {self.agent.name!r} has no earlier session in {options.cwd}", "Leave --continue out"
             )
         return last
 

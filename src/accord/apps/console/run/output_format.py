@@ -20,16 +20,16 @@ from accord.session.requests import InitializeResult, PermissionAnswer, Permissi
 from accord.session.updates import MessageChanged, MessageChunk, ToolCallChanged, Update
 
 __all__ = [
-    "EMPTY",
+    "EMPTY_TURN",
     "LATE_SECONDS",
     "NOT_ACCEPTED",
     "Outcome",
     "Reporter",
-    "Tally",
-    "is_work",
-    "terminals_told",
-    "words_of_exit",
-    "words_of_stop",
+    "TurnSummary",
+    "describe_exit",
+    "describe_stop",
+    "is_activity",
+    "terminal_reporter",
 ]
 
 NOT_ACCEPTED = "the prompt was not accepted"
@@ -43,23 +43,23 @@ _STOPPED = {
 }
 LATE_SECONDS = 0.15
 """How long to wait for what a turn of v1 says after its answer, where it has said nothing. FN-02"""
-EMPTY = "the agent ended its turn without any text, thought or tool call"
+EMPTY_TURN = "the agent ended its turn without any text, thought or tool call"
 _DID_NOTHING = {
-    errors.Exit.EMPTY_TURN: EMPTY,
-    errors.Exit.ALL_REJECTED: "everything that needed a permission was rejected",
+    errors.ExitStatus.EMPTY_TURN: EMPTY_TURN,
+    errors.ExitStatus.ALL_REJECTED: "everything that needed a permission was rejected",
 }
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
     """How a run ended."""
 
-    exit: errors.Exit
+    exit: errors.ExitStatus
     stop_reason: str | None = None
     session_id: str | None = None
     failure: ConsoleFailed | None = None
 
 
-class Tally:
+class TurnSummary:
     """What a turn has in it, as far as it decides on how the turn is said to have ended."""
 
     def __init__(self) -> None:
@@ -69,34 +69,34 @@ class Tally:
 
     def changed(self, change: Update) -> None:
         """Something changed in the session."""
-        self.is_empty = self.is_empty and not is_work(change)
+        self.is_empty = self.is_empty and not is_activity(change)
 
     def elicited(self) -> None:
         """The agent has asked the user for something."""
         self.is_empty = False
 
-    def decided(self, asked: PermissionRequest, answer: PermissionAnswer) -> None:
+    def decided(self, request: PermissionRequest, answer: PermissionAnswer) -> None:
         """A permission request was answered."""
         self.is_empty = False
-        if allows(asked, answer):
+        if allows(request, answer):
             self._allowed += 1
         else:
             self._rejected += 1
 
-    def exit_of(self, stop_reason: str | None) -> errors.Exit:
+    def exit_of(self, stop_reason: str | None) -> errors.ExitStatus:
         """The status of a turn that we have not cancelled: what the agent says counts for more than what we have seen.
 
         Some agents call their turn cancelled when they hear a no. FN-93
         """
-        status = errors.exit_of_stop_reason(stop_reason)
+        status = errors.exit_status_of(stop_reason)
         if stop_reason not in ("end_turn", "cancelled"):
             return status
         if self.is_empty:
-            return errors.Exit.EMPTY_TURN if stop_reason == "end_turn" else status
-        return errors.Exit.ALL_REJECTED if self._rejected and not self._allowed else status
+            return errors.ExitStatus.EMPTY_TURN if stop_reason == "end_turn" else status
+        return errors.ExitStatus.ALL_REJECTED if self._rejected and not self._allowed else status
 
 
-def is_work(change: Update) -> bool:
+def is_activity(change: Update) -> bool:
     """Whether it is something that the agent says, thinks or does."""
     match change:
         case ToolCallChanged():
@@ -128,7 +128,7 @@ class Reporter(Protocol):
         """A frame of either side, before anything is made of it."""
         ...
 
-    def decided(self, asked: PermissionRequest, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:
+    def decided(self, request: PermissionRequest, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:
         """A permission request was answered."""
         ...
 
@@ -145,25 +145,25 @@ class Reporter(Protocol):
         ...
 
 
-def terminals_told(changed: Callable[[Update], None]) -> OnTerminal:
+def terminal_reporter(changed: Callable[[Update], None]) -> OnTerminal:
     """Who hears of the commands that run here for an agent, and tells them like those that agents show."""
     kept = Transcript(_KEPT_BYTES, _KEPT_TERMINALS)
 
     def told(event: TerminalEvent) -> None:
-        if event.report is not None:
-            changed(kept.apply(event.report))
+        if event.patch is not None:
+            changed(kept.apply(event.patch))
 
     return told
 
 
-def words_of_exit(how: Exit) -> str:
+def describe_exit(how: Exit) -> str:
     """How a command ended."""
     if how.signal is not None:
         return f"ended by {one_line(how.signal)}"
     return "ended" if how.code is None else f"exit {how.code}"
 
 
-def words_of_stop(outcome: Outcome) -> str:
+def describe_stop(outcome: Outcome) -> str:
     """Why the agent stopped before it was done, or did nothing; nothing where it was done, or a failure tells."""
     reason = outcome.stop_reason
     if outcome.exit in _DID_NOTHING:

@@ -11,15 +11,15 @@ import os
 import sys
 from typing import TextIO
 
-from accord.apps.console.sanitizer import only_colours
+from accord.apps.console.sanitizer import keep_colours
 from accord.transports.stdio import shared_writer
 
-__all__ = ["Output", "Outputs"]
+__all__ = ["OutputStream", "StandardStreams"]
 
 _HIGH_WATER = 64 * 1024
 
 
-class Output:
+class OutputStream:
     """One descriptor; `broken` is done once nothing can be written to it: nobody reads it, or for `failure`."""
 
     def __init__(self, descriptor: int, *, is_terminal: bool, encoding: str = "utf-8") -> None:
@@ -45,7 +45,7 @@ class Output:
         """Never waits; `room` does. Of what a terminal obeys, only colours get through."""
         if text:
             self.at_line_start = text.endswith("\n")
-            self._writer.write(only_colours(text).encode(self._encoding, "replace"))
+            self._writer.write(keep_colours(text).encode(self._encoding, "replace"))
 
     def write_bytes(self, line: bytes) -> None:
         """As `write`, for what is encoded already."""
@@ -74,7 +74,7 @@ class Output:
             self.broken.set_result(None)
 
 
-class Outputs:
+class StandardStreams:
     """Stdout for the answer and stderr for what happens; one writer for both where they are the same thing."""
 
     def __init__(self) -> None:
@@ -83,7 +83,7 @@ class Outputs:
         self.out = self.err if self.are_one else _output(sys.__stdout__, 1)
 
     @property
-    def all(self) -> list[Output]:
+    def all(self) -> list[OutputStream]:
         return list({id(each): each for each in (self.out, self.err)}.values())
 
     async def room(self) -> None:
@@ -99,15 +99,15 @@ class Outputs:
             each.close()
 
 
-def _output(stream: TextIO | None, descriptor: int) -> Output:
+def _output(stream: TextIO | None, descriptor: int) -> OutputStream:
     if stream is None:  # it was closed; its number may by now be something else's
         null = os.open(os.devnull, os.O_WRONLY)
         try:
-            return Output(null, is_terminal=False)
+            return OutputStream(null, is_terminal=False)
         finally:
             os.close(null)
     stream.flush()
-    return Output(descriptor, is_terminal=os.isatty(descriptor), encoding=stream.encoding or "utf-8")
+    return OutputStream(descriptor, is_terminal=os.isatty(descriptor), encoding=stream.encoding or "utf-8")
 
 
 def _same_thing(one: int, other: int) -> bool:

@@ -6,9 +6,9 @@ from typing import Literal
 
 import msgspec
 
-from accord.apps.console.run.output_format import Outcome, words_of_stop
-from accord.apps.console.run.output_stream import Outputs
-from accord.apps.console.sanitizer import escaped
+from accord.apps.console.run.output_format import Outcome, describe_stop
+from accord.apps.console.run.output_stream import StandardStreams
+from accord.apps.console.sanitizer import escape_json
 from accord.client.session import Session
 from accord.dialects.negotiation import load_dialect
 from accord.jsonrpc.codec import encode
@@ -19,7 +19,7 @@ from accord.session.memory_estimate import weigh
 from accord.session.requests import InitializeResult, PermissionAnswer, PermissionRequest
 from accord.session.updates import StateChanged, Update
 
-__all__ = ["WireLines"]
+__all__ = ["RawUpdatePrinter"]
 
 
 _EARLY_BYTES = 4 * 1024 * 1024
@@ -40,10 +40,10 @@ class _Frame(msgspec.Struct):
     params: _Params
 
 
-class WireLines:
+class RawUpdatePrinter:
     """As the agent sent them where it speaks the version that was asked for, translated otherwise."""
 
-    def __init__(self, outputs: Outputs, version: Literal["v1", "v2"]) -> None:
+    def __init__(self, outputs: StandardStreams, version: Literal["v1", "v2"]) -> None:
         self._outputs = outputs
         self._dialect = load_dialect(version)(
             client=ClientCapabilities(boolean_options=True, notices=True, compaction=True)
@@ -55,7 +55,7 @@ class WireLines:
         self._early_room = _EARLY_BYTES
 
     def started(self, agent: InitializeResult, session: Session, *, resumed: bool) -> None:
-        self._is_spoken = session.connection.dialect.name == self._dialect.name
+        self._is_spoken = session.dialect == self._dialect.name
         self._session_id = session.id
         for frame in self._early_frames:
             self._received(frame, with_history=not resumed)
@@ -88,7 +88,7 @@ class WireLines:
         elif self._is_spoken and _is_update(frame, self._session_id, with_history=with_history):
             self._write(frame)
 
-    def decided(self, asked: PermissionRequest, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:
+    def decided(self, request: PermissionRequest, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:
         pass
 
     def wrote(self, path: str, size: int) -> None:
@@ -98,11 +98,11 @@ class WireLines:
         pass
 
     def ended(self, outcome: Outcome) -> None:
-        if stopped := words_of_stop(outcome):
+        if stopped := describe_stop(outcome):
             self._outputs.err.write(f"{stopped}\n")
 
     def _write(self, frame: bytes) -> None:
-        self._outputs.out.write_bytes(escaped(frame.strip().replace(b"\n", b" ")) + b"\n")
+        self._outputs.out.write_bytes(escape_json(frame.strip().replace(b"\n", b" ")) + b"\n")
 
 
 def _is_update(frame: bytes, session_id: str, *, with_history: bool) -> bool:

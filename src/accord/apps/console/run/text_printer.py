@@ -7,11 +7,11 @@ import re
 from collections.abc import Mapping
 from typing import Literal
 
-from accord.apps.console.permission_flags import least_choice, patch_of, what_is_asked
-from accord.apps.console.run.output_format import NOT_ACCEPTED, Outcome, words_of_exit, words_of_stop
-from accord.apps.console.run.output_stream import Output, Outputs
-from accord.apps.console.sanitizer import Cleaner, exact_line, one_line, visible, without_sequences
-from accord.apps.console.tool_input import command_lines, untold_action
+from accord.apps.console.permission_flags import diff_patch, least_permissions, permission_summary
+from accord.apps.console.run.output_format import NOT_ACCEPTED, Outcome, describe_exit, describe_stop
+from accord.apps.console.run.output_stream import OutputStream, StandardStreams
+from accord.apps.console.sanitizer import Cleaner, exact_line, one_line, strip_sequences, visible
+from accord.apps.console.tool_input import command_lines, remaining_action
 from accord.client.permissions.writes_and_commands import allows
 from accord.client.session import Session
 from accord.session.content import Content, Text, render_text
@@ -52,7 +52,7 @@ from accord.session.updates import (
     UsageChanged,
 )
 
-__all__ = ["Printer", "takes_colour"]
+__all__ = ["TextPrinter", "supports_colour"]
 
 _FENCE = re.compile(r"^ *```[^`\n]*$", re.MULTILINE)
 _NO_RESULT = "ended without a result"
@@ -66,12 +66,12 @@ _MOST_FILES = 5
 _LONGEST_LINE = 1000
 
 
-def takes_colour(output: Output, environment: Mapping[str, str] = os.environ) -> bool:
+def supports_colour(output: OutputStream, environment: Mapping[str, str] = os.environ) -> bool:
     """Whether colours are wanted there: a terminal that is not dumb, and no NO_COLOR."""
     return output.is_terminal and not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
 
 
-class Printer:
+class TextPrinter:
     """Says everything once. With `is_quiet` only the answer and failures; with `is_transcript` all of it on stdout.
 
     With `is_spoken` it is for the ear: words where there would be signs or colours, and nothing that was just asked about.
@@ -79,7 +79,7 @@ class Printer:
 
     def __init__(
         self,
-        outputs: Outputs,
+        outputs: StandardStreams,
         *,
         is_quiet: bool = False,
         is_transcript: bool = False,
@@ -92,7 +92,7 @@ class Printer:
         self._is_quiet = is_quiet
         self._is_transcript = is_transcript
         self._is_spoken = is_spoken
-        self._has_colour = takes_colour(self._aside) and not is_spoken
+        self._has_colour = supports_colour(self._aside) and not is_spoken
         self._cleaners = {id(each): Cleaner() for each in outputs.all}
         self._telling: dict[int, tuple[str, str | None]] = {}
         """By output, the message that is being told there."""
@@ -155,20 +155,20 @@ class Printer:
     def frame(self, direction: Literal["sent", "received"], frame: bytes) -> None:
         pass
 
-    def decided(self, asked: PermissionRequest, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:
-        verdict, colour = ("allowed", "green") if allows(asked, answer) else ("rejected", "yellow")
-        if self._is_spoken and by == "person" and isinstance(asked.subject, ToolCallSubject):
-            self._asked_about.put(asked.subject.call.id, True)
+    def decided(self, request: PermissionRequest, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:
+        verdict, colour = ("allowed", "green") if allows(request, answer) else ("rejected", "yellow")
+        if self._is_spoken and by == "person" and isinstance(request.subject, ToolCallSubject):
+            self._asked_about.put(request.subject.call.id, True)
         how = ""
         if verdict == "rejected" and by == "rule" and not self._has_said_how_to_allow:
             self._has_said_how_to_allow = True
             why = "by --permissions reject" if self._is_spoken else "nobody can be asked here"
-            how = f" ({why}; --permissions {least_choice(asked)} allows it)"
-        self._note(f"{verdict}: {what_is_asked(asked)}{how}", colour)
-        if verdict == "allowed" and isinstance(asked.subject, CommandSubject):
-            self._commands.put(asked.subject.command, True)
-        if isinstance(asked.subject, ToolCallSubject) and asked.subject.call.id:
-            self._tell_action(asked.subject.call, asked.title or asked.subject.call.title or "")
+            how = f" ({why}; --permissions {least_permissions(request)} allows it)"
+        self._note(f"{verdict}: {permission_summary(request)}{how}", colour)
+        if verdict == "allowed" and isinstance(request.subject, CommandSubject):
+            self._commands.put(request.subject.command, True)
+        if isinstance(request.subject, ToolCallSubject) and request.subject.call.id:
+            self._tell_action(request.subject.call, request.title or request.subject.call.title or "")
 
     def wrote(self, path: str, size: int) -> None:
         self._note(f"wrote {exact_line(path)}: {size:,} bytes", "dim")
@@ -184,7 +184,7 @@ class Printer:
 
     def ended(self, outcome: Outcome) -> None:
         self._fresh_line(self._outputs.out)
-        if stopped := words_of_stop(outcome):
+        if stopped := describe_stop(outcome):
             self._say(stopped, "yellow")
         if self._usage is not None:
             cost = self._usage.cost
@@ -232,7 +232,7 @@ class Printer:
         self._note(f"{sign} {title}{why}", colour, call.id)
         self._tell_action(call, title)
         if self._is_transcript and call.finished:
-            lines = without_sequences(_content(call, with_diffs=call.id not in self._asked_about)).splitlines()
+            lines = strip_sequences(_content(call, with_diffs=call.id not in self._asked_about)).splitlines()
             for line in lines[:_MOST_LINES]:
                 self._note(f"    {line}", "dim")
             if len(lines) > _MOST_LINES:
@@ -257,7 +257,7 @@ class Printer:
             self._note(f"    {line}", "dim", call.id)
 
     def _action(self, call: ToolCall | ToolCallPatch, title: str) -> list[str]:
-        command, files = untold_action(call, title, self._cwd)
+        command, files = remaining_action(call, title, self._cwd)
         if command is not None:
             sign = "Command: " if self._is_spoken else "$ "
             first, *more = [exact_line(line, _LONGEST_LINE) for line in command.splitlines()] or [""]
@@ -280,12 +280,12 @@ class Printer:
             return
         self._terminals.put(terminal.id, True)
         if self._is_transcript:
-            lines = without_sequences(terminal.text).splitlines()
+            lines = strip_sequences(terminal.text).splitlines()
             if len(lines) > _MOST_LINES:
                 self._note(f"    … {len(lines) - _MOST_LINES} lines before", "dim")
             for line in lines[-_MOST_LINES:]:
                 self._note(f"    {line}", "dim")
-        how = words_of_exit(terminal.exit)
+        how = describe_exit(terminal.exit)
         sign = "" if title and terminal.command is None else "$ "
         told = f"Ended, {how}: {command}" if self._is_spoken else f"{sign}{command}: {how}"
         self._note(told, "dim" if terminal.exit.code == 0 else "red")
@@ -316,7 +316,7 @@ class Printer:
         self._telling.pop(id(self._aside), None)
         self._aside.write(self._painted(visible(text), colour) + "\n")  # it may hold words of the agent's
 
-    def _fresh_line(self, output: Output) -> None:
+    def _fresh_line(self, output: OutputStream) -> None:
         output.write(self._cleaners[id(output)].finish())
         if not output.at_line_start:
             output.write("\n")
@@ -346,7 +346,7 @@ def _content(call: ToolCall, *, with_diffs: bool) -> str:
             case ContentItem(content=content):
                 parts.append(render_text([content]))
             case Diff() if with_diffs:
-                parts.append(patch_of(item))
+                parts.append(diff_patch(item))
             case _:
                 pass
     return "\n".join(parts)

@@ -1,106 +1,95 @@
-"""The agent behind the screen, and the talks that go through it."""
+"""The agent of the screen: opens and reopens sessions in tabs, and routes its updates and questions to them."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
-from accord import __version__
 from accord.apps.console.agent_process import AgentCallbacks, AgentProcess, AgentState
-from accord.apps.console.always_choices import Keeper
-from accord.apps.console.error_messages import TOO_LONG
+from accord.apps.console.always_choices import ChoiceOwner
+from accord.apps.console.conversation_records import ConversationRecords
+from accord.apps.console.error_messages import LONG_FRAME_MESSAGE
 from accord.apps.console.known_agents import KnownAgent
-from accord.apps.console.permission_flags import Permissions, policy_of, what_is_asked, workspace_of
-from accord.apps.console.screen.blocks.notices import Failure
-from accord.apps.console.screen.errors import failure_of, failure_of_agent, not_restored
+from accord.apps.console.permission_flags import Permissions, new_workspace, permission_policy, permission_summary
+from accord.apps.console.screen.blocks.notices import ErrorBlock
+from accord.apps.console.screen.errors import agent_error_block, error_block, settings_error_block
 from accord.apps.console.screen.resumption import Resumption
-from accord.apps.console.screen.session import Talk
-from accord.apps.console.screen.wire_log import Traffic
+from accord.apps.console.screen.session import SessionTab
+from accord.apps.console.screen.wire_log import WireLog
 from accord.apps.console.session_choice import KnownSessions
-from accord.apps.console.session_records import Records
-from accord.client.callbacks import SessionUpdate
 from accord.client.client import Client
 from accord.client.deadlines import Deadlines
+from accord.client.login import RunLogin
 from accord.client.permissions import policies
 from accord.client.permissions.writes_and_commands import allows
-from accord.client.session import Session
-from accord.client.target import AnyTarget, Command
+from accord.client.session import Session, SessionUpdate
+from accord.client.target import AnyTarget
+from accord.client.workspace.requests import FileWrite
 from accord.client.workspace.terminals import TerminalEvent
-from accord.client.workspace.workspace import FileWrite
 from accord.dialects.negotiation import ProtocolVersion
 from accord.errors import AccordError, ConnectionClosed
-from accord.session.capabilities import AuthMethod, Implementation
+from accord.session.capabilities import AuthMethod
 from accord.session.mcp_servers import McpServer
 from accord.session.requests import ElicitationAnswer, ElicitationRequest, PermissionAnswer, PermissionRequest
 from accord.session.updates import Update
 
-__all__ = ["AgentSide", "Owner"]
+__all__ = ["ScreenAgent"]
 
-_FORGET_SECONDS = 1.0
+_DELETE_TIMEOUT = 1.0
 _MOST_EARLY = 1000
-_INFO = Implementation(name="accord", title="accord", version=__version__)
+"""The most updates to keep of a session whose opening has not been answered yet."""
 
 
-class Owner(Protocol):
-    """Whoever shows the agent, and is told and asked on its behalf."""
+class ScreenAgent:
+    """The agent of the screen. `open`, `reopen` and `fork` open a session in a tab and show errors there.
 
-    def agent_changed(self) -> None:
-        """It is starting, ready or gone."""
-        ...
-
-    def current_talk(self) -> Talk | None:
-        """Where to ask what concerns no session."""
-        ...
-
-    async def choose_login(self, methods: Sequence[AuthMethod]) -> str | None:
-        """Which way to log in; None for not now."""
-        ...
-
-    async def run_login(self, command: Command) -> int:
-        """Run a command where the user can talk to it."""
-        ...
-
-
-class AgentSide:
-    """One agent. `open`, `take_up` and `fork` fill a talk with a session; what fails is shown in it."""
+    `on_change` is called when the agent is starting, ready or gone. `current` gives the tab for questions and notes that
+    belong to no session.
+    """
 
     def __init__(
         self,
         target: AnyTarget,
-        owner: Owner,
         *,
         known: KnownAgent,
-        records: Records | None = None,
+        records: ConversationRecords | None = None,
         permissions: Permissions | None = None,
         servers: Iterable[McpServer] = (),
         version: ProtocolVersion = "auto",
         deadlines: Deadlines | None = None,
+        current: Callable[[], SessionTab],
+        on_change: Callable[[], None],
+        choose_login: Callable[[Sequence[AuthMethod]], Awaitable[str | None]],
+        run_login: RunLogin,
     ) -> None:
-        self.traffic = Traffic()
-        self.talks: list[Talk] = []
-        self._owner = owner
-        self._doing_last = ""
-        self._early: dict[str, list[Update]] = {}
-        self._holds_settings = False
+        self.wire_log = WireLog()
+        self.tabs: list[SessionTab] = []
+        """The tabs that have, or had, a session of this agent."""
+        self._current = current
+        self._choose_login = choose_login
+        self._activity = ""
+        """What failed because the connection was closed, if that was not a turn."""
+        self._early_updates: dict[str, list[Update]] = {}
+        self._has_suspended_settings = False
         self.choices = policies.remember(self._permission)
-        self.keeper: Keeper = "built-in agent" if known.is_builtin else "screen"
-        # What is revoked of the built-in agent's choices must count at once: nobody else remembers them.
-        asks = self._permission if known.is_builtin else self.choices
+        self.keeper: ChoiceOwner = "built-in agent" if known.is_builtin else "screen"
+        # The built-in agent remembers choices itself: a revoked choice must count at once.
+        ask = self._permission if known.is_builtin else self.choices
         callbacks = AgentCallbacks(
-            on_permission=policy_of(permissions or "ask", asks, self._decided),
+            on_permission=permission_policy(permissions or "ask", ask, self._permission_decided),
             on_elicitation=self._elicitation,
-            choose_login=self._choose_login,
-            run_login=owner.run_login,
-            new_workspace=lambda agent: workspace_of(
-                permissions, agent, on_terminal=self._terminal, on_write=self._wrote
+            choose_login=self._suspend_and_choose_login,
+            run_login=run_login,
+            new_workspace=lambda agent: new_workspace(
+                permissions, agent, on_terminal=self._terminal_changed, on_write=self._file_written
             ),
             on_update=self._update,
-            on_state=owner.agent_changed,
-            on_closed=self._closed,
-            on_frame=self.traffic.frame,
-            on_stderr=self.traffic.stderr,
+            on_state=on_change,
+            on_closed=self._connection_closed,
+            on_frame=self.wire_log.frame,
+            on_stderr=self.wire_log.stderr,
             on_long_frame=self._long_frame,
         )
         self.process = AgentProcess(
@@ -115,252 +104,262 @@ class AgentSide:
     def state(self) -> AgentState:
         return self.process.state
 
-    async def start(self) -> None:
-        """Start the agent and shake hands; raises what went wrong. One at a time: whoever calls it sees to that."""
-        await self.aclose()
-        self._early.clear()
-        self._doing_last = ""
-        await self.process.start()
+    @property
+    def sessions(self) -> KnownSessions:
+        """All known sessions of this agent, open or not."""
+        return self.process.sessions
 
     @property
     def start_timeout(self) -> float | None:
-        """How many seconds it has to answer at its start."""
+        """The number of seconds that the agent has to answer `initialize`."""
         return self.process.deadlines.handshake
 
     @property
-    def shown_name(self) -> str:
-        """What it is called, which may be what it calls itself."""
+    def display_name(self) -> str:
+        """The title of the agent, or its name."""
         return self.process.known.title or self.process.known.name
 
-    def failure(self, error: Exception, doing: str = "starting") -> Failure:
-        """What keeps the agent from working, told to its user."""
-        return failure_of_agent(error, doing, self.process.known, self.process.output)
+    def describe_error(self, error: Exception, doing: str = "starting") -> ErrorBlock:
+        """The block for an error that keeps the agent from working."""
+        return agent_error_block(error, doing, self.process.known, self.process.output)
+
+    # start and end
+
+    async def start(self) -> None:
+        """Start the agent; raises what went wrong. One call at a time."""
+        await self.aclose()
+        self._early_updates.clear()
+        self._activity = ""
+        await self.process.start()
 
     async def aclose(self) -> None:
-        """End the agent and all that it started. Safe to call twice."""
+        """End the agent with all its processes. Safe to call twice."""
         self.process.stop_watch()
-        for talk in self.talks:
-            await talk.kept()
+        for tab in self.tabs:
+            await tab.wait_saved()
         await self.process.aclose()
 
-    async def end(self) -> None:
-        """As `aclose`, for good: sessions in which nothing was said are not left in the agent's list."""
+    async def shut_down(self) -> None:
+        """As `aclose`, at the end of the screen: deletes unused sessions first."""
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_FORGET_SECONDS):
-                for talk in self.talks:
-                    await self._forget_unused(talk)
+            async with asyncio.timeout(_DELETE_TIMEOUT):
+                for tab in self.tabs:
+                    await self._delete_unused(tab)
         await self.aclose()
 
-    async def _forget_unused(self, talk: Talk) -> None:
-        if not talk.is_unused or self.state != "ready" or not self.client.agent.capabilities.delete:
+    async def _delete_unused(self, tab: SessionTab) -> None:
+        if not tab.is_unused or self.state != "ready" or not self.client.agent.capabilities.delete:
             return
         with contextlib.suppress(AccordError):
-            await self.client.delete_session(talk.session_id or "")
+            await self.client.delete_session(tab.session_id or "")
 
-    async def open(self, talk: Talk) -> bool:
-        """A new session; False when it was refused, which the talk shows."""
-        servers = self._servers(talk)
-        talk.is_new = True
-        return await self._fill(talk, lambda: self.client.new_session(talk.cwd, servers))
-
-    async def take_up(self, talk: Talk, session_id: str, *, replay: bool = True) -> bool:
-        """A session that the agent has kept: with its history where it can tell it, else without, else a new one."""
-        talk.is_new = False
-        resumption = Resumption(
-            talk, session_id, client=self.client, known=self.sessions, servers=self._servers(talk), fill=self._fill
-        )
-        if (done := await resumption.attempt(with_history=replay)) is not None:
-            return done
-        talk.say("this agent cannot take up a session: a new one was begun, which does not know what is above")
-        return await self.open(talk)
-
-    async def fork(self, talk: Talk, session_id: str) -> bool:
-        """A new session that begins with the history of another."""
-        servers = self._servers(talk)
-        return await self._fill(talk, lambda: self.client.fork_session(session_id, talk.cwd, servers))
-
-    async def open_again(self) -> None:
-        """Take up every session that was open before the agent was started."""
-        for talk in list(self.talks):
-            if talk in self.talks:
-                await self._open_again(talk)
-
-    async def _open_again(self, talk: Talk) -> None:
-        """The session that it has, or that was refused to it; its history is told if it has not been told here."""
-        if talk.session_id is None:
-            await self.open(talk)
-        else:
-            tells = talk.session is None or talk.is_behind or not self.client.agent.capabilities.resume
-            await self.take_up(talk, talk.session_id, replay=tells)
-
-    async def login(self) -> bool:
-        """Log in by what the user chooses; False for none. Sessions that are closed for it are taken up again."""
+    async def log_in(self) -> bool:
+        """Log in with the method that the user chooses; False for none. Sessions closed by the login are reopened."""
         try:
             done = await self.client.login()
         finally:
             self.process.finish_login()
         if done:
-            await self._take_up_closed()
-        await self._restore_held()
+            await self._reopen_closed()
+        await self._restore_suspended_settings()
         return done
 
-    @property
-    def sessions(self) -> KnownSessions:
-        """All that are known of this agent, open or not."""
-        return self.process.sessions
+    # sessions
 
-    async def leave(self, talk: Talk) -> None:
-        """Close its session and forget it."""
-        if talk in self.talks:
-            self.talks.remove(talk)
-        if talk.session is not None and not talk.session.is_closed:
+    async def open(self, tab: SessionTab) -> bool:
+        """Open a new session; False if the agent refused, which the tab shows."""
+        servers = self._servers(tab)
+        tab.is_new = True
+        return await self._open_in(tab, lambda: self.client.new_session(tab.cwd, servers))
+
+    async def reopen(self, tab: SessionTab, session_id: str, *, with_history: bool = True) -> bool:
+        """Reopen a saved session: with its history if the agent can replay it, else without, else a new session."""
+        tab.is_new = False
+        resumption = Resumption(
+            tab,
+            session_id,
+            client=self.client,
+            known=self.sessions,
+            servers=self._servers(tab),
+            open_in=self._open_in,
+        )
+        if (is_open := await resumption.attempt(with_history=with_history)) is not None:
+            return is_open
+        tab.add_note("this agent cannot reopen sessions: a new session begins, which does not know the messages above")
+        return await self.open(tab)
+
+    async def fork(self, tab: SessionTab, session_id: str) -> bool:
+        """Open a new session that begins with the history of another."""
+        servers = self._servers(tab)
+        return await self._open_in(tab, lambda: self.client.fork_session(session_id, tab.cwd, servers))
+
+    async def reopen_all(self) -> None:
+        """Reopen every session that was open before the agent was restarted."""
+        for tab in list(self.tabs):
+            if tab in self.tabs:
+                await self._reopen(tab)
+
+    async def _reopen(self, tab: SessionTab) -> None:
+        if tab.session_id is None:
+            await self.open(tab)
+        else:
+            needs_history = tab.session is None or tab.is_behind or not self.client.agent.capabilities.resume
+            await self.reopen(tab, tab.session_id, with_history=needs_history)
+
+    async def _reopen_closed(self) -> None:
+        """Reopen the sessions that a login in the terminal has closed, and open those that waited for the login."""
+        client = self.client
+        for tab in list(self.tabs):
+            if client is self.client and not tab.is_open:
+                await self._reopen(tab)
+
+    async def close(self, tab: SessionTab) -> None:
+        """Close the session of a tab."""
+        if tab in self.tabs:
+            self.tabs.remove(tab)
+        if tab.session is not None and not tab.session.is_closed:
             with contextlib.suppress(AccordError):
-                await talk.session.close()
-            await self._forget_unused(talk)
+                await tab.session.close()
+            await self._delete_unused(tab)
 
-    def kill_terminals(self, terminal_ids: Iterable[str]) -> list[Coroutine[Any, Any, None]]:
-        """What ends the commands among these that run in our workspace."""
-        workspace = self.process.workspace
-        known = {} if workspace is None else dict(workspace.terminals)
-        found = [known[each] for each in terminal_ids if each in known]
-        return [terminal.kill() for terminal in found if terminal.exit is None]
-
-    def _servers(self, talk: Talk) -> list[McpServer]:
-        """The MCP servers that the agent can be told of; the talk shows which ones it can't."""
-        for warning in self.process.server_warnings:
-            talk.say(warning)
-        return self.process.servers_for(talk.cwd)
-
-    async def _fill(
+    async def _open_in(
         self,
-        talk: Talk,
-        work: Callable[[], Awaitable[Session]],
-        failed: Callable[[Exception], Failure] = failure_of,
-        letting: type[Exception] | tuple[type[Exception], ...] = (),
+        tab: SessionTab,
+        request: Callable[[], Awaitable[Session]],
+        describe: Callable[[Exception], ErrorBlock] = error_block,
+        reraise: type[Exception] | tuple[type[Exception], ...] = (),
     ) -> bool:
+        if tab not in self.tabs:
+            self.tabs.append(tab)
         try:
-            return await self._filled(talk, work, failed, letting)
+            return await self._try_open_in(tab, request, describe, reraise)
         finally:
-            await self._restore_held()
+            await self._restore_suspended_settings()
 
-    async def _filled(
+    async def _try_open_in(
         self,
-        talk: Talk,
-        work: Callable[[], Awaitable[Session]],
-        failed: Callable[[Exception], Failure],
-        letting: type[Exception] | tuple[type[Exception], ...],
+        tab: SessionTab,
+        request: Callable[[], Awaitable[Session]],
+        describe: Callable[[Exception], ErrorBlock],
+        reraise: type[Exception] | tuple[type[Exception], ...],
     ) -> bool:
-        if talk not in self.talks:
-            self.talks.append(talk)
         try:
-            session = await work()
+            session = await request()
         except ConnectionClosed:
-            self._doing_last = "opening a session"
-            return False  # told by whoever watches
+            self._activity = "opening a session"
+            return False  # shown by `_connection_closed`
         except (AccordError, ValueError, OSError) as error:
-            if isinstance(error, letting):
+            if isinstance(error, reraise):
                 raise
-            talk.fail(failed(error))
+            tab.add_error(describe(error))
             return False
         finally:
-            is_another_connection = self.process.finish_login()
-        talk.session_id = session.id
-        talk.recording = self.process.record(session)
-        for change in self._early.pop(session.id, ()):
-            talk.story.tell(change)
+            is_new_connection = self.process.finish_login()
+        tab.session_id = session.id
+        tab.recording = self.process.record(session)
+        for update in self._early_updates.pop(session.id, ()):
+            tab.conversation.apply(update)
         try:
-            await self._restore(talk, session)
+            await self._apply_settings(tab, session)
         except ConnectionClosed:
-            self._doing_last = "choosing the mode and the options"
+            self._activity = "setting the mode and the options"
             return False
-        talk.opened(session)
-        if is_another_connection:
-            await self._take_up_closed()
+        tab.attach(session)
+        if is_new_connection:
+            await self._reopen_closed()
         return True
 
-    async def settle(self, talk: Talk) -> None:
-        """Try once more to put in force what was chosen for a talk."""
-        if talk.is_unsettled and talk.session is not None:
-            await self._restore(talk, talk.session)
+    def _servers(self, tab: SessionTab) -> list[McpServer]:
+        """The MCP servers that the agent can use; the tab shows a note for each of the others."""
+        for warning in self.process.server_warnings:
+            tab.add_note(warning)
+        return self.process.servers_for(tab.cwd)
 
-    async def _restore(self, talk: Talk, session: Session) -> None:
+    def kill_terminals(self, terminal_ids: Iterable[str]) -> list[Coroutine[Any, Any, None]]:
+        """The coroutines that kill the commands, as far as they run in the client's workspace."""
+        workspace = self.process.workspace
+        terminals = {} if workspace is None else dict(workspace.terminals)
+        found = [terminals[each] for each in terminal_ids if each in terminals]
+        return [terminal.kill() for terminal in found if terminal.exit is None]
+
+    # settings
+
+    async def retry_settings(self, tab: SessionTab) -> None:
+        """Apply the settings of a tab again, if the agent has rejected them before."""
+        if tab.is_unsettled and tab.session is not None:
+            await self._apply_settings(tab, tab.session)
+
+    async def _apply_settings(self, tab: SessionTab, session: Session) -> None:
         try:
-            await talk.settings.restore(session)
+            await tab.settings.restore(session)
         except ConnectionClosed:
             raise
         except AccordError as error:
-            talk.unsettled(not_restored(error))
+            tab.settings_rejected(settings_error_block(error))
         else:
-            talk.settled()
+            tab.settings_applied()
 
-    async def _restore_held(self) -> None:
-        """After a login: what it changed in sessions that stayed open was chosen by nobody."""
-        holds, self._holds_settings = self._holds_settings, False
-        for talk in list(self.talks) if holds else ():
-            if talk.session is not None and talk.is_open:
+    async def _suspend_and_choose_login(self, methods: Sequence[AuthMethod]) -> str | None:
+        self._has_suspended_settings = True
+        for tab in self.tabs:
+            tab.settings.hold()
+        return await self._choose_login(methods)
+
+    async def _restore_suspended_settings(self) -> None:
+        """After a login: undo the changes that it made to the settings of open sessions."""
+        is_needed, self._has_suspended_settings = self._has_suspended_settings, False
+        for tab in list(self.tabs) if is_needed else ():
+            if tab.session is not None and tab.is_open:
                 with contextlib.suppress(ConnectionClosed):
-                    await self._restore(talk, talk.session)
+                    await self._apply_settings(tab, tab.session)
 
-    async def _take_up_closed(self) -> None:
-        """The sessions that a login in the terminal has closed, and those that have waited for it."""
-        client = self.client
-        for talk in list(self.talks):
-            if client is self.client and not talk.is_open:
-                await self._open_again(talk)
+    # callbacks of the agent process
 
-    def _closed(self, reason: ConnectionClosed) -> None:
-        is_cut_off = any(talk.is_cut_off for talk in self.talks)
-        doing = "answering" if is_cut_off else self._doing_last or "it had nothing to do"
-        for talk in self.talks:
-            talk.fail(self.failure(reason, doing))
-            talk.closed()
+    def _connection_closed(self, reason: ConnectionClosed) -> None:
+        is_cut_off = any(tab.is_cut_off for tab in self.tabs)
+        doing = "answering" if is_cut_off else self._activity or "it had nothing to do"
+        for tab in self.tabs:
+            tab.add_error(self.describe_error(reason, doing))
+            tab.connection_closed()
 
     def _long_frame(self) -> None:
-        talk = self._owner.current_talk()
-        if talk is not None:
-            talk.say(TOO_LONG)
+        self._current().add_note(LONG_FRAME_MESSAGE)
 
-    def _talk(self, session_id: str | None) -> Talk | None:
-        return next((talk for talk in self.talks if talk.session_id == session_id and session_id is not None), None)
+    def _tab_of(self, session_id: str | None) -> SessionTab | None:
+        return next((tab for tab in self.tabs if tab.session_id == session_id and session_id is not None), None)
 
     def _update(self, update: SessionUpdate) -> None:
-        talk = self._talk(update.session.id)
-        if talk is None:
-            early = self._early.setdefault(update.session.id, [])
-            if len(early) < _MOST_EARLY:
-                early.append(update.update)
+        tab = self._tab_of(update.session.id)
+        if tab is not None:
+            tab.apply(update)
             return
-        talk.heard(update)
+        early = self._early_updates.setdefault(update.session.id, [])
+        if len(early) < _MOST_EARLY:
+            early.append(update.update)
 
-    def _terminal(self, event: TerminalEvent) -> None:
-        talk, report = self._talk(event.terminal.session_id), event.report
-        if talk is not None and talk.session is not None and report is not None:
-            talk.session.take(report, 0)
+    def _terminal_changed(self, event: TerminalEvent) -> None:
+        tab = self._tab_of(event.terminal.session_id)
+        if tab is not None and tab.session is not None:
+            tab.session.show_terminal(event)
 
-    def _wrote(self, written: FileWrite) -> None:
-        talk = self._talk(written.session_id)
-        if talk is not None:
-            talk.story.wrote(written.path, written.old_text, written.content)
+    def _file_written(self, write: FileWrite) -> None:
+        tab = self._tab_of(write.session_id)
+        if tab is not None:
+            tab.conversation.add_written_file(write.path, write.old_text, write.content)
 
-    async def _permission(self, asked: PermissionRequest) -> PermissionAnswer:
-        talk = self._talk(asked.session_id) or self._owner.current_talk()
-        return policies.cancelled() if talk is None else await talk.asking.permission(asked)
+    async def _permission(self, request: PermissionRequest) -> PermissionAnswer:
+        tab = self._tab_of(request.session_id) or self._current()
+        return await tab.questions.permission(request)
 
-    def _decided(self, asked: PermissionRequest, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:
-        talk = self._talk(asked.session_id) or self._owner.current_talk()
-        if by == "rule" and talk is not None:
-            verdict = "allowed" if allows(asked, answer) else "rejected"
-            talk.say(f"{verdict} by --permissions: {what_is_asked(asked)}")
+    def _permission_decided(
+        self, request: PermissionRequest, answer: PermissionAnswer, by: Literal["rule", "person"]
+    ) -> None:
+        if by == "rule":
+            verdict = "allowed" if allows(request, answer) else "rejected"
+            tab = self._tab_of(request.session_id) or self._current()
+            tab.add_note(f"{verdict} by --permissions: {permission_summary(request)}")
 
-    async def _elicitation(self, asked: ElicitationRequest) -> ElicitationAnswer:
-        talk = self._talk(asked.session_id) or self._owner.current_talk()
-        if talk is None:
-            return ElicitationAnswer(action="cancel")
-        talk.story.is_turn_empty = False
-        return await talk.asking.elicitation(asked)
-
-    async def _choose_login(self, methods: Sequence[AuthMethod]) -> str | None:
-        self._holds_settings = True
-        for talk in self.talks:
-            talk.settings.hold()
-        return await self._owner.choose_login(methods)
+    async def _elicitation(self, request: ElicitationRequest) -> ElicitationAnswer:
+        tab = self._tab_of(request.session_id) or self._current()
+        tab.conversation.is_turn_empty = False
+        return await tab.questions.elicitation(request)

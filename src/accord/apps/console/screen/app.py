@@ -1,12 +1,11 @@
-"""The terminal client's screen as a program: it brings together the agent, the talks and the keys."""
+"""The Textual app of the terminal client. It creates the parts of the screen and connects them."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
-import time
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar, Literal
 
 from rich.text import Text
@@ -16,108 +15,171 @@ from textual.binding import Binding, BindingType
 from textual.filter import LineFilter
 from textual.screen import Screen
 
-from accord.apps.console.sanitizer import one_line, without_controls
-from accord.apps.console.screen.agent import AgentSide
-from accord.apps.console.screen.blocks.block import Block
+from accord.apps.console.sanitizer import one_line, strip_controls
+from accord.apps.console.screen.agent import ScreenAgent
+from accord.apps.console.screen.background_tasks import BackgroundTasks
 from accord.apps.console.screen.blocks.messages import Thought
 from accord.apps.console.screen.blocks.tool_calls import ToolCallBlock
-from accord.apps.console.screen.commands import PageTurning
+from accord.apps.console.screen.commands import SessionCommands
 from accord.apps.console.screen.drafts import Drafts
 from accord.apps.console.screen.drawing.code import warm_up
-from accord.apps.console.screen.drawing.palette import ControlFilter, Palette, palette_of
-from accord.apps.console.screen.errors import own_fault
-from accord.apps.console.screen.external_programs import Editing, HandingOver, Shell
-from accord.apps.console.screen.keys import Keyboard
-from accord.apps.console.screen.login import LoggingIn
-from accord.apps.console.screen.main_screen import MainScreen
-from accord.apps.console.screen.pages.review_page import EditFile
-from accord.apps.console.screen.pasted_pictures import Pictures
-from accord.apps.console.screen.prompt_line import Prompting
-from accord.apps.console.screen.refresh import Showing
-from accord.apps.console.screen.session import Heard, Talk
-from accord.apps.console.screen.shutdown import Ending
-from accord.apps.console.screen.startup import Starting
-from accord.apps.console.screen.startup_options import Opening
+from accord.apps.console.screen.drawing.palette import ControlFilter, Palette, make_palette
+from accord.apps.console.screen.errors import crash_report
+from accord.apps.console.screen.external_programs import Editor, Shell, TerminalHandover
+from accord.apps.console.screen.interrupts import Interrupts
+from accord.apps.console.screen.keys import KeyRouter
+from accord.apps.console.screen.login import LoginController
+from accord.apps.console.screen.main_screen import KEYS, MainScreen
+from accord.apps.console.screen.options import OptionController
+from accord.apps.console.screen.pages.choice_page import ChoicePage
+from accord.apps.console.screen.pages.keys_page import KeysPage
+from accord.apps.console.screen.pages.log_page import LogPage
+from accord.apps.console.screen.pages.review_page import EditFile, ReviewPage, changed_files
+from accord.apps.console.screen.pages.sessions_page import SavedSessions
+from accord.apps.console.screen.pasted_pictures import PastedPictures
+from accord.apps.console.screen.prompt import PromptController
+from accord.apps.console.screen.prompt_history import PromptHistory
+from accord.apps.console.screen.refresh import ScreenRefresh
+from accord.apps.console.screen.session import SessionTab, TabChange
+from accord.apps.console.screen.shutdown import ExitSignals
+from accord.apps.console.screen.startup import AgentStarter, ScreenOptions
 from accord.apps.console.screen.tabs import Tabs
-from accord.apps.console.screen.themes import THEMES, usual_theme
-from accord.apps.console.screen.widgets.completion import CompletionPanel
+from accord.apps.console.screen.themes import THEMES, default_theme, theme_page
+from accord.apps.console.screen.widgets.completion_panel import CompletionPanel
 from accord.apps.console.screen.widgets.conversation_view import ConversationView
-from accord.apps.console.screen.widgets.form import LinkBar
-from accord.apps.console.screen.widgets.lines import LinesView
-from accord.apps.console.screen.widgets.panels import QueuePanel, TabsLine
-from accord.apps.console.screen.widgets.permission import PermissionBar
-from accord.apps.console.screen.widgets.prompt import PromptEditor
+from accord.apps.console.screen.widgets.form_bar import LinkBar
+from accord.apps.console.screen.widgets.lines_view import LinesView
+from accord.apps.console.screen.widgets.prompt_editor import PromptEditor
+from accord.apps.console.screen.widgets.queue_panel import QueuePanel
+from accord.apps.console.screen.widgets.tabs_line import TabsLine
+from accord.apps.console.session_settings import SessionSettings
 from accord.client.target import Command
-from accord.errors import AccordError
 from accord.session.capabilities import AuthMethod
 
-__all__ = ["Console"]
-
-log = logging.getLogger("accord.console")
+__all__ = ["ScreenApp"]
 
 
-class Console(App[int]):
-    """`opening` says which agent and where."""
+class ScreenApp(App[int]):
+    """The app returns the exit status."""
 
     CSS_PATH = "look.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+c", "interrupt", "Interrupt", show=False, priority=True),
-        Binding("ctrl+q", "leave", "Leave", show=False, priority=True),
+        Binding("ctrl+q", "exit", "Quit", show=False, priority=True),
     ]
     COMMAND_PALETTE_BINDING = "ctrl+p"
     ENABLE_COMMAND_PALETTE = True
 
-    def __init__(self, opening: Opening) -> None:
-        # Textual would make a grey of each colour, and black of the terminal's own, which is then black on black.
+    def __init__(self, options: ScreenOptions) -> None:
+        # Without this, Textual turns each colour into a grey, and the terminal's own text into black on black.
         super().__init__(ansi_color=True if "NO_COLOR" in os.environ else None)
         self._control_filter = ControlFilter()
-        self.opening = opening
-        self.agent = AgentSide(
-            opening.target,
-            self,
-            known=opening.agent,
-            records=opening.records,
-            permissions=opening.permissions,
-            servers=opening.servers,
-            version=opening.version,
-            deadlines=opening.deadlines,
-        )
-        self.drafts = Drafts(opening.state)
-        self.shell = Shell()
-        self.tabs = Tabs(self)
-        self.starting = Starting(self)
+        self.options = options
         self.palette: Palette
-        self.prompting = Prompting(self)
-        self.turning = PageTurning(self)
-        self.editing = Editing(self)
-        self.pictures = Pictures(self)
-        self.logging_in = LoggingIn(self)
-        self.handing_over = HandingOver(self)
-        self.keyboard = Keyboard(self)
-        self.ending = Ending(self.exit)
         self.main = MainScreen()
-        self.main.prompt.writing = self.prompting
-        self.presses = self.main.questions.presses
-        self.showing = Showing(self)
-        self._tasks: set[asyncio.Task[Any]] = set()
-        self.faults: list[BaseException] = []
-        """What failed and should not have: our own mistakes."""
-        self._last_interrupt = 0.0
-        self._has_stopped = False
-        """By a Ctrl-C that may still be held down: then it does nothing else."""
+        self.tasks = BackgroundTasks(self.tell)
+        self.drafts = Drafts(options.state)
+        self.shell = Shell()
+        self.agent = ScreenAgent(
+            options.target,
+            known=options.agent,
+            records=options.records,
+            permissions=options.permissions,
+            servers=options.servers,
+            version=options.version,
+            deadlines=options.deadlines,
+            current=self.current_tab,
+            on_change=self._agent_changed,
+            choose_login=self._choose_login,
+            run_login=self._run_login,
+        )
+        self.history = PromptHistory(options.state, options.agent.key, self.tasks)
+        self.pictures = PastedPictures(
+            current=self.current_tab,
+            insert=self.prompt.insert,
+            clipboard=lambda: self.clipboard,
+            accepts_images=lambda: self.agent.state != "ready" or self.agent.client.agent.capabilities.image,
+            notify=self.tell,
+        )
+        self.tabs = Tabs(
+            str(options.cwd),
+            SessionSettings(options.mode, options.model),
+            self.main,
+            self.agent,
+            drafts=self.drafts,
+            pictures=self.pictures,
+            on_change=self._tab_changed,
+            on_sent=self.history.save,
+            on_close=self._tab_closed,
+        )
+        self.screen_refresh = ScreenRefresh(
+            self.main,
+            self.tabs,
+            self.agent,
+            self.drafts,
+            self.history,
+            palette=lambda: self.palette,
+            is_away=lambda: self.handover.is_active,
+            set_title=self.set_window_title,
+            ring=lambda: None if self.app_focus else self.bell(),
+        )
+        self.handover = TerminalHandover(self._suspended, self.screen_refresh.update_window_title)
+        self.editor = Editor(self.handover, lambda: self.tab.cwd, self.tell)
+        self.prompt_controller = self.prompt.handler = PromptController(
+            self.main,
+            self.history,
+            self.shell,
+            self.tasks,
+            current=self.current_tab,
+            palette=lambda: self.palette,
+            has_agent=lambda: self.agent.state != "gone",
+            run_command=self._run_command,
+            paste=self.pictures.paste,
+            notify=self.tell,
+        )
+        self.interrupts = Interrupts(
+            self.main,
+            self.shell,
+            self.tasks,
+            current=self.current_tab,
+            top=lambda: self.screen,
+            copy=self.copy_to_clipboard,
+            clear_prompt=self.prompt_controller.clear,
+            leave=self.exit,
+            notify=self.tell,
+        )
+        self.key_router = KeyRouter(self.main, self.prompt, top=lambda: self.screen, run_bindings=self._run_bindings)
+        self.login = LoginController(
+            options.login, self.agent, ask=self.ask_page, current=self.current_tab, notify=self.tell
+        )
+        self.option_controller = OptionController(
+            self.agent, current=self.current_tab, ask=self.ask_page, on_change=self._agent_changed, notify=self.tell
+        )
+        self.saved_sessions = SavedSessions(
+            self.agent, self.tabs, ask=self.ask_page, new_session=self.action_new_session, notify=self.tell
+        )
+        self.commands = SessionCommands(
+            self.agent,
+            self.tabs,
+            self.editor,
+            self.tasks,
+            copy=self.copy_to_clipboard,
+            notify=self.tell,
+        )
+        self.starter = AgentStarter(options, self.agent, self.tabs, self.tasks)
+        self.exit_signals = ExitSignals(self.exit)
+        self._set_theme(options.theme)
+
+    def _set_theme(self, name: str | None) -> None:
         for theme in THEMES:
             self.register_theme(theme)
-        self.theme = opening.theme or usual_theme(os.environ)
+        self.theme = name or default_theme(os.environ)
         self._set_palette()
 
     @property
-    def talk(self) -> Talk:
-        """The one that is on the screen."""
+    def tab(self) -> SessionTab:
+        """The tab on the screen."""
         return self.tabs.current
-
-    @property
-    def talks(self) -> list[Talk]:
-        return self.tabs.talks
 
     @property
     def conversation(self) -> ConversationView:
@@ -127,288 +189,259 @@ class Console(App[int]):
     def prompt(self) -> PromptEditor:
         return self.main.prompt
 
-    # its life
+    # start and end
 
     def get_default_screen(self) -> Screen[None]:
         return self.main
 
     def on_mount(self) -> None:
         if not self.is_headless:
-            self.ending.heed()
+            self.exit_signals.install()
         self.theme_changed_signal.subscribe(self, lambda _: self._restyle())
-        self.app_resume_signal.subscribe(self, self.showing.come_back)  # pyright: ignore[reportUnknownMemberType]
+        self.app_resume_signal.subscribe(self, self._resumed)  # pyright: ignore[reportUnknownMemberType]
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
         self._restyle()
-        self.tabs.show(self.talk)
-        self.showing.window_title()
-        for notice in self.opening.notices:
+        self.tabs.show(self.tab)
+        self.screen_refresh.update_window_title()
+        for notice in self.options.notices:
             self.tell(notice, "warning")
-        self.starting.first()
-        self.begin(asyncio.to_thread(warm_up))
+        self.starter.start()
+        self.tasks.start(asyncio.to_thread(warm_up))
 
-    def begin(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        """Do something beside; what it fails with is told, and it ends with the screen."""
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._done)
-        return task
-
-    def _done(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
-        error = None if task.cancelled() else task.exception()
-        if isinstance(error, AccordError | OSError | ValueError):
-            self.tell(str(error), "error")
-        elif error is not None:
-            self.faults.append(error)
-            log.error("a fault of the screen", exc_info=error)
-            self.tell(f"A fault of accord itself, please report it: {error!r}", "error")
+    def _resumed(self, _: object) -> None:
+        self.refresh(layout=True)  # the terminal is empty, and Textual draws only changes
+        self.screen_refresh.resumed()
 
     def _fatal_error(self) -> None:
-        self.panic(Text(own_fault()))  # Textual would print the values of all variables
+        self.panic(Text(crash_report()))  # Textual would print the values of all variables
 
     async def on_unmount(self) -> None:
-        self.tabs.keep_draft()
-        await self.prompting.kept()
-        for task in list(self._tasks):
-            task.cancel()
+        self.tabs.save_draft()
+        await self.history.close(self.tabs)
+        self.tasks.cancel()
         await self.shell.aclose()
-        await self.agent.end()
-        self.ending.forget()
+        await self.agent.shut_down()
+        self.exit_signals.remove()
 
     def tell(self, text: str, severity: Literal["information", "warning", "error"] = "information") -> None:
-        """A line that goes away by itself."""
+        """Show a notification, which disappears after a while."""
         self.notify(one_line(text, 400), severity=severity, markup=False)
 
-    # the talks
+    @contextmanager
+    def _suspended(self) -> Generator[None]:
+        # Textual draws while it is suspended, into a queue that nobody empties: a full queue would block everything.
+        with self.suspend(), self.batch_update():
+            yield
 
-    def current_talk(self) -> Talk | None:
-        return self.talk
+    # tabs
 
-    def talk_changed(self, talk: Talk, what: Heard, block: Block | None) -> None:
-        self.showing.talk_changed(talk, what)
+    def current_tab(self) -> SessionTab:
+        return self.tab
 
-    # the look
+    def _tab_changed(self, tab: SessionTab, what: TabChange) -> None:
+        self.screen_refresh.tab_changed(tab, what)
+
+    async def _tab_closed(self, tab: SessionTab) -> None:
+        self.screen_refresh.update_tabs()
+        self.screen_refresh.update_window_title()
+        self.history.save_unsent(tab)
+        await self.shell.stop(tab)
+        await self.agent.close(tab)
+
+    # colours and the terminal
 
     def _set_palette(self) -> None:
         theme = self.current_theme
-        self.palette = palette_of(theme.to_color_system().generate(), dark=theme.dark, ansi=theme.ansi)
+        self.palette = make_palette(theme.to_color_system().generate(), dark=theme.dark, ansi=theme.ansi)
 
     def _restyle(self) -> None:
         self._set_palette()
-        self.conversation.palette = self.palette
-        self.main.questions.put_palette(self.palette)
+        self.screen_refresh.restyle()
         for page in self.screen_stack:
             for view in page.query(LinesView):
                 view.palette = self.palette
-        for what in ("plan", "queue"):
-            self.talk_changed(self.talk, what, None)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         return [*super().get_line_filters(), self._control_filter]
 
     def set_window_title(self, title: str) -> None:
-        """The title of the terminal itself."""
-        if self._driver is not None and not self.is_headless and not self.handing_over.is_away:
-            self._driver.write(f"\x1b]2;{without_controls(title)}\x07")
+        """Set the title of the terminal's window."""
+        if self._driver is not None and not self.is_headless and not self.handover.is_active:
+            self._driver.write(f"\x1b]2;{strip_controls(title)}\x07")
 
     def bell(self) -> None:
-        if not self.handing_over.is_away:
+        if not self.handover.is_active:
             super().bell()
 
-    # what the agent's side wants
+    # the agent
 
-    def agent_changed(self) -> None:
-        self.showing.agent_changed()
+    def _agent_changed(self) -> None:
+        self.screen_refresh.agent_changed()
 
-    async def choose_login(self, methods: Sequence[AuthMethod]) -> str | None:
-        return await self.logging_in.choose(methods)
+    async def _choose_login(self, methods: Sequence[AuthMethod]) -> str | None:
+        return await self.login.choose(methods)
 
-    async def run_login(self, command: Command) -> int:
-        return await self.handing_over.run(command)
+    async def _run_login(self, command: Command) -> int:
+        return await self.handover.run(command)
 
-    async def ask_page(self, page: Screen[str | None]) -> str | None:
-        """Show a page and wait for what is chosen there."""
-        chosen: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
+    async def ask_page(self, page: ChoicePage) -> str | None:
+        """Show a page and wait for the choice."""
+        choice: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
 
-        def ended(result: str | None) -> None:
-            if not chosen.done():
-                chosen.set_result(result)
+        def set_choice(result: str | None) -> None:
+            if not choice.done():
+                choice.set_result(result)
 
-        self.push_screen(page, ended)
-        return await chosen
+        self.push_screen(page, set_choice)
+        return await choice
 
     # messages of the widgets
 
-    @on(PromptEditor.Leave)
-    def _leave(self) -> None:
+    @on(PromptEditor.Quit)
+    def _quit(self) -> None:
         self.exit(0)
 
     @on(PromptEditor.Changed, "#prompt")
-    def _written(self) -> None:
-        self.talk.draft = self.prompt.text
-        self.prompting.written()
+    def _prompt_changed(self) -> None:
+        self.tab.draft = self.prompt.text
+        self.prompt_controller.update_completions()
 
-    @on(CompletionPanel.Taken)
-    def _completion_taken(self) -> None:
-        self.prompting.focus()
-        self.prompting.accept_completion()
+    @on(CompletionPanel.Chosen)
+    def _completion_chosen(self) -> None:
+        self.main.focus_prompt()
+        self.prompt_controller.accept_completion()
 
     @on(QueuePanel.Chosen)
     def _queue_chosen(self, event: QueuePanel.Chosen) -> None:
-        self.prompting.queue_chosen(event)
+        self.prompt_controller.handle_queue(event.index, event.action)
 
-    @on(ConversationView.Acted)
-    def _acted(self, event: ConversationView.Acted) -> None:
-        self.turning.block_acted(event.block, event.what)
+    @on(ConversationView.BlockAction)
+    def _block_action(self, event: ConversationView.BlockAction) -> None:
+        self.commands.act_on_block(event.block, event.action)
 
     @on(EditFile)
     def _edit_file(self, event: EditFile) -> None:
-        self.begin(self.editing.file(event.path, event.line))
+        self.tasks.start(self.editor.open(event.path, event.line))
 
     @on(LinkBar.Opened)
     def _open_link(self, event: LinkBar.Opened) -> None:
         if event.url.startswith(("https://", "http://")):
             self.open_url(event.url)
         else:
-            self.tell("Only http and https addresses are opened.", "warning")
+            self.tell("Not opened: only http and https URLs are supported.", "warning")
+
+    @on(TabsLine.Chosen)
+    def _tab_chosen(self, event: TabsLine.Chosen) -> None:
+        self.tabs.show_at(event.index)
 
     # keys
 
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
             if isinstance(event, events.Key):
-                self.presses.note((event.character if event.is_printable else None) or event.key)
-            if await self.keyboard.takes(event):
+                key = (event.character if event.is_printable else None) or event.key
+                self.main.questions.held_keys.record(key)
+            if await self.key_router.handle(event):
                 return
         await super().on_event(event)
 
-    async def does(self, key: str) -> bool:
-        """Whether the key means something where the focus is, or around it; then it is done now."""
+    async def _run_bindings(self, key: str) -> bool:
         return await self._check_bindings(key, priority=True) or await self._check_bindings(key)
 
     def action_stop(self) -> None:
-        talk = self.talk
-        if self.shell.is_running(talk):
-            self.begin(self.shell.stop(talk))
-        elif talk.is_stopping:
-            if not self.presses.is_held("escape"):
-                talk.kill()
-        elif talk.is_busy:
-            self.begin(talk.stop())
-        elif self.focused is not self.prompt:
-            self.prompting.focus()
+        self.interrupts.escape()
 
     def action_interrupt(self) -> None:
-        self._has_stopped = self._has_stopped and self.presses.is_held("ctrl+c")
-        selected = self.screen.get_selected_text() or (self.prompt.selected_text if self.prompt.has_focus else "")
-        if selected:
-            self.copy_to_clipboard(selected)
-            self.screen.clear_selection()
-            self.tell("Copied.")
-        elif self.screen is not self.main:
-            self.screen.dismiss(None)
-        elif self.talk.is_busy or self.shell.is_running(self.talk):
-            self._has_stopped = True
-            self.action_stop()
-        elif self._has_stopped:
-            return
-        elif self.prompt.text:
-            self.prompting.put_aside()
-        elif time.monotonic() - self._last_interrupt < 3:
-            self.exit(0)
-        else:
-            self._last_interrupt = time.monotonic()
-            self.tell("Press Ctrl-C again to leave.")
+        self.interrupts.ctrl_c()
 
-    def action_leave(self) -> None:
+    def action_exit(self) -> None:
         self.exit(0)
 
-    def action_other_focus(self) -> None:
-        if self.prompting.accept_completion() or self.prompting.take_example():
-            return
-        places: list[Any] = [self.prompt, *([self.main.queue] if self.talk.queue else []), self.conversation]
-        if self.main.questions.question is not None and not self.main.questions.has_the_focus:
-            self.main.questions.take_focus()
-        elif self.main.questions.has_the_focus and not isinstance(self.focused, PermissionBar):
-            self.screen.focus_next()
-        else:
-            here = places.index(self.focused) if self.focused in places else -1
-            self.screen.set_focus(places[(here + 1) % len(places)])
+    def action_next_focus(self) -> None:
+        if not (self.prompt_controller.accept_completion() or self.prompt_controller.insert_example()):
+            self.main.focus_next_part()
 
     def action_next_mode(self) -> None:
-        if self.main.questions.has_the_focus and not isinstance(self.focused, PermissionBar):
+        if self.main.is_in_form:
             self.screen.focus_previous()
         else:
-            self.begin(self.turning.next_mode())
+            self.tasks.start(self.option_controller.next_mode())
 
-    def action_thoughts(self) -> None:
-        story = self.talk.story
-        story.folds_thoughts = not story.folds_thoughts
-        self._fold(Thought, story.folds_thoughts)
+    def action_fold_thoughts(self) -> None:
+        conversation = self.tab.conversation
+        conversation.folds_thoughts = not conversation.folds_thoughts
+        self.conversation.fold_all(Thought, conversation.folds_thoughts)
 
-    def action_unfold(self) -> None:
-        calls = [block for block in self.talk.story.blocks if isinstance(block, ToolCallBlock)]
-        self._fold(ToolCallBlock, any(not block.is_folded for block in calls))
-
-    def _fold(self, kind: type[Block], folded: bool) -> None:
-        for block in self.talk.story.blocks:
-            if isinstance(block, kind):
-                block.fold(folded)
-        self.conversation.changed()
-
-    def action_page(self, step: int) -> None:
-        view, focused = self.conversation, self.focused
-        if isinstance(focused, PermissionBar):
-            focused.scroll_page(step)
-            return
-        view.scroll_to(y=view.scroll_offset.y + step * max(1, view.size.height - 2), animate=False)
-
-    def action_to_end(self) -> None:
-        self.conversation.follow()
+    def action_fold_tool_calls(self) -> None:
+        self.conversation.fold_all(ToolCallBlock, any(not block.is_folded for block in self.tab.conversation.calls))
 
     def action_new_session(self) -> None:
-        talk = self.tabs.add()
+        tab = self.tabs.add()
         if self.agent.state == "ready":
-            self.begin(self.agent.open(talk))
+            self.tasks.start(self.agent.open(tab))
 
     def action_close_session(self) -> None:
-        self.begin(self.tabs.close(self.talk))
+        self.tasks.start(self.tabs.close(self.tab))
 
     def action_next_tab(self, step: int) -> None:
-        self.tabs.go(step)
-
-    @on(TabsLine.Chosen)
-    def _tab_chosen(self, event: TabsLine.Chosen) -> None:
-        self.tabs.go_to(event.place)
+        self.tabs.step(step)
 
     def action_restart(self) -> None:
-        self.starting.again()
+        self.starter.restart()
 
     def action_send_now(self) -> None:
-        self.begin(self.prompting.send_now())
+        self.tasks.start(self.prompt_controller.send_now())
 
-    def action_edit_draft(self) -> None:
-        self.begin(self.editing.prompt())
+    def action_edit_prompt(self) -> None:
+        self.tasks.start(self.prompt_controller.edit(self.editor))
 
     def action_history(self) -> None:
-        self.begin(self.turning.history())
+        self.tasks.start(self.prompt_controller.search_history(self.ask_page))
 
     def action_log(self) -> None:
-        self.turning.log()
+        self.push_screen(LogPage(self.agent.wire_log, self.palette))
 
     def action_keys(self) -> None:
-        self.turning.keys()
-
-    def action_options(self) -> None:
-        self.begin(self.turning.options())
-
-    def action_sessions(self) -> None:
-        self.begin(self.turning.sessions())
+        self.push_screen(KeysPage(self.palette))
 
     def action_review(self) -> None:
-        self.turning.review()
+        self.push_screen(ReviewPage(changed_files(self.tab.conversation), self.tab.cwd, self.palette))
+
+    def action_options(self) -> None:
+        self.tasks.start(self.option_controller.choose())
+
+    def action_sessions(self) -> None:
+        self.tasks.start(self.saved_sessions.choose())
+
+    def action_theme(self) -> None:
+        self.tasks.start(self._choose_theme())
+
+    async def _choose_theme(self) -> None:
+        self.theme = await self.ask_page(theme_page(self.available_themes, self.theme)) or self.theme
+
+    def action_login(self) -> None:
+        self.tasks.start(self.login.log_in())
+
+    def _run_command(self, name: str, argument: str) -> None:
+        """Run a slash command of the screen."""
+        if name == "export":
+            self.commands.export(argument)
+        else:
+            name = {"new": "new_session", "quit": "exit"}.get(name, name)
+            getattr(self, f"action_{name}")()
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        return self.turning.palette()
+        """The command palette: every key by its meaning, and commands without a key."""
+        for binding in KEYS:
+            namespace, _, name = binding.action.rpartition(".")
+            if "(" not in name and name not in ("stop", "interrupt", "next_focus", "command_palette"):
+                action = getattr(self if namespace else self.main, f"action_{name}")
+                yield SystemCommand(binding.description.capitalize(), binding.key, action)
+        yield SystemCommand("Theme", "choose a colour theme", self.action_theme)
+        yield SystemCommand("Export", "the conversation as Markdown", lambda: self.commands.export("md"))
+        yield SystemCommand("Export as JSON", "the whole transcript", lambda: self.commands.export("json"))
+        yield SystemCommand("Paste picture", "from the clipboard", self.prompt_controller.paste)
+        yield SystemCommand("Forget", "choices you made for always", self.commands.forget_choices)
+        yield SystemCommand("Log in", "to the agent", self.action_login)

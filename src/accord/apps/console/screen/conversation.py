@@ -1,4 +1,4 @@
-"""A session as blocks. Law: here, and nowhere else, what a session tells becomes something on the screen."""
+"""The conversation of a session as blocks. Law: only this module turns updates into blocks of the screen."""
 
 from __future__ import annotations
 
@@ -6,10 +6,16 @@ from collections.abc import Callable, MutableMapping
 from typing import Literal, TypeAlias, TypeVar
 
 from accord.apps.console.file_changes import WrittenFiles
-from accord.apps.console.run.output_format import is_work
+from accord.apps.console.run.output_format import is_activity
 from accord.apps.console.screen.blocks.block import Block
 from accord.apps.console.screen.blocks.messages import AgentMessage, Thought, UserMessage
-from accord.apps.console.screen.blocks.notices import CompactionBlock, NoticeBlock, Remark, TerminalBlock, UnknownBlock
+from accord.apps.console.screen.blocks.notices import (
+    CompactionBlock,
+    NoteBlock,
+    NoticeBlock,
+    TerminalBlock,
+    UnknownBlock,
+)
 from accord.apps.console.screen.blocks.tool_calls import ToolCallBlock
 from accord.session.content import Content
 from accord.session.entities import THOUGHT, USER, Plan, Terminal, TerminalItem, ToolCall
@@ -37,140 +43,144 @@ from accord.session.updates import (
 )
 from accord.session.value import UNSET
 
-__all__ = ["MOST_BYTES", "Part", "Story"]
+__all__ = ["MOST_BYTES", "Conversation", "Part"]
 
 MOST_BYTES = 64 * 1024 * 1024
 _BLOCK = 2048
-"""What a block weighs beside what it shows."""
+"""The weight of a block without its content."""
 _CONTENT = ("content", "raw_input", "raw_output")
-_LET_GO = "what came before this is not shown any more, to keep within the memory limit; /export has what is kept of it"
+_DROPPED = (
+    "earlier messages are no longer shown, to stay within the memory limit; /export has them as far as they are kept"
+)
 
 Part: TypeAlias = Literal["block", "plan", "commands", "status"]
 K = TypeVar("K")
 V = TypeVar("V")
-OnChange: TypeAlias = Callable[[Part, Block | None], None]
 
 
-class Story:
-    """The blocks of one session in their order, and its plan. `on_change` hears of every change, and does no work."""
+class Conversation:
+    """The blocks of one session in their order, and its plan.
 
-    def __init__(self, cwd: str, on_change: OnChange) -> None:
+    `on_change` is called with the part that has changed, for every update: it must be fast.
+    """
+
+    def __init__(self, cwd: str, on_change: Callable[[Part], None]) -> None:
         self.blocks: list[Block] = []
         self.most = MOST_BYTES
-        """What its blocks may weigh; past it the oldest go."""
+        """The limit for the weight of all blocks; the oldest are dropped."""
         self._weights: dict[int, int] = {}
-        """By the id of a block, what it weighs."""
+        """The weight of each block, by its id."""
         self._weight = 0
         self.plan: Plan | None = None
         self.plan_is_old = False
-        """Whether the agent has said nothing of it since the user has asked for something else."""
+        """Whether the agent has not updated the plan since the last prompt."""
         self.is_turn_empty = True
-        """Whether the agent has said, thought and done nothing since the turn began."""
+        """Whether the agent has sent no message, thought or tool call in this turn."""
         self.folds_thoughts = True
         self.written = WrittenFiles()
-        """What was written through us, which no telling of the history takes back."""
+        """The files that were written through the client. A replay of the history does not clear them."""
         self.cwd = cwd
         self._on_change = on_change
         self._messages: dict[tuple[str, str], UserMessage | AgentMessage] = {}
         self._calls: dict[str, ToolCallBlock] = {}
         self._compactions: dict[str, CompactionBlock] = {}
         self._terminals: dict[str, Terminal] = {}
-        self._shown_in: dict[str, set[str]] = {}
-        self._alone: dict[str, TerminalBlock] = {}
+        self._calls_of_terminal: dict[str, set[str]] = {}
+        self._terminal_blocks: dict[str, TerminalBlock] = {}
         """The terminals that no tool call shows."""
         self._other_plans: dict[str, UnknownBlock] = {}
 
     def clear(self) -> None:
-        """Begin anew: the history will be told again."""
+        """Remove everything: the history will be replayed."""
         self.plan = None
         self.blocks.clear()
         self._weights.clear()
         self._weight = 0
         self.begin_part()
-        self._on_change("block", None)
-        self._on_change("plan", None)
+        self._on_change("block")
+        self._on_change("plan")
 
     def begin_part(self) -> None:
-        """What is told from now on is of another telling: its ids are not those of before, whose blocks stay."""
-        by_id = (self._messages, self._calls, self._compactions, self._terminals, self._shown_in)
-        for known in (*by_id, self._alone, self._other_plans):
-            known.clear()
+        """Keep the blocks, but forget their ids: later updates have ids of their own."""
+        by_id = (self._messages, self._calls, self._compactions, self._terminals, self._calls_of_terminal)
+        for blocks in (*by_id, self._terminal_blocks, self._other_plans):
+            blocks.clear()
 
     def begin_with(self, blocks: list[Block]) -> None:
-        """What is known of the time before."""
+        """Insert earlier blocks at the beginning."""
         self.blocks[:0] = blocks
-        self._on_change("block", None)
+        self._on_change("block")
 
     def add(self, block: Block) -> None:
-        """Something of our own."""
+        """Add a block that is not from the agent."""
         self.blocks.append(block)
-        self._on_change("block", block)
+        self._on_change("block")
 
-    def changed(self, block: Block) -> None:
-        """A block of our own has changed."""
-        self._on_change("block", block)
+    def changed(self) -> None:
+        """A block that is not from the agent has changed."""
+        self._on_change("block")
 
     @property
     def calls(self) -> list[ToolCallBlock]:
         """The tool calls, the oldest first."""
         return [block for block in self.blocks if isinstance(block, ToolCallBlock)]
 
-    def wrote(self, path: str, old_text: str | None, new_text: str) -> None:
-        """A file was written through us."""
+    def add_written_file(self, path: str, old_text: str | None, new_text: str) -> None:
+        """A file was written through the client."""
         self.written.add(path, old_text, new_text)
-        self._on_change("status", None)
+        self._on_change("status")
 
-    def ask_about(self, call_id: str | None) -> None:
-        """The tool call that the user is asked about now."""
+    def mark_question(self, call_id: str | None) -> None:
+        """Mark the tool call that the current question is about."""
         for block in self._calls.values():
-            if block.is_asked_about != (block.call.id == call_id):
-                block.is_asked_about = block.call.id == call_id
-                block.touch()
-                self._on_change("block", block)
+            if block.is_in_question != (block.call.id == call_id):
+                block.is_in_question = block.call.id == call_id
+                block.invalidate()
+                self._on_change("block")
 
-    def tell(self, change: Update) -> None:
-        """Take in what a session has told."""
-        self.is_turn_empty = self.is_turn_empty and not is_work(change)
-        match change:
+    def apply(self, update: Update) -> None:
+        """Apply an update of the session."""
+        self.is_turn_empty = self.is_turn_empty and not is_activity(update)
+        match update:
             case MessageChunk():
-                self._message(change.message.role, change.message.id, [change.content], added=True)
+                self._message(update.message.role, update.message.id, [update.content], added=True)
             case MessageChanged(message=message, added=added):
                 content = message.content if added is None else added
                 self._message(message.role, message.id, content, added=added is not None)
             case PromptChanged():
-                self._prompt(change)
+                self._prompt(update)
             case ToolCallChanged():
-                self._call(change)
+                self._call(update)
             case TerminalChanged() | TerminalOutput():
-                self._terminal(change.terminal)
+                self._terminal(update.terminal)
             case PlanChanged():
-                self._plan(change.plan)
+                self._plan(update.plan)
             case CompactionChanged():
-                self._compaction(change)
+                self._compaction(update)
             case NoticeShown():
-                notice = NoticeBlock(change.notice)
+                notice = NoticeBlock(update.notice)
                 self.add(notice)
-                self._grow(notice, weigh(change.notice))
+                self._grow(notice, weigh(update.notice))
             case UnknownUpdate():
-                unknown = UnknownBlock(change.patch.tag, change.patch.raw)
+                unknown = UnknownBlock(update.patch.tag, update.patch.raw)
                 self.add(unknown)
-                self._grow(unknown, weigh(change.patch))
+                self._grow(unknown, weigh(update.patch))
             case CommandsChanged():
-                self._on_change("commands", None)
+                self._on_change("commands")
             case StateChanged() | UsageChanged() | InfoChanged() | ModeChanged() | OptionsChanged():
-                self._on_change("status", None)
+                self._on_change("status")
 
     def _grow(self, block: Block, weight: int, *, is_all: bool = False) -> None:
-        """So much was put into a block; or, with `is_all`, that is what it weighs now."""
+        """Add to the weight of a block; with `is_all`, set it."""
         before = self._weights.get(id(block), 0)
         weight = weight + _BLOCK if is_all or not before else before + weight
         self._weights[id(block)] = weight
         self._weight += weight - before
         if self._weight > self.most:
-            self._let_go()
+            self._drop_oldest()
 
-    def _let_go(self) -> None:
-        """Drop the oldest blocks until a quarter of the room is free: not one for each that comes."""
+    def _drop_oldest(self) -> None:
+        """Drop the oldest blocks until a quarter of the limit is free, so that this happens rarely."""
         count = 0
         for block in self.blocks[:-1]:
             if self._weight <= self.most * 3 // 4:
@@ -179,37 +189,37 @@ class Story:
             count += 1
         if not count:
             return
-        gone = {id(block) for block in self.blocks[:count]}
-        calls = {call_id for call_id, block in self._calls.items() if id(block) in gone}
-        for terminal_id, shown_in in list(self._shown_in.items()):
-            shown_in -= calls
-            if not shown_in:
-                del self._shown_in[terminal_id]
+        dropped = {id(block) for block in self.blocks[:count]}
+        dropped_calls = {call_id for call_id, block in self._calls.items() if id(block) in dropped}
+        for terminal_id, calls in list(self._calls_of_terminal.items()):
+            calls -= dropped_calls
+            if not calls:
+                del self._calls_of_terminal[terminal_id]
                 self._terminals.pop(terminal_id, None)
-        for terminal_id in [id_ for id_, block in self._alone.items() if id(block) in gone]:
+        for terminal_id in [key for key, block in self._terminal_blocks.items() if id(block) in dropped]:
             self._terminals.pop(terminal_id, None)
-        _forget(self._messages, gone)
-        _forget(self._calls, gone)
-        _forget(self._compactions, gone)
-        _forget(self._alone, gone)
-        _forget(self._other_plans, gone)
-        self.blocks[:count] = [Remark(_LET_GO)]
-        self._on_change("block", None)
+        _forget(self._messages, dropped)
+        _forget(self._calls, dropped)
+        _forget(self._compactions, dropped)
+        _forget(self._terminal_blocks, dropped)
+        _forget(self._other_plans, dropped)
+        self.blocks[:count] = [NoteBlock(_DROPPED)]
+        self._on_change("block")
 
     def begin_turn(self) -> None:
-        """Something else begins: a plan that is done goes, and one that is not takes less room."""
+        """A turn begins: a completed plan is removed, and any other becomes old."""
         self.is_turn_empty = True
         if self.plan is None:
             return
         if all(entry.status == "completed" for entry in self.plan.entries):
             self.plan = None
         self.plan_is_old = True
-        self._on_change("plan", None)
+        self._on_change("plan")
 
     def _message(self, role: str, message_id: str, content: list[Content], *, added: bool) -> None:
         block = self._messages.get((role, message_id))
         if block is not None and added and self._weights.get(id(block), 0) > self.most // 4:
-            block = None  # one that grows without end goes on in another, so that its beginning can be let go
+            block = None  # an endless message continues in another block, so that its beginning can be dropped
         if block is None:
             block = self._messages[role, message_id] = _message_block(role)
             if isinstance(block, Thought):
@@ -223,85 +233,85 @@ class Story:
             block.replace(content)
         weight = sum(weigh_piece(each) for each in content)
         self._grow(block, weight if added else weight + len(message_id), is_all=not added)
-        self._on_change("block", block)
+        self._on_change("block")
 
-    def _prompt(self, change: PromptChanged) -> None:
-        """What became of a prompt: it has another id or place, or was not accepted."""
-        message = change.message
-        block = self._messages.pop((USER, change.former_id), None)
+    def _prompt(self, update: PromptChanged) -> None:
+        """A prompt got another id or position, or was not accepted."""
+        message = update.message
+        block = self._messages.pop((USER, update.former_id), None)
         if not isinstance(block, UserMessage):
             return
         if self._messages.setdefault((USER, message.id), block) is not block:
-            self.blocks.remove(block)  # the agent has told it in other words, which stay
+            self.blocks.remove(block)  # the agent has echoed it; that message stays
             self._weight -= self._weights.pop(id(block), 0)
-        elif change.patch.goes_last and self.blocks[-1] is not block:
+        elif update.patch.goes_last and self.blocks[-1] is not block:
             self.blocks.remove(block)
             self.blocks.append(block)
         block.mark(not_accepted=message.not_accepted)
-        self._on_change("block", block)
+        self._on_change("block")
 
-    def _call(self, change: ToolCallChanged) -> None:
-        call = change.call
+    def _call(self, update: ToolCallChanged) -> None:
+        call = update.call
         block = self._calls.get(call.id)
         before = None if block is None else block.call
         if block is None:
             block = self._calls[call.id] = ToolCallBlock(call, self.cwd, self._terminals.get)
             self.blocks.append(block)
         else:
-            block.show(call, change.patch)
+            block.show(call, update.patch)
         for item in call.content:
             if isinstance(item, TerminalItem):
-                self._shown_in.setdefault(item.terminal_id, set()).add(call.id)
-                if alone := self._alone.pop(item.terminal_id, None):
-                    self.blocks.remove(alone)
-                    self._weight -= self._weights.pop(id(alone), 0)
-        patch = change.patch
+                self._calls_of_terminal.setdefault(item.terminal_id, set()).add(call.id)
+                if terminal_block := self._terminal_blocks.pop(item.terminal_id, None):
+                    self.blocks.remove(terminal_block)
+                    self._weight -= self._weights.pop(id(terminal_block), 0)
+        patch = update.patch
         if isinstance(patch, ToolCallAppend):
             self._grow(block, weigh_piece(patch.item))
         elif id(block) not in self._weights or any(getattr(patch, name) is not UNSET for name in _CONTENT):
-            now = set(map(id, call.content))
-            earlier = sum(weigh_piece(diff) for diff in block.shown if id(diff) not in now)
-            content = content_weight("tool_calls", call) + self._output_of(call) + earlier
+            current = set(map(id, call.content))
+            earlier = sum(weigh_piece(diff) for diff in block.all_diffs if id(diff) not in current)
+            content = content_weight("tool_calls", call) + self._output_weight(call) + earlier
             self._grow(block, content + details_weight("tool_calls", call), is_all=True)
         else:
             self._grow(block, details_growth("tool_calls", before, call))
-        self._on_change("block", block)
+        self._on_change("block")
 
-    def _output_of(self, call: ToolCall) -> int:
-        """The weight of what it shows in terminals."""
-        shown = [self._terminals.get(item.terminal_id) for item in call.content if isinstance(item, TerminalItem)]
-        return sum(len(terminal.output) for terminal in shown if terminal is not None)
+    def _output_weight(self, call: ToolCall) -> int:
+        """The weight of the output in its terminals."""
+        ids = [item.terminal_id for item in call.content if isinstance(item, TerminalItem)]
+        return sum(len(terminal.output) for each in ids if (terminal := self._terminals.get(each)) is not None)
 
     def _terminal(self, terminal: Terminal) -> None:
         before = self._terminals.get(terminal.id)
         growth = len(terminal.output) - (0 if before is None else len(before.output))
         growth += details_growth("terminals", before, terminal)
         self._terminals[terminal.id] = terminal
-        calls = self._shown_in.get(terminal.id)
+        calls = self._calls_of_terminal.get(terminal.id)
         if calls is None:
-            self._show_alone(terminal)
+            self._show_terminal(terminal)
             return
         for call_id in calls:
             block = self._calls.get(call_id)
             if block is not None:
-                block.touch()
+                block.invalidate()
                 self._grow(block, growth)
-                self._on_change("block", block)
+                self._on_change("block")
 
-    def _show_alone(self, terminal: Terminal) -> None:
-        block = self._alone.get(terminal.id)
+    def _show_terminal(self, terminal: Terminal) -> None:
+        block = self._terminal_blocks.get(terminal.id)
         if block is None:
-            block = self._alone[terminal.id] = TerminalBlock(terminal, self.cwd)
+            block = self._terminal_blocks[terminal.id] = TerminalBlock(terminal, self.cwd)
             self.blocks.append(block)
         else:
             block.show(terminal)
         self._grow(block, len(terminal.output) + details_weight("terminals", terminal), is_all=True)
-        self._on_change("block", block)
+        self._on_change("block")
 
     def _plan(self, plan: Plan) -> None:
         if plan.raw is None:
             self.plan, self.plan_is_old = plan, False
-            self._on_change("plan", None)
+            self._on_change("plan")
             return
         block = self._other_plans.get(plan.id)
         if block is None:
@@ -310,23 +320,23 @@ class Story:
         else:
             block.show(plan.type, plan.raw)
         self._grow(block, content_weight("plans", plan) + details_weight("plans", plan), is_all=True)
-        self._on_change("block", block)
+        self._on_change("block")
 
-    def _compaction(self, change: CompactionChanged) -> None:
-        compaction = change.compaction
+    def _compaction(self, update: CompactionChanged) -> None:
+        compaction = update.compaction
         block = self._compactions.get(compaction.id)
         if block is None:
             block = self._compactions[compaction.id] = CompactionBlock(compaction)
             self.blocks.append(block)
         else:
             block.show(compaction)
-        patch = change.patch
+        patch = update.patch
         if isinstance(patch, CompactionAppend):
             self._grow(block, weigh_piece(patch.content))
         else:
             details = details_weight("compactions", compaction)
             self._grow(block, content_weight("compactions", compaction) + details, is_all=True)
-        self._on_change("block", block)
+        self._on_change("block")
 
 
 def _message_block(role: str) -> UserMessage | AgentMessage:
@@ -335,6 +345,6 @@ def _message_block(role: str) -> UserMessage | AgentMessage:
     return Thought() if role == THOUGHT else AgentMessage()
 
 
-def _forget(table: MutableMapping[K, V], gone: set[int]) -> None:
-    for key in [key for key, block in table.items() if id(block) in gone]:
+def _forget(table: MutableMapping[K, V], dropped: set[int]) -> None:
+    for key in [key for key, block in table.items() if id(block) in dropped]:
         del table[key]

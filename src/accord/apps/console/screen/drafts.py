@@ -1,6 +1,6 @@
-"""What was written and not sent, kept for each session. A draft that can't be kept never costs a session.
+"""Drafts: the unsent text of each session, in a file. A draft that cannot be saved is not an error.
 
-Law: the file is read anew before each change and replaced in one step under a lock, so two screens never lose each
+Law: the file is read before each change and replaced atomically under a lock, so that two screens never lose each
 other's drafts.
 """
 
@@ -17,23 +17,23 @@ __all__ = ["Drafts"]
 
 _MOST = 100
 _LONGEST = 64 * 1024
-_PATIENCE = 0.5
+_LOCK_TIMEOUT = 0.5
 
 
 class Drafts:
-    """One small file in the state directory; without one, drafts live as long as the program."""
+    """A small file in the state directory; without one, drafts last as long as the program."""
 
     def __init__(self, state: Path | None) -> None:
         self._path = None if state is None else state / "drafts.json"
-        self._kept: dict[str, str] = {}
-        """As they were last read or written."""
+        self._drafts: dict[str, str] = {}
+        """As last read or written."""
 
     def of(self, session_id: str) -> str:
         self._read()
-        return self._kept.get(session_id, "")
+        return self._drafts.get(session_id, "")
 
-    def keep(self, session_id: str, text: str) -> None:
-        """An empty one is forgotten; the oldest of a hundred goes."""
+    def save(self, session_id: str, text: str) -> None:
+        """Save a draft; an empty one is removed. The oldest of more than a hundred is dropped."""
         text = text[:_LONGEST].encode("utf-8", "replace").decode() if text.strip() else ""
         if self.of(session_id) == text:
             return
@@ -42,19 +42,19 @@ class Drafts:
             return
         with suppress(OSError):
             make_private_directory(self._path.parent)
-            with file_lock(self._path.with_suffix(".lock"), _PATIENCE):
+            with file_lock(self._path.with_suffix(".lock"), _LOCK_TIMEOUT):
                 self._read()
                 self._put(session_id, text)
-                write_private_file(self._path, msgspec.json.encode(self._kept), is_durable=False)
+                write_private_file(self._path, msgspec.json.encode(self._drafts), is_durable=False)
 
     def _put(self, session_id: str, text: str) -> None:
-        self._kept.pop(session_id, None)
+        self._drafts.pop(session_id, None)
         if text:
-            self._kept[session_id] = text
-        while len(self._kept) > _MOST:
-            del self._kept[next(iter(self._kept))]
+            self._drafts[session_id] = text
+        while len(self._drafts) > _MOST:
+            del self._drafts[next(iter(self._drafts))]
 
     def _read(self) -> None:
         if self._path is not None:
             with suppress(OSError, msgspec.DecodeError):
-                self._kept = msgspec.json.decode(read_file(self._path), type=dict[str, str])
+                self._drafts = msgspec.json.decode(read_file(self._path), type=dict[str, str])

@@ -1,4 +1,4 @@
-"""A conversation as a file: Markdown to read, or JSON with everything that the transcript holds."""
+"""Export of a conversation: as Markdown to read, or as JSON with the whole transcript."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from accord.apps.console.screen.drawing.diffs import FileDiff, file_diffs
-from accord.apps.console.tool_input import command_lines, untold_action
+from accord.apps.console.screen.drawing.hunks import FileDiff, file_diffs
+from accord.apps.console.tool_input import command_lines, remaining_action
 from accord.local.paths import expand_path, file_kind
 from accord.session import replay
 from accord.session.content import render_text
@@ -21,62 +21,61 @@ __all__ = ["as_json", "as_markdown", "export", "export_path", "json_of"]
 
 
 def export(transcript: Transcript, path: Path) -> None:
-    """The end of the name decides which one; a file that is there is not written over."""
+    """Write a new file: JSON if the name ends in `.json`, else Markdown. Never overwrites a file."""
     text = as_json(transcript) if path.suffix == ".json" else as_markdown(transcript)
     with path.open("x", encoding="utf-8", errors="replace") as file:
         file.write(text)
 
 
-def export_path(where: str, cwd: Path, session_id: str) -> Path:
-    """Where to: a path as it was given, `.md` if it says nothing; for nothing, `md` or `json`, one that is free."""
-    kind = where.strip().removeprefix(".") or "md"
+def export_path(target: str, cwd: Path, session_id: str) -> Path:
+    """The path to write to: as given, by default with `.md`; for nothing, `md` or `json`, an unused name."""
+    kind = target.strip().removeprefix(".") or "md"
     if kind not in ("md", "json"):
-        path = cwd / expand_path(where.strip())
+        path = cwd / expand_path(target.strip())
         return path if path.suffix or not path.name else path.with_name(f"{path.name}.md")
-    safe = "".join(letter if letter.isalnum() or letter in "-_" else "-" for letter in session_id)[:60]
-    ends = ["", *(f"-{number}" for number in range(2, 1000))]
-    paths = [cwd / f"accord-{safe}{end}.{kind}" for end in ends]
+    name = "".join(each if each.isalnum() or each in "-_" else "-" for each in session_id)[:60]
+    suffixes = ["", *(f"-{number}" for number in range(2, 1000))]
+    paths = [cwd / f"accord-{name}{suffix}.{kind}" for suffix in suffixes]
     return next((path for path in paths if file_kind(path) is None), paths[-1])
 
 
 def as_json(transcript: Transcript) -> str:
-    """The reports from which an equal transcript can be made, one after the other."""
+    """The patches from which an equal transcript can be made, in order."""
     return json_of([transcript])
 
 
 def json_of(parts: Sequence[Transcript]) -> str:
-    """As `as_json`, of what was told in several parts."""
-    reports = [change.patch for part in parts for change in replay(part)]
-    document = {"format": "accord transcript", "version": 1, "reports": reports}
+    """As `as_json`, for a conversation in several parts."""
+    patches = [update.patch for part in parts for update in replay(part)]
+    document = {"format": "accord transcript", "version": 1, "reports": patches}
     return msgspec.json.format(msgspec.json.encode(document), indent=1).decode()
 
 
 def as_markdown(transcript: Transcript) -> str:
-    """What was said and done, in its order."""
+    """The messages and tool calls in their order."""
     parts = [f"# {_line(transcript.info.title or 'A conversation')}"]
-    parts += [_place(place, transcript) for place in transcript.timeline]
+    parts += [_entity(entity, transcript) for entity in transcript.timeline]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _place(place: object, transcript: Transcript) -> str:
-    match place:
+def _entity(entity: object, transcript: Transcript) -> str:
+    match entity:
         case Message():
-            who = {USER: "User", THOUGHT: "Thought"}.get(place.role, "Agent")
-            who += " (not accepted)" if place.not_accepted else ""
-            text = render_text(place.content)
-            if place.role == THOUGHT:
+            heading = {USER: "User", THOUGHT: "Thought"}.get(entity.role, "Agent")
+            heading += " (not accepted)" if entity.not_accepted else ""
+            text = render_text(entity.content)
+            if entity.role == THOUGHT:
                 text = "\n".join(f"> {line}" for line in text.split("\n"))
-            return f"## {who}\n\n{text}"
+            return f"## {heading}\n\n{text}"
         case ToolCall():
-            return _call(place, transcript)
+            return _call(entity, transcript)
         case Plan():
-            marks = {"completed": "x"}
-            lines = [f"- [{marks.get(entry.status, ' ')}] {_line(entry.content)}" for entry in place.entries]
-            return "\n".join(["### Plan", "", *lines])
+            entries = [(entry.status == "completed", _line(entry.content)) for entry in entity.entries]
+            return "\n".join(["### Plan", "", *(f"- [{'x' if done else ' '}] {text}" for done, text in entries)])
         case Compaction():
-            return f"### The context was compacted\n\n{render_text(place.summary)}"
+            return f"### The context was compacted\n\n{render_text(entity.summary)}"
         case UnknownPatch():
-            return f"### {_line(place.tag)}\n\n{_fenced(msgspec.json.encode(place.raw).decode(), 'json')}"
+            return f"### {_line(entity.tag)}\n\n{_fenced(msgspec.json.encode(entity.raw).decode(), 'json')}"
         case _:
             return ""
 
@@ -84,10 +83,10 @@ def _place(place: object, transcript: Transcript) -> str:
 def _call(call: ToolCall, transcript: Transcript) -> str:
     status = "ended without a result" if call.ended_without_result else call.status
     parts = [f"### {_line(call.title or call.name or call.id)} ({_line(call.kind)}, {_line(status)})"]
-    parts += [f"- `{place.path}{'' if place.line is None else f':{place.line}'}`" for place in call.locations]
-    shown = [transcript.terminals.get(item.terminal_id) for item in call.content if isinstance(item, TerminalItem)]
-    terminals = [terminal for terminal in shown if terminal is not None]
-    command = untold_action(call, call.title or call.name or "", "")[0]
+    parts += [f"- `{each.path}{'' if each.line is None else f':{each.line}'}`" for each in call.locations]
+    found = [transcript.terminals.get(item.terminal_id) for item in call.content if isinstance(item, TerminalItem)]
+    terminals = [terminal for terminal in found if terminal is not None]
+    command = remaining_action(call, call.title or call.name or "", "")[0]
     if command is not None and not any(each.command in command_lines(call.raw_input) for each in terminals):
         parts.append(_fenced(f"$ {command}", "console"))
     parts += [render_text([item.content]) for item in call.content if isinstance(item, ContentItem)]

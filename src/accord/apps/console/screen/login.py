@@ -1,57 +1,51 @@
-"""Logging in at an agent: which way, and what the user has to do for it."""
+"""Logins: the user chooses a method, the agent or a program in the terminal carries it out."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
-from accord.apps.console.screen.pages.choice_page import ChoicePage, Entry
-from accord.apps.console.tty import advice_for, described
-from accord.client.target import Command
+from accord.apps.console.screen.agent import ScreenAgent
+from accord.apps.console.screen.background_tasks import Notify
+from accord.apps.console.screen.pages.choice_page import AskPage, ChoicePage, Entry
+from accord.apps.console.screen.session import SessionTab
+from accord.apps.console.tty import login_method_text, unsupported_login_advice
 from accord.session.capabilities import AuthMethod
 from accord.session.value import Unknown
 
-if TYPE_CHECKING:
-    from accord.apps.console.screen.app import Console
-
-__all__ = ["LoggingIn"]
+__all__ = ["LoginController"]
 
 
-class LoggingIn:
-    """The logins of a screen's agent."""
+class LoginController:
+    """`method` is the method given with `--login`; `current` gives the tab on the screen."""
 
-    def __init__(self, app: Console) -> None:
-        self._app = app
+    def __init__(
+        self, method: str | None, agent: ScreenAgent, *, ask: AskPage, current: Callable[[], SessionTab], notify: Notify
+    ) -> None:
+        self._method = method
+        self._agent = agent
+        self._ask = ask
+        self._current = current
+        self._notify = notify
 
     async def choose(self, methods: Sequence[AuthMethod]) -> str | None:
-        """The id of one that accord can do; of the others the user is told what they take."""
-        app = self._app
-        if app.opening.login is not None:
-            return app.opening.login
-        if not methods:
+        """Let the user choose a method; explains a method that accord cannot carry out."""
+        if self._method is not None or not methods:
+            return self._method
+        entries = [Entry(str(index), login_method_text(method)) for index, method in enumerate(methods)]
+        choice = await self._ask(ChoicePage("The agent requires a login", entries))
+        if choice is None:
             return None
-        entries = [Entry(str(place), described(method)) for place, method in enumerate(methods)]
-        chosen = await app.ask_page(ChoicePage("The agent wants you to log in", entries))
-        if chosen is None:
-            return None
-        method = methods[int(chosen)]
+        method = methods[int(choice)]
         if isinstance(method, Unknown):
-            app.talk.say(advice_for(method))
+            self._current().add_note(unsupported_login_advice(method))
             return None
         return method.id
 
-    async def run(self, command: Command) -> int:
-        """A login in the terminal."""
-        return await self._app.handing_over.run(command)
-
-    async def again(self) -> None:
-        """`/login`: as the user wishes, whether the agent asks for it or not."""
-        app = self._app
-        if app.agent.state != "ready":
-            app.tell("There is no agent to log in at; F5 starts it.", "warning")
-            return
-        if not app.agent.client.agent.auth_methods:
-            app.tell("This agent offers no way to log in.", "warning")
-            return
-        if await app.agent.login():
-            app.tell("You are logged in.")
+    async def log_in(self) -> None:
+        """`/login`, whether the agent requires it or not."""
+        if self._agent.state != "ready":
+            self._notify("No agent is running; F5 starts it.", "warning")
+        elif not self._agent.client.agent.auth_methods:
+            self._notify("This agent has no login methods.", "warning")
+        elif await self._agent.log_in():
+            self._notify("Logged in.")

@@ -1,4 +1,4 @@
-"""The main screen: what is where, and what each key does there."""
+"""The main screen: its widgets, and the keys that work anywhere in it."""
 
 from __future__ import annotations
 
@@ -8,46 +8,51 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import Screen
+from textual.widget import Widget
 
-from accord.apps.console.screen.widgets.completion import CompletionPanel
+from accord.apps.console.screen.status import StatusLine
+from accord.apps.console.screen.widgets.completion_panel import CompletionPanel
 from accord.apps.console.screen.widgets.conversation_view import ConversationView
-from accord.apps.console.screen.widgets.panels import PlanPanel, QueuePanel, StatusLine, TabsLine
-from accord.apps.console.screen.widgets.prompt import PromptEditor
-from accord.apps.console.screen.widgets.questions import QuestionDock
+from accord.apps.console.screen.widgets.permission_bar import PermissionBar
+from accord.apps.console.screen.widgets.plan_panel import PlanPanel
+from accord.apps.console.screen.widgets.prompt_editor import PromptEditor
+from accord.apps.console.screen.widgets.question_dock import QuestionDock
+from accord.apps.console.screen.widgets.queue_panel import QueuePanel
+from accord.apps.console.screen.widgets.tabs_line import TabsLine
 
 __all__ = ["KEYS", "MainScreen"]
 
 
-def _key(keys: str, action: str, meaning: str, *, first: bool = False) -> Binding:
-    return Binding(keys, f"app.{action}", meaning, show=False, priority=first)
+def _key(keys: str, action: str, meaning: str, *, first: bool = True) -> Binding:
+    return Binding(keys, action, meaning, show=False, priority=first)
 
 
 KEYS = [
-    _key("escape", "stop", "stop the agent; again, kill it"),
-    _key("ctrl+c", "interrupt", "copy what is selected; else stop; else clear the prompt; else leave", first=True),
-    _key("shift+tab", "next_mode", "the next mode", first=True),
-    _key("tab", "other_focus", "between the prompt, a question, what waits and the conversation", first=True),
-    _key("ctrl+p", "command_palette", "the palette: everything by its name", first=True),
-    _key("ctrl+t", "thoughts", "show or fold thoughts", first=True),
-    _key("ctrl+o", "unfold", "show or fold all tool calls", first=True),
-    _key("ctrl+r", "history", "search the prompts you have sent", first=True),
-    _key("ctrl+s", "send_now", "send now: stop what runs and send this first", first=True),
-    _key("ctrl+g", "edit_draft", "write the prompt in $EDITOR", first=True),
-    _key("pageup", "page(-1)", "scroll up", first=True),
-    _key("pagedown", "page(1)", "scroll down", first=True),
-    _key("ctrl+end", "to_end", "to the end of the conversation, and follow it", first=True),
-    _key("ctrl+n", "new_session", "a new session in a tab", first=True),
-    _key("alt+w", "close_session", "close this tab", first=True),
-    _key("alt+right,ctrl+pagedown", "next_tab(1)", "the next tab", first=True),
-    _key("alt+left,ctrl+pageup", "next_tab(-1)", "the tab before", first=True),
-    _key("ctrl+l", "log", "the log: traffic and stderr", first=True),
-    _key("f1", "keys", "these keys"),
-    _key("f2", "options", "modes, models and all options"),
-    _key("f3", "sessions", "the sessions that the agent has kept"),
-    _key("f4", "review", "all files that were changed"),
-    _key("f5", "restart", "start the agent again, with its sessions"),
-    _key("ctrl+z", "suspend_process", "back to the shell, whose fg goes on here (not on Windows)", first=True),
-    _key("ctrl+q", "leave", "leave", first=True),
+    _key("escape", "app.stop", "stop the agent; again, kill it", first=False),
+    _key("ctrl+c", "app.interrupt", "copy the selection; else stop; else clear the prompt; else quit"),
+    _key("shift+tab", "app.next_mode", "next mode"),
+    _key("tab", "app.next_focus", "move between prompt, question, queue and conversation"),
+    _key("ctrl+p", "app.command_palette", "command palette"),
+    _key("ctrl+t", "app.fold_thoughts", "fold or unfold thoughts"),
+    _key("ctrl+o", "app.fold_tool_calls", "fold or unfold all tool calls"),
+    _key("ctrl+r", "app.history", "search the prompt history"),
+    _key("ctrl+s", "app.send_now", "send now: stop the running turn and send this first"),
+    _key("ctrl+g", "app.edit_prompt", "edit the prompt in $EDITOR"),
+    _key("pageup", "scroll_page(-1)", "scroll up"),
+    _key("pagedown", "scroll_page(1)", "scroll down"),
+    _key("ctrl+end", "follow", "go to the end of the conversation and follow it"),
+    _key("ctrl+n", "app.new_session", "new session in a tab"),
+    _key("alt+w", "app.close_session", "close this tab"),
+    _key("alt+right,ctrl+pagedown", "app.next_tab(1)", "next tab"),
+    _key("alt+left,ctrl+pageup", "app.next_tab(-1)", "previous tab"),
+    _key("ctrl+l", "app.log", "wire log: messages and stderr"),
+    _key("f1", "app.keys", "all keys", first=False),
+    _key("f2", "app.options", "modes, models and all options", first=False),
+    _key("f3", "app.sessions", "sessions: open, fork or delete", first=False),
+    _key("f4", "app.review", "review all changed files", first=False),
+    _key("f5", "app.restart", "restart the agent and reopen its sessions", first=False),
+    _key("ctrl+z", "app.suspend_process", "suspend; fg in the shell continues (not on Windows)"),
+    _key("ctrl+q", "app.exit", "quit"),
 ]
 
 
@@ -70,11 +75,11 @@ class MainScreen(Screen[None]):
 
     @property
     def is_up(self) -> bool:
-        """Whether there is something to show things on: not yet before the first moment, and no more after the last."""
+        """Whether its widgets can be updated: after mounting and before the end."""
         return self.is_running and self.prompt.is_running
 
     def on_mount(self) -> None:
-        # A plan, a queue or a long prompt may come while something is asked: then there is less room for that.
+        # A plan, a queue or a long prompt leaves less room for a question.
         self.screen_layout_refresh_signal.subscribe(self, self._fit)  # pyright: ignore[reportUnknownMemberType]
 
     def on_screen_resume(self) -> None:
@@ -89,7 +94,42 @@ class MainScreen(Screen[None]):
         yield self.plan
         yield self.questions
         yield self.queue
-        with Vertical(id="foot"):  # docked: whatever is asked above, one can always write and see how things stand
+        with Vertical(id="foot"):  # docked: the prompt and the status stay visible whatever is above
             yield self.completion
             yield self.prompt
             yield self.status
+
+    @property
+    def is_prompt_focused(self) -> bool:
+        """Whether the next key goes to the prompt."""
+        return self.is_active and self.focused is self.prompt
+
+    def focus_prompt(self) -> None:
+        """At once, unlike `Widget.focus`: the next key goes to the prompt."""
+        self.set_focus(self.prompt)
+
+    def focus_next_part(self) -> None:
+        """Move the focus between the prompt, the question, the queue and the conversation."""
+        if self.questions.question is not None and not self.questions.has_the_focus:
+            self.questions.take_focus()
+        elif self.is_in_form:
+            self.focus_next()
+        else:
+            parts: list[Widget] = [self.prompt, *([self.queue] if self.queue.content else []), self.conversation]
+            index = parts.index(self.focused) if self.focused in parts else -1
+            self.set_focus(parts[(index + 1) % len(parts)])
+
+    @property
+    def is_in_form(self) -> bool:
+        """Whether a field of a form has the focus."""
+        return self.questions.has_the_focus and not isinstance(self.focused, PermissionBar)
+
+    def action_scroll_page(self, step: int) -> None:
+        view, focused = self.conversation, self.focused
+        if isinstance(focused, PermissionBar):
+            focused.scroll_page(step)
+            return
+        view.scroll_to(y=view.scroll_offset.y + step * max(1, view.size.height - 2), animate=False)
+
+    def action_follow(self) -> None:
+        self.conversation.follow()

@@ -1,72 +1,83 @@
-"""Pictures that were pasted: a few words stand for each in the prompt, and take it out of there when they are deleted."""
+"""Pictures pasted from the clipboard. A placeholder in the prompt stands for each; deleting it removes the picture."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from accord.apps.console.attachments import MOST_BYTES
-from accord.apps.console.clipboard import Picture, picture_in_clipboard
+from accord.apps.console.clipboard import Picture, read_clipboard_picture
+from accord.apps.console.screen.background_tasks import Notify
+from accord.apps.console.screen.session import SessionTab
+from accord.session.content import Content
 
-if TYPE_CHECKING:
-    from accord.apps.console.screen.app import Console
+__all__ = ["PastedPictures", "placeholder_at_end"]
 
-__all__ = ["Pictures", "token_at_end"]
-
-_TOKEN = re.compile(r"\[picture [0-9]+, [0-9]+ kB\]")
-_KEPT_BYTES = 4 * MOST_BYTES
-
-
-def token_at_end(text: str) -> int:
-    """How many characters at the end of a text stand for a picture."""
-    found = [each for each in _TOKEN.finditer(text) if each.end() == len(text)]
-    return len(found[0][0]) if found else 0
+_PLACEHOLDER = re.compile(r"\[picture [0-9]+, [0-9]+ kB\]")
+_MOST_STORED = 4 * MOST_BYTES
 
 
-class Pictures:
-    """Those that were pasted into a screen; of very many, the last ones."""
+def placeholder_at_end(text: str) -> int:
+    """The length of the placeholder at the end of a text, or 0."""
+    matches = [match for match in _PLACEHOLDER.finditer(text) if match.end() == len(text)]
+    return len(matches[0][0]) if matches else 0
 
-    def __init__(self, app: Console) -> None:
-        self._app = app
-        self._kept: dict[str, Picture] = {}
+
+class PastedPictures:
+    """The pictures pasted into this screen; if there are very many, the last ones."""
+
+    def __init__(
+        self,
+        *,
+        current: Callable[[], SessionTab],
+        insert: Callable[[str], object],
+        clipboard: Callable[[], str],
+        accepts_images: Callable[[], bool],
+        notify: Notify,
+    ) -> None:
+        self._current = current
+        self._insert = insert
+        self._clipboard = clipboard
+        self._accepts_images = accepts_images
+        self._notify = notify
+        self._pictures: dict[str, Picture] = {}
         self._count = 0
-        self._is_asking = False
+        self._is_reading = False
 
-    def named_in(self, text: str) -> list[Picture]:
-        """The pictures whose words stand in a text, each once and in their order."""
-        named = dict.fromkeys(_TOKEN.findall(text))
-        return [self._kept[token] for token in named if token in self._kept]
+    def contents(self, text: str) -> list[Content]:
+        """The pictures whose placeholders are in a text, each once and in their order."""
+        placeholders = dict.fromkeys(_PLACEHOLDER.findall(text))
+        return [self._pictures[each].block() for each in placeholders if each in self._pictures]
 
     async def paste(self) -> None:
-        """The picture that is in the clipboard; else the text that was copied here."""
-        app, talk = self._app, self._app.talk
-        if self._is_asking:
+        """Insert the picture in the clipboard, or else the text that was copied on this screen."""
+        tab = self._current()
+        if self._is_reading:
             return
-        self._is_asking = True
+        self._is_reading = True
         try:
-            picture = await picture_in_clipboard(talk.cwd)
+            picture = await read_clipboard_picture(tab.cwd)
         finally:
-            self._is_asking = False
+            self._is_reading = False
         if picture is None:
             self._paste_text()
-        elif app.agent.state == "ready" and not app.agent.client.agent.capabilities.image:
-            app.tell("This agent takes no pictures.", "warning")
-        elif talk is app.talk:
-            app.prompt.insert(f"{self._keep(picture)} ")
+        elif not self._accepts_images():
+            self._notify("This agent does not accept images.", "warning")
+        elif tab is self._current():
+            self._insert(f"{self._store(picture)} ")
         else:
-            talk.draft += f"{self._keep(picture)} "
+            tab.draft += f"{self._store(picture)} "
 
     def _paste_text(self) -> None:
-        app = self._app
-        if app.clipboard:
-            app.prompt.insert(app.clipboard)
+        if text := self._clipboard():
+            self._insert(text)
         else:
-            app.tell("There is no picture in the clipboard. Text is pasted by the terminal, often with Ctrl+Shift+V.")
+            self._notify("There is no picture in the clipboard. Terminals paste text, often with Ctrl+Shift+V.")
 
-    def _keep(self, picture: Picture) -> str:
+    def _store(self, picture: Picture) -> str:
         self._count += 1
-        token = f"[picture {self._count}, {max(1, len(picture.content) // 1000)} kB]"
-        self._kept[token] = picture
-        while sum(len(kept.content) for kept in self._kept.values()) > _KEPT_BYTES:
-            del self._kept[next(iter(self._kept))]
-        return token
+        placeholder = f"[picture {self._count}, {max(1, len(picture.content) // 1000)} kB]"
+        self._pictures[placeholder] = picture
+        while sum(len(each.content) for each in self._pictures.values()) > _MOST_STORED:
+            del self._pictures[next(iter(self._pictures))]
+        return placeholder

@@ -1,184 +1,209 @@
-"""What is told of the talks and the agent, put where the user sees it.
+"""Updates the widgets when a tab or the agent has changed.
 
-Law: a talk tells what has changed, and here is the only place where that reaches a widget.
+Law: a tab only reports what has changed; this is the only place where that reaches a widget.
 """
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from textual.timer import Timer
 
 from accord.apps.console.sanitizer import one_line
+from accord.apps.console.screen.agent import ScreenAgent
 from accord.apps.console.screen.blocks.welcome import Welcome
-from accord.apps.console.screen.session import Heard, Question, State, Talk
-from accord.apps.console.screen.status import Standing, choices_told, left_of_status, right_of_status
+from accord.apps.console.screen.drafts import Drafts
+from accord.apps.console.screen.drawing.palette import Palette
+from accord.apps.console.screen.main_screen import MainScreen
+from accord.apps.console.screen.prompt_history import PromptHistory
+from accord.apps.console.screen.questions import Question
+from accord.apps.console.screen.session import SessionTab, TabChange
+from accord.apps.console.screen.status import AgentStatus, current_choices, left_facts, right_facts
+from accord.apps.console.screen.tabs import Tabs
+from accord.apps.console.screen.widgets.tabs_line import TabLabel
 from accord.session.requests import PermissionRequest, ToolCallSubject
 
-if TYPE_CHECKING:
-    from accord.apps.console.screen.app import Console
+__all__ = ["ScreenRefresh"]
 
-__all__ = ["Showing"]
-
-_TYPING = 1.0
-"""Who has typed within so many seconds is writing, and is not interrupted."""
+_TYPING_SECONDS = 1.0
+"""A user who has typed within this time is not interrupted."""
 
 
-class Showing:
-    """The widgets of a screen, as far as they show a talk."""
+class ScreenRefresh:
+    """`is_away` says whether another program has the terminal; `set_title` sets the title of the terminal's window.
 
-    def __init__(self, app: Console) -> None:
-        self._app = app
-        self.ticking: Timer | None = None
+    `ring` rings the bell if the terminal's window has no focus.
+    """
+
+    def __init__(
+        self,
+        main: MainScreen,
+        tabs: Tabs,
+        agent: ScreenAgent,
+        drafts: Drafts,
+        history: PromptHistory,
+        *,
+        palette: Callable[[], Palette],
+        is_away: Callable[[], bool],
+        set_title: Callable[[str], None],
+        ring: Callable[[], None],
+    ) -> None:
+        self._main = main
+        self._tabs = tabs
+        self._agent = agent
+        self._drafts = drafts
+        self._history = history
+        self._palette = palette
+        self._is_away = is_away
+        self._set_title = set_title
+        self._ring = ring
+        self.timer: Timer | None = None
+        """Updates the seconds in the status line."""
         self._started_at = time.monotonic()
-        self._titled = ""
+        self._title = ""
 
-    def talk_changed(self, talk: Talk, what: Heard) -> None:
-        """Something is different in a talk: show it if it is on the screen, mark its tab if not."""
-        app = self._app
-        if not app.main.is_up or talk not in app.talks:
+    def tab_changed(self, tab: SessionTab, what: TabChange) -> None:
+        """Show the change if the tab is on the screen; else mark the tab."""
+        main, palette = self._main, self._palette()
+        if not main.is_up or tab not in self._tabs:
             return
-        if talk is not app.talk:
-            self._elsewhere(talk, what)
+        if tab is not self._tabs.current:
+            self._mark_tab(tab, what)
             return
         match what:
             case "block":  # there may be thousands in a second
-                app.conversation.changed()
+                main.conversation.changed()
                 return
             case "plan":
-                app.main.plan.put_plan(talk.story.plan, app.palette, is_old=talk.story.plan_is_old)
+                main.plan.set_plan(tab.conversation.plan, palette, is_old=tab.conversation.plan_is_old)
             case "questions":
-                self._question(talk)
+                self._show_question(tab)
             case "queue":
-                app.main.queue.put_queue(talk.queue, app.palette, held=_why_held(talk))
+                reason = tab.queue.held_reason(is_unsettled=tab.is_unsettled)
+                main.queue.set_queue(tab.queue.prompts, palette, held_reason=reason)
             case "commands":
-                self._welcome(talk)
+                self._update_welcome(tab)
             case "status":
-                self._draft(talk)
-                self._welcome(talk)
-        self.status()
+                self._restore_draft(tab)
+                self._update_welcome(tab)
+        self.update_status()
 
     def agent_changed(self) -> None:
-        """It is starting, ready or gone."""
-        if self._app.agent.state == "starting":
+        """The agent is starting, ready or gone."""
+        if self._agent.state == "starting":
             self._started_at = time.monotonic()
-        if self._app.main.is_up:
-            self.window_title()  # it may have said what it is called
-            self.status()
+        if self._main.is_up:
+            self.update_window_title()  # the agent may have sent its name
+            self.update_status()
 
-    def _elsewhere(self, talk: Talk, what: Heard) -> None:
-        is_news = what in ("block", "questions") and not talk.has_news
-        talk.has_news = talk.has_news or is_news
-        if what == "questions" and talk.asking.first is not None:
+    def _mark_tab(self, tab: SessionTab, what: TabChange) -> None:
+        is_news = what in ("block", "questions") and not tab.has_news
+        tab.has_news = tab.has_news or is_news
+        if what == "questions" and tab.questions.first is not None:
             self._call_for_attention()
         elif what == "questions":
-            self.window_title()
+            self.update_window_title()
         if is_news or what in ("questions", "status"):
-            self.tabs()
+            self.update_tabs()
 
-    def _draft(self, talk: Talk) -> None:
-        """What was written in this session before, once."""
-        app = self._app
-        if talk.session_id is not None and not talk.has_its_draft:
-            talk.has_its_draft = True
-            draft = app.drafts.of(talk.session_id)
-            if not app.prompt.text:
-                app.prompt.take(draft)
-            elif draft != app.prompt.text:
-                app.prompting.keep_unsent(talk, draft)
+    def _restore_draft(self, tab: SessionTab) -> None:
+        """Restore the draft that was saved for the session, once."""
+        if tab.session_id is not None and not tab.has_restored_draft:
+            tab.has_restored_draft = True
+            draft, prompt = self._drafts.of(tab.session_id), self._main.prompt
+            if not prompt.text:
+                prompt.set_text(draft)
+            elif draft != prompt.text:
+                self._history.save_draft(tab, draft)
 
-    def _welcome(self, talk: Talk) -> None:
-        app, session = self._app, talk.session
-        first = talk.story.blocks[0] if talk.story.blocks else None
-        if isinstance(first, Welcome) and session is not None and app.agent.state == "ready":
-            info = app.agent.client.agent.info
-            about = "" if info is None else f"{info.title or info.name} {info.version}"
-            if first.show(app.agent.shown_name, about, choices_told(talk)):
-                app.conversation.changed()
+    def _update_welcome(self, tab: SessionTab) -> None:
+        agent, first = self._agent, tab.conversation.blocks[0] if tab.conversation.blocks else None
+        if isinstance(first, Welcome) and tab.session is not None and agent.state == "ready":
+            info = agent.client.agent.info
+            version = "" if info is None else f"{info.title or info.name} {info.version}"
+            if first.show(agent.display_name, version, current_choices(tab)):
+                self._main.conversation.changed()
 
-    def _question(self, talk: Talk) -> None:
-        app, asking, dock = self._app, talk.asking, self._app.main.questions
+    def _show_question(self, tab: SessionTab) -> None:
+        main, dock, question = self._main, self._main.questions, tab.questions.first
         had_focus = dock.has_the_focus
-        talk.story.ask_about(_call_of(asking.first))
-        if not dock.put(asking.first, asking.place, talk.cwd, app.palette, app.agent.keeper):
+        tab.conversation.mark_question(_tool_call_id(question))
+        if not dock.set_question(question, tab.questions.position, tab.cwd, self._palette(), self._agent.keeper):
             return
-        if asking.first is None:
+        if question is None:
             if had_focus:
-                app.prompting.focus()
-            self.window_title()
+                main.focus_prompt()
+            self.update_window_title()
             return
         self._call_for_attention()
-        is_writing = bool(app.prompt.text) or time.monotonic() - app.prompt.typed_at < _TYPING
-        is_covered = app.screen is not app.main or app.handing_over.is_away
-        if is_covered and had_focus:  # whoever comes back has not seen this one
-            app.prompting.focus()
-        elif not is_covered and (had_focus or not is_writing):
-            app.call_after_refresh(dock.take_focus)
+        is_typing = bool(main.prompt.text) or time.monotonic() - main.prompt.typed_at < _TYPING_SECONDS
+        is_covered = not main.is_active or self._is_away()
+        if is_covered and had_focus:  # the user has not seen this question
+            main.focus_prompt()
+        elif not is_covered and (had_focus or not is_typing):
+            main.call_after_refresh(dock.take_focus)
 
     def _call_for_attention(self) -> None:
-        self.window_title()
-        if not self._app.app_focus:
-            self._app.bell()
+        self.update_window_title()
+        self._ring()
 
-    def come_back(self, _: object) -> None:
-        """After an editor, a login or the shell's fg: the terminal is empty, and Textual draws only what has changed."""
-        self._app.refresh(layout=True)
-        self._app.main.questions.settle()
-        self.window_title()
+    def resumed(self) -> None:
+        """The screen is visible again, after an editor, a login or `fg`."""
+        self._main.questions.settle()
+        self.update_window_title()
 
-    def window_title(self) -> None:
-        """What the terminal's own title says; it begins with a sign while anything is asked, in whichever talk."""
-        app = self._app
-        self._titled = one_line(_title_of(app.talk), 60)
-        words = [self._titled, one_line(app.agent.shown_name, 40), "accord"]
-        mark = "? " if any(talk.asking.questions for talk in app.talks) else ""
-        app.set_window_title(f"{mark}{' · '.join(filter(None, words))}")
+    def restyle(self) -> None:
+        """After a change of the theme."""
+        palette = self._palette()
+        self._main.conversation.palette = palette
+        self._main.questions.set_palette(palette)
+        for what in ("plan", "queue"):
+            self.tab_changed(self._tabs.current, what)
 
-    def status(self) -> None:
-        """The last line, and the first."""
-        app, talk = self._app, self._app.talk
-        is_starting = app.agent.state == "starting"
-        self._tick(is_starting or talk.is_busy)
-        since = self._started_at if is_starting or talk.busy_since is None else talk.busy_since
-        standing = Standing(
-            name=app.agent.shown_name,
-            state=app.agent.state,
+    def update_window_title(self) -> None:
+        """The title of the terminal's window; it begins with a question mark while any tab has a question."""
+        self._title = _title_of(self._tabs.current)
+        words = [self._title, one_line(self._agent.display_name, 40), "accord"]
+        mark = "? " if any(tab.questions.pending for tab in self._tabs) else ""
+        self._set_title(f"{mark}{' · '.join(filter(None, words))}")
+
+    def update_status(self) -> None:
+        """The status line and the tabs line."""
+        agent, tab, palette = self._agent, self._tabs.current, self._palette()
+        is_starting = agent.state == "starting"
+        self._run_timer(is_starting or tab.is_busy)
+        since = self._started_at if is_starting or tab.busy_since is None else tab.busy_since
+        status = AgentStatus(
+            name=agent.display_name,
+            state=agent.state,
             seconds=time.monotonic() - since,
-            start_timeout=app.agent.start_timeout,
-            last_words=app.agent.traffic.last_stderr if is_starting else "",
+            start_timeout=agent.start_timeout,
+            last_stderr=agent.wire_log.last_stderr if is_starting else "",
         )
-        if one_line(_title_of(talk), 60) != self._titled:
-            self.window_title()
-        app.main.status.put_status(left_of_status(standing, talk, app.palette), right_of_status(talk, app.palette))
-        self.tabs()
+        if _title_of(tab) != self._title:
+            self.update_window_title()
+        self._main.status.set_facts(left_facts(status, tab, palette), right_facts(tab, palette))
+        self.update_tabs()
 
-    def _tick(self, is_moving: bool) -> None:
-        if is_moving and self.ticking is None:
-            self.ticking = self._app.set_interval(1.0, self.status)
-        elif not is_moving and self.ticking is not None:
-            self.ticking.stop()
-            self.ticking = None
+    def _run_timer(self, is_needed: bool) -> None:
+        if is_needed and self.timer is None:
+            self.timer = self._main.set_interval(1.0, self.update_status)
+        elif not is_needed and self.timer is not None:
+            self.timer.stop()
+            self.timer = None
 
-    def tabs(self) -> None:
-        """The sessions that are open."""
-        app = self._app
-        tabs: list[tuple[str, State, bool]] = [(talk.title, talk.state, talk.has_news) for talk in app.talks]
-        app.main.tabs.put_tabs(tabs, app.talks.index(app.talk), app.palette)
+    def update_tabs(self) -> None:
+        labels = [TabLabel(tab.title, tab.state, tab.has_news) for tab in self._tabs]
+        self._main.tabs.set_tabs(labels, self._tabs.index(self._tabs.current), self._palette())
 
 
-def _why_held(talk: Talk) -> str:
-    """Why what waits does not go on by itself."""
-    if talk.is_unsettled:
-        return "held, since the agent is not in the mode you chose; ctrl+s sends it all the same"
-    return "held since you stopped, ctrl+s goes on" if talk.is_held else ""
+def _title_of(tab: SessionTab) -> str:
+    """The title that the agent gave."""
+    return "" if tab.session is None else one_line(tab.session.transcript.info.title or "", 60)
 
 
-def _title_of(talk: Talk) -> str:
-    """What the agent calls it."""
-    return "" if talk.session is None else talk.session.transcript.info.title or ""
-
-
-def _call_of(question: Question | None) -> str | None:
-    subject = question.asked.subject if question is not None and isinstance(question.asked, PermissionRequest) else None
+def _tool_call_id(question: Question | None) -> str | None:
+    request = None if question is None else question.request
+    subject = request.subject if isinstance(request, PermissionRequest) else None
     return subject.call.id if isinstance(subject, ToolCallSubject) else None

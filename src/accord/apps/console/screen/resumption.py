@@ -1,4 +1,4 @@
-"""The resumption of a session that the agent has kept, in a talk: loaded with its history, or resumed without."""
+"""Reopens a saved session in a tab: loaded with its history, or resumed without."""
 
 from __future__ import annotations
 
@@ -6,113 +6,109 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Protocol
 
-from accord.apps.console.screen.blocks.block import Block
-from accord.apps.console.screen.blocks.notices import Failure
-from accord.apps.console.screen.conversation import Part, Story
-from accord.apps.console.screen.errors import not_taken_up
-from accord.apps.console.screen.session import Talk
+from accord.apps.console.screen.blocks.notices import ErrorBlock
+from accord.apps.console.screen.conversation import Conversation
+from accord.apps.console.screen.errors import reopen_error_block
+from accord.apps.console.screen.session import SessionTab
 from accord.apps.console.session_choice import KnownSessions
 from accord.client.client import Client
 from accord.client.session import Session
 from accord.errors import MethodNotFound
-from accord.session import replay as retold
+from accord.session import replay
 from accord.session.mcp_servers import McpServer
 
-__all__ = ["Fill", "Resumption"]
+__all__ = ["OpenIn", "Resumption"]
 
 
-class Fill(Protocol):
-    """Fills a talk with the session that `work` opens; what goes wrong is shown in it, but for `letting`, as False."""
+class OpenIn(Protocol):
+    """Opens a session in a tab with `request`; returns whether it is open. Errors are shown there, except `reraise`."""
 
     def __call__(
         self,
-        talk: Talk,
-        work: Callable[[], Awaitable[Session]],
-        failed: Callable[[Exception], Failure] = ...,
-        letting: type[Exception] | tuple[type[Exception], ...] = ...,
+        tab: SessionTab,
+        request: Callable[[], Awaitable[Session]],
+        describe: Callable[[Exception], ErrorBlock] = ...,
+        reraise: type[Exception] | tuple[type[Exception], ...] = ...,
     ) -> Awaitable[bool]: ...
 
 
 class Resumption:
-    """Of one session in one talk."""
+    """Reopens one session in one tab."""
 
     def __init__(
         self,
-        talk: Talk,
+        tab: SessionTab,
         session_id: str,
         *,
         client: Client,
         known: KnownSessions,
         servers: list[McpServer],
-        fill: Fill,
+        open_in: OpenIn,
     ) -> None:
-        self._talk = talk
+        self._tab = tab
         self._session_id = session_id
         self._client = client
         self._known = known
         self._servers = servers
-        self._fill = fill
+        self._open_in = open_in
 
     async def attempt(self, *, with_history: bool) -> bool | None:
-        """Whether it is taken up; None if the agent can't do that, and all that is known of it is told.
+        """Whether the session is open; None if the agent cannot reopen sessions: the saved conversation is shown then.
 
-        An agent that offers a way and then has no method for it (-32601) is asked for the other one.
+        If the agent lacks a method that it offers (-32601), the other one is tried.
         """
-        can, is_told = self._client.agent.capabilities, False
+        can, is_shown = self._client.agent.capabilities, False
         for loads in (True, False) if with_history else (False, True):
             if not (can.load if loads else can.resume):
                 continue
             if not loads:
-                await self._tell_what_is_known()
-                is_told = True
+                await self._show_known()
+                is_shown = True
             with suppress(MethodNotFound):
                 return await (self._load() if loads else self._resume())
-        if not is_told:
-            await self._tell_what_is_known()
+        if not is_shown:
+            await self._show_known()
         return None
 
     async def _load(self) -> bool:
-        talk = self._talk
-        known, is_new_here = list(talk.story.blocks), talk.session is None
-        talk.story.clear()
-        talk.session_id = self._session_id
-        talk.taken_up(with_history=True)
-        done = is_told = False
+        tab = self._tab
+        blocks, is_new_here = list(tab.conversation.blocks), tab.session is None
+        tab.conversation.clear()
+        tab.session_id = self._session_id
+        tab.begin_reopen(with_history=True)
+        is_open = is_replayed = False
         try:
-            done = await self._filled(self._client.load_session)
-            is_told = done and talk.session is not None and bool(talk.session.transcript.timeline)
+            is_open = await self._request(self._client.load_session)
+            is_replayed = is_open and tab.session is not None and bool(tab.session.transcript.timeline)
         finally:
-            if not is_told:
-                talk.story.begin_with(known)  # better than nothing, which is what the agent has told
-        if done and not is_told and is_new_here:
-            await self._tell_record()
-        return done
+            if not is_replayed:
+                tab.conversation.begin_with(blocks)  # the agent has replayed nothing
+        if is_open and not is_replayed and is_new_here:
+            await self._show_saved()
+        return is_open
 
     async def _resume(self) -> bool:
-        self._talk.session_id = self._session_id
-        self._talk.taken_up(with_history=False)
-        return await self._filled(self._client.resume_session)
+        self._tab.session_id = self._session_id
+        self._tab.begin_reopen(with_history=False)
+        return await self._request(self._client.resume_session)
 
-    async def _filled(self, take_up: Callable[..., Awaitable[Session]]) -> bool:
-        talk = self._talk
-        work = lambda: take_up(self._session_id, talk.cwd, self._servers)  # noqa: E731  # done again after a login
-        return await self._fill(talk, work, not_taken_up, MethodNotFound)
+    async def _request(self, reopen: Callable[..., Awaitable[Session]]) -> bool:
+        tab = self._tab
+        request = lambda: reopen(self._session_id, tab.cwd, self._servers)  # noqa: E731  # repeated after a login
+        return await self._open_in(tab, request, reopen_error_block, MethodNotFound)
 
-    async def _tell_what_is_known(self) -> None:
-        """What comes next is told below it, in a part of its own."""
-        if self._talk.session is None:
-            await self._tell_record()
-        self._talk.story.begin_part()
+    async def _show_known(self) -> None:
+        """Show the earlier conversation; later updates have ids of their own."""
+        if self._tab.session is None:
+            await self._show_saved()
+        self._tab.conversation.begin_part()
 
-    async def _tell_record(self) -> None:
-        """What we have kept of a session, in place of what the agent does not tell."""
-        talk = self._talk
-        for part in await self._known.recorded(self._session_id):
-            story = Story(talk.cwd, _unheard)
-            for change in retold(part):
-                story.tell(change)
-            for block in story.blocks:
-                talk.story.add(block)
-
-
-def _unheard(part: Part, block: Block | None) -> None: ...
+    async def _show_saved(self) -> None:
+        """Show the conversation that accord has saved, because the agent does not replay it."""
+        tab = self._tab
+        for part in await self._known.transcripts(self._session_id):
+            conversation = Conversation(tab.cwd, lambda _: None)
+            for update in replay(part):
+                conversation.apply(update)
+            for block in conversation.blocks:
+                tab.conversation.add(block)

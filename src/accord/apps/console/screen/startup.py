@@ -1,128 +1,135 @@
-"""Starts the screen, and starts and restarts its agent.
+"""The options that the screen is started with, and the start and restart of its agent.
 
-Law: one at a time. A later one ends the one before it, and begins when nothing of that is left.
+Law: one start at a time. A later start cancels the one before, and begins when that has been cleaned up.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-from accord.apps.console.agent_process import agent_command
-from accord.apps.console.line_mode import main as talk_plainly
-from accord.apps.console.run.one_prompt import Run
-from accord.apps.console.screen import main as open_screen
-from accord.apps.console.screen.session import Talk
-from accord.apps.console.screen.themes import check_theme
-from accord.apps.console.session_choice import NOTHING_EARLIER
+import msgspec
+
+from accord.apps.console.conversation_records import ConversationRecords
+from accord.apps.console.known_agents import KnownAgent
+from accord.apps.console.permission_flags import Permissions
+from accord.apps.console.screen.agent import ScreenAgent
+from accord.apps.console.screen.background_tasks import BackgroundTasks
+from accord.apps.console.screen.session import SessionTab
+from accord.apps.console.screen.tabs import Tabs
+from accord.apps.console.session_choice import NO_EARLIER_SESSION
+from accord.client.deadlines import Deadlines
+from accord.client.target import AnyTarget
+from accord.dialects.negotiation import ProtocolVersion
 from accord.errors import AccordError
+from accord.session.mcp_servers import McpServer
 
-if TYPE_CHECKING:
-    from accord.apps.console.screen.app import Console
-
-__all__ = ["Starting", "main"]
+__all__ = ["AgentStarter", "ScreenOptions"]
 
 
-class Starting:
-    """Starts the agent of a screen, and opens its sessions; what fails is shown in the talk."""
+class ScreenOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """The agent, the directory, and the settings to begin with. `state` is the directory of drafts and prompt history.
 
-    def __init__(self, app: Console) -> None:
-        self._app = app
+    `name` identifies the agent in the prompt history; `title` is shown, or else the name.
+    """
+
+    target: AnyTarget
+    name: str
+    known: KnownAgent | None = None
+    title: str = ""
+    cwd: Path
+    servers: list[McpServer] = []
+    resume: str | None = None
+    continues: bool = False
+    state: Path | None = None
+    records: ConversationRecords | None = None
+    version: ProtocolVersion = "auto"
+    theme: str | None = None
+    mode: str | None = None
+    model: str | None = None
+    login: str | None = None
+    permissions: Permissions | None = None
+    notices: list[str] = []
+    deadlines: Deadlines | None = None
+
+    @property
+    def agent(self) -> KnownAgent:
+        """The agent's description, for error messages."""
+        return self.known or KnownAgent(name=self.name, command=[self.name], source="command", title=self.title)
+
+
+class AgentStarter:
+    """Starts the agent and opens its sessions. Errors are shown in the conversation."""
+
+    def __init__(self, options: ScreenOptions, agent: ScreenAgent, tabs: Tabs, tasks: BackgroundTasks) -> None:
+        self._options = options
+        self._agent = agent
+        self._tabs = tabs
+        self._tasks = tasks
         self._last: asyncio.Task[Any] | None = None
-        self._one_at_a_time = asyncio.Lock()
-        self._has_begun = False
-        """The agent was there once: which session is meant at first has been asked for."""
+        self._lock = asyncio.Lock()
+        self._has_started = False
+        """The agent has been running once: the session to begin with has been opened."""
 
-    def first(self) -> None:
-        """With the session that the user has asked for."""
-        self._begin(self._first)
+    def start(self) -> None:
+        """Start the agent, with the session that the options name."""
+        self._begin(self._start)
 
-    def again(self) -> None:
-        """With the sessions that there are; also while a start never comes to its end."""
-        self._begin(self._again)
+    def restart(self) -> None:
+        """F5: start the agent with the open sessions. Also ends a start that never finishes."""
+        self._begin(self._restart)
 
     def _begin(self, work: Callable[[], Awaitable[None]]) -> None:
         if self._last is not None:
             self._last.cancel()
-        self._last = self._app.begin(self._alone(work))
+        self._last = self._tasks.start(self._run_alone(work))
 
-    async def _alone(self, work: Callable[[], Awaitable[None]]) -> None:
-        async with self._one_at_a_time:  # held until what was cancelled has cleaned up after itself
+    async def _run_alone(self, work: Callable[[], Awaitable[None]]) -> None:
+        async with self._lock:  # held until the cancelled start has been cleaned up
             await work()
 
-    async def _first(self) -> None:
-        app, wanted = self._app, self._app.opening.resume
-        if not await self._is_started():
+    async def _start(self) -> None:
+        agent, tabs, session_id = self._agent, self._tabs, self._options.resume
+        if not await self._start_agent():
             return
-        talk, *others = app.talks  # those begun since are opened by whoever began them: the agent is ready
-        self._has_begun = True
-        if wanted is None and app.opening.continues:
-            wanted = await self._last_session(talk)
-        elif wanted is not None and (place := await app.agent.sessions.place_of(wanted)):
-            app.tabs.move(talk, place)
-        if await (app.agent.open(talk) if wanted is None else app.agent.take_up(talk, wanted)):
-            app.tabs.say_where(talk)
+        tab, *others = tabs  # a tab that is added from now on opens its session itself: the agent is ready
+        self._has_started = True
+        if session_id is None and self._options.continues:
+            session_id = await self._last_session(tab)
+        elif session_id is not None and (cwd := await agent.sessions.directory_of(session_id)):
+            tabs.move(tab, cwd)
+        if await (agent.open(tab) if session_id is None else agent.reopen(tab, session_id)):
+            tabs.note_directory(tab)
         for other in others:
-            if other in app.talks:
-                await app.agent.open(other)
+            if other in tabs:
+                await agent.open(other)
 
-    async def _is_started(self) -> bool:
-        agent = self._app.agent
+    async def _start_agent(self) -> bool:
         try:
-            await agent.start()
+            await self._agent.start()
         except (AccordError, OSError, ValueError) as error:
-            self._app.talk.fail(agent.failure(error))
+            self._tabs.current.add_error(self._agent.describe_error(error))
             return False
         return True
 
-    async def _last_session(self, talk: Talk) -> str | None:
-        app, last = self._app, None
+    async def _last_session(self, tab: SessionTab) -> str | None:
+        last = None
         try:
-            last = await app.agent.sessions.last(app.opening.state, app.opening.cwd)
+            last = await self._agent.sessions.last(self._options.state, self._options.cwd)
         except AccordError as error:
-            talk.fail(app.agent.failure(error, "listing the sessions"))
+            tab.add_error(self._agent.describe_error(error, "listing the sessions"))
         if last is None:
-            talk.say(NOTHING_EARLIER)
+            tab.add_note(NO_EARLIER_SESSION)
         return last
 
-    async def _again(self) -> None:
-        app = self._app
-        for talk in app.talks:
-            talk.say("starting the agent again")
-        if not self._has_begun:
-            await self._first()
-        elif await self._is_started():
-            app.agent.talks += [talk for talk in app.talks if talk not in app.agent.talks]
-            await app.agent.open_again()
-
-
-def main(asked: Run, theme: str | None = None, *, is_plain: bool = False) -> int:
-    """The exit status. Where the terminal can do no more, it is as with `is_plain`."""
-    known, around = asked.agent, asked.around
-    if theme is not None:
-        check_theme(theme)
-    known.check()
-    if is_plain or os.environ.get("TERM") == "dumb":
-        return talk_plainly(asked)
-    extra = ["--model", asked.model] if known.is_builtin and asked.model else []
-    return open_screen(
-        agent_command(known, asked.cwd, extra),
-        name=known.name,
-        known=known,
-        title=known.title or known.name,
-        cwd=asked.cwd,
-        servers=asked.servers,
-        resume=asked.session_id,
-        continues=asked.continues,
-        state=around.state,
-        records=around.records,
-        theme=theme,
-        mode=asked.mode,
-        model=None if known.is_builtin else asked.model,
-        login=asked.login,
-        permissions=asked.permissions,
-        start_timeout=asked.start_timeout,
-        notices=[] if known.is_builtin else around.notices,
-    )
+    async def _restart(self) -> None:
+        agent = self._agent
+        for tab in self._tabs:
+            tab.add_note("restarting the agent")
+        if not self._has_started:
+            await self._start()
+        elif await self._start_agent():
+            agent.tabs += [tab for tab in self._tabs if tab not in agent.tabs]
+            await agent.reopen_all()

@@ -1,103 +1,132 @@
-"""The status line: what goes on, who with, in which mode, and what it costs."""
+"""The status line: what happens, in which agent, mode and model, the changed files, and what it costs."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
 from rich.style import Style
-from rich.text import Text
+from rich.text import Span, Text
 
 from accord.apps.console.sanitizer import one_line
-from accord.apps.console.screen.blocks.notices import Failure
+from accord.apps.console.screen.blocks.notices import ErrorBlock
 from accord.apps.console.screen.drawing.palette import Palette
 from accord.apps.console.screen.pages.review_page import changed_paths
-from accord.apps.console.screen.session import Talk
+from accord.apps.console.screen.session import SessionTab
+from accord.apps.console.screen.widgets.panel import Panel
 from accord.session.entities import Option, Usage
 
-__all__ = ["Fact", "Standing", "choices_told", "left_of_status", "mode_of", "model_of", "right_of_status"]
-
+__all__ = ["AgentStatus", "StatusFact", "StatusLine", "current_choices", "left_facts", "mode_of", "right_facts"]
 
 _SLOW_SECONDS = 5
-"""So long an agent may take to start before its time limit is told."""
+"""After this time, a starting agent's time limit is shown."""
 
 
-class Fact(msgspec.Struct, frozen=True):
-    """A part of the line. Where there is no room for all, the highest ranks go; rank 0 stays."""
+class StatusFact(msgspec.Struct, frozen=True):
+    """A part of the line. If there is little room, the highest ranks are left out; rank 0 stays."""
 
     text: Text
     rank: int = 0
 
 
-class Standing(msgspec.Struct, frozen=True, kw_only=True):
-    """How things stand with the agent."""
+class AgentStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """The state of the agent."""
 
     name: str
     state: Literal["starting", "ready", "gone"]
     seconds: float
-    """Since it was started, or since the turn began."""
+    """Since the start of the agent or of the turn."""
     start_timeout: float | None = None
-    """How many it has to answer at its start."""
-    last_words: str = ""
+    last_stderr: str = ""
+    """The last line of its stderr, while it starts."""
 
 
-def left_of_status(standing: Standing, talk: Talk | None, palette: Palette) -> list[Fact]:
-    """What goes on, who with, and how."""
+class StatusLine(Panel):
+    """Activity at the left, results and costs at the right; facts that do not fit are left out by rank."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._left: list[StatusFact] = []
+        self._right: list[StatusFact] = []
+
+    def set_facts(self, left: Sequence[StatusFact], right: Sequence[StatusFact]) -> None:
+        if _appearance([*left, *right]) != _appearance([*self._left, *self._right]):
+            self._left, self._right = list(left), list(right)
+            self.remove_class("empty")
+            self.refresh()
+
+    def render(self) -> Text:
+        left, right, width = self._left, self._right, self.size.width
+        while _width([*left, *right]) >= width and (rank := max(fact.rank for fact in [*left, *right])):
+            left, right = ([fact for fact in side if fact.rank != rank] for side in (left, right))
+        line = Text().join(fact.text for fact in left)
+        line.truncate(max(8, width - _width(right)), overflow="ellipsis", pad=True)
+        return line.append_text(Text().join(fact.text for fact in right))
+
+
+def _appearance(facts: Sequence[StatusFact]) -> list[tuple[str, str | Style, list[Span]]]:
+    return [(fact.text.plain, fact.text.style, fact.text.spans) for fact in facts]
+
+
+def _width(facts: Sequence[StatusFact]) -> int:
+    return sum(fact.text.cell_len for fact in facts)
+
+
+def left_facts(agent: AgentStatus, tab: SessionTab, palette: Palette) -> list[StatusFact]:
+    """The activity, the agent, the mode and the model."""
     facts = [
-        Fact(Text(" ").append_text(_doing(standing, talk, palette))),
-        Fact(Text(f"  {one_line(standing.name, 40)}", Style(bold=True)), 5),
+        StatusFact(Text(" ").append_text(_activity(agent, tab, palette))),
+        StatusFact(Text(f"  {one_line(agent.name, 40)}", Style(bold=True)), 5),
     ]
-    for told, rank in ((mode_of(talk), 1), (model_of(talk), 4)):
-        if told:
-            facts.append(Fact(Text.assemble((" · ", palette.faint), (one_line(told, 40), palette.muted)), rank))
+    for name, rank in ((mode_of(tab), 1), (_choice(tab, "model")[0], 4)):
+        if name:
+            text = Text.assemble((" · ", palette.faint), (one_line(name, 40), palette.muted))
+            facts.append(StatusFact(text, rank))
     return facts
 
 
-def _doing(standing: Standing, talk: Talk | None, palette: Palette) -> Text:
-    if standing.state == "starting":
-        words = f": {one_line(standing.last_words, 60)}" if standing.last_words else ""
-        is_slow = standing.start_timeout is not None and standing.seconds >= _SLOW_SECONDS
-        limit = f" of {_time(standing.start_timeout or 0)}" if is_slow else ""
-        return Text(f"◐ starting… {_time(standing.seconds)}{limit}{words}", palette.warning)  # FN-102
-    if standing.state == "gone":
-        return Text("✗ gone, F5 starts it again", palette.bad)
-    match "closed" if talk is None else talk.state:
+def _activity(agent: AgentStatus, tab: SessionTab, palette: Palette) -> Text:
+    if agent.state == "starting":
+        output = f": {one_line(agent.last_stderr, 60)}" if agent.last_stderr else ""
+        is_slow = agent.start_timeout is not None and agent.seconds >= _SLOW_SECONDS
+        limit = f" of {_time(agent.start_timeout or 0)}" if is_slow else ""
+        return Text(f"◐ starting… {_time(agent.seconds)}{limit}{output}", palette.warning)  # FN-102
+    if agent.state == "gone":
+        return Text("✗ agent ended, F5 restarts it", palette.bad)
+    match tab.state:
         case "asks":
-            return Text("? waits for your answer", palette.warning)
+            return Text("? waiting for your answer", palette.warning)
         case "stopping":
             return Text("◐ stopping… esc again kills the agent", palette.warning)
         case "busy":
-            return Text.assemble((f"◐ works {_time(standing.seconds)}", palette.accent), (" esc stops", palette.muted))
-        case "idle" if talk is not None and talk.is_unsettled:
+            return Text.assemble((f"◐ working {_time(agent.seconds)}", palette.accent), (" esc stops", palette.muted))
+        case "idle" if tab.is_unsettled:
             return Text("‖ held: not in the mode you chose", palette.warning)
         case "idle":
             return Text("● ready", palette.good)
-        case _ if talk is not None and talk.session is None and not _has_failed(talk):
+        case _ if tab.session is None and not any(isinstance(block, ErrorBlock) for block in tab.conversation.blocks):
             return Text("◐ opening a session…", palette.warning)
         case _:
             return Text("○ no session", palette.muted)
 
 
-def _has_failed(talk: Talk) -> bool:
-    return any(isinstance(block, Failure) for block in talk.story.blocks)
-
-
-def right_of_status(talk: Talk | None, palette: Palette) -> list[Fact]:
-    """What has become of it, and what it costs."""
-    facts: list[Fact] = []
-    changed = 0 if talk is None else len(changed_paths(talk.story))
+def right_facts(tab: SessionTab, palette: Palette) -> list[StatusFact]:
+    """The changed files, background work, the context and the cost."""
+    facts: list[StatusFact] = []
+    changed = len(changed_paths(tab.conversation))
     if changed:
-        told = f"{changed} file{'' if changed == 1 else 's'} changed"
-        facts.append(Fact(Text.assemble((told, palette.accent), (" F4 shows  ", palette.muted)), 1))
-    beside = () if talk is None or talk.session is None else talk.session.transcript.state.background or ()
-    if beside:
-        facts.append(Fact(Text(f"{len(beside)} in the background  ", palette.muted), 4))
-    usage = None if talk is None or talk.session is None else talk.session.transcript.usage
-    if usage is not None:
-        facts.append(Fact(_context(usage, palette).append("  "), 3))
+        text = f"{changed} file{'' if changed == 1 else 's'} changed"
+        facts.append(StatusFact(Text.assemble((text, palette.accent), (" F4 shows  ", palette.muted)), 1))
+    transcript = None if tab.session is None else tab.session.transcript
+    if transcript is not None and transcript.state.background:
+        facts.append(StatusFact(Text(f"{len(transcript.state.background)} in the background  ", palette.muted), 4))
+    if transcript is not None and transcript.usage is not None:
+        usage = transcript.usage
+        facts.append(StatusFact(_context(usage, palette).append("  "), 3))
         if usage.cost is not None:
-            facts.append(Fact(Text(f"{_money(usage.cost.amount, usage.cost.currency)}  ", palette.muted), 6))
-    return [*facts, Fact(Text("F1 keys ", palette.muted), 2)]
+            facts.append(StatusFact(Text(f"{_money(usage.cost.amount, usage.cost.currency)}  ", palette.muted), 6))
+    return [*facts, StatusFact(Text("F1 keys ", palette.muted), 2)]
 
 
 def _context(usage: Usage, palette: Palette) -> Text:
@@ -108,32 +137,27 @@ def _context(usage: Usage, palette: Palette) -> Text:
     return Text(f"context {share:.0%} of {_count(usage.size)}", style)
 
 
-def mode_of(talk: Talk | None) -> str:
-    """The name of the mode in force."""
-    return _mode(talk)[0]
+def mode_of(tab: SessionTab) -> str:
+    """The name of the current mode."""
+    return _mode(tab)[0]
 
 
-def model_of(talk: Talk | None) -> str:
-    """The name of the model in force."""
-    return _chosen(talk, "model")[0]
+def current_choices(tab: SessionTab) -> list[tuple[str, str]]:
+    """The current mode and model, each with the agent's description."""
+    return [(name, meaning) for name, meaning in (_mode(tab), _choice(tab, "model")) if name]
 
 
-def choices_told(talk: Talk) -> list[tuple[str, str]]:
-    """The mode and the model in force, each with what the agent says of it."""
-    return [(name, meaning) for name, meaning in (_mode(talk), _chosen(talk, "model")) if name]
-
-
-def _mode(talk: Talk | None) -> tuple[str, str]:
-    modes = None if talk is None or talk.session is None else talk.session.modes
+def _mode(tab: SessionTab) -> tuple[str, str]:
+    modes = None if tab.session is None else tab.session.modes
     if modes is None:
-        return _chosen(talk, "mode")
+        return _choice(tab, "mode")
     mode = next((each for each in modes.available if each.id == modes.current), None)
     return (modes.current, "") if mode is None else (mode.name, mode.description or "")
 
 
-def _chosen(talk: Talk | None, what: str) -> tuple[str, str]:
-    options: list[Option] = [] if talk is None or talk.session is None else talk.session.options
-    option = next((each for each in options if what in (each.category, each.id)), None)
+def _choice(tab: SessionTab, category: str) -> tuple[str, str]:
+    options: list[Option] = [] if tab.session is None else tab.session.options
+    option = next((each for each in options if category in (each.category, each.id)), None)
     if option is None or not isinstance(option.value, str):
         return "", ""
     choice = next((each for each in option.choices if each.value == option.value), None)

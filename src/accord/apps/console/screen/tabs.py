@@ -1,104 +1,115 @@
-"""The talks that are open, one of them on the screen. Law: there is always one, and what was written in each stays."""
+"""The open tabs, one of them on the screen. Law: there is always one, and the draft of each is kept."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from accord.apps.console.screen.agent import ScreenAgent
 from accord.apps.console.screen.blocks.welcome import Welcome
-from accord.apps.console.screen.mentions import content_of
-from accord.apps.console.screen.session import Talk
+from accord.apps.console.screen.drafts import Drafts
+from accord.apps.console.screen.main_screen import MainScreen
+from accord.apps.console.screen.mentions import prompt_content
+from accord.apps.console.screen.pasted_pictures import PastedPictures
+from accord.apps.console.screen.session import SessionTab, TabChange
 from accord.apps.console.session_settings import SessionSettings
 from accord.session.content import Content
-
-if TYPE_CHECKING:
-    from accord.apps.console.screen.app import Console
 
 __all__ = ["Tabs"]
 
 
-class Tabs:
-    """The tabs of a screen."""
+class Tabs(list[SessionTab]):
+    """`cwd` and `settings` are those of the first tab. `on_change` and `on_sent` are those of each tab.
 
-    def __init__(self, app: Console) -> None:
-        self._app = app
-        self.talks: list[Talk] = []
-        self.current = self._new()
+    `on_close` is called after a tab was closed.
+    """
 
-    def _new(self, cwd: str | None = None) -> Talk:
-        app = self._app
-        # A new one is held in what the one on the screen is held in.
-        is_first = not self.talks
-        settings = SessionSettings(app.opening.mode, app.opening.model) if is_first else self.current.settings.copy()
-        talk = Talk(cwd or str(app.opening.cwd), app.talk_changed, self._compose, self._sent, settings)
-        talk.story.blocks.append(Welcome(app.agent.shown_name, talk.cwd))
-        self.talks.append(talk)
-        return talk
+    def __init__(
+        self,
+        cwd: str,
+        settings: SessionSettings,
+        main: MainScreen,
+        agent: ScreenAgent,
+        *,
+        drafts: Drafts,
+        pictures: PastedPictures,
+        on_change: Callable[[SessionTab, TabChange], None],
+        on_sent: Callable[[SessionTab, str], None],
+        on_close: Callable[[SessionTab], Awaitable[None]],
+    ) -> None:
+        super().__init__()
+        self._cwd = cwd
+        self._main = main
+        self._agent = agent
+        self._drafts = drafts
+        self._pictures = pictures
+        self._on_change = on_change
+        self._on_sent = on_sent
+        self._on_close = on_close
+        self.current = self._new(settings)
 
-    def _sent(self, talk: Talk, text: str) -> None:
-        self._app.prompting.keep(talk, text)
+    def _new(self, settings: SessionSettings, cwd: str | None = None) -> SessionTab:
+        tab = SessionTab(cwd or self._cwd, self._on_change, self._compose, self._on_sent, settings)
+        tab.conversation.blocks.append(Welcome(self._agent.display_name, tab.cwd))
+        self.append(tab)
+        return tab
 
-    async def _compose(self, talk: Talk, text: str) -> list[Content]:
-        can, pictures = self._app.agent.client.agent.capabilities, self._app.pictures.named_in(text)
+    async def _compose(self, tab: SessionTab, text: str) -> list[Content]:
+        can, pictures = self._agent.client.agent.capabilities, self._pictures.contents(text)
         if pictures and not can.image:
-            talk.say("this agent takes no pictures: what you pasted was left out")
-        cwd, sent = Path(talk.cwd), pictures if can.image else []
-        return await asyncio.to_thread(lambda: [*content_of(text, cwd, can), *(picture.block() for picture in sent)])
+            tab.add_note("this agent does not accept images: the pasted picture was left out")
+            pictures = []
+        return [*await asyncio.to_thread(prompt_content, text, Path(tab.cwd), can), *pictures]
 
-    def show(self, talk: Talk) -> None:
-        """Put this one on the screen."""
-        app = self._app
-        self.keep_draft()
-        self.current = talk
-        talk.has_news = False
-        app.conversation.show(talk.story.blocks)
-        app.prompt.take(talk.draft)
+    def show(self, tab: SessionTab) -> None:
+        """Put a tab on the screen."""
+        self.save_draft()
+        self.current = tab
+        tab.has_news = False
+        self._main.conversation.show(tab.conversation.blocks)
+        self._main.prompt.set_text(tab.draft)
         for what in ("plan", "questions", "queue", "commands", "status"):
-            app.talk_changed(talk, what, None)
+            self._on_change(tab, what)
 
-    def add(self, cwd: str | None = None) -> Talk:
-        """A new one, on the screen, without a session yet; its directory is ours, if it has none of its own."""
-        talk = self._new(cwd)
-        self.show(talk)
-        return talk
+    def add(self, cwd: str | None = None) -> SessionTab:
+        """Open a tab without a session, with the mode and options of the current one, and show it."""
+        tab = self._new(self.current.settings.copy(), cwd)
+        self.show(tab)
+        return tab
 
-    def move(self, talk: Talk, cwd: str) -> None:
-        """To the directory of the session that is to be taken up in it."""
-        talk.cwd = cwd
-        blocks = talk.story.blocks
+    def move(self, tab: SessionTab, cwd: str) -> None:
+        """Change the directory, for a session that is about to be opened in the tab."""
+        tab.cwd = cwd
+        blocks = tab.conversation.blocks
         if blocks and isinstance(blocks[0], Welcome):
-            blocks[0] = Welcome(self._app.agent.shown_name, cwd)
-            self._app.talk_changed(talk, "block", None)
+            blocks[0] = Welcome(self._agent.display_name, cwd)
+            self._on_change(tab, "block")
 
-    def say_where(self, talk: Talk) -> None:
-        """If it is not where the screen was opened."""
-        if talk.cwd != str(self._app.opening.cwd):
-            talk.say(f"this session works in {talk.cwd}")
+    def note_directory(self, tab: SessionTab) -> None:
+        """Add a note if the session works in another directory than the screen."""
+        if tab.cwd != self._cwd:
+            tab.add_note(f"this session works in {tab.cwd}")
 
-    def go(self, step: int) -> None:
-        """To the next one, or the one before."""
-        self.show(self.talks[(self.talks.index(self.current) + step) % len(self.talks)])
+    def step(self, step: int) -> None:
+        """Show the next or the previous tab."""
+        self.show(self[(self.index(self.current) + step) % len(self)])
 
-    def go_to(self, place: int) -> None:
-        if 0 <= place < len(self.talks):
-            self.show(self.talks[place])
+    def show_at(self, index: int) -> None:
+        if 0 <= index < len(self):
+            self.show(self[index])
 
-    async def close(self, talk: Talk) -> None:
-        """The last one cannot be closed."""
-        if len(self.talks) > 1:
-            place = self.talks.index(talk)
-            self.talks.remove(talk)
-            if talk is self.current:
-                self.show(self.talks[max(0, place - 1)])
-            self._app.showing.tabs()
-            self._app.showing.window_title()
-            self._app.prompting.keep_waiting(talk)
-            await self._app.shell.stop(talk)
-            await self._app.agent.leave(talk)
+    async def close(self, tab: SessionTab) -> None:
+        """Close a tab, unless it is the only one."""
+        if len(self) > 1:
+            index = self.index(tab)
+            self.remove(tab)
+            if tab is self.current:
+                self.show(self[max(0, index - 1)])
+            await self._on_close(tab)
 
-    def keep_draft(self) -> None:
-        talk = self.current
-        talk.draft = self._app.prompt.text
-        if talk.session_id is not None:
-            self._app.drafts.keep(talk.session_id, talk.draft)
+    def save_draft(self) -> None:
+        tab = self.current
+        tab.draft = self._main.prompt.text
+        if tab.session_id is not None:
+            self._drafts.save(tab.session_id, tab.draft)

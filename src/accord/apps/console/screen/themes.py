@@ -1,15 +1,16 @@
-"""The looks: dark, light, and one that leaves the sixteen colours to the terminal."""
+"""Colour themes: dark, light, and Textual's own; the default depends on the terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
 from textual.theme import BUILTIN_THEMES, Theme
 
-from accord.apps.console.errors import UsageWrong
+from accord.apps.console.errors import InvalidUsage
+from accord.apps.console.screen.pages.choice_page import ChoicePage, Entry
 
-__all__ = ["DARK", "LIGHT", "THEMES", "check_theme", "usual_theme"]
+__all__ = ["DARK", "LIGHT", "THEMES", "check_theme", "default_theme", "theme_page"]
 
 DARK = Theme(
     name="accord-dark",
@@ -42,23 +43,31 @@ LIGHT = Theme(
 THEMES = (DARK, LIGHT)
 
 
+def theme_page(names: Iterable[str], current: str) -> ChoicePage:
+    """A page to choose a theme; accord's own come first."""
+    ordered = sorted(names, key=lambda name: (not name.startswith("accord"), name))
+    return ChoicePage("Theme", [Entry(name, name) for name in ordered], current=current)
+
+
 def check_theme(name: str) -> None:
-    """UsageWrong names those that there are."""
+    """Raise InvalidUsage with the available themes if there is none of this name."""
     names = [*(theme.name for theme in THEMES), *sorted(BUILTIN_THEMES)]
     if name not in names:
         close = get_close_matches(name, names, n=1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise UsageWrong(f"there is no theme {name!r}{hint}", f"There are: {', '.join(names)}")
+        raise InvalidUsage(f"unknown theme {name!r}{hint}", f"Available themes: {', '.join(names)}")
 
 
-def usual_theme(environment: Mapping[str, str]) -> str:
-    """What fits the terminal, as far as it tells: no or few colours, a light ground, or else dark."""
+def default_theme(environment: Mapping[str, str]) -> str:
+    """The theme that fits the terminal: few or no colours, a light background, or else dark."""
     terminal = environment.get("TERM", "")
     if "NO_COLOR" in environment:
-        return "ansi-dark"  # which Textual then leaves without any
-    many = "COLORTERM" in environment or any(word in terminal for word in ("256", "direct", "kitty", "ghostty"))
-    ground = environment.get("COLORFGBG", "").rpartition(";")[2]
-    is_light = ground in ("7", "15")
-    if not many:
+        return "ansi-dark"  # Textual then removes the colours
+    has_many_colors = "COLORTERM" in environment or any(
+        word in terminal for word in ("256", "direct", "kitty", "ghostty")
+    )
+    background = environment.get("COLORFGBG", "").rpartition(";")[2]
+    is_light = background in ("7", "15")
+    if not has_many_colors:
         return "ansi-light" if is_light else "ansi-dark"
     return LIGHT.name if is_light else DARK.name

@@ -1,7 +1,7 @@
-"""How fast what an agent says reaches the screen: about as fast as it can be drawn.
+"""Limits the rate at which updates of an agent reach the screen to about what it can draw.
 
-Law: however much comes at once, a key waits for the drawing of one portion and for no more. What is not taken in yet
-waits in the session's inbox, which slows the agent down.
+Law: however much arrives at once, a key waits only until one portion is drawn. The other updates wait in the session's
+queue, which slows down the agent.
 """
 
 from __future__ import annotations
@@ -15,48 +15,48 @@ from msgspec.structs import replace
 from accord.session.content import Text
 from accord.session.updates import MessageChunk, Update
 
-__all__ = ["Pace", "portions"]
+__all__ = ["UpdateRate", "portions"]
 
-_LETTERS = 4000
-"""That many are drawn in some 30 ms; no model writes faster than a hundred thousand in a second."""
-_OTHER = 100
+_PORTION = 4000
+"""The number of characters that are drawn in about 30 ms. No model writes faster than 100,000 in a second."""
+_OTHER_UPDATE = 100
+"""The number of characters that any other update counts for."""
 _SECONDS = 0.01
 _PAUSE = 0.025
 
 
-class Pace:
-    """Makes the pauses of one who takes in changes as they come."""
+class UpdateRate:
+    """Pauses the task that applies updates, so that the screen can draw and handle keys."""
 
     def __init__(self) -> None:
-        self._begin = time.perf_counter()
-        self._letters = 0
+        self._start = time.perf_counter()
+        self._characters = 0
 
-    async def keep(self, change: Update) -> None:
-        """Call it after each; it waits when it is time to draw."""
-        self._letters += _letters_of(change)
-        if self._letters > _LETTERS:
+    async def throttle(self, update: Update) -> None:
+        """Call it after each update."""
+        text = _text_of(update)
+        self._characters += _OTHER_UPDATE if text is None else len(text)
+        if self._characters > _PORTION:
             await asyncio.sleep(_PAUSE)
-        elif time.perf_counter() - self._begin > _SECONDS:
+        elif time.perf_counter() - self._start > _SECONDS:
             await asyncio.sleep(0)
         else:
             return
-        self._begin, self._letters = time.perf_counter(), 0
+        self._start, self._characters = time.perf_counter(), 0
 
 
-def _letters_of(change: Update) -> int:
-    if isinstance(change, MessageChunk) and isinstance(change.content, Text):
-        return len(change.content.text)
-    return _OTHER
-
-
-def portions(change: Update) -> Iterator[Update]:
-    """The same change, a very long text cut into several."""
-    if not isinstance(change, MessageChunk) or not isinstance(change.content, Text):
-        yield change
+def portions(update: Update) -> Iterator[Update]:
+    """Split an update with a very long text into several."""
+    text = _text_of(update)
+    if text is None or len(text) <= _PORTION:
+        yield update
         return
-    text = change.content.text
-    if len(text) <= _LETTERS:
-        yield change
-        return
-    for start in range(0, len(text), _LETTERS):
-        yield replace(change, content=replace(change.content, text=text[start : start + _LETTERS]))
+    assert isinstance(update, MessageChunk)
+    for start in range(0, len(text), _PORTION):
+        yield replace(update, content=replace(update.content, text=text[start : start + _PORTION]))
+
+
+def _text_of(update: Update) -> str | None:
+    if isinstance(update, MessageChunk) and isinstance(update.content, Text):
+        return update.content.text
+    return None

@@ -1,4 +1,4 @@
-"""What went over the wire and what the agent wrote on stderr, the last of it, with times."""
+"""The wire log: the last messages to and from the agent and its stderr, with times."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import msgspec
 
 from accord.errors.escape_sequences import clean_output
 
-__all__ = ["Entry", "Traffic"]
+__all__ = ["LogEntry", "WireLog"]
 
 _MOST_ENTRIES = 5000
 _MOST_BYTES = 16 * 1024 * 1024
 _LONGEST = 64 * 1024
 
 
-class Entry(msgspec.Struct, frozen=True):
-    """A frame, or a piece of stderr. `data` is cut when it is long; `size` is what it was."""
+class LogEntry(msgspec.Struct, frozen=True):
+    """A message, or a chunk of stderr. Long `data` is cut; `size` is its full size."""
 
     when: float
     kind: Literal["sent", "received", "stderr"]
@@ -27,7 +27,7 @@ class Entry(msgspec.Struct, frozen=True):
 
     @property
     def method(self) -> str:
-        """What it is about: a method, the kind of an update, an answer."""
+        """The method, the kind of update, or the id of the response."""
         if self.kind == "stderr":
             return ""
         try:
@@ -38,7 +38,7 @@ class Entry(msgspec.Struct, frozen=True):
             return f"update {frame.params.update.tag}"
         if frame.method is not None:
             return frame.method
-        return f"answer to {frame.id}" if frame.error is None else f"error for {frame.id}"
+        return f"response to {frame.id}" if frame.error is None else f"error for {frame.id}"
 
 
 class _Update(msgspec.Struct, frozen=True, rename={"tag": "sessionUpdate"}):
@@ -56,12 +56,11 @@ class _Frame(msgspec.Struct):
     error: object = None
 
 
-class Traffic:
-    """A bounded record; the oldest goes first."""
+class WireLog:
+    """A bounded log; the oldest entries are dropped."""
 
     def __init__(self) -> None:
-        self.entries: deque[Entry] = deque()
-        self.count = 0
+        self.entries: deque[LogEntry] = deque()
         self._bytes = 0
 
     def frame(self, direction: Literal["sent", "received"], frame: bytes) -> None:
@@ -72,16 +71,15 @@ class Traffic:
 
     @property
     def last_stderr(self) -> str:
-        """The last line that the agent wrote there."""
+        """The last line of the agent's stderr."""
         for entry in reversed(self.entries):
             if entry.kind == "stderr" and (text := clean_output(entry.data.decode("utf-8", "replace")).strip()):
                 return text.rpartition("\n")[2]
         return ""
 
     def _add(self, kind: Literal["sent", "received", "stderr"], data: bytes) -> None:
-        entry = Entry(time.time(), kind, bytes(data[:_LONGEST]), len(data))
+        entry = LogEntry(time.time(), kind, bytes(data[:_LONGEST]), len(data))
         self.entries.append(entry)
-        self.count += 1
         self._bytes += len(entry.data)
         while self._bytes > _MOST_BYTES or len(self.entries) > _MOST_ENTRIES:
             self._bytes -= len(self.entries.popleft().data)

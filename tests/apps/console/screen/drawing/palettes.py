@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from accord.apps.console.screen.drawing.palette import Ink, palette_of
+from accord.apps.console.screen.drawing.palette import Canvas, make_palette
 from accord.apps.console.screen.themes import DARK
 
-PALETTE = palette_of(DARK.to_color_system().generate(), dark=True, ansi=False)
+PALETTE = make_palette(DARK.to_color_system().generate(), dark=True, ansi=False)
 
 
-def ink(width: int = 80) -> Ink:
-    return Ink(PALETTE, width)
+def canvas(width: int = 80) -> Canvas:
+    return Canvas(PALETTE, width)
 
 
 def texts(strips) -> list[str]:

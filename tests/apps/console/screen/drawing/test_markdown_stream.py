@@ -10,10 +10,10 @@ from accord.apps.console.screen.blocks.messages import AgentMessage
 from accord.apps.console.screen.drawing import markdown_stream
 from accord.apps.console.screen.drawing.code import draw_code
 from accord.apps.console.screen.drawing.markdown import draw_markdown
-from accord.apps.console.screen.drawing.markdown_stream import StreamedMarkdown
-from accord.apps.console.screen.drawing.parts import PART_LETTERS, PART_LINES
+from accord.apps.console.screen.drawing.markdown_stream import MarkdownStream
+from accord.apps.console.screen.drawing.parts import PART_CHARACTERS, PART_LINES
 from accord.session.content import Text
-from tests.apps.console.screen.drawing.palettes import ink, texts
+from tests.apps.console.screen.drawing.palettes import canvas, texts
 
 BLOCKS = [
     "# A heading\n\n",
@@ -41,22 +41,22 @@ BLOCKS = [
 def test_pieces_are_drawn_as_the_whole(blocks, data):
     whole = "".join(blocks)
     cuts = sorted(data.draw(some.lists(some.integers(0, len(whole)), max_size=8)))
-    page = StreamedMarkdown()
+    page = MarkdownStream()
     for start, end in zip([0, *cuts], [*cuts, len(whole)], strict=True):
         page.append(whole[start:end])
-        page.draw(ink())
-    streamed = [line for line in texts(page.draw(ink())) if line]
-    assert streamed == [line for line in texts(draw_markdown(whole, ink())) if line]
+        page.draw(canvas())
+    streamed = [line for line in texts(page.draw(canvas())) if line]
+    assert streamed == [line for line in texts(draw_markdown(whole, canvas())) if line]
 
 
 @pytest.mark.parametrize("line", ["> quoted", "# A heading", "- an item", "```python", "1. first"])
 def test_a_line_that_turns_out_to_be_no_row_leaves_the_table_as_it_was(line):
     table = "| a | b |\n|---|---|\n" + "| one | **two** |\n" * 90
-    page = StreamedMarkdown()
+    page = MarkdownStream()
     for letter in table + line:
         page.append(letter)
     page.append("\n")
-    assert next(filter(None, texts(page.draw(ink())))) == texts(draw_markdown(table, ink()))[0]
+    assert next(filter(None, texts(page.draw(canvas())))) == texts(draw_markdown(table, canvas()))[0]
 
 
 @pytest.fixture
@@ -64,13 +64,13 @@ def drawn(monkeypatch) -> list[str]:
     """What was drawn, each time."""
     drawn: list[str] = []
 
-    def counted_markdown(source, ink, stretch=None):
+    def counted_markdown(source, canvas, stretch=None):
         drawn.append(source)
-        return draw_markdown(source, ink, stretch)
+        return draw_markdown(source, canvas, stretch)
 
-    def counted_code(source, language, ink):
+    def counted_code(source, language, canvas):
         drawn.append(source)
-        return draw_code(source, language, ink)
+        return draw_code(source, language, canvas)
 
     monkeypatch.setattr(markdown_stream, "draw_markdown", counted_markdown)
     monkeypatch.setattr(markdown_stream, "draw_code", counted_code)
@@ -91,21 +91,21 @@ LONG = {
 @pytest.mark.parametrize("kind", LONG)
 @pytest.mark.timeout(30)
 def test_something_long_looks_the_same_in_pieces(kind):
-    page = StreamedMarkdown(LONG[kind])
+    page = MarkdownStream(LONG[kind])
     assert len(page.parts) > 1
-    assert texts(page.draw(ink())) == texts(draw_markdown(LONG[kind], ink()))
+    assert texts(page.draw(canvas())) == texts(draw_markdown(LONG[kind], canvas()))
 
 
 @pytest.mark.parametrize("kind", LONG)
 @pytest.mark.timeout(30)
 def test_whatever_is_long_is_never_drawn_as_a_whole(kind, drawn):
-    page = StreamedMarkdown()
+    page = MarkdownStream()
     for start in range(0, len(LONG[kind]), 500):
         page.append(LONG[kind][start : start + 500])
-        page.parts[-1].lines(ink())
-    page.draw(ink(60))
+        page.parts[-1].lines(canvas())
+    page.draw(canvas(60))
     assert max(source.count("\n") for source in drawn) <= 2 * PART_LINES
-    assert max(map(len, drawn)) <= 2 * PART_LETTERS
+    assert max(map(len, drawn)) <= 2 * PART_CHARACTERS
 
 
 @pytest.mark.parametrize(
@@ -124,60 +124,60 @@ def test_whatever_is_long_is_never_drawn_as_a_whole(kind, drawn):
 )
 @pytest.mark.timeout(30)
 def test_what_can_be_cut_nowhere_is_cut_somewhere_and_nothing_of_it_is_lost(text, drawn):
-    page = StreamedMarkdown(text)
-    shown = "".join("".join(texts(page.draw(ink()))).split())
+    page = MarkdownStream(text)
+    shown = "".join("".join(texts(page.draw(canvas()))).split())
     assert max(source.count("\n") for source in drawn) <= 2 * PART_LINES
-    assert max(map(len, drawn)) <= 3 * PART_LETTERS
+    assert max(map(len, drawn)) <= 3 * PART_CHARACTERS
     letters = [letter for letter in text if letter.isalpha()]
     assert sum(map(str.isalpha, shown)) == len(letters)
 
 
 def test_code_in_a_list_stays_code_however_long_it_is():
-    page = StreamedMarkdown("1. Do this:\n\n   ```python\n" + "   def f(): pass\n\n" * 100 + "   ```\n\n2. *That*.\n")
-    lines = texts(page.draw(ink()))
+    page = MarkdownStream("1. Do this:\n\n   ```python\n" + "   def f(): pass\n\n" * 100 + "   ```\n\n2. *That*.\n")
+    lines = texts(page.draw(canvas()))
     assert sum("def f(): pass" in line for line in lines) == 100
     assert "```" not in "".join(lines)
     assert any(line.endswith("That.") for line in lines)
 
 
 def test_a_row_that_is_wider_than_those_before_widens_all_of_the_table():
-    page = StreamedMarkdown("| n | b |\n|--:|---|\n" + "| 1 | x |\n" * 100)
-    before = texts(page.draw(ink()))
+    page = MarkdownStream("| n | b |\n|--:|---|\n" + "| 1 | x |\n" * 100)
+    before = texts(page.draw(canvas()))
     page.append("| 1000000 | a very much wider cell |\n")
-    after = texts(page.draw(ink()))
+    after = texts(page.draw(canvas()))
     assert len({len(line) for line in before}) == len({len(line) for line in after}) == 1
     assert len(after[0]) > len(before[0])
 
 
 def test_what_is_complete_is_drawn_once(drawn):
-    page = StreamedMarkdown()
+    page = MarkdownStream()
     for number in range(200):
         page.append(f"Paragraph {number}.\n\n")
-        page.draw(ink())
+        page.draw(canvas())
     assert len([source for source in drawn if source.startswith("Paragraph 0.")]) <= 2
     assert max(map(len, drawn)) < 60
 
 
 def test_the_end_of_a_code_block_is_no_code(drawn):
-    page = StreamedMarkdown("```python\nx = 1\n")
+    page = MarkdownStream("```python\nx = 1\n")
     page.append("```")
-    assert texts(page.draw(ink())) == [" x = 1"]
+    assert texts(page.draw(canvas())) == [" x = 1"]
     page.append("\nAfter.")
-    assert texts(page.draw(ink())) == [" x = 1", "", "After."]
+    assert texts(page.draw(canvas())) == [" x = 1", "", "After."]
 
 
 def test_another_width_draws_everything_anew():
-    page = StreamedMarkdown("word " * 40 + "\n\n" + "more " * 40)
-    assert len(page.draw(ink(200))) < len(page.draw(ink(40)))
-    assert max(map(len, texts(page.draw(ink(40))))) <= 40
+    page = MarkdownStream("word " * 40 + "\n\n" + "more " * 40)
+    assert len(page.draw(canvas(200))) < len(page.draw(canvas(40)))
+    assert max(map(len, texts(page.draw(canvas(40))))) <= 40
 
 
 def test_nothing_that_was_written_is_lost():
     source = '<b>bold</b> &amp; <script>x</script> [ref][1]\n\n[1]: http://example.org "t"\n'
-    text = "\n".join(texts(draw_markdown(source, ink())))
+    text = "\n".join(texts(draw_markdown(source, canvas())))
     for part in ("<b>bold</b>", "<script>x</script>", "ref", "http://example.org"):
         assert part in text
-    assert texts(draw_markdown("[1]: http://only.example\n", ink())) == ["[1]: http://only.example"]
+    assert texts(draw_markdown("[1]: http://only.example\n", canvas())) == ["[1]: http://only.example"]
 
 
 @settings(max_examples=60)
@@ -185,7 +185,7 @@ def test_nothing_that_was_written_is_lost():
 def test_no_text_can_break_the_drawing(text, width):
     message = AgentMessage()
     message.append(Text(text))
-    for strip in message.lines(ink(width)):
+    for strip in message.lines(canvas(width)):
         assert not any(ord(letter) < 32 or 127 <= ord(letter) < 160 for letter in strip.text)
 
 
@@ -197,4 +197,4 @@ def test_what_cannot_be_drawn_is_shown_as_bare_text(monkeypatch):
         raise RuntimeError("no")
 
     monkeypatch.setattr(markdown_stream, "draw_markdown", broken)
-    assert [line.strip() for line in texts(message.lines(ink())) if line] == ["still readable", "and more"]
+    assert [line.strip() for line in texts(message.lines(canvas())) if line] == ["still readable", "and more"]

@@ -17,7 +17,7 @@ from accord.apps.console.screen.drawing.terminal_output import (
 )
 from accord.session.entities import Exit, Terminal
 from accord.session.snapshots import SnapshotBytes
-from tests.apps.console.screen.drawing.palettes import ink, texts
+from tests.apps.console.screen.drawing.palettes import canvas, texts
 
 
 def shown(text: str, start: int = 0) -> list[Any]:
@@ -50,7 +50,7 @@ def test_a_progress_bar_shows_its_last_state():
 
 
 def test_only_the_last_lines_are_shown_with_how_many_were_left_out():
-    assert texts(draw_output(b"1\n2\n3\n", ink(), 2)) == ["│ … 1 earlier lines", "│ 2", "│ 3"]
+    assert texts(draw_output(b"1\n2\n3\n", canvas(), 2)) == ["│ … 1 earlier lines", "│ 2", "│ 3"]
 
 
 def test_a_colour_goes_on_below_where_it_was_set():
@@ -60,8 +60,8 @@ def test_a_colour_goes_on_below_where_it_was_set():
 
 def test_a_long_output_is_drawn_in_parts_and_none_of_its_lines_is_lost():
     parts = list(output_parts("".join(f"line {number}\n" for number in range(1000)).encode(), 900))
-    assert [len(part.lines(ink())) for part in parts] == [1] + [PART_LINES] * (900 // PART_LINES)
-    lines = [strip.text for part in parts for strip in part.lines(ink())]
+    assert [len(part.lines(canvas())) for part in parts] == [1] + [PART_LINES] * (900 // PART_LINES)
+    lines = [strip.text for part in parts for strip in part.lines(canvas())]
     assert lines == ["│ … 100 earlier lines", *(f"│ line {number}" for number in range(100, 1000))]
 
 
@@ -69,11 +69,11 @@ def test_a_terminal_tells_its_command_directory_and_end():
     terminal = Terminal(
         id="t", command="make\x1b[2J", cwd="/b", output=SnapshotBytes(b"caf\xc3\xa9\n"), exit=Exit(signal="SIGKILL")
     )
-    assert texts(draw_terminal(terminal, ink(), 5, "/a")) == ["$ make␛[2J  in /b", "│ café", "ended by SIGKILL"]
+    assert texts(draw_terminal(terminal, canvas(), 5, "/a")) == ["$ make␛[2J  in /b", "│ café", "ended by SIGKILL"]
 
 
 @given(some.text(), some.integers(20, 60))
 def test_nothing_a_program_writes_reaches_the_terminal_as_it_is(text, width):
-    for strip in draw_output(text.encode("utf-8", "surrogatepass"), ink(width), 50):
+    for strip in draw_output(text.encode("utf-8", "surrogatepass"), canvas(width), 50):
         assert strip.cell_length <= width
         assert not any(ord(letter) < 32 or 127 <= ord(letter) < 160 for letter in strip.text)

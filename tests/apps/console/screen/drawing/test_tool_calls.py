@@ -4,11 +4,11 @@ import pytest
 
 from accord.apps.console.screen.blocks.tool_calls import ToolCallBlock
 from accord.session.entities import ToolCall
-from tests.apps.console.screen.drawing.palettes import ink, texts
+from tests.apps.console.screen.drawing.palettes import canvas, texts
 
 
 def header(call: ToolCall) -> str:
-    return texts(ToolCallBlock(call, "/w", lambda id: None).draw(ink(80)))[0].strip()
+    return texts(ToolCallBlock(call, "/w", lambda id: None).draw(canvas(80)))[0].strip()
 
 
 @pytest.mark.requirement("COMPAT-21", "COMPAT-22")

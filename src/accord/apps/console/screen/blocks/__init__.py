@@ -1,1 +1,1 @@
-"""What a conversation is made of on the screen: each block knows its words and draws itself."""
+"""The blocks of a conversation on the screen: messages, tool calls, notices. Each block draws itself."""

@@ -1,4 +1,4 @@
-"""A block of the conversation. Law: whatever changes how it looks calls `touch`, and nothing else makes it drawn again."""
+"""A block of the conversation. Law: a block is drawn again only after `invalidate`, which every change of it calls."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from accord.apps.console.screen.drawing.palette import Ink
-from accord.apps.console.screen.drawing.parts import Frame, Part, draw_fault
+from accord.apps.console.screen.drawing.palette import Canvas
+from accord.apps.console.screen.drawing.parts import Margin, Part, draw_fallback
 
-__all__ = ["INDENT", "Block", "indented", "moved"]
+__all__ = ["INDENT", "Block", "indent", "left_margin"]
 
 log = logging.getLogger("accord.console")
 
@@ -21,75 +21,75 @@ INDENT = 2
 
 
 class Block:
-    """Something that was said or done. One that may be long tells its parts with `compose`, any other has `draw`."""
+    """A message, a tool call, a notice. One that may be long overrides `compose`, any other overrides `draw`."""
 
     can_fold = False
 
     def __init__(self) -> None:
         self.is_folded = True
         self.known_parts: Sequence[Part] = [self._only_part()]
-        """Those it had when it was last looked at."""
+        """The parts when `parts` was last called."""
         self._version = 0
-        self._composed: tuple[int, Ink] | None = None
+        self._composed: tuple[int, Canvas] | None = None
 
-    def touch(self) -> None:
+    def invalidate(self) -> None:
         self._version += 1
 
-    def fold(self, folded: bool) -> bool:
-        """Whether that changed anything."""
-        if not self.can_fold or folded == self.is_folded:
+    def fold(self, is_folded: bool) -> bool:
+        """Fold or unfold; returns whether that changed anything."""
+        if not self.can_fold or is_folded == self.is_folded:
             return False
-        self.is_folded = folded
-        self.touch()
+        self.is_folded = is_folded
+        self.invalidate()
         return True
 
     @property
     def height(self) -> int:
-        """How many lines it has, or a guess."""
+        """The number of lines, or an estimate."""
         return sum(part.height for part in self.known_parts)
 
-    def is_composed(self, ink: Ink) -> bool:
-        """Whether `known_parts` are those that it has now."""
+    def is_composed(self, canvas: Canvas) -> bool:
+        """Whether `known_parts` is up to date."""
         composed = self._composed
-        return composed is not None and composed[0] == self._version and composed[1].is_like(ink)
+        return composed is not None and composed[0] == self._version and composed[1].matches(canvas)
 
-    def parts(self, ink: Ink) -> Sequence[Part]:
-        """Those it has now."""
-        if not self.is_composed(ink):
+    def parts(self, canvas: Canvas) -> Sequence[Part]:
+        """The current parts."""
+        if not self.is_composed(canvas):
             try:
-                self.known_parts = self.compose(ink)
+                self.known_parts = self.compose(canvas)
             except Exception as error:
-                log.exception("something could not be taken apart")
-                self.known_parts = [Part(partial(draw_fault, type(error).__name__, self.plain))]
-            self._composed = (self._version, ink)
+                log.exception("composing a block failed")
+                self.known_parts = [Part(partial(draw_fallback, type(error).__name__, self.plain))]
+            self._composed = (self._version, canvas)
         return self.known_parts
 
-    def lines(self, ink: Ink) -> list[Strip]:
-        """All of them."""
-        return [strip for part in self.parts(ink) for strip in part.lines(ink)]
+    def lines(self, canvas: Canvas) -> list[Strip]:
+        """All lines."""
+        return [strip for part in self.parts(canvas) for strip in part.lines(canvas)]
 
-    def compose(self, ink: Ink) -> Sequence[Part]:
-        """Cheap: nothing is drawn."""
+    def compose(self, canvas: Canvas) -> Sequence[Part]:
+        """Make the parts. Cheap: nothing is drawn."""
         return [self._only_part(self.height)]
 
-    def _only_part(self, guess: int = 3) -> Part:
-        return Part(self.draw, guess, self.plain)
+    def _only_part(self, height: int = 3) -> Part:
+        return Part(self.draw, height, self.plain)
 
-    def draw(self, ink: Ink) -> list[Strip]:
-        """The lines of one that is never long."""
+    def draw(self, canvas: Canvas) -> list[Strip]:
+        """Draw a block that is never long."""
         return []
 
     def plain(self) -> str:
-        """What is copied."""
+        """The text to copy."""
         raise NotImplementedError
 
 
-def indented(strips: list[Strip], by: int = INDENT, style: Style | None = None, mark: str = "") -> list[Strip]:
-    """Lines moved to the right, with something in the margin."""
+def indent(strips: list[Strip], by: int = INDENT, style: Style | None = None, mark: str = "") -> list[Strip]:
+    """Indent lines, with an optional mark in the margin."""
     margin = Segment(mark.ljust(by), style)
     return [Strip([margin, *strip]) for strip in strips]
 
 
-def moved(by: int, right: int = 1) -> Frame:
-    """The frame of what is moved to the right and ends before the edge."""
-    return lambda draw: lambda ink: indented(draw(ink.narrower(by + right)), by)
+def left_margin(by: int, right: int = 1) -> Margin:
+    """A margin of blanks at the left and the right."""
+    return lambda draw: lambda canvas: indent(draw(canvas.narrower(by + right)), by)

@@ -1,4 +1,4 @@
-"""Messages: what the user asked, what the agent said, and what it thought."""
+"""Messages of the user and of the agent, and the agent's thoughts."""
 
 from __future__ import annotations
 
@@ -9,33 +9,34 @@ from rich.text import Text as RichText
 from textual.strip import Strip
 
 from accord.apps.console.sanitizer import Cleaner, one_line, visible
-from accord.apps.console.screen.blocks.block import INDENT, Block, indented
-from accord.apps.console.screen.drawing.incremental_text import GrowingLines, GrowingText
-from accord.apps.console.screen.drawing.markdown_stream import StreamedMarkdown
-from accord.apps.console.screen.drawing.palette import Ink
+from accord.apps.console.screen.blocks.block import INDENT, Block, indent
+from accord.apps.console.screen.drawing.incremental_text import IncrementalLines, IncrementalText
+from accord.apps.console.screen.drawing.markdown_stream import MarkdownStream
+from accord.apps.console.screen.drawing.palette import Canvas
 from accord.apps.console.screen.drawing.parts import Draw, Part
 from accord.session.content import Audio, Content, Image, Resource, ResourceLink, Text
 
-__all__ = ["AgentMessage", "Thought", "UserMessage", "shown"]
+__all__ = ["AgentMessage", "Thought", "UserMessage", "content_text"]
 
-READING = 120
-"""What the agent says has lines of at most so many cells."""
+READABLE_WIDTH = 120
+"""The most cells in a line of the agent's messages."""
 
 
-def shown(block: Content) -> str:
-    """A block of content in a word or two; a text is itself."""
-    match block:
+def content_text(content: Content) -> str:
+    """A text as it is; any other content as a short label."""
+    match content:
         case Text():
-            return block.text
+            return content.text
         case Image() | Audio():
-            return f"[{one_line(block.mime_type)}, {_size(len(block.data) * 3 // 4 - block.data[-2:].count('='))}]"
+            size = len(content.data) * 3 // 4 - content.data[-2:].count("=")
+            return f"[{one_line(content.mime_type)}, {_size(size)}]"
         case ResourceLink():
-            return f"[{one_line(block.title or block.name)}]"
+            return f"[{one_line(content.title or content.name)}]"
         case Resource():
-            size = len(block.text if block.text is not None else block.blob or "")
-            return f"[{one_line(block.uri.rpartition('/')[2] or block.uri)}, {_size(size)}]"
+            size = len(content.text if content.text is not None else content.blob or "")
+            return f"[{one_line(content.uri.rpartition('/')[2] or content.uri)}, {_size(size)}]"
         case _:
-            return f"[{one_line(block.tag)}]"
+            return f"[{one_line(content.tag)}]"
 
 
 def _size(count: int) -> str:
@@ -43,7 +44,7 @@ def _size(count: int) -> str:
 
 
 class UserMessage(Block):
-    """What the user sent; attachments by their names."""
+    """A prompt; attachments are shown by their names."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -51,127 +52,128 @@ class UserMessage(Block):
         self._content: list[Content] = []
 
     def mark(self, *, not_accepted: bool) -> None:
-        """Say whether the agent did not take it."""
+        """Show whether the agent rejected the prompt."""
         self.not_accepted = not_accepted
-        self.touch()
+        self.invalidate()
 
     def replace(self, content: Iterable[Content]) -> None:
         self._content = list(content)
-        self.touch()
+        self.invalidate()
 
-    def append(self, block: Content) -> None:
-        self._content.append(block)
-        self.touch()
+    def append(self, content: Content) -> None:
+        self._content.append(content)
+        self.invalidate()
 
     @property
     def _text(self) -> str:
-        return "".join(block.text for block in self._content if type(block) is Text).strip("\n")
+        return "".join(content.text for content in self._content if type(content) is Text).strip("\n")
 
     @property
-    def _others(self) -> str:
-        return " ".join(shown(block) for block in self._content if type(block) is not Text)
+    def _attachments(self) -> str:
+        return " ".join(content_text(content) for content in self._content if type(content) is not Text)
 
     def plain(self) -> str:
-        return "\n".join(filter(None, [self._text, self._others]))
+        return "\n".join(filter(None, [self._text, self._attachments]))
 
-    def compose(self, ink: Ink) -> Sequence[Part]:
-        parts = GrowingLines(_wrapped, _barred, visible(self._text)).parts
-        others = visible(self._others)
-        parts = [*parts, *GrowingLines(_wrapped_muted, _barred, others).parts]
-        return [*parts, Part(_barred(_not_accepted), 1)] if self.not_accepted else parts
-
-
-def _wrapped(text: str, ink: Ink) -> list[Strip]:
-    return ink.wrapped(RichText(text))
+    def compose(self, canvas: Canvas) -> Sequence[Part]:
+        text = IncrementalLines(_draw_text, _user_margin, visible(self._text)).parts
+        attachments = IncrementalLines(_draw_muted, _user_margin, visible(self._attachments)).parts
+        parts = [*text, *attachments]
+        return [*parts, Part(_user_margin(_not_accepted), 1)] if self.not_accepted else parts
 
 
-def _wrapped_muted(text: str, ink: Ink) -> list[Strip]:
-    return ink.wrapped(RichText(text, ink.palette.muted))
+def _draw_text(text: str, canvas: Canvas) -> list[Strip]:
+    return canvas.wrap(RichText(text))
 
 
-def _not_accepted(ink: Ink) -> list[Strip]:
-    return ink.wrapped(RichText("not accepted", ink.palette.warning))
+def _draw_muted(text: str, canvas: Canvas) -> list[Strip]:
+    return canvas.wrap(RichText(text, canvas.palette.muted))
 
 
-def _barred(draw: Draw) -> Draw:
-    def drawn(ink: Ink) -> list[Strip]:
-        palette, width = ink.palette, ink.width - INDENT - 1
+def _not_accepted(canvas: Canvas) -> list[Strip]:
+    return canvas.wrap(RichText("not accepted", canvas.palette.warning))
+
+
+def _user_margin(draw: Draw) -> Draw:
+    def draw_with_bar(canvas: Canvas) -> list[Strip]:
+        palette, width = canvas.palette, canvas.width - INDENT - 1
         bar, end = Segment("▌ ", palette.user + palette.accent), Segment(" ", palette.user)
         return [
             Strip([bar, *strip.apply_style(palette.user).adjust_cell_length(width, palette.user), end])
-            for strip in draw(ink.narrower(INDENT + 1))
+            for strip in draw(canvas.narrower(INDENT + 1))
         ]
 
-    return drawn
+    return draw_with_bar
 
 
-def _readable(draw: Draw) -> Draw:
-    return lambda ink: indented(draw(ink.narrower(INDENT + 1).at_most(READING)))
+def _agent_margin(draw: Draw) -> Draw:
+    return lambda canvas: indent(draw(canvas.narrower(INDENT + 1).at_most(READABLE_WIDTH)))
 
 
 class AgentMessage(Block):
-    """What the agent says: Markdown that grows."""
+    """A message of the agent: Markdown that grows."""
 
     def __init__(self) -> None:
         super().__init__()
         self.replace(())
 
     def replace(self, content: Iterable[Content]) -> None:
-        self._page, self._cleaner = self._new_page(), Cleaner()
-        self._said: list[str] = []
+        self._drawing, self._cleaner = self._new_drawing(), Cleaner()
+        self._texts: list[str] = []
         if not (self.can_fold and self.is_folded):
-            self.known_parts = self._page.parts
-        for block in content:
-            self.append(block)
-        self.touch()
+            self.known_parts = self._drawing.parts
+        for each in content:
+            self.append(each)
+        self.invalidate()
 
-    def append(self, block: Content) -> None:
-        text = block.text if type(block) is Text else f"\n\n{shown(block)}\n\n"
-        self._said.append(text)
-        self._page.append(self._cleaner.clean(text))
-        self.touch()
+    def append(self, content: Content) -> None:
+        text = content.text if type(content) is Text else f"\n\n{content_text(content)}\n\n"
+        self._texts.append(text)
+        self._drawing.append(self._cleaner.clean(text))
+        self.invalidate()
 
     def plain(self) -> str:
-        return visible("".join(self._said)).strip("\n")
+        return visible("".join(self._texts)).strip("\n")
 
-    def _new_page(self) -> GrowingText:
-        return StreamedMarkdown(frame=_readable)
+    def _new_drawing(self) -> IncrementalText:
+        return MarkdownStream(margin=_agent_margin)
 
-    def compose(self, ink: Ink) -> Sequence[Part]:
-        return self._page.parts
+    def compose(self, canvas: Canvas) -> Sequence[Part]:
+        return self._drawing.parts
 
 
 class Thought(AgentMessage):
-    """What the agent thinks, folded to its first line."""
+    """A thought of the agent, folded to its first line."""
 
     can_fold = True
 
-    def _new_page(self) -> GrowingText:
-        return GrowingLines(_thought, _with_line)
+    def _new_drawing(self) -> IncrementalText:
+        return IncrementalLines(_draw_thought, _thought_margin)
 
-    def compose(self, ink: Ink) -> Sequence[Part]:
+    def compose(self, canvas: Canvas) -> Sequence[Part]:
         if self.is_folded:
             return [Part(self.draw, 1, self.plain)]
-        return [Part(_thought_head), *self._page.parts]
+        return [Part(_thought_heading), *self._drawing.parts]
 
-    def draw(self, ink: Ink) -> list[Strip]:
-        """Folded."""
-        palette = ink.palette
-        begin = self._page.parts[0].text().strip() if self._page.parts else ""
-        first, _, others = begin.partition("\n")
-        more = " …" if others or len(self._page.parts) > 1 else ""
+    def draw(self, canvas: Canvas) -> list[Strip]:
+        """Draw the first line, for a folded thought."""
+        palette, parts = canvas.palette, self._drawing.parts
+        first, _, others = (parts[0].text().strip() if parts else "").partition("\n")
+        more = " …" if others or len(parts) > 1 else ""
         line = RichText.assemble(("✻ ", palette.accent), (one_line(first.strip("*# "), 500) + more, palette.thought))
-        return indented([ink.narrower(INDENT).clipped(line)])
+        return indent([canvas.narrower(INDENT).clip(line)])
 
 
-def _thought(text: str, ink: Ink) -> list[Strip]:
-    return ink.wrapped(RichText(text, ink.palette.thought))
+def _draw_thought(text: str, canvas: Canvas) -> list[Strip]:
+    return canvas.wrap(RichText(text, canvas.palette.thought))
 
 
-def _thought_head(ink: Ink) -> list[Strip]:
-    head = RichText.assemble(("✻ ", ink.palette.accent), ("Thought", ink.palette.thought))
-    return indented([ink.strip(head)])
+def _thought_heading(canvas: Canvas) -> list[Strip]:
+    heading = RichText.assemble(("✻ ", canvas.palette.accent), ("Thought", canvas.palette.thought))
+    return indent([canvas.strip(heading)])
 
 
-def _with_line(draw: Draw) -> Draw:
-    return lambda ink: indented(indented(draw(ink.narrower(INDENT + 3).at_most(READING)), 2, ink.palette.faint, "│ "))
+def _thought_margin(draw: Draw) -> Draw:
+    return lambda canvas: indent(
+        indent(draw(canvas.narrower(INDENT + 3).at_most(READABLE_WIDTH)), 2, canvas.palette.faint, "│ ")
+    )

@@ -1,4 +1,4 @@
-"""What is not part of the talk: notices, compactions, failures, unknown updates, commands of the user's own."""
+"""Blocks beside the messages and tool calls: notes, errors, notices, compactions, unknown updates, terminals."""
 
 from __future__ import annotations
 
@@ -11,68 +11,64 @@ from rich.text import Text
 from textual.strip import Strip
 
 from accord.apps.console.sanitizer import one_line, visible
-from accord.apps.console.screen.blocks.block import INDENT, Block, indented, moved
-from accord.apps.console.screen.drawing.incremental_text import GrowingLines
-from accord.apps.console.screen.drawing.markdown_stream import StreamedMarkdown
-from accord.apps.console.screen.drawing.palette import Ink
+from accord.apps.console.screen.blocks.block import INDENT, Block, indent, left_margin
+from accord.apps.console.screen.drawing.incremental_text import IncrementalLines
+from accord.apps.console.screen.drawing.markdown_stream import MarkdownStream
+from accord.apps.console.screen.drawing.palette import Canvas
 from accord.apps.console.screen.drawing.parts import Part
 from accord.apps.console.screen.drawing.raw_input import open_value
 from accord.apps.console.screen.drawing.terminal_output import draw_output, exit_text, output_parts, terminal_parts
 from accord.session.content import render_text
 from accord.session.entities import Compaction, Exit, Notice, Terminal
 
-__all__ = ["CompactionBlock", "Failure", "NoticeBlock", "Remark", "ShellRun", "TerminalBlock", "UnknownBlock"]
+__all__ = ["CompactionBlock", "ErrorBlock", "NoteBlock", "NoticeBlock", "ShellBlock", "TerminalBlock", "UnknownBlock"]
 
 _LINES_FOLDED, _LINES_UNFOLDED = 20, 1000
 
 
-class Remark(Block):
-    """A line of our own, in the middle of the page."""
+class NoteBlock(Block):
+    """A note of the screen itself, centred."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
         self._text = text
 
-    def say(self, text: str) -> None:
-        self._text = text
-        self.touch()
-
     def plain(self) -> str:
         return self._text
 
-    def draw(self, ink: Ink) -> list[Strip]:
+    def draw(self, canvas: Canvas) -> list[Strip]:
         text = one_line(self._text, 500)
-        rule = max(2, (ink.width - len(text) - 4) // 2) if len(text) < ink.width - 8 else 0
-        line = Text.assemble(("─" * rule, ink.palette.faint), f" {text} ", ("─" * rule, ink.palette.faint))
-        line.style = ink.palette.muted
-        return ink.wrapped(line)
+        rule = max(2, (canvas.width - len(text) - 4) // 2) if len(text) < canvas.width - 8 else 0
+        line = Text.assemble(("─" * rule, canvas.palette.faint), f" {text} ", ("─" * rule, canvas.palette.faint))
+        line.style = canvas.palette.muted
+        return canvas.wrap(line)
 
 
-class Failure(Block):
-    """Something went wrong: what, what to do, and the last words of whoever failed."""
+class ErrorBlock(Block):
+    """An error: what happened, the output of the program that failed, and what to do."""
 
-    def __init__(self, title: str, advice: str = "", last_words: str = "") -> None:
+    def __init__(self, title: str, advice: str = "", output: str = "") -> None:
         super().__init__()
         self.title = title
         self.advice = advice
-        self.last_words = last_words
+        self.output = output
 
     def plain(self) -> str:
-        return visible("\n".join(filter(None, [self.title, self.last_words, self.advice])))
+        return visible("\n".join(filter(None, [self.title, self.output, self.advice])))
 
-    def draw(self, ink: Ink) -> list[Strip]:
-        palette, inner = ink.palette, ink.narrower(INDENT + 2)
-        strips = inner.wrapped(Text(visible(self.title), palette.bad + Style(bold=True)))
-        if self.last_words.strip():
-            strips += draw_output(self.last_words.encode("utf-8", "replace"), inner, 15)
+    def draw(self, canvas: Canvas) -> list[Strip]:
+        palette, inner = canvas.palette, canvas.narrower(INDENT + 2)
+        strips = inner.wrap(Text(visible(self.title), palette.bad + Style(bold=True)))
+        if self.output.strip():
+            strips += draw_output(self.output.encode("utf-8", "replace"), inner, 15)
         if self.advice:
-            strips += inner.wrapped(Text(self.advice, palette.text))
+            strips += inner.wrap(Text(self.advice, palette.text))
         bar = Segment("▌ ", palette.bad)
         return [Strip([bar, *strip]) for strip in strips]
 
 
 class NoticeBlock(Block):
-    """A notice of the agent's."""
+    """A notice of the agent."""
 
     def __init__(self, notice: Notice) -> None:
         super().__init__()
@@ -81,30 +77,30 @@ class NoticeBlock(Block):
     def plain(self) -> str:
         return visible(f"{self._notice.title}\n{self._notice.description or ''}").strip()
 
-    def compose(self, ink: Ink) -> Sequence[Part]:
-        title = GrowingLines(self._draw_title, text=visible(self._notice.title).strip()).parts
-        about = GrowingLines(_muted, moved(INDENT + 2), visible(self._notice.description or "")).parts
-        return [*title, *about] or super().compose(ink)
+    def compose(self, canvas: Canvas) -> Sequence[Part]:
+        title = IncrementalLines(self._draw_title, text=visible(self._notice.title).strip()).parts
+        details = IncrementalLines(_muted, left_margin(INDENT + 2), visible(self._notice.description or "")).parts
+        return [*title, *details] or super().compose(canvas)
 
-    def draw(self, ink: Ink) -> list[Strip]:
-        return self._draw_title("", ink)
+    def draw(self, canvas: Canvas) -> list[Strip]:
+        return self._draw_title("", canvas)
 
-    def _draw_title(self, text: str, ink: Ink) -> list[Strip]:
-        style = {"error": ink.palette.bad, "warning": ink.palette.warning}.get(
-            self._notice.severity, ink.palette.accent
+    def _draw_title(self, text: str, canvas: Canvas) -> list[Strip]:
+        style = {"error": canvas.palette.bad, "warning": canvas.palette.warning}.get(
+            self._notice.severity, canvas.palette.accent
         )
         mark = {"error": "✗ ", "warning": "! "}.get(self._notice.severity, "i ")
-        first, *others = ink.narrower(INDENT + 3).wrapped(Text(text, style)) or [Strip([])]
+        first, *others = canvas.narrower(INDENT + 3).wrap(Text(text, style)) or [Strip([])]
         head = Strip([Segment(" " * INDENT), Segment(mark, style), *first])
-        return [head, *indented(others, INDENT + 2)]
+        return [head, *indent(others, INDENT + 2)]
 
 
-def _muted(text: str, ink: Ink) -> list[Strip]:
-    return ink.wrapped(Text(text, ink.palette.muted))
+def _muted(text: str, canvas: Canvas) -> list[Strip]:
+    return canvas.wrap(Text(text, canvas.palette.muted))
 
 
 class CompactionBlock(Block):
-    """The agent has shortened its memory; unfolded, what it kept."""
+    """A compaction of the agent's context; unfolded, its summary."""
 
     can_fold = True
 
@@ -114,27 +110,27 @@ class CompactionBlock(Block):
 
     def show(self, compaction: Compaction) -> None:
         self._compaction = compaction
-        self.touch()
+        self.invalidate()
 
     def plain(self) -> str:
         return visible(render_text(self._compaction.summary))
 
-    def compose(self, ink: Ink) -> Sequence[Part]:
-        head = super().compose(ink)
-        return head if self.is_folded else [*head, *StreamedMarkdown(self.plain(), moved(INDENT)).parts]
+    def compose(self, canvas: Canvas) -> Sequence[Part]:
+        head = super().compose(canvas)
+        return head if self.is_folded else [*head, *MarkdownStream(self.plain(), left_margin(INDENT)).parts]
 
-    def draw(self, ink: Ink) -> list[Strip]:
+    def draw(self, canvas: Canvas) -> list[Strip]:
         compaction = self._compaction
-        what = {
+        text = {
             "in_progress": "compacting the context…",
             "completed": "the context was compacted",
             "failed": f"compacting the context failed: {one_line(compaction.error or 'no reason given')}",
         }.get(compaction.status, f"compaction: {one_line(compaction.status)}")
-        return Remark(what).draw(ink)
+        return NoteBlock(text).draw(canvas)
 
 
 class UnknownBlock(Block):
-    """Something that accord has no word for: its tag and its members; unfolded, the whole."""
+    """An update of an unknown kind: its tag and the names of its members; unfolded, all of it."""
 
     can_fold = True
 
@@ -144,17 +140,17 @@ class UnknownBlock(Block):
 
     def show(self, tag: str, raw: dict[str, Any]) -> None:
         self._tag, self._raw = tag, raw
-        self.touch()
+        self.invalidate()
 
     def plain(self) -> str:
         return visible(str(self._raw))
 
-    def compose(self, ink: Ink) -> Sequence[Part]:
-        parts = super().compose(ink)
-        return parts if self.is_folded else [*parts, *open_value("whole", self._raw, moved(INDENT + 2))]
+    def compose(self, canvas: Canvas) -> Sequence[Part]:
+        parts = super().compose(canvas)
+        return parts if self.is_folded else [*parts, *open_value("content", self._raw, left_margin(INDENT + 2))]
 
-    def draw(self, ink: Ink) -> list[Strip]:
-        palette, inner = ink.palette, ink.narrower(INDENT + 3)
+    def draw(self, canvas: Canvas) -> list[Strip]:
+        palette, inner = canvas.palette, canvas.narrower(INDENT + 3)
         members = ", ".join(one_line(name, 40) for name in self._raw if name != "sessionUpdate")
         head = Text.assemble(
             ("? ", palette.warning),
@@ -162,7 +158,7 @@ class UnknownBlock(Block):
             (f"  {self._what} that accord does not know", palette.muted),
             (f": {members}" if members else "", palette.muted),
         )
-        return indented([inner.clipped(head)])
+        return indent([inner.clip(head)])
 
 
 class TerminalBlock(Block):
@@ -177,18 +173,18 @@ class TerminalBlock(Block):
 
     def show(self, terminal: Terminal) -> None:
         self._terminal = terminal
-        self.touch()
+        self.invalidate()
 
     def plain(self) -> str:
         return visible(f"$ {self._terminal.command or ''}\n{self._terminal.text}")
 
-    def compose(self, ink: Ink) -> Sequence[Part]:
+    def compose(self, canvas: Canvas) -> Sequence[Part]:
         last = _LINES_FOLDED if self.is_folded else _LINES_UNFOLDED
-        return list(terminal_parts(self._terminal, last, self._cwd, moved(INDENT)))
+        return list(terminal_parts(self._terminal, last, self._cwd, left_margin(INDENT)))
 
 
-class ShellRun(Block):
-    """A command that the user ran with `!`; the agent does not hear of it."""
+class ShellBlock(Block):
+    """A command that the user ran with `!`. The agent does not see it."""
 
     can_fold = True
 
@@ -198,26 +194,26 @@ class ShellRun(Block):
         self.exit: Exit | None = None
         self._output = bytearray()
 
-    def heard(self, piece: bytes) -> None:
-        self._output += piece
+    def add_output(self, data: bytes) -> None:
+        self._output += data
         del self._output[: -256 * 1024]
-        self.touch()
+        self.invalidate()
 
-    def ended(self, how: Exit) -> None:
-        self.exit = how
-        self.touch()
+    def set_exit(self, status: Exit) -> None:
+        self.exit = status
+        self.invalidate()
 
     def plain(self) -> str:
         return visible(f"$ {self.command}\n{self._output.decode('utf-8', 'replace')}")
 
-    def compose(self, ink: Ink) -> Sequence[Part]:
+    def compose(self, canvas: Canvas) -> Sequence[Part]:
         last = _LINES_FOLDED if self.is_folded else _LINES_UNFOLDED
-        return [Part(self.draw, 1, self.plain), *output_parts(bytes(self._output), last, moved(INDENT))]
+        return [Part(self.draw, 1, self.plain), *output_parts(bytes(self._output), last, left_margin(INDENT))]
 
-    def draw(self, ink: Ink) -> list[Strip]:
-        """The command."""
-        palette = ink.palette
+    def draw(self, canvas: Canvas) -> list[Strip]:
+        """Draw the command and its exit status."""
+        palette = canvas.palette
         head = Text.assemble(("! ", palette.accent), (one_line(self.command, 500), palette.text))
         if self.exit is not None:
             head.append("  ").append_text(exit_text(self.exit, palette))
-        return indented([ink.narrower(INDENT + 1).clipped(head)])
+        return indent([canvas.narrower(INDENT + 1).clip(head)])

@@ -1,4 +1,4 @@
-"""Code in the colours of its language."""
+"""Syntax highlighting."""
 
 from __future__ import annotations
 
@@ -17,43 +17,43 @@ from rich.text import Text
 from textual.color import Color
 from textual.strip import Strip
 
-from accord.apps.console.screen.drawing.palette import Ink, Palette, folded, readable_on
+from accord.apps.console.screen.drawing.palette import Canvas, Palette, fold_text, readable_color
 
 __all__ = ["coloured_lines", "draw_code", "language_of", "warm_up"]
 
 
-def draw_code(code: str, language: str, ink: Ink) -> list[Strip]:
-    """The lines on a ground of their own, each character in its place."""
-    ground = Style() if ink.palette.code_background == "default" else Style(bgcolor=ink.palette.code_background)
+def draw_code(code: str, language: str, canvas: Canvas) -> list[Strip]:
+    """Draw the lines on their own background; long lines are folded at the last cell."""
+    ground = Style() if canvas.palette.code_background == "default" else Style(bgcolor=canvas.palette.code_background)
     edge = Segment(" ", ground)
-    width = ink.width - 2
+    width = canvas.width - 2
     strips: list[Strip] = []
-    for parts in _lines(code, language, ink.palette):
+    for parts in _lines(code, language, canvas.palette):
         segments = [Segment(text, ground + style) for text, style in parts]
         cells = sum(cell_len(segment.text) for segment in segments)
         if cells <= width:
             strips.append(Strip([edge, *segments, Segment(" " * (width - cells + 1), ground)], width + 2))
             continue
-        for part in folded(Text.assemble(*parts), width):
-            strip = ink.strip(part).apply_style(ground).adjust_cell_length(width, ground)
+        for part in fold_text(Text.assemble(*parts), width):
+            strip = canvas.strip(part).apply_style(ground).adjust_cell_length(width, ground)
             strips.append(Strip([edge, *strip, edge], width + 2))
     return strips
 
 
 def coloured_lines(code: str, language: str, palette: Palette) -> list[Text]:
-    """One text for each line, with foreground colours only."""
+    """One highlighted text for each line, without a background."""
     return [Text.assemble(*parts, no_wrap=True) for parts in _lines(code, language, palette)]
 
 
 def warm_up() -> None:
-    """Load what colours the usual languages, so that the first code block need not wait for it."""
+    """Load the lexers of common languages, so that the first code block does not wait for them."""
     for language in ("python", "bash", "json", "diff", "javascript"):
         _lexer(language)
 
 
 @lru_cache(maxsize=256)
 def language_of(path: str) -> str:
-    """The language of a file by its name."""
+    """Guess the language of a file from its name."""
     return Syntax.guess_lexer(path)
 
 
@@ -70,7 +70,7 @@ def _lines(code: str, language: str, palette: Palette) -> list[list[tuple[str, S
         if first:
             lines[-1].append((first, style))
         lines += [[(part, style)] if part else [] for part in others]
-    del lines[code.count("\n") + 1 :]  # the lexer ends it with a line of its own
+    del lines[code.count("\n") + 1 :]  # the lexer appends a line
     return lines
 
 
@@ -87,5 +87,5 @@ def _style(palette: Palette, kind: Any) -> Style:
     style = Syntax.get_theme(palette.syntax).get_style_for_token(kind)
     color = style.color
     if color is not None and palette.grounds:
-        color = readable_on(Color.from_rich_color(color), palette.grounds).rich_color
+        color = readable_color(Color.from_rich_color(color), palette.grounds).rich_color
     return Style(color=color, bold=style.bold or None, italic=style.italic or None)

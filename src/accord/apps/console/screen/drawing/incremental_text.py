@@ -1,4 +1,4 @@
-"""Text that grows, in parts. Law: only the last part changes when something is appended."""
+"""Text that grows, in parts. Law: appending text changes only the last part."""
 
 from __future__ import annotations
 
@@ -7,44 +7,44 @@ from typing import TypeAlias
 
 from textual.strip import Strip
 
-from accord.apps.console.screen.drawing.palette import Ink
-from accord.apps.console.screen.drawing.parts import PART_LETTERS, PART_LINES, Frame, Part, unframed
+from accord.apps.console.screen.drawing.palette import Canvas
+from accord.apps.console.screen.drawing.parts import PART_CHARACTERS, PART_LINES, Margin, Part, no_margin
 
-__all__ = ["GrowingLines", "GrowingText", "Piece"]
+__all__ = ["IncrementalLines", "IncrementalText", "TextPart"]
 
-DrawText: TypeAlias = Callable[[str, Ink], list[Strip]]
+DrawText: TypeAlias = Callable[[str, Canvas], list[Strip]]
 
 
-class Piece(Part):
-    """Lines of a text; the last piece also has the line that is not complete yet, as `rest`.
+class TextPart(Part):
+    """Lines of a text. The last part also holds the incomplete last line, as `rest`.
 
-    One that `is_apart` has a blank line above it.
+    A part with `is_apart` has a blank line above it.
     """
 
-    __slots__ = ("_draw_framed", "is_apart", "letters", "rest", "source")
+    __slots__ = ("_draw_with_margin", "characters", "is_apart", "rest", "source")
 
-    def __init__(self, frame: Frame, *, is_apart: bool = False) -> None:
+    def __init__(self, margin: Margin, *, is_apart: bool = False) -> None:
         super().__init__(self._draw_apart, int(is_apart), self.text)
-        self._draw_framed = frame(self.draw)
+        self._draw_with_margin = margin(self.draw)
         self.is_apart = is_apart
         self.source: list[str] = []
         self.rest = ""
-        self.letters = 0
+        self.characters = 0
 
     def text(self) -> str:
         return "\n".join([*self.source, self.rest] if self.rest else self.source)
 
     def add(self, line: str) -> None:
         self.source.append(line)
-        self.letters += len(line) + 1
+        self.characters += len(line) + 1
         self.height += 1 + len(line) // 100
-        self.touch()
+        self.invalidate()
 
-    def draw(self, ink: Ink) -> list[Strip]:
+    def draw(self, canvas: Canvas) -> list[Strip]:
         raise NotImplementedError
 
-    def _draw_apart(self, ink: Ink) -> list[Strip]:
-        strips = self._draw_framed(ink)
+    def _draw_apart(self, canvas: Canvas) -> list[Strip]:
+        strips = self._draw_with_margin(canvas)
         return [Strip([]), *strips] if strips and self.is_apart else strips
 
     @property
@@ -53,111 +53,107 @@ class Piece(Part):
 
     @property
     def is_full(self) -> bool:
-        return len(self.source) >= PART_LINES or self.letters >= PART_LETTERS
+        return len(self.source) >= PART_LINES or self.characters >= PART_CHARACTERS
 
 
-class GrowingText:
-    """Takes in a text bit by bit, and cuts it into pieces by its lines. A very long line counts as several."""
+class IncrementalText:
+    """Receives a text in chunks and cuts it into parts at line ends. A very long line counts as several lines."""
 
-    def __init__(self, frame: Frame = unframed) -> None:
-        self.frame = frame
-        self.parts: list[Piece] = []
+    def __init__(self, margin: Margin = no_margin) -> None:
+        self.margin = margin
+        self.parts: list[TextPart] = []
         self._rest = ""
 
     def append(self, text: str) -> None:
         *lines, rest = (self._rest + text).split("\n")
         for line in lines:
-            self._take_all(line)
-        while len(rest) > PART_LETTERS:
-            rest = self._take_some(rest)
-        self._rest = rest
+            self._close_rest()
+            self.add_line(self._cut(line))
+        self._rest = rest = self._cut(rest)
         if rest:
-            piece = self.open_piece()
-            piece.rest = rest
-            piece.touch()
-            self.rest_changed(piece)
+            part = self.last_part()
+            part.rest = rest
+            part.invalidate()
+            self.rest_changed(part)
 
-    def draw(self, ink: Ink) -> list[Strip]:
-        """All of it."""
-        return [strip for part in self.parts for strip in part.lines(ink)]
+    def draw(self, canvas: Canvas) -> list[Strip]:
+        """All lines."""
+        return [strip for part in self.parts for strip in part.lines(canvas)]
 
-    def _take_all(self, line: str) -> None:
-        while len(line) > PART_LETTERS:
-            line = self._take_some(line)
-        self._close_rest()
-        self.take(line)
-
-    def _take_some(self, line: str) -> str:
-        end = line.rfind(" ", PART_LETTERS // 2, PART_LETTERS) + 1 or PART_LETTERS
-        self._close_rest()
-        self.take(line[:end])
-        return line[end:]
+    def _cut(self, line: str) -> str:
+        """Add the beginning of a very long line as lines of its own; returns the rest of it."""
+        while len(line) > PART_CHARACTERS:
+            end = line.rfind(" ", PART_CHARACTERS // 2, PART_CHARACTERS) + 1 or PART_CHARACTERS
+            self._close_rest()
+            self.add_line(line[:end])
+            line = line[end:]
+        return line
 
     def _close_rest(self) -> None:
         if self.parts and self.parts[-1].rest:
             self.parts[-1].rest = ""
-            self.parts[-1].touch()
+            self.parts[-1].invalidate()
 
-    def open_piece(self) -> Piece:
-        """The last one, to which something may be added."""
+    def last_part(self) -> TextPart:
+        """The part to which lines are added."""
         if not self.parts:
-            self.parts.append(self.new_piece())
+            self.parts.append(self.new_part())
         return self.parts[-1]
 
-    def new_piece(self) -> Piece:
+    def new_part(self) -> TextPart:
         raise NotImplementedError
 
-    def take(self, line: str) -> None:
-        """The next line, which is complete and not too long."""
+    def add_line(self, line: str) -> None:
+        """Add the next line, which is complete and not too long."""
         raise NotImplementedError
 
-    def rest_changed(self, piece: Piece) -> None:
-        """The line that is not complete yet has grown."""
+    def rest_changed(self, part: TextPart) -> None:
+        """Called when the incomplete last line has grown."""
 
 
-class _Drawn(Piece):
+class _LinesPart(TextPart):
     __slots__ = ("_draw_text",)
 
-    def __init__(self, frame: Frame, draw_text: DrawText) -> None:
-        super().__init__(frame)
+    def __init__(self, margin: Margin, draw_text: DrawText) -> None:
+        super().__init__(margin)
         self._draw_text = draw_text
 
-    def draw(self, ink: Ink) -> list[Strip]:
-        return self._draw_text(self.text(), ink)
+    def draw(self, canvas: Canvas) -> list[Strip]:
+        return self._draw_text(self.text(), canvas)
 
 
-class GrowingLines(GrowingText):
-    """Lines that mean nothing but themselves, drawn by `draw_text`; without blank ones at the beginning and the end."""
+class IncrementalLines(IncrementalText):
+    """Lines without markup, drawn by `draw_text`. Blank lines at the beginning and the end are left out."""
 
-    def __init__(self, draw_text: DrawText, frame: Frame = unframed, text: str = "") -> None:
-        super().__init__(frame)
+    def __init__(self, draw_text: DrawText, margin: Margin = no_margin, text: str = "") -> None:
+        super().__init__(margin)
         self._draw_text = draw_text
         self._blanks = 0
         if text:
             self.append(text)
 
-    def new_piece(self) -> Piece:
-        return _Drawn(self.frame, self._draw_text)
+    def new_part(self) -> TextPart:
+        return _LinesPart(self.margin, self._draw_text)
 
-    def take(self, line: str) -> None:
+    def add_line(self, line: str) -> None:
         if not line.strip():
             self._blanks += 1
             return
         self._add_blanks()
         self._add(line)
 
-    def rest_changed(self, piece: Piece) -> None:
-        if piece.rest.strip() and self._blanks:
-            rest, piece.rest = piece.rest, ""
+    def rest_changed(self, part: TextPart) -> None:
+        if part.rest.strip() and self._blanks:
+            rest, part.rest = part.rest, ""
             self._add_blanks()
-            self.open_piece().rest = rest
+            self.last_part().rest = rest
 
     def _add_blanks(self) -> None:
         blanks, self._blanks = self._blanks, 0
-        for _ in range(blanks if self.parts and self.open_piece().source else 0):
+        for _ in range(blanks if self.parts and self.last_part().source else 0):
             self._add("")
 
     def _add(self, line: str) -> None:
-        if self.open_piece().is_full:
-            self.parts.append(self.new_piece())
-        self.open_piece().add(line)
+        if self.last_part().is_full:
+            self.parts.append(self.new_part())
+        self.last_part().add(line)

@@ -1,4 +1,4 @@
-"""Draws Markdown, long tables included. HTML is shown as written, and links show their address."""
+"""Draws Markdown, including parts of long lists and tables. HTML is shown as written, and links show their address."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from textual.strip import Strip
 
 from accord.apps.console.sanitizer import visible
 from accord.apps.console.screen.drawing.code import draw_code
-from accord.apps.console.screen.drawing.palette import Ink, Palette
+from accord.apps.console.screen.drawing.palette import Canvas, Palette
 
-__all__ = ["Stretch", "Whole", "cells_of", "draw_markdown", "fitted", "is_delimiter"]
+__all__ = ["BlockLayout", "BlockSlice", "cell_widths", "draw_markdown", "fit_columns", "is_delimiter"]
 
 _PARSER = MarkdownIt("commonmark", {"html": False}).enable("strikethrough").enable("table")
 
 
-class Whole(msgspec.Struct):
-    """What the pieces of a long list or table share."""
+class BlockLayout(msgspec.Struct):
+    """The layout that all parts of a long list or table share."""
 
     last_number: int = 0
     columns: list[int] = []
 
 
-class Stretch(msgspec.Struct):
-    """Which piece of a long list or table it is. The first one tells the number that a list begins with itself."""
+class BlockSlice(msgspec.Struct):
+    """One part of a long list or table. `start` is the number of its first item; the source has that of the first part."""
 
-    whole: Whole
+    layout: BlockLayout
     start: int | None = None
     is_first: bool = True
     is_last: bool = True
@@ -55,14 +55,14 @@ class _Code(CodeBlock):
 
     @classmethod
     def create(cls, markdown: Markdown, token: Token) -> _Code:
-        assert isinstance(markdown, _Page)
+        assert isinstance(markdown, _Document)
         code = cls(_language(token), "")
         code.palette = markdown.palette
         return code
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         code = str(self.text).rstrip("\n")
-        for strip in draw_code(code, self.lexer_name, Ink(self.palette, options.max_width)):
+        for strip in draw_code(code, self.lexer_name, Canvas(self.palette, options.max_width)):
             yield from strip
             yield Segment.line()
 
@@ -72,13 +72,13 @@ class _List(ListElement):
 
     @classmethod
     def create(cls, markdown: Markdown, token: Token) -> _List:
-        assert isinstance(markdown, _Page)
-        stretch = markdown.stretch if token.level == 0 else None
-        made = cls(token.type, int(token.attrs.get("start", 1)))
-        if stretch is not None:
-            made.list_start = made.list_start if stretch.start is None else stretch.start
-            made.last_number = stretch.whole.last_number
-        return made
+        assert isinstance(markdown, _Document)
+        part = markdown.slice if token.level == 0 else None
+        element = cls(token.type, int(token.attrs.get("start", 1)))
+        if part is not None:
+            element.list_start = element.list_start if part.start is None else part.start
+            element.last_number = part.layout.last_number
+        return element
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         start = self.list_start or 0
@@ -91,35 +91,35 @@ class _List(ListElement):
 
 
 class _Table(TableElement):
-    stretch: Stretch | None = None
+    slice: BlockSlice | None = None
 
     @classmethod
     def create(cls, markdown: Markdown, token: Token) -> _Table:
-        assert isinstance(markdown, _Page)
-        made = cls()
-        made.stretch = markdown.stretch if token.level == 0 else None
-        return made
+        assert isinstance(markdown, _Document)
+        element = cls()
+        element.slice = markdown.slice if token.level == 0 else None
+        return element
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        stretch = self.stretch
+        part = self.slice
         table = Table(box=box.ROUNDED, border_style="accord.border", header_style="bold", pad_edge=True)
         header = [] if self.header is None or self.header.row is None else self.header.row.cells
-        widths = [None] * len(header) if stretch is None else fitted(stretch.whole.columns, options.max_width)
+        widths = [None] * len(header) if part is None else fit_columns(part.layout.columns, options.max_width)
         for cell, width in zip(header, widths, strict=False):
             table.add_column(cell.content, width=width, overflow="fold")
         for row in () if self.body is None else self.body.rows:
             table.add_row(*[cell.content for cell in row.cells])
-        if stretch is None:
+        if part is None:
             yield table
             return
-        table.show_header = stretch.is_first
+        table.show_header = part.is_first
         lines = console.render_lines(table, options, pad=False)
-        for line in lines[0 if stretch.is_first else 1 : None if stretch.is_last else -1]:
+        for line in lines[0 if part.is_first else 1 : None if part.is_last else -1]:
             yield from line
             yield Segment.line()
 
 
-class _Page(Markdown):
+class _Document(Markdown):
     elements: ClassVar[dict[str, type[MarkdownElement]]] = {
         **Markdown.elements,
         "heading_open": _Heading,
@@ -130,9 +130,9 @@ class _Page(Markdown):
         "ordered_list_open": _List,
     }
 
-    def __init__(self, tokens: list[Token], palette: Palette, stretch: Stretch | None) -> None:
-        # Not super().__init__, which makes a parser of its own each time.
-        self.markup, self.parsed, self.palette, self.stretch = "", tokens, palette, stretch
+    def __init__(self, tokens: list[Token], palette: Palette, part: BlockSlice | None) -> None:
+        # Not super().__init__, which creates a parser each time.
+        self.markup, self.parsed, self.palette, self.slice = "", tokens, palette, part
         self.code_theme = self.inline_code_theme = palette.syntax
         self.justify, self.style, self.hyperlinks, self.inline_code_lexer = None, "none", False, None
 
@@ -141,31 +141,31 @@ def _language(token: Token) -> str:
     return (token.info or "").strip().partition(" ")[0] or "text"
 
 
-def draw_markdown(source: str, ink: Ink, stretch: Stretch | None = None) -> list[Strip]:
-    """The lines, without blank ones at the beginning and the end."""
+def draw_markdown(source: str, canvas: Canvas, part: BlockSlice | None = None) -> list[Strip]:
+    """Draw Markdown, without blank lines at the beginning and the end."""
     tokens = _PARSER.parse(source)
     if len(tokens) == 1 and tokens[0].type == "fence":
-        return draw_code(tokens[0].content.rstrip("\n"), _language(tokens[0]), ink)
+        return draw_code(tokens[0].content.rstrip("\n"), _language(tokens[0]), canvas)
     for token in tokens:
         token.children = [child for child in token.children or () if child.markup != "autolink"]  # it shows its address
         for child in token.children:
-            child.content = visible(child.content)  # an entity may have become what the source did not hold
-    strips = ink.render(_Themed(_Page(tokens, ink.palette, stretch), _theme(ink.palette)))
+            child.content = visible(child.content)  # an entity may stand for a control character
+    strips = canvas.render(_Themed(_Document(tokens, canvas.palette, part), _theme(canvas.palette)))
     while strips and not strips[-1].text.strip():
         strips.pop()
     while strips and not strips[0].text.strip():
         strips.pop(0)
-    return strips or ([ink.strip(Text(source))] if source.strip() else [])
+    return strips or ([canvas.strip(Text(source))] if source.strip() else [])
 
 
 class _Themed:
-    def __init__(self, page: Markdown, theme: Theme) -> None:
-        self._page = page
+    def __init__(self, document: Markdown, theme: Theme) -> None:
+        self._document = document
         self._theme = theme
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         with console.use_theme(self._theme):
-            yield from list(console.render(self._page, options))
+            yield from list(console.render(self._document, options))
 
 
 _THEMES: dict[int, tuple[Palette, Theme]] = {}
@@ -196,22 +196,22 @@ def _theme(palette: Palette) -> Theme:
 
 
 _DELIMITER = re.compile(r" {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
-_UNSEEN = re.compile(r"[*`\\]|~~")
+_MARKUP = re.compile(r"[*`\\]|~~")
 
 
 def is_delimiter(line: str) -> bool:
-    """Whether this is the line below the head of a table."""
+    """Whether this is the delimiter row of a table, below its header."""
     return "|" in line and _DELIMITER.match(line) is not None
 
 
-def cells_of(line: str) -> list[int]:
-    """The widths of the cells in a row, about: markup that is not shown is not counted."""
-    inside = _UNSEEN.sub("", line.replace("\\|", "/")).strip().removeprefix("|").removesuffix("|")
+def cell_widths(line: str) -> list[int]:
+    """The approximate widths of the cells in a row, without markup."""
+    inside = _MARKUP.sub("", line.replace("\\|", "/")).strip().removeprefix("|").removesuffix("|")
     return [cell_len(cell.strip()) for cell in inside.split("|")]
 
 
-def fitted(widths: Sequence[int], room: int) -> list[int]:
-    """So that all of them have room with their borders; the widest give way."""
+def fit_columns(widths: Sequence[int], room: int) -> list[int]:
+    """Reduce the widest columns until the table fits with its borders."""
     room -= 3 * len(widths) + 1
     most = max(widths, default=1)
     while most > 1 and sum(min(width, most) for width in widths) > room:

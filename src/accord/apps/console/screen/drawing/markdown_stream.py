@@ -1,8 +1,8 @@
-"""Markdown that grows. Law: what has been drawn once is not drawn again when more is appended.
+"""Markdown that grows. Law: appending text never redraws what was drawn before, except the last block.
 
-More lines can change the last block of a Markdown document and none before it. So it is cut where a block must be over:
-before what follows a blank line, unless that may still belong to a list; and around code and tables. A long code block,
-list or table is cut between its lines, items or rows, and so is whatever else gets too long.
+More lines can change only the last block of a Markdown document. So the document is cut where a block has ended: after a
+blank line, unless the next line may still belong to a list, and around code and tables. A long code block, list or table
+is cut between its lines, items or rows, and anything else that gets too long is cut as well.
 """
 
 from __future__ import annotations
@@ -13,12 +13,18 @@ from itertools import zip_longest
 from textual.strip import Strip
 
 from accord.apps.console.screen.drawing.code import draw_code
-from accord.apps.console.screen.drawing.incremental_text import GrowingText, Piece
-from accord.apps.console.screen.drawing.markdown import Stretch, Whole, cells_of, draw_markdown, is_delimiter
-from accord.apps.console.screen.drawing.palette import Ink
-from accord.apps.console.screen.drawing.parts import PART_LETTERS, PART_LINES, Frame, unframed
+from accord.apps.console.screen.drawing.incremental_text import IncrementalText, TextPart
+from accord.apps.console.screen.drawing.markdown import (
+    BlockLayout,
+    BlockSlice,
+    cell_widths,
+    draw_markdown,
+    is_delimiter,
+)
+from accord.apps.console.screen.drawing.palette import Canvas
+from accord.apps.console.screen.drawing.parts import PART_CHARACTERS, PART_LINES, Margin, no_margin
 
-__all__ = ["StreamedMarkdown"]
+__all__ = ["MarkdownStream"]
 
 _FENCE = re.compile(r"( *)(`{3,}(?=[^`]*$)|~{3,})(.*)")
 _ITEM = re.compile(r"( *)([-*+]|(\d{1,9})([.)]))( +|$)(.?)")
@@ -31,14 +37,14 @@ def _indent_of(line: str) -> int:
 
 
 class _Fence:
-    """How a code block began, and so how it ends."""
+    """The opening fence of a code block, which defines its end."""
 
     __slots__ = ("_closing", "_indent", "is_inner", "language")
 
     def __init__(self, opened: re.Match[str], *, is_inner: bool) -> None:
         self._indent = len(opened[1])
         self.is_inner = is_inner
-        """It is part of a list item, and ends with it."""
+        """The code block is part of a list item, and ends with it."""
         self.language = opened[3].strip().partition(" ")[0] or "text"
         mark = opened[2]
         self._closing = re.compile(rf" {{0,{self._indent + 3}}}{re.escape(mark[0])}{{{len(mark)},}}[ \t]*$")
@@ -53,67 +59,67 @@ class _Fence:
         return line[min(self._indent, _indent_of(line)) :]
 
 
-class _Markdown(Piece):
-    """Some blocks, or a page of a long one."""
+class _Markdown(TextPart):
+    """Some blocks, or a part of a long one."""
 
-    __slots__ = ("stretch",)
+    __slots__ = ("slice",)
 
-    def __init__(self, frame: Frame, *, is_apart: bool, stretch: Stretch | None = None) -> None:
-        super().__init__(frame, is_apart=is_apart)
-        self.stretch = stretch
+    def __init__(self, margin: Margin, *, is_apart: bool, part: BlockSlice | None = None) -> None:
+        super().__init__(margin, is_apart=is_apart)
+        self.slice = part
 
-    def draw(self, ink: Ink) -> list[Strip]:
-        return draw_markdown(self.text(), ink, self.stretch)
+    def draw(self, canvas: Canvas) -> list[Strip]:
+        return draw_markdown(self.text(), canvas, self.slice)
 
 
-class _Code(Piece):
+class _Code(TextPart):
     """Lines of a code block."""
 
-    __slots__ = ("fence", "goes_on")
+    __slots__ = ("fence", "is_continued")
 
-    def __init__(self, frame: Frame, fence: _Fence, *, is_apart: bool) -> None:
-        super().__init__(frame, is_apart=is_apart)
+    def __init__(self, margin: Margin, fence: _Fence, *, is_apart: bool) -> None:
+        super().__init__(margin, is_apart=is_apart)
         self.fence = fence
-        self.goes_on = False
-        """The next piece is of the same code block."""
+        self.is_continued = False
+        """The next part belongs to the same code block."""
 
     @property
     def is_blank(self) -> bool:
         return False
 
-    def draw(self, ink: Ink) -> list[Strip]:
+    def draw(self, canvas: Canvas) -> list[Strip]:
         lines = self.source if not self.rest or self.fence.is_closed_by(self.rest) else [*self.source, self.rest]
         code = "\n".join(map(self.fence.without_indent, lines))
-        return draw_code(code if self.goes_on else code.rstrip("\n"), self.fence.language, ink)
+        return draw_code(code if self.is_continued else code.rstrip("\n"), self.fence.language, canvas)
 
 
-class _Long:
-    """A list or a table that may have several pieces; they look as if it had one."""
+class _LongBlock:
+    """A list or a table that may have several parts; they look like one."""
 
-    def __init__(self, first: Piece) -> None:
+    def __init__(self, first: TextPart) -> None:
         assert isinstance(first, _Markdown)
-        self.whole = Whole()
-        self.pieces = [first]
+        self.layout = BlockLayout()
+        self.parts = [first]
 
-    def go_on(self, frame: Frame, start: int | None = None) -> _Markdown:
-        """The next piece."""
-        last = self.pieces[-1]
-        if last.stretch is None:
-            last.stretch = Stretch(self.whole)
-        last.stretch.is_last = False
-        last.touch()
-        piece = _Markdown(frame, is_apart=False, stretch=Stretch(self.whole, start=start, is_first=False))
-        self.pieces.append(piece)
-        return piece
+    def next_part(self, margin: Margin, start: int | None = None) -> _Markdown:
+        """Begin another part."""
+        last = self.parts[-1]
+        if last.slice is None:
+            last.slice = BlockSlice(self.layout)
+        last.slice.is_last = False
+        last.invalidate()
+        part = _Markdown(margin, is_apart=False, part=BlockSlice(self.layout, start=start, is_first=False))
+        self.parts.append(part)
+        return part
 
-    def looks_different(self) -> None:
-        if len(self.pieces) > 1:
-            for piece in self.pieces:
-                piece.touch()
+    def invalidate(self) -> None:
+        if len(self.parts) > 1:
+            for part in self.parts:
+                part.invalidate()
 
 
-class _List(_Long):
-    def __init__(self, first: Piece, item: re.Match[str]) -> None:
+class _List(_LongBlock):
+    def __init__(self, first: TextPart, item: re.Match[str]) -> None:
         super().__init__(first)
         self._kind = item[4] or item[2]
         self.next_number = int(item[3] or 0)
@@ -125,43 +131,42 @@ class _List(_Long):
 
     def add(self, item: re.Match[str]) -> None:
         self.width = item.end(2) + min(max(len(item[5]), 1), 4)
-        """What a line must be indented by to be part of the item."""
+        """The indent that makes a line part of the item."""
         self.next_number += 1
-        grows = len(str(self.next_number)) > len(str(self.whole.last_number))
-        self.whole.last_number = self.next_number
+        grows = len(str(self.next_number)) > len(str(self.layout.last_number))
+        self.layout.last_number = self.next_number
         if grows and self.is_ordered:
-            self.looks_different()
+            self.invalidate()
 
 
-class _Table(_Long):
-    def __init__(self, first: Piece, head: list[str]) -> None:
+class _Table(_LongBlock):
+    def __init__(self, first: TextPart, head: list[str]) -> None:
         super().__init__(first)
         self.head = head
-        self.whole.columns = cells_of(head[0])
-        self._complete = self.whole.columns
-        """How wide its columns are without the line that is not complete: that one may turn out to be no row."""
+        self.layout.columns = cell_widths(head[0])
+        self._complete = self.layout.columns
+        """The widths of the columns without the incomplete line, which may turn out not to be a row."""
 
     def add(self, row: str) -> None:
         self._complete = self._with(row)
-        self.put_rest("")
+        self.set_rest("")
 
-    def put_rest(self, rest: str) -> None:
+    def set_rest(self, rest: str) -> None:
         columns = self._with(rest)
-        if columns != self.whole.columns:
-            self.whole.columns = columns
-            self.looks_different()
+        if columns != self.layout.columns:
+            self.layout.columns = columns
+            self.invalidate()
 
     def _with(self, row: str) -> list[int]:
-        return [
-            max(widths) for widths in zip_longest(self._complete, cells_of(row)[: len(self._complete)], fillvalue=0)
-        ]
+        cells = cell_widths(row)[: len(self._complete)]
+        return [max(widths) for widths in zip_longest(self._complete, cells, fillvalue=0)]
 
 
-class StreamedMarkdown(GrowingText):
-    """A text that is appended to, and its parts."""
+class MarkdownStream(IncrementalText):
+    """Markdown received in chunks, in parts."""
 
-    def __init__(self, text: str = "", frame: Frame = unframed) -> None:
-        super().__init__(frame)
+    def __init__(self, text: str = "", margin: Margin = no_margin) -> None:
+        super().__init__(margin)
         self._fence: _Fence | None = None
         self._inner_fence: _Fence | None = None
         self._list: _List | None = None
@@ -170,132 +175,132 @@ class StreamedMarkdown(GrowingText):
         if text:
             self.append(text)
 
-    def new_piece(self) -> Piece:
-        return _Markdown(self.frame, is_apart=False)
+    def new_part(self) -> TextPart:
+        return _Markdown(self.margin, is_apart=False)
 
-    def take(self, line: str) -> None:
+    def add_line(self, line: str) -> None:
         if self._table is not None:
-            self._table.put_rest("")
+            self._table.set_rest("")
         if self._fence is not None:
-            self._take_code(line, self._fence)
+            self._add_code(line, self._fence)
         elif not line.strip():
             self._table, self._is_after_blank = None, True
-            self.open_piece().add(line)
+            self.last_part().add(line)
         else:
-            self._find_cut(line)
+            self._cut_before(line)
             self._is_after_blank = False
             if self._fence is None:
-                self.open_piece().add(line)
+                self.last_part().add(line)
 
-    def rest_changed(self, piece: Piece) -> None:
+    def rest_changed(self, part: TextPart) -> None:
         if self._table is not None:
-            self._table.put_rest(piece.rest)
+            self._table.set_rest(part.rest)
 
-    def _take_code(self, line: str, fence: _Fence) -> None:
-        piece = self.open_piece()
-        assert isinstance(piece, _Code)
+    def _add_code(self, line: str, fence: _Fence) -> None:
+        part = self.last_part()
+        assert isinstance(part, _Code)
         is_left = fence.is_left_by(line)
         if is_left or fence.is_closed_by(line):
-            piece.touch()
+            part.invalidate()
             self._fence = None
-            self.parts.append(_Markdown(self.frame, is_apart=True))
+            self.parts.append(_Markdown(self.margin, is_apart=True))
             if is_left:
-                self.take(line)
+                self.add_line(line)
             return
-        if piece.is_full:
-            piece.goes_on = True
-            piece.touch()
-            piece = _Code(self.frame, fence, is_apart=False)
-            self.parts.append(piece)
-        piece.add(line)
+        if part.is_full:
+            part.is_continued = True
+            part.invalidate()
+            part = _Code(self.margin, fence, is_apart=False)
+            self.parts.append(part)
+        part.add(line)
 
-    def _find_cut(self, line: str) -> None:
-        """Put what begins with this line into another piece, if it can be cut here."""
-        if line[0].isalpha() and not self._is_after_blank and self._table is None:  # most lines, and no sign of a block
-            self._keep_short(line)
+    def _cut_before(self, line: str) -> None:
+        """Begin another part with this line, if the document can be cut here."""
+        if line[0].isalpha() and not self._is_after_blank and self._table is None:  # most lines: no block begins here
+            self._limit_size(line)
             return
         indent = _indent_of(line)
         opened, item = _FENCE.match(line), _ITEM.match(line)
         if self._list is not None and indent >= self._list.width:
-            self._look_for_inner_code(line, opened)
+            self._track_inner_code(line, opened)
         elif opened is not None and indent <= 3:
             self._begin_code(_Fence(opened, is_inner=False), is_apart=True)
             return
         elif item is not None and indent <= 3:
-            self._take_item(item)
+            self._add_item(item)
         elif (self._is_after_blank and indent <= 3) or _HEADING.match(line):
-            self._cut()
+            self._begin_part()
         elif self._table is not None:
-            self._take_row(line, self._table)
+            self._add_row(line, self._table)
         elif self._list is None and is_delimiter(line):
             self._begin_table(line)
-        self._keep_short(line)
+        self._limit_size(line)
 
-    def _look_for_inner_code(self, line: str, opened: re.Match[str] | None) -> None:
+    def _track_inner_code(self, line: str, opened: re.Match[str] | None) -> None:
         if self._inner_fence is None:
             self._inner_fence = None if opened is None else _Fence(opened, is_inner=True)
         elif self._inner_fence.is_closed_by(line):
             self._inner_fence = None
 
-    def _cut(self) -> None:
+    def _begin_part(self) -> None:
         self._list = self._table = self._inner_fence = None
-        if not self.open_piece().is_blank:
-            self.parts.append(_Markdown(self.frame, is_apart=True))
+        if not self.last_part().is_blank:
+            self.parts.append(_Markdown(self.margin, is_apart=True))
 
     def _begin_code(self, fence: _Fence, *, is_apart: bool) -> None:
         self._list = self._table = self._inner_fence = None
-        last = self.open_piece()
+        last = self.last_part()
         if last.is_blank:
             self.parts.pop()
             is_apart = last.is_apart
         self._fence = fence
-        self.parts.append(_Code(self.frame, fence, is_apart=is_apart))
+        self.parts.append(_Code(self.margin, fence, is_apart=is_apart))
 
-    def _take_item(self, item: re.Match[str]) -> None:
+    def _add_item(self, item: re.Match[str]) -> None:
         self._inner_fence = None
         if self._list is not None and self._list.is_continued_by(item):
-            if self.open_piece().is_full:
+            if self.last_part().is_full:
                 number = self._list.next_number if self._list.is_ordered else None
-                self.parts.append(self._list.go_on(self.frame, number))
+                self.parts.append(self._list.next_part(self.margin, number))
             self._list.add(item)
             return
         can_begin = bool(item[6]) and item[3] in (None, "1")  # in the middle of a paragraph
-        if self._is_after_blank or self._list is not None or can_begin or self.open_piece().is_blank:
-            self._cut()
-            self._list = _List(self.open_piece(), item)
+        if self._is_after_blank or self._list is not None or can_begin or self.last_part().is_blank:
+            self._begin_part()
+            self._list = _List(self.last_part(), item)
 
     def _begin_table(self, line: str) -> None:
-        piece = self.open_piece()
-        head = piece.source[-1] if piece.source and not self._is_after_blank else ""
-        if "|" not in head or len(cells_of(head)) != len(cells_of(line)):
+        part = self.last_part()
+        head = part.source[-1] if part.source and not self._is_after_blank else ""
+        if "|" not in head or len(cell_widths(head)) != len(cell_widths(line)):
             return
-        if len(piece.source) > 1:
-            piece.source.pop()
-            piece.touch()
-            self._cut()
-            piece = self.open_piece()
-            piece.add(head)
-        self._table = _Table(piece, [head, line])
+        if len(part.source) > 1:
+            part.source.pop()
+            part.invalidate()
+            self._begin_part()
+            part = self.last_part()
+            part.add(head)
+        self._table = _Table(part, [head, line])
 
-    def _take_row(self, line: str, table: _Table) -> None:
+    def _add_row(self, line: str, table: _Table) -> None:
         if _OTHER_BLOCK.match(line):
-            self._cut()
+            self._begin_part()
             return
         table.add(line)
-        if self.open_piece().is_full:
-            piece = table.go_on(self.frame)
-            piece.source += table.head
-            self.parts.append(piece)
+        if self.last_part().is_full:
+            part = table.next_part(self.margin)
+            part.source += table.head
+            self.parts.append(part)
 
-    def _keep_short(self, line: str) -> None:
-        """What can be cut nowhere is cut here when it is too long."""
-        piece = self.open_piece()
-        if len(piece.source) < 2 * PART_LINES and piece.letters + len(line) < 2 * PART_LETTERS:
+    def _limit_size(self, line: str) -> None:
+        """Cut a block that is too long and has no better place to be cut."""
+        part = self.last_part()
+        if len(part.source) < 2 * PART_LINES and part.characters + len(line) < 2 * PART_CHARACTERS:
             return
         if self._inner_fence is not None:
             self._begin_code(self._inner_fence, is_apart=False)
             assert self._fence is not None
-            self._take_code(line, self._fence)
+            self._add_code(line, self._fence)
         else:
-            self._cut()
-            self.open_piece().is_apart = False
+            self._begin_part()
+            self.last_part().is_apart = False

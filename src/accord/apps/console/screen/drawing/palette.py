@@ -1,6 +1,6 @@
-"""The styles of the screen by role, the page width, and colours with enough contrast.
+"""Palettes of styles, the canvas that blocks are drawn on, and colours with enough contrast.
 
-Law: text has at least 4.5 to 1 against each ground it may stand on, as WCAG 2 wants (AA).
+Law: text has a contrast of at least 4.5 to 1 against each background it may appear on (WCAG 2, level AA).
 """
 
 from __future__ import annotations
@@ -19,19 +19,29 @@ from textual.color import Color
 from textual.filter import LineFilter
 from textual.strip import Strip
 
-from accord.apps.console.sanitizer import without_controls
+from accord.apps.console.sanitizer import strip_controls
 from accord.local.text import max_cells
 
-__all__ = ["READABLE", "ControlFilter", "Ink", "Palette", "beside", "contrast", "folded", "palette_of", "readable_on"]
+__all__ = [
+    "READABLE",
+    "Canvas",
+    "ControlFilter",
+    "Palette",
+    "contrast",
+    "fold_text",
+    "make_palette",
+    "prefix_lines",
+    "readable_color",
+]
 
 
 class Palette(msgspec.Struct, frozen=True, eq=False, kw_only=True):
-    """One style for each part; another theme is another palette."""
+    """One style for each role. Each theme has its own palette."""
 
     text: Style
     muted: Style
     faint: Style
-    """For lines and other signs that say nothing: it may be too faint to read."""
+    """For rules and other decoration: it may be too faint to read."""
     accent: Style
     user: Style
     thought: Style
@@ -50,7 +60,7 @@ class Palette(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """The name of a Pygments style, or rich's `ansi_dark` and `ansi_light`."""
     code_background: str
     grounds: tuple[Color, ...] = ()
-    """What code stands on, plain and in diffs; none where the terminal chooses the colours."""
+    """The backgrounds of code, plain and in diffs; empty if the terminal chooses the colours."""
 
 
 def _style(
@@ -70,35 +80,35 @@ def _style(
     )
 
 
-def palette_of(variables: Mapping[str, str], *, dark: bool, ansi: bool) -> Palette:
-    """The palette of a theme, given the variables that Textual makes of it."""
-    named = {
+def make_palette(variables: Mapping[str, str], *, dark: bool, ansi: bool) -> Palette:
+    """Make the palette of a theme from its Textual variables."""
+    colors = {
         name: Color.parse(variables[name])
         for name in ("foreground", "background", "surface", "primary", "accent", "success", "error", "warning")
     }
-    return _of_sixteen(named, dark) if ansi else _of_many(named, dark)
+    return _ansi_palette(colors, dark) if ansi else _truecolor_palette(colors, dark)
 
 
-def _of_many(named: Mapping[str, Color], dark: bool) -> Palette:
-    ground = named["background"]
-    panel, code = (ground.blend(named["foreground"], share) for share in (0.06, 0.04))
-    added, removed = (ground.blend(named[name], 0.14) for name in ("success", "error"))
-    added_word, removed_word = (ground.blend(named[name], 0.32) for name in ("success", "error"))
-    plain = (ground, named["surface"], panel, code)
-    text = readable_on(named["foreground"], [*plain, added_word, removed_word])
-    accent, warning, heading = (readable_on(named[name], plain) for name in ("accent", "warning", "primary"))
+def _truecolor_palette(colors: Mapping[str, Color], dark: bool) -> Palette:
+    ground = colors["background"]
+    panel, code = (ground.blend(colors["foreground"], share) for share in (0.06, 0.04))
+    added, removed = (ground.blend(colors[name], 0.14) for name in ("success", "error"))
+    added_word, removed_word = (ground.blend(colors[name], 0.32) for name in ("success", "error"))
+    plain = (ground, colors["surface"], panel, code)
+    text = readable_color(colors["foreground"], [*plain, added_word, removed_word])
+    accent, warning, heading = (readable_color(colors[name], plain) for name in ("accent", "warning", "primary"))
     return Palette(
         text=_style(text),
-        muted=_style(readable_on(ground.blend(text, 0.62), (*plain, added, removed))),
+        muted=_style(readable_color(ground.blend(text, 0.62), (*plain, added, removed))),
         faint=_style(ground.blend(text, 0.34)),
         accent=_style(accent),
         user=_style(text, panel),
-        thought=_style(readable_on(ground.blend(text, 0.58), plain), italic=True),
-        good=_style(readable_on(named["success"], (*plain, added))),
-        bad=_style(readable_on(named["error"], (*plain, removed))),
+        thought=_style(readable_color(ground.blend(text, 0.58), plain), italic=True),
+        good=_style(readable_color(colors["success"], (*plain, added))),
+        bad=_style(readable_color(colors["error"], (*plain, removed))),
         warning=_style(warning),
         heading=_style(heading, bold=True),
-        code=_style(readable_on(accent.blend(text, 0.25), plain), code),
+        code=_style(readable_color(accent.blend(text, 0.25), plain), code),
         panel=_style(text, panel),
         added=_style(None, added),
         removed=_style(None, removed),
@@ -111,8 +121,9 @@ def _of_many(named: Mapping[str, Color], dark: bool) -> Palette:
     )
 
 
-def _of_sixteen(named: Mapping[str, Color], dark: bool) -> Palette:
-    good, bad, accent = named["success"], named["error"], named["accent"]
+def _ansi_palette(colors: Mapping[str, Color], dark: bool) -> Palette:
+    """The terminal's own sixteen colours."""
+    good, bad, accent = colors["success"], colors["error"], colors["accent"]
     return Palette(
         text=Style(),
         muted=Style(dim=True),
@@ -122,49 +133,49 @@ def _of_sixteen(named: Mapping[str, Color], dark: bool) -> Palette:
         thought=Style(dim=True, italic=True),
         good=_style(good),
         bad=_style(bad),
-        warning=_style(named["warning"]),
-        heading=_style(named["primary"], bold=True),
+        warning=_style(colors["warning"]),
+        heading=_style(colors["primary"], bold=True),
         code=_style(accent),
         panel=Style(),
         added=_style(good),
         removed=_style(bad),
         added_word=_style(good, bold=True, underline=True),
         removed_word=_style(bad, bold=True, underline=True),
-        cursor=_style(named["primary"], bold=True),
+        cursor=_style(colors["primary"], bold=True),
         syntax="ansi_dark" if dark else "ansi_light",
         code_background="default",
     )
 
 
-# Only measures and styles: nothing is ever written to it. The environment must not reach it.
+# Used to measure and style only: nothing is written to it, and it must not depend on the environment.
 _CONSOLE = Console(
     file=io.StringIO(), width=80, force_terminal=True, color_system="truecolor", legacy_windows=False, _environ={}
 )
 
 
 class ControlFilter(LineFilter):
-    """The last step of each line before it is written to the terminal, whatever widget has drawn it.
+    """Removes control characters from each line before it is written to the terminal.
 
-    Law: what is written there by a widget holds no control character, not even in the address of a link.
+    Law: no widget writes a control character to the terminal, not even in the address of a link.
     """
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        return [segment if _is_plain(segment) else _made_plain(segment) for segment in segments]
+        return [segment if _is_plain(segment) else _without_controls(segment) for segment in segments]
 
 
 def _is_plain(segment: Segment) -> bool:
     return segment.text.isprintable() and not (segment.style is not None and segment.style.link)
 
 
-def _made_plain(segment: Segment) -> Segment:
+def _without_controls(segment: Segment) -> Segment:
     style = segment.style
-    if style is not None and style.link and without_controls(style.link) != style.link:
+    if style is not None and style.link and strip_controls(style.link) != style.link:
         style = style.update_link(None)
-    return Segment(without_controls(segment.text), style, segment.control)
+    return Segment(strip_controls(segment.text), style, segment.control)
 
 
-class Ink:
-    """A palette and a page of some width."""
+class Canvas:
+    """Turns text into lines: a palette and a width in cells."""
 
     __slots__ = ("palette", "width")
 
@@ -172,40 +183,40 @@ class Ink:
         self.palette = palette
         self.width = max(width, 10)
 
-    def narrower(self, by: int) -> Ink:
-        return Ink(self.palette, self.width - by)
+    def narrower(self, by: int) -> Canvas:
+        return Canvas(self.palette, self.width - by)
 
-    def at_most(self, width: int) -> Ink:
-        """Long lines are hard to read."""
-        return self if self.width <= width else Ink(self.palette, width)
+    def at_most(self, width: int) -> Canvas:
+        """A canvas of no more than this width."""
+        return self if self.width <= width else Canvas(self.palette, width)
 
-    def is_like(self, other: Ink) -> bool:
-        """Whether what one has drawn is what the other would draw."""
+    def matches(self, other: Canvas) -> bool:
+        """Whether both draw the same lines."""
         return self.width == other.width and self.palette is other.palette
 
-    def wrapped(self, text: Text) -> list[Strip]:
-        """Whole words where they fit."""
+    def wrap(self, text: Text) -> list[Strip]:
+        """Break lines between words where possible."""
         lines = text.wrap(_CONSOLE, self.width, overflow="fold", tab_size=4)
         return [self.strip(line) for line in lines]
 
     def exact_lines(self, text: Text) -> list[Text]:
-        """Whole words where they fit in any terminal, else as `folded`: of an exact text, each line is in view."""
+        """Break between words if all terminals agree on the width, else as `fold`, so that no line is cut off."""
         if max_cells(text.plain) != text.cell_len:
-            return folded(text, self.width, max_cells)
+            return fold_text(text, self.width, max_cells)
         return list(text.wrap(_CONSOLE, self.width, overflow="fold", tab_size=4))
 
-    def folded(self, text: Text) -> list[Strip]:
-        """Every character in its place, as code wants it; an exact text is in view in any terminal, up to its end."""
-        return [self.strip(line) for line in folded(text, self.width, max_cells)]
+    def fold(self, text: Text) -> list[Strip]:
+        """Break lines at the last cell, as for code; no terminal cuts off a character."""
+        return [self.strip(line) for line in fold_text(text, self.width, max_cells)]
 
-    def clipped(self, text: Text) -> Strip:
-        """One line, cut with an ellipsis."""
+    def clip(self, text: Text) -> Strip:
+        """Cut the text to one line, with an ellipsis."""
         line = text.copy()
         line.truncate(self.width, overflow="ellipsis")
         return self.strip(line)
 
     def strip(self, text: Text) -> Strip:
-        """One line as it is."""
+        """Draw one line as it is."""
         if "\t" in text.plain:
             text.expand_tabs(4)
         if not text.spans:  # rich would leave out the style of the whole
@@ -214,44 +225,44 @@ class Ink:
         return Strip(text.render(_CONSOLE, end=""))
 
     def render(self, renderable: RenderableType) -> list[Strip]:
-        """Anything that rich can draw."""
+        """Draw any rich renderable."""
         options = _CONSOLE.options.update(width=self.width, height=None, highlight=False)
         return [Strip(line) for line in _CONSOLE.render_lines(renderable, options, pad=False)]
 
 
-def folded(text: Text, width: int, measure: Callable[[str], int] = cell_len) -> list[Text]:
-    """The text cut into lines of at most so many cells."""
+def fold_text(text: Text, width: int, measure: Callable[[str], int] = cell_len) -> list[Text]:
+    """Cut the text into lines of at most `width` cells."""
     if measure(text.plain) <= width:
         return [text]
     cuts: list[int] = []
     cells = 0
-    for place, letter in enumerate(text.plain):
-        size = measure(letter) if not letter.isascii() else 1
+    for index, character in enumerate(text.plain):
+        size = measure(character) if not character.isascii() else 1
         if cells + size > width:
-            cuts.append(place)
+            cuts.append(index)
             cells = 0
         cells += size
     return list(text.divide(cuts))
 
 
-def beside(strips: Iterable[Strip], first: Segment, rest: Segment) -> list[Strip]:
-    """The lines with something at their left: one thing before the first, another before the others."""
-    return [Strip([first if place == 0 else rest, *strip]) for place, strip in enumerate(strips)]
+def prefix_lines(strips: Iterable[Strip], first: Segment, rest: Segment) -> list[Strip]:
+    """Put `first` before the first line and `rest` before the others."""
+    return [Strip([first if index == 0 else rest, *strip]) for index, strip in enumerate(strips)]
 
 
 READABLE = 4.5
 _BLACK, _WHITE = Color(0, 0, 0), Color(255, 255, 255)
 _MARGIN = 0.05
-"""Colours are rounded to 256 steps afterwards."""
+"""Tolerance for rounding to 256 steps."""
 
 
 def contrast(one: Color, other: Color) -> float:
-    """From 1, for the same colour, to 21, for black on white."""
+    """The contrast ratio: 1 for equal colours, 21 for black on white."""
     return _ratio(_luminance(one), _luminance(other))
 
 
-def readable_on(color: Color, grounds: Iterable[Color]) -> Color:
-    """The colour itself, or as little of black or white in it as makes it readable on all of these."""
+def readable_color(color: Color, grounds: Iterable[Color]) -> Color:
+    """Mix in as little black or white as makes the colour readable on all these backgrounds."""
     lights = [_luminance(ground) for ground in grounds]
     extremes = (min(lights), max(lights))
     target = _WHITE if sum(lights) / len(lights) < 0.2 else _BLACK

@@ -1,4 +1,4 @@
-"""What is long, as parts. Law: a part is short, whatever it is a part of, and is drawn when it is seen and not before."""
+"""Parts of a long text. Law: a part is short, however long the text is, and is drawn only when it is visible."""
 
 from __future__ import annotations
 
@@ -10,86 +10,85 @@ from rich.text import Text
 from textual.strip import Strip
 
 from accord.apps.console.sanitizer import visible
-from accord.apps.console.screen.drawing.palette import Ink
+from accord.apps.console.screen.drawing.palette import Canvas
 
-__all__ = ["PART_LETTERS", "PART_LINES", "Draw", "Frame", "Part", "draw_fault", "first_lines", "unframed"]
+__all__ = ["PART_CHARACTERS", "PART_LINES", "Draw", "Margin", "Part", "draw_fallback", "first_lines", "no_margin"]
 
 log = logging.getLogger("accord.console")
 
-PART_LINES, PART_LETTERS = 20, 3000
-"""About as much is in one part: to draw it takes some 10 ms at most."""
+PART_LINES, PART_CHARACTERS = 20, 3000
+"""The approximate size of a part: drawing one takes at most about 10 ms."""
 
-Draw: TypeAlias = Callable[[Ink], list[Strip]]
-Frame: TypeAlias = Callable[[Draw], Draw]
-"""Where a part stands: what it draws gets a narrower page, and a margin."""
+Draw: TypeAlias = Callable[[Canvas], list[Strip]]
+Margin: TypeAlias = Callable[[Draw], Draw]
+"""Makes a function draw on a narrower canvas, with a margin."""
 
 
 class Part:
-    """Some lines. `height` is how many there were last time, or a guess."""
+    """Some lines. `height` is their number when last drawn, or an estimate."""
 
-    __slots__ = ("_draw", "_drawn", "_ink", "_plain", "height")
+    __slots__ = ("_canvas", "_draw", "_lines", "_plain", "height")
 
-    def __init__(self, draw: Draw, guess: int = 1, plain: Callable[[], str] = str) -> None:
+    def __init__(self, draw: Draw, height: int = 1, plain: Callable[[], str] = str) -> None:
         self._draw = draw
         self._plain = plain
-        self._ink: Ink | None = None
-        self._drawn: list[Strip] | None = None
-        self.height = guess
+        self._canvas: Canvas | None = None
+        self._lines: list[Strip] | None = None
+        self.height = height
 
-    def touch(self) -> None:
-        """It looks different now."""
-        self._ink = self._drawn = None
+    def invalidate(self) -> None:
+        """Draw it again when it is next visible."""
+        self._canvas = self._lines = None
 
-    def forget(self) -> None:
-        """Let go of the drawn lines; their number stays known."""
-        self._drawn = None
+    def drop_lines(self) -> None:
+        """Free the memory of the drawn lines; the height stays known."""
+        self._lines = None
 
     @property
-    def is_kept(self) -> bool:
+    def is_drawn(self) -> bool:
         """Whether it holds lines."""
-        return self._drawn is not None
+        return self._lines is not None
 
-    def is_measured(self, ink: Ink) -> bool:
-        """Whether `height` is no guess."""
-        return self._ink is not None and self._ink.is_like(ink)
+    def is_measured(self, canvas: Canvas) -> bool:
+        """Whether `height` is exact."""
+        return self._canvas is not None and self._canvas.matches(canvas)
 
-    def lines(self, ink: Ink) -> list[Strip]:
-        """Drawn at most once for each change and width, as long as they are kept."""
-        if self._drawn is None or self._ink is None or not self._ink.is_like(ink):
-            self._drawn = self._draw_safely(ink)
-            self._ink, self.height = ink, len(self._drawn)
-        return self._drawn
+    def lines(self, canvas: Canvas) -> list[Strip]:
+        """The lines, drawn only if they changed, were dropped, or the canvas differs."""
+        if self._lines is None or self._canvas is None or not self._canvas.matches(canvas):
+            self._lines = self._draw_safely(canvas)
+            self._canvas, self.height = canvas, len(self._lines)
+        return self._lines
 
-    def _draw_safely(self, ink: Ink) -> list[Strip]:
-        """What it draws; the bare text if that fails: nothing that an agent says may bring the screen down."""
+    def _draw_safely(self, canvas: Canvas) -> list[Strip]:
+        """Draw it, or its plain text if that fails: nothing an agent sends may crash the screen."""
         try:
-            return self._draw(ink)
+            return self._draw(canvas)
         except Exception as error:
-            log.exception("something could not be drawn")
-            return draw_fault(type(error).__name__, self._plain, ink)
+            log.exception("drawing a part failed")
+            return draw_fallback(type(error).__name__, self._plain, canvas)
 
 
-def draw_fault(name: str, plain: Callable[[], str], ink: Ink) -> list[Strip]:
-    """In the place of what could not be drawn: its bare text, or a line that says so if there is none."""
+def draw_fallback(name: str, plain: Callable[[], str], canvas: Canvas) -> list[Strip]:
+    """Draw the plain text in place of something that could not be drawn, or the error's name if there is no text."""
     try:
         text = plain()
-    except Exception:  # noqa: BLE001  # it is the fault that is told
+    except Exception:  # noqa: BLE001  # the first error is the one to report
         text = ""
     if not text:
-        return ink.folded(Text(f"accord could not draw this, please report it: {name}", ink.palette.bad))
-    return [strip for line in visible(text).split("\n") for strip in ink.folded(Text(line))]
+        return canvas.fold(Text(f"accord failed to draw this (a bug, please report it): {name}", canvas.palette.bad))
+    return [strip for line in visible(text).split("\n") for strip in canvas.fold(Text(line))]
 
 
-def unframed(draw: Draw) -> Draw:
-    """No frame."""
+def no_margin(draw: Draw) -> Draw:
     return draw
 
 
-def first_lines(parts: Iterable[Part], ink: Ink, most: int) -> list[Strip]:
-    """Only so many, and no more is drawn than that takes."""
+def first_lines(parts: Iterable[Part], canvas: Canvas, most: int) -> list[Strip]:
+    """The first `most` lines. Draws no more parts than needed."""
     strips: list[Strip] = []
     for part in parts:
-        strips += part.lines(ink)
+        strips += part.lines(canvas)
         if len(strips) >= most:
             break
     return strips[:most]

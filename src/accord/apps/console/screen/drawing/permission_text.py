@@ -1,4 +1,4 @@
-"""A permission request in full: nothing that the agent said of what it would do is left out or folded away."""
+"""A permission request in full. Law: nothing the agent said about the action is left out or folded."""
 
 from __future__ import annotations
 
@@ -11,24 +11,18 @@ from textual.strip import Strip
 from accord.apps.console.file_changes import short_path
 from accord.apps.console.sanitizer import exact_line
 from accord.apps.console.screen.blocks.tool_calls import ICONS
-from accord.apps.console.screen.drawing.diffs import (
-    LONGEST_LINE,
-    FileDiff,
-    diff_parts,
-    file_diffs,
-    file_heading,
-    untold_patch,
-)
-from accord.apps.console.screen.drawing.palette import Ink
+from accord.apps.console.screen.drawing.diffs import LONGEST_LINE, diff_parts, file_heading
+from accord.apps.console.screen.drawing.hunks import FileDiff, file_diffs, unshown_patch
+from accord.apps.console.screen.drawing.palette import Canvas
 from accord.apps.console.screen.drawing.parts import Part
 from accord.apps.console.screen.drawing.raw_input import command_parts, named_parts, open_value, shown_files, text_parts
 from accord.apps.console.tool_input import (
-    command_of,
+    command_line,
     is_only_command,
     is_patch_of,
-    kind_line,
-    untold_input,
-    untold_names,
+    remaining_input,
+    remaining_names,
+    short_kind,
 )
 from accord.session.content import render_text
 from accord.session.entities import ContentItem, Diff, TerminalItem, ToolCallItem
@@ -39,32 +33,32 @@ from accord.session.value import Unknown
 __all__ = ["kind_and_title", "permission_parts"]
 
 _LONGEST_TITLE = 400
-"""In the head; a longer one is told whole below."""
+"""In the heading; a longer title is shown in full below."""
 
 
-def kind_and_title(asked: PermissionRequest) -> tuple[str, str]:
-    """The icon and name of what would be done, and what the agent calls it."""
-    subject = asked.subject
+def kind_and_title(request: PermissionRequest) -> tuple[str, str]:
+    """The icon and name of the kind of action, and the agent's title for it."""
+    subject = request.subject
     if isinstance(subject, ToolCallSubject):
         kind = subject.call.kind or "other"
-        title = asked.title or subject.call.title or subject.call.name or subject.call.id
+        title = request.title or subject.call.title or subject.call.name or subject.call.id
     else:
         kind = "execute" if isinstance(subject, CommandSubject) else "other"
-        title = asked.title or (subject.command if isinstance(subject, CommandSubject) else "something")
-    return f"{ICONS.get(kind, '•')} {kind_line(kind)}", exact_line(title, _LONGEST_TITLE)
+        title = request.title or (subject.command if isinstance(subject, CommandSubject) else "something")
+    return f"{ICONS.get(kind, '•')} {short_kind(kind)}", exact_line(title, _LONGEST_TITLE)
 
 
-def permission_parts(asked: PermissionRequest, cwd: str, ink: Ink) -> Iterator[Part]:
-    """What would be done, by every name that the agent has for it."""
-    if isinstance(asked.subject, ToolCallSubject):
-        yield from _action(asked.subject.call, cwd, ink)
-    for what, name in untold_names(asked, kind_and_title(asked)[1]):
+def permission_parts(request: PermissionRequest, cwd: str, canvas: Canvas) -> Iterator[Part]:
+    """The action, with every name that the agent has for it."""
+    if isinstance(request.subject, ToolCallSubject):
+        yield from _action(request.subject.call, cwd, canvas)
+    for what, name in remaining_names(request, kind_and_title(request)[1]):
         yield from named_parts(what, name)
-    if asked.description:
-        yield from text_parts(asked.description)
-    match asked.subject:
+    if request.description:
+        yield from text_parts(request.description)
+    match request.subject:
         case ToolCallSubject(call=call):
-            yield from _tool_call(call, asked.title, cwd)
+            yield from _details(call, request.title, cwd)
         case CommandSubject(command=command, cwd=directory):
             yield from command_parts(command)
             if directory != cwd:
@@ -72,36 +66,36 @@ def permission_parts(asked: PermissionRequest, cwd: str, ink: Ink) -> Iterator[P
         case None:
             pass
         case _:
-            yield from open_value(asked.subject.tag, asked.subject.raw)
+            yield from open_value(request.subject.tag, request.subject.raw)
 
 
-def _action(call: ToolCallPatch, cwd: str, ink: Ink) -> Iterator[Part]:
-    """What would be done, where that is told as it is: its diffs and its command."""
+def _action(call: ToolCallPatch, cwd: str, canvas: Canvas) -> Iterator[Part]:
+    """The diffs and the command of a tool call."""
     for diff in file_diffs(call.content or []):
         yield Part(partial(_file, diff, cwd))
-        yield from diff_parts(diff, ink.width)
+        yield from diff_parts(diff, canvas.width)
         yield from _ends_of_lines(diff)
-    command = command_of(call.raw_input)
+    command = command_line(call.raw_input)
     if command is not None:
         yield from command_parts(command)
 
 
-def _tool_call(call: ToolCallPatch, title: str | None, cwd: str) -> Iterator[Part]:
-    """All that is told of it beside that."""
+def _details(call: ToolCallPatch, title: str | None, cwd: str) -> Iterator[Part]:
+    """Everything else about a tool call."""
     content = call.content or []
     diffs = file_diffs(content)
     in_diffs = {path for diff in diffs for path in (diff.path, diff.old_path) if path is not None}
-    places = call.locations or []
-    for place in places:
-        if place.path not in in_diffs:
-            line = "" if place.line is None else f":{place.line}"
-            yield Part(partial(_muted, f"{exact_line(short_path(place.path, cwd))}{line}"))
-    command = command_of(call.raw_input)
+    locations = call.locations or []
+    for location in locations:
+        if location.path not in in_diffs:
+            line = "" if location.line is None else f":{location.line}"
+            yield Part(partial(_muted, f"{exact_line(short_path(location.path, cwd))}{line}"))
+    command = command_line(call.raw_input)
     texts = [render_text([item.content]) for item in content if isinstance(item, ContentItem)]
-    untold = untold_input(
+    rest_of_input = remaining_input(
         call.raw_input or None,
         cwd,
-        paths=in_diffs | {place.path for place in places},
+        paths=in_diffs | {location.path for location in locations},
         texts=[*texts, title or "", call.title or ""],
         files=shown_files(diffs),
         is_patch=partial(is_patch_of, content, cwd),
@@ -109,7 +103,7 @@ def _tool_call(call: ToolCallPatch, title: str | None, cwd: str) -> Iterator[Par
     for item in content:
         if not (isinstance(item, ContentItem) and is_only_command(render_text([item.content]), command)):
             yield from _item(item)
-    yield from open_value("input", untold)
+    yield from open_value("input", rest_of_input)
 
 
 def _item(item: ToolCallItem) -> Iterator[Part]:
@@ -123,18 +117,18 @@ def _item(item: ToolCallItem) -> Iterator[Part]:
         case Diff():
             for change in item.changes:
                 yield from open_value(change.operation, change.raw)
-            yield from open_value("patch", untold_patch(item))
+            yield from open_value("patch", unshown_patch(item))
 
 
 def _ends_of_lines(diff: FileDiff) -> Iterator[Part]:
-    """Of lines that a diff cuts, since nobody reads so far: here somebody may have to."""
+    """The ends of lines that are too long for a diff, which cuts them."""
     for line in (line for hunk in diff.hunks for line in hunk.lines if len(line.text) > LONGEST_LINE):
-        yield from named_parts(f"{line.sign}{line.number} goes on", line.text[LONGEST_LINE:])
+        yield from named_parts(f"{line.sign}{line.number} continued", line.text[LONGEST_LINE:])
 
 
-def _file(diff: FileDiff, cwd: str, ink: Ink) -> list[Strip]:
-    return ink.folded(file_heading(diff, cwd, ink.palette))
+def _file(diff: FileDiff, cwd: str, canvas: Canvas) -> list[Strip]:
+    return canvas.fold(file_heading(diff, cwd, canvas.palette))
 
 
-def _muted(text: str, ink: Ink) -> list[Strip]:
-    return ink.folded(Text(text, ink.palette.muted))
+def _muted(text: str, canvas: Canvas) -> list[Strip]:
+    return canvas.fold(Text(text, canvas.palette.muted))

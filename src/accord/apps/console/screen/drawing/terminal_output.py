@@ -1,4 +1,4 @@
-"""Draws terminals: the command, the end of its output with colours, and its exit status."""
+"""Draws terminals: the command, the end of its output in colour, and its exit status."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from rich.text import Text
 from textual.strip import Strip
 
 from accord.apps.console.file_changes import short_path
-from accord.apps.console.run.output_format import words_of_exit
-from accord.apps.console.sanitizer import exact_line, without_sequences
-from accord.apps.console.screen.drawing.palette import Ink, Palette
-from accord.apps.console.screen.drawing.parts import PART_LINES, Frame, Part, unframed
+from accord.apps.console.run.output_format import describe_exit
+from accord.apps.console.sanitizer import exact_line, strip_sequences
+from accord.apps.console.screen.drawing.palette import Canvas, Palette
+from accord.apps.console.screen.drawing.parts import PART_LINES, Margin, Part, no_margin
 from accord.session.entities import Exit, Terminal
 
 __all__ = [
@@ -31,67 +31,68 @@ __all__ = [
 _MOST_BYTES = 128 * 1024
 
 
-def exit_text(how: Exit, palette: Palette) -> Text:
-    """How a process ended."""
-    is_unknown = how.signal is None and how.code is None
-    return Text(words_of_exit(how), palette.muted if is_unknown else palette.good if how.code == 0 else palette.bad)
+def exit_text(status: Exit, palette: Palette) -> Text:
+    """The exit status of a process."""
+    is_unknown = status.signal is None and status.code is None
+    style = palette.muted if is_unknown else palette.good if status.code == 0 else palette.bad
+    return Text(describe_exit(status), style)
 
 
-def draw_terminal(terminal: Terminal, ink: Ink, last: int, cwd: str = "") -> list[Strip]:
-    """The command and a few of the last lines of its output."""
-    return [strip for part in terminal_parts(terminal, last, cwd) for strip in part.lines(ink)]
+def draw_terminal(terminal: Terminal, canvas: Canvas, last: int, cwd: str = "") -> list[Strip]:
+    """Draw the command and the last lines of its output."""
+    return [strip for part in terminal_parts(terminal, last, cwd) for strip in part.lines(canvas)]
 
 
-def draw_output(output: bytes, ink: Ink, last: int) -> list[Strip]:
-    """What a program wrote, a few of its last lines."""
-    return [strip for part in output_parts(output, last) for strip in part.lines(ink)]
+def draw_output(output: bytes, canvas: Canvas, last: int) -> list[Strip]:
+    """Draw the last lines of a program's output."""
+    return [strip for part in output_parts(output, last) for strip in part.lines(canvas)]
 
 
-def terminal_parts(terminal: Terminal, last: int, cwd: str = "", frame: Frame = unframed) -> Iterator[Part]:
-    """The command and so many of the last lines of its output."""
+def terminal_parts(terminal: Terminal, last: int, cwd: str = "", margin: Margin = no_margin) -> Iterator[Part]:
+    """The command, the last lines of its output, and its exit status."""
     if terminal.command:
-        yield Part(frame(partial(_command, terminal, cwd)))
-    yield from output_parts(bytes(terminal.output[-_MOST_BYTES:]), last, frame)
+        yield Part(margin(partial(_command, terminal, cwd)))
+    yield from output_parts(bytes(terminal.output[-_MOST_BYTES:]), last, margin)
     if terminal.dropped:
-        yield Part(frame(partial(_remark, "earlier output was dropped to keep within the memory limit")))
+        yield Part(margin(partial(_note, "earlier output was dropped to stay within the memory limit")))
     if terminal.exit is not None:
-        how = terminal.exit
-        yield Part(frame(lambda ink: [ink.strip(exit_text(how, ink.palette))]))
+        status = terminal.exit
+        yield Part(margin(lambda canvas: [canvas.strip(exit_text(status, canvas.palette))]))
 
 
-def output_parts(output: bytes, last: int, frame: Frame = unframed) -> Iterator[Part]:
-    """What a program wrote, its last lines."""
+def output_parts(output: bytes, last: int, margin: Margin = no_margin) -> Iterator[Part]:
+    """The last lines of a program's output."""
     lines = split_output(output.decode("utf-8", "replace"))
     first = max(0, len(lines) - last)
     if first:
-        yield Part(frame(partial(_left_out, first)))
+        yield Part(margin(partial(_omitted, first)))
     for start in range(first, len(lines), PART_LINES):
         end = min(start + PART_LINES, len(lines))
-        yield Part(frame(partial(_output, lines, start, end)), end - start)
+        yield Part(margin(partial(_output, lines, start, end)), end - start)
 
 
-def _command(terminal: Terminal, cwd: str, ink: Ink) -> list[Strip]:
-    palette = ink.palette
+def _command(terminal: Terminal, cwd: str, canvas: Canvas) -> list[Strip]:
+    palette = canvas.palette
     head = Text.assemble(("$ ", palette.accent), (exact_line(terminal.command or "", 500), palette.text))
     if terminal.cwd and terminal.cwd != cwd:
         head.append(f"  in {exact_line(short_path(terminal.cwd, cwd))}", palette.muted)
-    return [ink.clipped(head)]
+    return [canvas.clip(head)]
 
 
-def _remark(text: str, ink: Ink) -> list[Strip]:
-    return [ink.strip(Text(text, ink.palette.muted))]
+def _note(text: str, canvas: Canvas) -> list[Strip]:
+    return [canvas.strip(Text(text, canvas.palette.muted))]
 
 
-def _left_out(count: int, ink: Ink) -> list[Strip]:
-    return [Strip([Segment("│ ", ink.palette.faint), Segment(f"… {count} earlier lines", ink.palette.muted)])]
+def _omitted(count: int, canvas: Canvas) -> list[Strip]:
+    return [Strip([Segment("│ ", canvas.palette.faint), Segment(f"… {count} earlier lines", canvas.palette.muted)])]
 
 
-def _output(lines: Sequence[str], start: int, end: int, ink: Ink) -> list[Strip]:
-    inner, edge = ink.narrower(2), Segment("│ ", ink.palette.faint)
+def _output(lines: Sequence[str], start: int, end: int, canvas: Canvas) -> list[Strip]:
+    inner, edge = canvas.narrower(2), Segment("│ ", canvas.palette.faint)
     return [
-        Strip([edge, *part.apply_style(ink.palette.muted)])
+        Strip([edge, *part.apply_style(canvas.palette.muted)])
         for line in output_lines(lines, start, end)
-        for part in inner.folded(line)
+        for part in inner.fold(line)
     ]
 
 
@@ -100,24 +101,24 @@ LONGEST_LINE = 4000
 
 
 def split_output(text: str) -> list[str]:
-    """The lines as they were written."""
+    """The raw lines."""
     lines = text.replace("\r\n", "\n").rstrip("\n").split("\n")
     return [] if lines == [""] else lines
 
 
 def output_lines(lines: Sequence[str], start: int, end: int) -> list[Text]:
-    """Some of the lines as they are shown; a colour that was set above them goes on."""
+    """Some of the lines, in the colours that earlier lines have set."""
     decoder = AnsiDecoder()
     decoder.decode_line("".join(_COLOUR.findall("\n".join(lines[max(0, start - 50) : start]))[-8:]))
     return [_line(line, decoder) for line in lines[start:end]]
 
 
 def _line(line: str, decoder: AnsiDecoder) -> Text:
-    # A progress bar writes its line again and again; the last time counts.
-    kept = line.rstrip("\r").rpartition("\r")[2][:LONGEST_LINE]
+    # A progress bar rewrites its line; the last version counts.
+    last = line.rstrip("\r").rpartition("\r")[2][:LONGEST_LINE]
     parts = [
-        part if place % 2 else without_sequences(part).replace("\n", " ")
-        for place, part in enumerate(_COLOUR.split(kept))
+        part if index % 2 else strip_sequences(part).replace("\n", " ")
+        for index, part in enumerate(_COLOUR.split(last))
     ]
     text = decoder.decode_line("".join(parts))
     text.expand_tabs(8)

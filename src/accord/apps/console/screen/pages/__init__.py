@@ -1,1 +1,1 @@
-"""The screens that come over the main one: keys, options, sessions, changed files, the log."""
+"""The pages that open over the main screen: choices, sessions, keys, changed files, the wire log."""

@@ -1,9 +1,9 @@
-"""A list to choose from, which narrows while something is typed."""
+"""A page to choose from a list, filtered by what is typed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Awaitable, Callable, Sequence
+from typing import ClassVar, TypeAlias
 
 import msgspec
 from rich.text import Text
@@ -17,11 +17,14 @@ from textual.widgets.option_list import Option
 
 from accord.apps.console.sanitizer import one_line
 
-__all__ = ["ChoicePage", "Entry"]
+__all__ = ["AskPage", "ChoicePage", "Entry"]
+
+AskPage: TypeAlias = Callable[["ChoicePage"], Awaitable[str | None]]
+"""Shows a page and waits for the choice."""
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """Something to choose."""
+    """One line of the list."""
 
     id: str
     title: str
@@ -29,7 +32,7 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 class ChoicePage(ModalScreen[str | None]):
-    """Ends with the id of what was chosen, or None."""
+    """Returns the id of the chosen entry, or None."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         ("escape", "dismiss(None)", "Close"),
@@ -44,7 +47,7 @@ class ChoicePage(ModalScreen[str | None]):
         self._title = title
         self._entries = list(entries)
         self._current = current
-        self._shown: list[Entry] = []
+        self._matches: list[Entry] = []
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="page"):
@@ -55,32 +58,27 @@ class ChoicePage(ModalScreen[str | None]):
 
     def on_mount(self) -> None:
         self.query_one(OptionList).can_focus = False
-        self.put_entries(self._entries)
-
-    def put_entries(self, entries: Sequence[Entry]) -> None:
-        self._entries = list(entries)
-        self.query_one(OptionList).styles.height = max(1, len(entries))  # also when it narrows: the field stays put
-        self._narrow(self.query_one(Input).value)
+        self.query_one(OptionList).styles.height = max(1, len(self._entries))  # fixed, so that the field does not move
+        self._filter(self.query_one(Input).value)
 
     @property
-    def chosen(self) -> Entry | None:
-        place = self.query_one(OptionList).highlighted
-        return None if place is None or place >= len(self._shown) else self._shown[place]
+    def selected(self) -> Entry | None:
+        index = self.query_one(OptionList).highlighted
+        return None if index is None or index >= len(self._matches) else self._matches[index]
 
     @on(Input.Changed)
-    def narrow(self, event: Input.Changed) -> None:
-        self._narrow(event.value)
+    def filter(self, event: Input.Changed) -> None:
+        self._filter(event.value)
 
     @on(Input.Submitted)
     @on(OptionList.OptionSelected)
     def choose(self) -> None:
-        chosen = self.chosen
-        if chosen is not None:
-            self.end_with(chosen)
+        if self.selected is not None:
+            self.dismiss_with(self.selected)
 
-    def end_with(self, chosen: Entry) -> None:
+    def dismiss_with(self, entry: Entry) -> None:
         """Enter was pressed."""
-        self.dismiss(chosen.id)
+        self.dismiss(entry.id)
 
     def action_move(self, step: int) -> None:
         options = self.query_one(OptionList)
@@ -89,17 +87,17 @@ class ChoicePage(ModalScreen[str | None]):
         else:
             options.action_cursor_up()
 
-    def _narrow(self, wanted: str) -> None:
-        words = wanted.casefold().split()
-        self._shown = [
+    def _filter(self, text: str) -> None:
+        words = text.casefold().split()
+        self._matches = [
             entry
             for entry in self._entries
             if all(word in f"{entry.title} {entry.detail}".casefold() for word in words)
         ]
         options = self.query_one(OptionList)
-        options.set_options([Option(self._line(entry)) for entry in self._shown])
-        if self._shown:
-            ids = [entry.id for entry in self._shown]
+        options.set_options([Option(self._line(entry)) for entry in self._matches])
+        if self._matches:
+            ids = [entry.id for entry in self._matches]
             options.highlighted = ids.index(self._current) if self._current in ids else 0
 
     def _line(self, entry: Entry) -> Text:

@@ -1,4 +1,4 @@
-"""F1: what each key does."""
+"""The keys page (F1): all keys and what they do."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from textual.screen import ModalScreen
 from textual.strip import Strip
 from textual.widgets import Static
 
-from accord.apps.console.screen.drawing.palette import Ink, Palette, beside
+from accord.apps.console.screen.drawing.palette import Canvas, Palette, prefix_lines
 from accord.apps.console.screen.drawing.parts import Part
 from accord.apps.console.screen.main_screen import KEYS
-from accord.apps.console.screen.widgets.lines import LinesView
+from accord.apps.console.screen.widgets.lines_view import LinesView
 
-__all__ = ["GROUPS", "KeysPage", "shown_key"]
+__all__ = ["GROUPS", "KeysPage", "key_label"]
 
 _NAMES = {"escape": "Esc", "pageup": "PgUp", "pagedown": "PgDn", "left": "←", "right": "→", "enter": "Enter"}
 
@@ -27,39 +27,39 @@ GROUPS: dict[str, list[tuple[str, str]]] = {
     "Anywhere": [],
     "In the prompt": [
         ("Enter", "send"),
-        ("Shift+Enter, Ctrl+J, \\ Enter", "a new line"),
-        ("↑ ↓", "at the edge of the text: what waits, then what you have sent before"),
-        ("/", "commands of the agent and of accord"),
-        ("@", "files, sent along as the agent can take them; also images and audio"),
-        ("!", "a shell command of your own; the agent does not hear of it"),
-        ("Ctrl+V", "paste the picture that is in the clipboard"),
-        ("Ctrl+_, Ctrl+Y", "undo, and do it again"),
-        ("Ctrl+D", "leave, when the prompt is empty"),
+        ("Shift+Enter, Ctrl+J, \\ Enter", "new line"),
+        ("↑ ↓", "in the first or last line: the queue, then the prompt history"),
+        ("/", "slash commands of the agent and of accord"),
+        ("@", "mention a file; it is attached, also images and audio"),
+        ("!", "run a shell command; the agent does not see it"),
+        ("Ctrl+V", "paste a picture from the clipboard"),
+        ("Ctrl+_, Ctrl+Y", "undo, redo"),
+        ("Ctrl+D", "quit if the prompt is empty"),
     ],
     "When the agent asks": [
         ("y a n d", "allow once, allow always, reject once, reject always"),
         ("1 to 9", "the answer with that number"),
-        ("Esc", "neither: the answer is `cancelled`"),
-        ("↑ ↓ PgUp PgDn", "scroll through what it wants to do"),
+        ("Esc", "answer `cancelled`"),
+        ("↑ ↓ PgUp PgDn", "scroll the details"),
     ],
     "In the conversation": [
-        ("j k", "the next thing that folds, the one before"),
-        ("Enter", "fold or unfold it"),
-        ("c", "copy it"),
+        ("j k", "next or previous block that folds"),
+        ("Enter", "fold or unfold"),
+        ("c", "copy"),
         ("e", "open its file in $EDITOR"),
-        ("x", "stop it, where the agent can stop one tool call or terminal"),
-        ("Home End", "the beginning, the end"),
+        ("x", "stop a tool call or terminal, if the agent supports it"),
+        ("Home End", "go to the beginning or the end"),
     ],
-    "In what waits": [
-        ("Enter", "edit it"),
-        ("x", "remove it"),
-        ("s", "send it now"),
+    "In the queue": [
+        ("Enter", "edit"),
+        ("x", "remove"),
+        ("s", "send now"),
     ],
 }
 
 
-def shown_key(keys: str) -> str:
-    """As it is printed on a keyboard."""
+def key_label(keys: str) -> str:
+    """The names of keys as printed on a keyboard."""
     return ", ".join(
         "+".join(_NAMES.get(part, part.capitalize() if len(part) > 1 else part.upper()) for part in key.split("+"))
         for key in keys.split(",")
@@ -67,8 +67,8 @@ def shown_key(keys: str) -> str:
 
 
 def groups() -> dict[str, list[tuple[str, str]]]:
-    """All keys; the first group is what the main screen binds."""
-    everywhere = [(shown_key(binding.key), binding.description) for binding in KEYS]
+    """All keys; the first group has the bindings of the main screen."""
+    everywhere = [(key_label(binding.key), binding.description) for binding in KEYS]
     return {name: everywhere if name == "Anywhere" else keys for name, keys in GROUPS.items()}
 
 
@@ -88,14 +88,14 @@ class KeysPage(ModalScreen[None]):
             yield Static(Text("↑↓ PgUp PgDn scroll · esc close"), classes="hint", markup=False)
 
 
-def _draw(ink: Ink) -> list[Strip]:
+def _draw(canvas: Canvas) -> list[Strip]:
     strips: list[Strip] = []
     for name, keys in groups().items():
-        strips += [ink.strip(Text(name, ink.palette.heading))]
+        strips += [canvas.strip(Text(name, canvas.palette.heading))]
         column = max(len(key) for key, _ in keys) + 4
-        inner = ink.narrower(column)
+        inner = canvas.narrower(column)
         for key, meaning in keys:
             first, rest = Segment(f"  {key}".ljust(column), Style(bold=True)), Segment(" " * column)
-            strips += beside(inner.wrapped(Text(meaning, ink.palette.text)), first, rest)
+            strips += prefix_lines(inner.wrap(Text(meaning, canvas.palette.text)), first, rest)
         strips.append(Strip([]))
     return strips

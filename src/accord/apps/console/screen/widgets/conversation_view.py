@@ -17,68 +17,75 @@ __all__ = ["ConversationView"]
 
 
 class ConversationView(BlocksView, can_focus=True):
-    """What was said and done."""
+    """Shows the blocks of the session that is on the screen."""
 
-    FOCUS_ON_CLICK = False  # whoever writes goes on writing
+    FOCUS_ON_CLICK = False  # the prompt keeps the focus
     BINDINGS: ClassVar[list[BindingType]] = [
-        ("j", "move_cursor(1)", "The next thing that folds"),
-        ("k", "move_cursor(-1)", "The one before"),
+        ("j", "move_cursor(1)", "Next block that folds"),
+        ("k", "move_cursor(-1)", "Previous block that folds"),
         ("enter,space", "act('fold')", "Fold or unfold"),
         ("c", "act('copy')", "Copy"),
         ("e", "act('edit')", "Open in $EDITOR"),
-        ("x", "act('stop')", "Stop it"),
+        ("x", "act('stop')", "Stop"),
     ]
 
-    class Acted(Message):
-        """The user wants something done with a block."""
+    class BlockAction(Message):
+        """The user wants to copy, edit or stop a block."""
 
-        def __init__(self, block: Block, what: str) -> None:
+        def __init__(self, block: Block, action: str) -> None:
             super().__init__()
             self.block = block
-            self.what = what
+            self.action = action
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.cursor: Block | None = None
 
     def show(self, blocks: list[Block], *, follow: bool = True) -> None:
-        """Another conversation; the list itself may go on growing."""
+        """Show another conversation. The list may grow later."""
         self.cursor = None
         self.show_blocks(blocks, follow=follow)
 
     def block_at(self, line: int) -> Block | None:
-        place = self.place_at(line)
-        return None if place is None else self.block_of(place)[0]
+        index = self.part_at(line)
+        return None if index is None else self.block_of(index)[0]
+
+    def fold_all(self, kind: type[Block], is_folded: bool) -> None:
+        """Fold or unfold all blocks of a kind."""
+        for block in self._blocks:
+            if isinstance(block, kind):
+                block.fold(is_folded)
+        self.changed()
 
     def action_move_cursor(self, step: int) -> None:
-        """To the next block that can be folded, up or down."""
+        """Move to the next or previous block that can be folded."""
         foldable = [block for block in self._blocks if block.can_fold]
         if not foldable:
             return
-        beyond = len(foldable) if step < 0 else -1
-        place = (foldable.index(self.cursor) if self.cursor in foldable else beyond) + step
-        self.cursor = foldable[max(0, min(place, len(foldable) - 1))]
+        outside = len(foldable) if step < 0 else -1
+        index = (foldable.index(self.cursor) if self.cursor in foldable else outside) + step
+        self.cursor = foldable[max(0, min(index, len(foldable) - 1))]
         self._reveal(self.cursor)
         self.refresh()
 
-    def action_act(self, what: str) -> None:
+    def action_act(self, action: str) -> None:
         block = self.cursor or (self._blocks[-1] if self._blocks else None)
         if block is None:
             return
-        if what == "fold":
+        if action == "fold":
             self.toggle(block)
         else:
-            self.post_message(self.Acted(block, what))
+            self.post_message(self.BlockAction(block, action))
 
     def on_click(self, event: events.Click) -> None:
-        """A line that folds is a button; what it shows unfolded is for reading and selecting."""
+        """A folded block, or the first line of an unfolded one, is a button; the rest is for reading and selecting."""
         line = self.scroll_offset.y + event.y
-        place = self.place_at(line)
-        if place is None or self.text_selection is not None:
+        index = self.part_at(line)
+        if index is None or self.text_selection is not None:
             return
-        block, inside = self.block_of(place)
-        line -= self.top_of(place)
-        if block.can_fold and line >= 0 and (block.is_folded or (inside, line) == (0, 0)):
+        block, part = self.block_of(index)
+        line -= self.top_of(index)
+        if block.can_fold and line >= 0 and (block.is_folded or (part, line) == (0, 0)):
             self.cursor = block
             self.toggle(block)
 
@@ -89,20 +96,20 @@ class ConversationView(BlocksView, can_focus=True):
 
     def _reveal(self, block: Block) -> None:
         self.settle()
-        if block not in self._shown:
+        if block not in self._visible_blocks:
             return
-        found = self._shown.index(block)
-        end = self._begins[found + 1] if found + 1 < len(self._begins) else len(self._parts)
-        top, bottom = self._tops[self._begins[found]], self._tops[end]
+        index = self._visible_blocks.index(block)
+        end = self._first_parts[index + 1] if index + 1 < len(self._first_parts) else len(self._parts)
+        top, bottom = self._tops[self._first_parts[index]], self._tops[end]
         if top < self.scroll_offset.y:
             self.scroll_to(y=top, animate=False)
         elif bottom > self.scroll_offset.y + self.size.height:
             self.scroll_to(y=max(0, min(top, bottom - self.size.height)), animate=False)
 
-    def decorated(self, strip: Strip, place: int, inside: int) -> Strip:
+    def decorate(self, strip: Strip, index: int, line: int) -> Strip:
         palette = self.palette
-        if inside or palette is None or not self.has_focus or self.cursor is None:
+        if line or palette is None or not self.has_focus or self.cursor is None:
             return strip
-        if self.block_of(place) != (self.cursor, 0):
+        if self.block_of(index) != (self.cursor, 0):
             return strip
         return Strip([Segment("▶ ", palette.cursor), *strip.crop(2)])

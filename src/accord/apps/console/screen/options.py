@@ -1,0 +1,132 @@
+"""Modes and options of the session: Shift+Tab switches the mode, F2 shows all options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from accord.apps.console.screen.agent import ScreenAgent
+from accord.apps.console.screen.background_tasks import Notify
+from accord.apps.console.screen.pages.choice_page import AskPage, ChoicePage, Entry
+from accord.apps.console.screen.session import SessionTab
+from accord.apps.console.screen.status import mode_of
+from accord.client.session import Session
+from accord.session.entities import Option
+
+__all__ = ["OptionController", "is_agent_ready"]
+
+_MODE = "\0mode"
+"""The entry for the mode, which no option can have as its id."""
+
+
+class OptionController:
+    """`current` gives the tab on the screen; `on_change` is called after a choice."""
+
+    def __init__(
+        self,
+        agent: ScreenAgent,
+        *,
+        current: Callable[[], SessionTab],
+        ask: AskPage,
+        on_change: Callable[[], None],
+        notify: Notify,
+    ) -> None:
+        self._agent = agent
+        self._current = current
+        self._ask = ask
+        self._on_change = on_change
+        self._notify = notify
+
+    async def next_mode(self) -> None:
+        session = self._open_session()
+        if session is None:
+            return
+        modes = [entry.id for entry in _modes(session)]
+        if len(modes) < 2:
+            self._notify("The agent has no other mode.")
+            return
+        current = _current_mode(session)
+        index = modes.index(current) + 1 if current in modes else 0
+        await self._set_mode(session, modes[index % len(modes)])
+        self._on_change()
+
+    async def choose(self) -> None:
+        """Show all options, then the values of the chosen one."""
+        session = self._open_session()
+        if session is None:
+            return
+        entries = [Entry(each.id, each.name, _value_name(each)) for each in session.options]
+        if session.modes is not None and not any(each.category == "mode" for each in session.options):
+            entries.insert(0, Entry(_MODE, "Mode", mode_of(self._current())))
+        if not entries:
+            self._notify("The agent has no options.")
+            return
+        choice = entries[0].id if len(entries) == 1 else await self._ask(ChoicePage("Options", entries))
+        option = next((each for each in session.options if each.id == choice), None)
+        if choice == _MODE:
+            mode = await self._ask(ChoicePage("Mode", _modes(session), current=_current_mode(session)))
+            if mode is not None:
+                await self._set_mode(session, mode)
+        elif option is not None and option.kind == "boolean":
+            await self._set_option(session, option, not option.value)
+        elif option is not None and option.choices:
+            value = await self._ask(ChoicePage(option.name, _choices(option), current=str(option.value)))
+            if value is not None:
+                await self._set_option(session, option, value)
+        self._on_change()
+
+    async def _set_mode(self, session: Session, mode_id: str) -> None:
+        tab = self._current()
+        await session.set_mode(mode_id)
+        tab.settings.chose_mode(mode_id)
+        await self._agent.retry_settings(tab)
+
+    async def _set_option(self, session: Session, option: Option, value: str | bool) -> None:
+        tab = self._current()
+        await session.set_option(option.id, value)
+        tab.settings.chose_option(option, value)
+        await self._agent.retry_settings(tab)
+
+    def _open_session(self) -> Session | None:
+        """The session on the screen; notifies the user if there is none."""
+        session = self._current().session
+        if not is_agent_ready(self._agent, self._notify):
+            return None
+        if session is None or session.is_closed:
+            self._notify("There is no open session.", "warning")
+            return None
+        return session
+
+
+def is_agent_ready(agent: ScreenAgent, notify: Notify) -> bool:
+    """Whether requests can be sent; notifies the user if not."""
+    if agent.state == "gone":
+        notify("The agent has ended. F5 restarts it.", "warning")
+    elif agent.state == "starting":
+        notify("The agent is still starting.", "warning")
+    return agent.state == "ready"
+
+
+def _modes(session: Session) -> list[Entry]:
+    if session.modes is not None:
+        return [Entry(mode.id, mode.name, mode.description or "") for mode in session.modes.available]
+    option = next((each for each in session.options if each.category == "mode"), None)
+    return [] if option is None else _choices(option)
+
+
+def _current_mode(session: Session) -> str | None:
+    if session.modes is not None:
+        return session.modes.current
+    return next((str(each.value) for each in session.options if each.category == "mode"), None)
+
+
+def _choices(option: Option) -> list[Entry]:
+    return [
+        Entry(choice.value, choice.name, "  ".join(filter(None, [choice.group_name, choice.description])))
+        for choice in option.choices
+    ]
+
+
+def _value_name(option: Option) -> str:
+    if option.kind == "boolean":
+        return "on" if option.value else "off"
+    return next((choice.name for choice in option.choices if choice.value == option.value), str(option.value or ""))
