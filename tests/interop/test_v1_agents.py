@@ -123,7 +123,7 @@ async def test_a_command_is_watched_killed_and_released(official_v1: OfficialAge
         created = await ask(session, "terminal/create", {**SLEEP, "cwd": str(place), "outputByteLimit": 2})
         terminal = {"terminalId": created["result"]["terminalId"]}
         shown = workspace.terminals[terminal["terminalId"]]
-        while not (output := (await ask(session, "terminal/output", terminal))["result"])["output"]:
+        while not (output := (await ask(session, "terminal/output", terminal))["result"])["output"].endswith("\n"):
             pass
         assert (output["output"], output["truncated"], output.get("exitStatus")) == ("g\n", True, None)
         assert "result" in await ask(session, "terminal/kill", terminal)
