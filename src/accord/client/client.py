@@ -28,7 +28,7 @@ from accord.client.login import (
 from accord.client.permissions.policies import Policy
 from accord.client.session import OnUpdate, Session
 from accord.client.session_registry import SessionRegistry
-from accord.client.target import AnyTarget, Command, target_of
+from accord.client.target import AnyTarget, Command, Stderr, check_stderr, target_of
 from accord.client.workspace.workspace import Workspace, requests_of
 from accord.dialects.negotiation import ProtocolVersion
 from accord.errors import (
@@ -79,7 +79,8 @@ class Client:
     no; without a `workspace`, which may be given as its directories, there are no files and terminals for the agent.
     `on_update` gets what changes while no prompt runs in that session; `on_elicitation_complete` a question by URL
     whose page the user has dealt with. Each session's transcript keeps `transcript_bytes` of content. `meta` goes into
-    the `_meta` of the capabilities, for what is beyond the protocol.
+    the `_meta` of the capabilities, for what is beyond the protocol. The stderr of a command is written to
+    `sys.stderr`, unless `stderr` is `"capture"` or a function that gets it.
     """
 
     def __init__(
@@ -87,6 +88,7 @@ class Client:
         target: AnyTarget,
         *,
         version: ProtocolVersion = "auto",
+        stderr: Stderr = "inherit",
         on_permission: Policy | None = None,
         on_elicitation: OnElicitation | None = None,
         on_elicitation_complete: OnElicitationComplete | None = None,
@@ -104,7 +106,9 @@ class Client:
         on_rejected_frame: Callable[[FrameRejected], None] | None = None,
     ) -> None:
         self._target = target_of(target)
+        check_stderr(stderr)
         self._version: ProtocolVersion = version
+        self._stderr: Stderr = stderr
         self._on_login = on_login
         # Only a command can be started once more, and only where somebody can talk to it.
         self._run_login = run_login if isinstance(self._target, Command) else None
@@ -331,8 +335,9 @@ class Client:
         return self._extensions.notification(name)
 
     async def _connect(self) -> None:
+        target = self._target
         connection = ClientConnection(
-            self._target.connect(),
+            target.connect(self._stderr) if isinstance(target, Command) else target.connect(),
             agent_requests=self._agent_requests,
             deadlines=self._deadlines,
             limits=self._limits,

@@ -14,11 +14,12 @@ from accord.client.deadlines import Deadlines
 from accord.dialects.all_versions.lifecycle import read_auth_methods
 from accord.dialects.dialect import Dialect
 from accord.dialects.negotiation import ProtocolVersion, accepted, offer
-from accord.errors import AuthRequired, ConnectionClosed, FrameRejected
+from accord.errors import AccordError, AuthRequired, ConnectionClosed, FrameRejected, InternalError
 from accord.peer import FrameObserver, Limits, OnMessage, Peer
 from accord.session.capabilities import AuthMethod, ClientCapabilities, Implementation
 from accord.session.requests import AcpRequest, InitializeResult
 from accord.session.type_checks import check_types
+from accord.transports.process_transport import ProcessTransport
 from accord.transports.transport import Transport
 
 __all__ = ["ClientConnection"]
@@ -59,6 +60,7 @@ class ClientConnection:
             on_closed=self._closed,
             on_input_end=agent_requests.cancel_all,
         )
+        self._process = transport if isinstance(transport, ProcessTransport) else None
         self.callbacks = CallbackQueue(self.peer)
         self._kill_task: asyncio.Task[None] | None = None
         self._reason: ConnectionClosed | None = None
@@ -82,7 +84,11 @@ class ClientConnection:
             self.is_negotiated = True
 
         params = offer(version, info, capabilities)
-        await self.peer.request("initialize", params, deadline=self.deadlines.handshake, on_result=agree)
+        try:
+            await self.peer.request("initialize", params, deadline=self.deadlines.handshake, on_result=agree)
+        except InternalError as error:
+            self.add_stderr(error)
+            raise
         self.peer.set_version_rules(
             odd_ids_allowed=self.dialect.odd_ids_allowed, batches_allowed=self.dialect.batches_allowed
         )
@@ -118,6 +124,17 @@ class ClientConnection:
         except AuthRequired as error:
             self.add_logins(error)
             raise
+        except InternalError as error:
+            self.add_stderr(error)
+            raise
+
+    def add_stderr(self, error: AccordError) -> None:
+        """Give an internal error of the agent the end of its stderr, where its author finds the traceback.
+
+        Call it after the loop has run once more: stderr and stdout are read separately.
+        """
+        if self._process is not None and isinstance(error, InternalError) and not error.stderr_tail:
+            error.add_stderr(self._process.stderr_tail)
 
     def kill(self) -> None:
         """Close the connection and end the process behind it, without waiting for that (FN-17, FN-100)."""

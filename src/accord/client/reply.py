@@ -61,6 +61,8 @@ class Reply:
     def error(self) -> AccordError | None:
         """The error that the turn failed with; reading the reply raises it."""
         self._turn.is_error_retrieved = self._turn.is_error_retrieved or self._turn.is_over
+        if self._turn.error is not None:
+            self._turn.connection.add_stderr(self._turn.error)
         return self._turn.error
 
     @property
@@ -88,7 +90,8 @@ class Reply:
             while await inbox.wait():
                 while waiting:
                     yield take()
-        except AccordError:
+        except AccordError as error:
+            self._turn.connection.add_stderr(error)
             self._finish()
             raise
         self._finish()

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import shlex
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from accord.transports.framing import FRAME_LIMIT, Framing
 from accord.transports.process_transport import ProcessTransport
 from accord.transports.transport import Transport
 
-__all__ = ["AnyTarget", "Command", "Target", "target_of"]
+__all__ = ["AnyTarget", "Command", "Stderr", "Target", "check_stderr", "target_of"]
+
+Stderr: TypeAlias = Literal["inherit", "capture"] | Callable[[bytes], None]
+"""What happens with the stderr of an agent that is a program.
+
+`inherit` writes it to `sys.stderr`, `capture` only keeps its end for error messages, a function gets every chunk.
+"""
 
 _ELSEWHERE = {
     "ssh", "mosh", "docker", "podman", "nerdctl", "kubectl", "oc", "lxc", "incus", "wsl", "vagrant", "multipass", "limactl",
@@ -47,7 +55,6 @@ class Command:
         cwd: str | os.PathLike[str] | None = None,
         framing: Framing | None = None,
         frame_limit: int = FRAME_LIMIT,
-        on_stderr: Callable[[bytes], None] | None = None,
         close_grace: float = 2.0,
         terminate_grace: float = 2.0,
         is_on_this_machine: bool | None = None,
@@ -59,7 +66,6 @@ class Command:
         self.cwd = cwd
         self.framing: Framing | None = framing
         self.frame_limit = frame_limit
-        self.on_stderr = on_stderr
         self.close_grace = close_grace
         self.terminate_grace = terminate_grace
         runs_elsewhere = any(Path(word).name.removesuffix(".exe") in _ELSEWHERE for word in self.args)
@@ -69,20 +75,42 @@ class Command:
         """All the variables that the program gets."""
         return {**os.environ, **self.env}
 
-    def connect(self) -> ProcessTransport:
+    def connect(self, stderr: Stderr = "inherit") -> ProcessTransport:
+        """A connection with a process of its own, not yet started."""
         return ProcessTransport(
             self.args,
             env=self.environment(),
             cwd=self.cwd,
             framing=self.framing,
             frame_limit=self.frame_limit,
-            on_stderr=self.on_stderr,
+            on_stderr=_stderr_callback(stderr),
             close_grace=self.close_grace,
             terminate_grace=self.terminate_grace,
         )
 
     def __repr__(self) -> str:
         return f"Command({shlex.join(self.args)!r})"  # not its environment, where secrets are
+
+
+def check_stderr(stderr: Stderr) -> None:
+    """ValueError for anything else."""
+    if stderr not in ("inherit", "capture") and not callable(stderr):
+        raise ValueError(f"stderr is 'inherit', 'capture' or a function that gets bytes, not {stderr!r}")
+
+
+def _stderr_callback(stderr: Stderr) -> Callable[[bytes], None] | None:
+    if callable(stderr):
+        return stderr
+    if stderr == "capture":
+        return None
+    decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+
+    def write(data: bytes) -> None:
+        if sys.stderr is not None:  # a program without a console has none
+            sys.stderr.write(decode(data))
+            sys.stderr.flush()
+
+    return write
 
 
 AnyTarget: TypeAlias = str | Sequence[str] | Target

@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from msgspec import UNSET
 
-from accord.errors.escape_sequences import escape_controls, strip_colours
+from accord.errors.escape_sequences import clean_output, escape_controls, strip_colours
 from accord.errors.local_errors import AccordError
 
 __all__ = [
@@ -39,6 +39,8 @@ T = TypeVar("T")
 
 _CLAIM = ("sessionId", "pid", "host", "since")
 _MODEL_FAILED = "model_failed"  # from the built-in agent: its message and advice say more
+_STDERR_LINES = 20
+_MAX_STDERR_LINES = 200
 _GENERIC = ("", "internal error", "internal server error")
 
 
@@ -144,8 +146,11 @@ class InternalError(RequestFailed):
     """An unexpected exception; the peer gets only a correlation id, under which our log has the traceback.
 
     The id is in the message too, which is all that most clients display. The text of the exception must not be in the
-    message. RPC-37, RPC-39, RPC-50, FN-41
+    message. RPC-37, RPC-39, RPC-50, FN-41. A client that started the peer as a program has the end of its stderr in
+    `stderr_tail`.
     """
+
+    stderr_tail = ""
 
     correlation_id = _Member[str]("correlationId")
 
@@ -162,6 +167,17 @@ class InternalError(RequestFailed):
         if not id:
             return advice
         return f"{advice} under {'this id' if id in self.message else _shorten(id)}"
+
+    def add_stderr(self, written: str) -> None:
+        """Keep the end of the peer's stderr: from the line with the correlation id on, or the last lines."""
+        lines = clean_output(written).splitlines()
+        id = str(self.correlation_id or "")
+        first = next((n for n, line in enumerate(lines) if id and id in line), len(lines) - _STDERR_LINES)
+        self.stderr_tail = "\n".join(lines[max(first, len(lines) - _MAX_STDERR_LINES, 0) :])
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        return f"{text}. Last lines of its stderr:\n{self.stderr_tail}" if self.stderr_tail else text
 
     def detail_list(self, *excluded: str) -> list[str]:
         """The details; none if the correlation id, which the advice explains, is the only one."""

@@ -91,6 +91,11 @@ class ProcessTransport(StreamPair):
         cwd = str(Path(self._cwd or ".").absolute())
         return SpawnOptions(find_program(self._command, env, cwd), self._command, env, cwd, self._terminate_grace)
 
+    @property
+    def stderr_tail(self) -> str:
+        """The end of what the command has written to stderr so far."""
+        return self._stderr_tail.text
+
     def _stderr_received(self, data: bytes) -> None:
         self._stderr_tail.add(data)
         if self._on_stderr is not None:

@@ -141,8 +141,6 @@ class AgentProcess:
         self._client: Client | None = None
         self._watch: asyncio.Task[None] | None = None
         self._is_logging_in = False
-        if isinstance(self._target, Command) and self._target.on_stderr is None:
-            self._target.on_stderr = self._stderr
 
     @property
     def client(self) -> Client:
@@ -205,6 +203,7 @@ class AgentProcess:
         return Client(
             self._target,
             version=self._version,
+            stderr=self._stderr,
             on_permission=callbacks.on_permission,
             on_elicitation=callbacks.on_elicitation,
             on_login=callbacks.choose_login,
