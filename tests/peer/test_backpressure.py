@@ -49,11 +49,13 @@ async def test_reading_pauses_while_an_inbox_is_full_and_nobody_awaits_an_answer
 async def test_reading_pauses_while_too_many_requests_are_open():
     line, failures = Line(), []
     backpressure = flow_on(line, failures)
-    backpressure.requests_changed(3, 0)
+    for _ in range(3):
+        backpressure.request_started(0)
     assert not line.is_reading
-    backpressure.requests_changed(2, 0)
+    backpressure.request_ended(0)
     assert line.is_reading
-    backpressure.requests_changed(5, 0)
+    for _ in range(3):
+        backpressure.request_started(0)
     assert len(failures) == 1
 
 

@@ -65,7 +65,7 @@ async def test_an_answer_leaves_at_once():
     pipe = Pipe()
     leaving = writer(pipe, Recorder())
     leaving.send(b"0")
-    leaving.input_arrived()
+    leaving.next_single_at = 0.0
     leaving.send(b"1")
     assert pipe.writes == [b"0\n", b"1\n"]
 
@@ -135,7 +135,7 @@ async def test_unless_asked_otherwise_it_writes_as_the_other_side_does():
     leaving = FrameWriter(pipe, recorder, arrivals, None, 1000)
     leaving.send(b"{}")
     arrivals.feed(b"Content-Length: 2\r\n\r\n{}")
-    leaving.input_arrived()
+    leaving.next_single_at = 0.0
     leaving.send(b"{}")
     assert pipe.writes == [b"{}\n", b"Content-Length: 2\r\n\r\n{}"]
 
@@ -147,6 +147,6 @@ async def test_after_the_end_the_receiver_hears_of_no_water_mark():
     leaving.send(b"x" * 200)
     arrivals.lose(ConnectionClosed("over"))
     pipe.drain(pipe.unsent)
-    leaving.input_arrived()
+    leaving.next_single_at = 0.0
     leaving.send(b"x" * 200)
     assert recorder.calls == ["paused", "lost"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
+from typing import Any, ClassVar, Literal, NoReturn, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import UNSET, Raw
@@ -165,7 +165,7 @@ class Dialect:
 
     def request_to_wire(self, request: AcpRequest) -> tuple[str, Any]:
         """The method and params of a request; MethodNotFound when this version has no such method."""
-        converter = self._request_converter(request)
+        converter = self.REQUESTS.get(type(request)) or self._unknown(request)
         return converter.method, converter.to_wire(self, request)
 
     def request_from_wire(self, method: str, params: Raw, sender: Side) -> AcpRequest:
@@ -180,14 +180,14 @@ class Dialect:
 
     def result_to_wire(self, request: AcpRequest, result: Value) -> Any:
         """The JSON-RPC result of a request."""
-        return self._request_converter(request).result_to_wire(self, request, result)
+        converter = self.REQUESTS.get(type(request)) or self._unknown(request)
+        return converter.result_to_wire(self, request, result)
 
     def result_from_wire(self, request: AcpRequest, response: Raw) -> Any:
         """The typed result of a request of ours, a `request.result_type`; Malformed when it can't be read."""
-        converter = self._request_converter(request)
+        converter = self.REQUESTS.get(type(request)) or self._unknown(request)
         method = self.METHODS[converter.method]
-        beginning = bytes(memoryview(response)[:5])
-        if beginning in _EMPTY and self._may_be_empty(method, beginning):
+        if len(response) <= 4 and bytes(response) in _EMPTY and self._may_be_empty(method, bytes(response)):
             response = Raw(b"{}")  # AMB-01..05, FN-103
         return converter.result_from_wire(self, request, self._reader(method.result).decode(response, self.notes))
 
@@ -247,11 +247,8 @@ class Dialect:
         patch = ToolCallPatch(id=call.id) if isinstance(update.patch, ToolCallAppend) else update.patch
         return ToolCallChanged(call=call, patch=replace(patch, status="failed"), created=update.created)
 
-    def _request_converter(self, request: AcpRequest) -> RequestConverter:
-        converter = self.REQUESTS.get(type(request))
-        if converter is None:
-            raise MethodNotFound(type(request).__name__)
-        return converter
+    def _unknown(self, request: AcpRequest) -> NoReturn:
+        raise MethodNotFound(type(request).__name__)
 
     def _reader(self, wire_type: Any) -> Reader[Any]:
         reader = self._readers.get(wire_type)

@@ -6,8 +6,7 @@ default in the session struct.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
 from accord.dialects.dialect import Dialect, NotificationConverter, RequestConverter
@@ -33,18 +32,16 @@ class StructConverter(Generic[S]):
         self._names = [names for names in names.items() if names[1] in wire_type.__struct_fields__]
 
     def to_wire(self, value: S, **members: Any) -> Any:
-        for name, wire_name in self._names:
-            if wire_name not in members and (member := getattr(value, name)) is not None:
-                members[wire_name] = member
-        return self._wire_type(**members)
+        copies = {wire: member for name, wire in self._names if (member := getattr(value, name)) is not None}
+        return self._wire_type(**(copies | members if members else copies))
 
     def from_wire(self, wire_value: Any, **members: Any) -> S:
-        for name, wire_name in self._names:
-            if name not in members:
-                member = getattr(wire_value, wire_name)
-                if member is not UNSET and member is not None:
-                    members[name] = member
-        return self._session_type(**members)
+        copies = {
+            name: member
+            for name, wire in self._names
+            if (member := getattr(wire_value, wire)) is not UNSET and member is not None
+        }
+        return self._session_type(**(copies | members if members else copies))
 
 
 def copied_request(
@@ -54,10 +51,10 @@ def copied_request(
     request = StructConverter(request_type, methods[method].params)
     result = StructConverter(request_type.result_type, methods[method].result)
     copies: dict[str, Any] = {
-        "to_wire": partial(_convert, request.to_wire),
-        "from_wire": partial(_convert, request.from_wire),
-        "result_to_wire": partial(_convert_result, result.to_wire),
-        "result_from_wire": partial(_convert_result, result.from_wire),
+        "to_wire": _converter(request.to_wire),
+        "from_wire": _converter(request.from_wire),
+        "result_to_wire": _result_converter(result.to_wire),
+        "result_from_wire": _result_converter(result.from_wire),
     }
     return RequestConverter(request_type, method, **{**copies, **functions})
 
@@ -68,13 +65,13 @@ def copied_notification(
     """A notification whose params have the members of its session type."""
     converter = StructConverter(notification_type, methods[method].params)
     return NotificationConverter(
-        notification_type, method, partial(_convert, converter.to_wire), partial(_convert, converter.from_wire)
+        notification_type, method, _converter(converter.to_wire), _converter(converter.from_wire)
     )
 
 
-def _convert(convert: Any, dialect: Dialect, value: Any) -> Any:
-    return convert(value)
+def _converter(convert: Callable[[Any], Any]) -> Callable[[Dialect, Any], Any]:
+    return lambda _dialect, value: convert(value)
 
 
-def _convert_result(convert: Any, dialect: Dialect, request: AcpRequest, value: Any) -> Any:
-    return convert(value)
+def _result_converter(convert: Callable[[Any], Any]) -> Callable[[Dialect, AcpRequest, Any], Any]:
+    return lambda _dialect, _request, value: convert(value)

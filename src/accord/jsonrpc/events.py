@@ -5,7 +5,7 @@ Each one is a value: nothing here acts, and what should be logged is a `reason` 
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias, Union
+from typing import NamedTuple, TypeAlias, Union, final
 
 import msgspec
 from msgspec import Raw
@@ -47,6 +47,7 @@ class InboundRequest(msgspec.Struct, eq=False):
         self.params = NO_PARAMS
 
 
+@final
 class RequestReceived(msgspec.Struct):
     request: InboundRequest
 
@@ -55,6 +56,7 @@ NotificationReceived = Notification
 """A notification needs no bookkeeping: the message itself is the event, and always has `params`."""
 
 
+@final
 class ResultReceived(msgspec.Struct, gc=False):
     id: int
     method: str

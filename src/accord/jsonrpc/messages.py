@@ -6,7 +6,7 @@ message to send, they are anything that msgspec encodes, or an object whose `__w
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias, Union
+from typing import Any, TypeAlias, Union, final
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -27,6 +27,7 @@ Id: TypeAlias = Union[int, float, str, None]
 """0 is an id and so is null; a message without an id has UNSET. RPC-07"""
 
 
+@final
 class Notification(msgspec.Struct, tag_field="jsonrpc", tag="2.0", gc=False):
     method: str
     params: Any = UNSET

@@ -70,6 +70,7 @@ __all__ = ["PendingCalls"]
 
 FORGOTTEN_LIMIT = 1024
 _CLOSED = "the connection is closed"
+_PLAIN_IDS = (int, str)
 
 
 class _CancelParams(msgspec.Struct, rename="camel"):
@@ -180,25 +181,25 @@ class PendingCalls:
         """The events of the frame, in wire order."""
         if self._is_closed:
             return ()
-        # Inlined from `decode`: nearly every frame is a notification and ends here.
         try:
             envelope = read_envelope(frame)
         except NOT_WELL_FORMED:
             message = decode_malformed(frame)
-        else:
-            method, params = envelope.method, envelope.params
-            if (
-                method
-                and method[0] != "$"
-                and envelope.id is UNSET
-                and params is not UNSET
-                and kind_of(params) == OBJECT
-            ):
+            return self._receive_batch(message) if isinstance(message, Batch) else self._receive_one(message, None)
+        # First the messages that nearly every frame is, by the rules of `classify` and `_receive_one`.
+        method, params, request_id = envelope.method, envelope.params, envelope.id
+        if method is UNSET:
+            if envelope.error is UNSET and envelope.result is not UNSET and type(request_id) is int:
+                pending = self._outbound.pop(request_id, None)
+                if pending is not None:
+                    return (ResultReceived(*pending, envelope.result),)
+        elif method and params is not UNSET and kind_of(params) == OBJECT and method[0] != "$":
+            if request_id is UNSET:
                 return (Notification(method, params),)
-            message = classify(envelope)
-        if isinstance(message, Batch):
-            return self._receive_batch(message)
-        return self._receive_one(message, None)
+            if type(request_id) in _PLAIN_IDS and request_id not in self._inbound:
+                request = self._inbound[request_id] = InboundRequest(request_id, method, params)
+                return (RequestReceived(request),)
+        return self._receive_one(classify(envelope), None)
 
     def _receive_batch(self, message: Batch) -> Sequence[Event]:
         batch = InboundBatch([])

@@ -36,12 +36,15 @@ class Backpressure:
         self._limits = limits
         self._fail = fail
         self._is_response_expected = is_response_expected
-        self._is_reading = True
+        self.is_reading = True
+        """Whether input is read; false while reading is paused."""
+        self._is_full = False
         self._is_closed = False
         self._is_paused_for_tick = False
         self._waiters = 0
         self._full_queues = 0
         self._request_count = 0
+        self._request_bytes = 0
         self._unsent_responses = 0
         self._room: asyncio.Future[None] | None = None
         self.has_room = True
@@ -50,19 +53,25 @@ class Backpressure:
     def waiters_changed(self, change: int) -> None:
         """A task began (1) or stopped (-1) to await a response, or room to write."""
         self._waiters += change
-        if self._full_queues or not self._is_reading or self._waiters == 0:
+        if self._is_full or self._unsent_responses or not self.is_reading:
             self._update()
 
-    def requests_changed(self, count: int, size: int) -> None:
-        """The number of open requests of the other side, and the bytes of their params."""
-        self._request_count = count
-        if size > self._limits.open_request_bytes_hard:
+    def request_started(self, size: int) -> None:
+        """The other side has one more open request, or a notification that is handled, with params of this size."""
+        self._request_count += 1
+        self._request_bytes += size
+        if self._request_bytes > self._limits.open_request_bytes_hard:
             self._fail(Overloaded("bytes of unanswered requests", self._limits.open_request_bytes_hard))
-        if count > self._limits.open_requests:
-            if count > self._limits.open_requests_hard:
+        if self._request_count > self._limits.open_requests:
+            if self._request_count > self._limits.open_requests_hard:
                 self._fail(Overloaded("unanswered requests", self._limits.open_requests_hard))
             self._update()
-        elif not self._is_reading:
+
+    def request_ended(self, size: int) -> None:
+        """A request, or a notification, of this size is done."""
+        self._request_count -= 1
+        self._request_bytes -= size
+        if not self.is_reading or self._is_full:
             self._update()
 
     def queue_filled(self, is_full: bool) -> None:
@@ -75,9 +84,8 @@ class Backpressure:
         self._fail(Overloaded("bytes of updates that are not consumed", self._limits.queue_bytes_hard))
 
     def request_sent(self) -> None:
-        """A response is expected from now on."""
-        if not self._is_reading:
-            self._update()
+        """A response is expected from now on. Needs a call only if `is_reading` is false."""
+        self._update()
 
     def frame_sent(self) -> None:
         """A frame was passed to the transport although it has no room."""
@@ -114,7 +122,7 @@ class Backpressure:
             self._room = None
             self.has_room = True
         self._unsent_responses = 0
-        if not self._is_reading:
+        if not self.is_reading:
             self._update()
 
     async def wait_for_room(self) -> None:
@@ -134,14 +142,14 @@ class Backpressure:
     def _update(self) -> None:
         if self._is_closed:
             return
-        is_full = (
+        self._is_full = (
             self._full_queues > 0
             or self._request_count > self._limits.open_requests
             or (self._unsent_responses > self._limits.unsent_bytes and not self._is_response_expected())
         )
-        reads = (not is_full or self._waiters > 0) and not self._is_paused_for_tick
-        if reads is not self._is_reading:
-            self._is_reading = reads
+        reads = (not self._is_full or self._waiters > 0) and not self._is_paused_for_tick
+        if reads is not self.is_reading:
+            self.is_reading = reads
             if reads:
                 self._transport.resume_receiving()
             else:

@@ -68,7 +68,6 @@ class InboundRequests:
         self._limited_log = limited_log
         self._running: dict[InboundRequest, _RunningRequest] = {}
         self._notification_tasks: set[asyncio.Task[None]] = set()
-        self._size = 0
         self._after_batch: dict[InboundBatch, list[Callable[[], object]]] = {}  # called when the batch's array is sent
 
     def start(self, request: InboundRequest, handler: Coroutine[Any, Any, Any] | None) -> None:
@@ -78,7 +77,7 @@ class InboundRequests:
             return
         running = self._running[request] = _RunningRequest(request, handler)
         running.task = self.loop.create_task(self._run(running))
-        self._grow(running.size)
+        self._backpressure.request_started(running.size)
 
     def start_notification(self, method: str, size: int, handler: Coroutine[Any, Any, Any]) -> None:
         """Run the handler of a notification. It counts as a request does, so that their number is limited."""
@@ -86,12 +85,12 @@ class InboundRequests:
         def ended(task: asyncio.Task[None]) -> None:
             handler.close()  # it may never have begun
             self._notification_tasks.discard(task)
-            self._grow(-size)
+            self._backpressure.request_ended(size)
 
         task = self.loop.create_task(self._run_notification(method, handler))
         self._notification_tasks.add(task)
         task.add_done_callback(ended)
-        self._grow(size)
+        self._backpressure.request_started(size)
 
     def cancel(self, request: InboundRequest) -> None:
         """Cancel the handler of a request; the response is sent all the same."""
@@ -155,10 +154,6 @@ class InboundRequests:
         tasks = [running.task for running in self._running.values() if running.task is not None]
         return [*tasks, *self._notification_tasks]
 
-    def _grow(self, size: int) -> None:
-        self._size += size
-        self._backpressure.requests_changed(len(self._running) + len(self._notification_tasks), self._size)
-
     def _cancel(self, running: _RunningRequest) -> None:
         if running.task is not None:
             running.task.cancel()
@@ -168,7 +163,7 @@ class InboundRequests:
             self._remove(running.request)
 
     def _remove(self, request: InboundRequest) -> None:
-        self._grow(-self._running.pop(request).size)
+        self._backpressure.request_ended(self._running.pop(request).size)
 
     def _respond(self, request: InboundRequest, result: Any) -> None:
         after_send = None
@@ -179,6 +174,12 @@ class InboundRequests:
     def _send_response(
         self, request: InboundRequest, frame: bytes | None, after_send: Callable[[], object] | None = None
     ) -> None:
+        if request.failure is None and request.batch is None:  # nearly always
+            if frame is not None:
+                self._send(frame)
+                if after_send is not None:
+                    self._call_back(request, after_send)
+            return
         if request.failure is not None:
             name, cause = request.failure.correlation_id, request.failure.__cause__ or request.failure
             self._limited_log.failure(

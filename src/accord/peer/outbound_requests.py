@@ -86,14 +86,14 @@ class OutboundRequests:
         self.limited_log = limited_log
         self._pending = pending
         self._send = send
-        self._open: dict[int, OutboundRequest] = {}
+        self.open: dict[int, OutboundRequest] = {}
 
     def start(
         self, method: str, params: Any, on_outcome: OnOutcome | None, on_result: OnResult[Any] | None
     ) -> OutboundRequest:
         """Send a request."""
         id, frame = self._pending.request(method, params)
-        request = self._open[id] = OutboundRequest(self, id, method, on_outcome, on_result)
+        request = self.open[id] = OutboundRequest(self, id, method, on_outcome, on_result)
         self._send(frame)
         return request
 
@@ -102,19 +102,19 @@ class OutboundRequests:
         ids, frame = self._pending.batch(entries)
         methods = [entry.method for entry in entries if isinstance(entry, BatchRequest)]
         requests = [OutboundRequest(self, id, method) for id, method in zip(ids, methods, strict=True)]
-        self._open.update((request.id, request) for request in requests)
+        self.open.update((request.id, request) for request in requests)
         self._send(frame)
         return requests
 
     def settle(self, id: int, outcome: Raw | AccordError) -> None:
         """Give an open request its outcome."""
-        request = self._open.pop(id, None)
+        request = self.open.pop(id, None)
         if request is not None:
             request.settle(outcome)
 
     def cancel(self, request: OutboundRequest) -> None:
         """Ask the other side to end an open request early."""
-        if request.id in self._open:
+        if request.id in self.open:
             frame = self._pending.cancel(request.id)
             if frame is not None:
                 self._send(frame)
@@ -122,14 +122,14 @@ class OutboundRequests:
     def abandon(self, requests: Sequence[OutboundRequest]) -> None:
         """Cancel those that are open; their responses will be ignored."""
         for request in requests:
-            if request.id in self._open:
+            if request.id in self.open:
                 self.cancel(request)
-                if self._open.pop(request.id, None) is not None:
+                if self.open.pop(request.id, None) is not None:
                     self._pending.forget(request.id)
 
     def end(self, reason: ConnectionClosed) -> None:
         """Fail all open requests."""
-        for id in list(self._open):
+        for id in list(self.open):
             self.settle(id, reason.again())
 
 

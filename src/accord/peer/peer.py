@@ -26,7 +26,6 @@ from accord.jsonrpc.batches import BatchRequest
 from accord.jsonrpc.events import (
     CancelRequested,
     ErrorReceived,
-    Event,
     MessageIgnored,
     MessageRejected,
     NotificationReceived,
@@ -159,9 +158,11 @@ class Peer:
     def _start_request(
         self, method: str, params: Any, on_outcome: OnOutcome | None, on_result: OnResult[Any] | None
     ) -> OutboundRequest:
-        self._check_can_request()
+        if not self._is_open or not self._was_opened or self._input_end is not None:
+            self._check_can_request()
         request = self._outbound.start(method, params, on_outcome, on_result)
-        self._backpressure.request_sent()
+        if not self._backpressure.is_reading:
+            self._backpressure.request_sent()
         return request
 
     @overload
@@ -191,7 +192,8 @@ class Peer:
             raise DeadlineExceeded(method, deadline or 0.0) from None
         finally:
             self._backpressure.waiters_changed(-1)
-            self._outbound.abandon((request,))
+            if request.id in self._outbound.open:
+                self._outbound.abandon((request,))
 
     async def batch(
         self, *entries: BatchRequest | Notification, deadline: float | None = None
@@ -271,29 +273,37 @@ class Peer:
                     continue
             for event in receive(frame):
                 if type(event) is NotificationReceived:
-                    try:
-                        handler = self._on_message(event)
-                    except Exception as error:  # noqa: BLE001  # one message is lost, not the connection
-                        self._rejected.add_failed(event.method, error)
-                    else:
-                        if handler is not None:
-                            self._inbound.start_notification(event.method, len(memoryview(event.params)), handler)
+                    self._notification_received(event)
+                elif type(event) is ResultReceived:
+                    self._outbound.settle(event.id, event.result)
+                elif type(event) is RequestReceived:
+                    self._request_received(event)
                 else:
                     self._received(event, frame)
         if self._rejected.in_a_row:
             self._rejected.frames_received(len(frames))
 
-    def _received(self, event: Event, frame: bytes) -> None:
+    def _notification_received(self, event: NotificationReceived) -> None:
+        try:
+            handler = self._on_message(event)
+        except Exception as error:  # noqa: BLE001  # one message is lost, not the connection
+            self._rejected.add_failed(event.method, error)
+        else:
+            if handler is not None:
+                self._inbound.start_notification(event.method, len(memoryview(event.params)), handler)
+
+    def _request_received(self, event: RequestReceived) -> None:
+        try:
+            handler = self._on_message(event)
+        except Exception as error:  # noqa: BLE001  # whatever it is, the request gets a response
+            self._inbound.fail(event.request, error)
+        else:
+            self._inbound.start(event.request, handler)
+
+    def _received(
+        self, event: ErrorReceived | CancelRequested | MessageRejected | MessageIgnored, frame: bytes
+    ) -> None:
         match event:
-            case RequestReceived(request=request):
-                try:
-                    handler = self._on_message(event)
-                except Exception as error:  # noqa: BLE001  # whatever it is, the request gets a response
-                    self._inbound.fail(request, error)
-                else:
-                    self._inbound.start(request, handler)
-            case ResultReceived(id=id, result=result):
-                self._outbound.settle(id, result)
             case ErrorReceived(id=id, error=error):
                 if isinstance(error, RequestFailed):
                     error.was_received = True
@@ -305,8 +315,6 @@ class Peer:
                 self._rejected.add(frame, reason, is_malformed=is_malformed)
             case MessageIgnored(reason=reason, is_normal=is_normal):
                 self._rejected.add_ignored(reason, is_normal=is_normal)
-            case Notification():
-                self._on_message(event)
 
     def frame_rejected(self, error: FrameRejected) -> None:
         """Called by the transport: the sender gets an error response, the connection goes on (FN-33)."""
@@ -372,8 +380,7 @@ class Peer:
         return False
 
     def _send_response(self, frame: bytes) -> None:
-        self._send(frame)
-        if not self._backpressure.has_room:
+        if not self._send(frame):
             self._backpressure.response_sent(len(frame))
 
     def _fail(self, error: AccordError) -> None:

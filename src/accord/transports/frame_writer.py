@@ -32,16 +32,18 @@ class FrameWriter:
         high_water: int,
     ) -> None:
         self._loop = asyncio.get_running_loop()
+        self._time = self._loop.time
         self._writer = writer
         self._receiver = receiver
         self._frame_reader = frame_reader
-        self._fixed_framing: Framing | None = framing
+        self._framing: Framing | None = framing
         self._high_water = high_water
         self._low_water = high_water // 4
         self._flush_size = min(_FLUSH_SIZE, high_water)
         self._queue: list[bytes] = []
         self._queue_size = 0
-        self._next_single_at = 0.0
+        self.next_single_at = 0.0
+        """The time from which a frame is single. Set to 0 when input arrives: the next frame is probably a response."""
         self._is_paused = False
         self._is_closed = False
         writer.on_progress = self._on_progress
@@ -63,26 +65,23 @@ class FrameWriter:
             return
         elif size > _LARGE:
             self.flush()
-            self._write(*wrap_frame(frame, self._framing()))
-        elif (now := self._loop.time()) >= self._next_single_at:
-            self._next_single_at = now + _SINGLE_SECONDS
-            self._write(join_frames([frame], self._framing()))
+            for piece in wrap_frame(frame, self._framing or self._find_framing()):
+                self._write(piece)
+        elif (now := self._time()) >= self.next_single_at:
+            self.next_single_at = now + _SINGLE_SECONDS
+            self._write(join_frames([frame], self._framing or self._find_framing()))
         else:
             self._queue.append(frame)
             self._queue_size += size
             self._loop.call_soon(self.flush)
 
-    def input_arrived(self) -> None:
-        """The next frame is probably a response, so it does not wait."""
-        self._next_single_at = 0.0
-
     def flush(self) -> None:
         """Write the frames that wait for the end of the iteration."""
         if self._queue:
-            data = join_frames(self._queue, self._framing())
+            data = join_frames(self._queue, self._framing or self._find_framing())
             self._queue = []
             self._queue_size = 0
-            self._next_single_at = self._loop.time() + _SINGLE_SECONDS
+            self.next_single_at = self._time() + _SINGLE_SECONDS
             self._write(data)
 
     def close(self) -> None:
@@ -90,12 +89,12 @@ class FrameWriter:
         self.flush()
         self._is_closed = True
 
-    def _framing(self) -> Framing:
-        return self._fixed_framing or self._frame_reader.framing or "newline"  # TRANS-05
+    def _find_framing(self) -> Framing:
+        self._framing = self._frame_reader.framing
+        return self._framing or "newline"  # TRANS-05
 
-    def _write(self, *pieces: bytes) -> None:
-        for piece in pieces:
-            self._writer.write(piece)
+    def _write(self, piece: bytes) -> None:
+        self._writer.write(piece)
         if not self._is_paused and self._writer.unsent > self._high_water:
             self._is_paused = True
             if not self._frame_reader.is_closed:

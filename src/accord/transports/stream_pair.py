@@ -71,7 +71,7 @@ class StreamPair:
     def _bytes_received(self, data: bytes) -> None:
         assert self._frame_reader is not None
         assert self._frame_writer is not None
-        self._frame_writer.input_arrived()
+        self._frame_writer.next_single_at = 0.0
         self._frame_reader.feed(data)
 
     def _end_input(self, reason: ConnectionClosed) -> None:
