@@ -24,6 +24,7 @@ from accord.jsonrpc.codec import encode
 from accord.jsonrpc.events import NotificationReceived, RequestReceived
 from accord.jsonrpc.messages import ResultResponse
 from accord.peer import HandlerResult, Peer
+from accord.peer.required_await import requires_await
 from accord.session.capabilities import AgentCapabilities, ClientCapabilities, Implementation, TerminalLogin
 from accord.session.content import Audio, Content, Image, Resource
 from accord.session.requests import (
@@ -107,6 +108,7 @@ class AgentConnection:
         """What the client offers; `meta` and `group_meta` are what it advertises beyond the protocol."""
         return self._endpoint.capabilities
 
+    @requires_await("turn.client.request")
     async def request(self, request: AcpRequest | str, params: Any = None, *, deadline: float | None = None) -> Any:
         """Send a request of `accord.session.requests`, or one of your own such as `"_acme/pick"`, and return the result.
 

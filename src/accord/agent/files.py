@@ -22,6 +22,7 @@ from accord.errors import Denied, InternalError, Malformed, MethodNotFound, NotF
 from accord.local.files import count_lines, read_lines, replace_file, select_lines
 from accord.local.paths import file_kind
 from accord.local.threads import in_thread
+from accord.peer.required_await import requires_await
 from accord.session.requests import ReadFile, WriteFile
 
 __all__ = ["ClientFiles"]
@@ -42,6 +43,7 @@ class ClientFiles:
         self._validator = publisher.validator
         self._client = client
 
+    @requires_await("turn.files.read")
     async def read(self, path: str | os.PathLike[str], line: int | None = None, limit: int | None = None) -> str:
         """Read a text file, or `limit` lines of it from `line` on, counted from 1."""
         place = str(self._session.cwd / Path(path))

@@ -26,6 +26,7 @@ from accord.agent.tool_calls import (
     to_location,
 )
 from accord.errors import TurnStopped
+from accord.peer.required_await import requires_await
 from accord.session.content import Content, Text, render_text, separate_texts, text_of
 from accord.session.entities import AGENT, THOUGHT, Cost, Diff, Location, Notice, Plan, PlanEntry, TokenUsage
 from accord.session.open_enums import STOP_REASONS, NoticeSeverity, StopReason, ToolKind
@@ -291,6 +292,7 @@ class Turn(TurnContext):
         self._background_ids.add(call.id)
         await self._publisher.background.start(call, work)
 
+    @requires_await("turn.allowed")
     async def allowed(
         self,
         about: AgentToolCall | str,
@@ -315,6 +317,7 @@ class Turn(TurnContext):
             await about.begin()
         return about.allowed
 
+    @requires_await("turn.ask")
     async def ask(
         self, message: str, fields: Mapping[str, Any], *, required: Sequence[str] | None = None
     ) -> dict[str, Any] | None:
@@ -325,11 +328,13 @@ class Turn(TurnContext):
         self._touch()
         return await self._requests.form(message, fields, required)
 
+    @requires_await("turn.ask_to_open")
     async def ask_to_open(self, message: str, url: str, id: str) -> bool:
         """Ask the user to open a URL; False when the user declines, or the client can't ask that."""
         self._touch()
         return await self._requests.url(message, url, id)
 
+    @requires_await("turn.run")
     async def run(
         self,
         *command: str,
@@ -347,6 +352,7 @@ class Turn(TurnContext):
         self._touch()
         return await self._commands.run(command, cwd, env, deadline=deadline, limit=output_limit, call=call)
 
+    @requires_await("turn.servers")
     async def servers(self) -> ServerConnections:
         """The session's MCP servers, once each is connected or has failed; a turn that never asks does not wait for them.
 
@@ -370,6 +376,7 @@ class Turn(TurnContext):
         """Switch the session to a mode; ValueError when the agent has no such mode."""
         await self.send(ModePatch(mode_id=mode_id))
 
+    @requires_await("turn.next_prompt")
     async def next_prompt(self) -> list[Content] | None:
         """The next prompt that came during this turn, taken into it; None if there is none. For `busy="steer"`."""
         return await self._state.next_prompt()

@@ -43,6 +43,7 @@ from accord.errors import (
 from accord.local.threads import in_thread
 from accord.peer import FrameObserver, Limits, Peer
 from accord.peer.event_loop import is_strict
+from accord.peer.required_await import requires_await
 from accord.session.capabilities import AuthMethod, Implementation, TerminalLogin, VariableLogin
 from accord.session.mcp_servers import McpServer
 from accord.session.memory_estimate import TRANSCRIPT_BYTES
@@ -155,6 +156,7 @@ class Client:
     async def __aexit__(self, *exception: object) -> None:
         await self.aclose()
 
+    @requires_await("client.wait_closed")
     async def wait_closed(self) -> ConnectionClosed:
         """Wait until the connection has ended, by either side; tells why."""
         return await self.peer.wait_closed()
@@ -196,6 +198,7 @@ class Client:
     def _connection(self) -> ClientConnection:
         return self._sessions.connection
 
+    @requires_await("client.new_session")
     async def new_session(
         self, cwd: Path, servers: Iterable[McpServer] = (), additional_directories: Iterable[Path] = ()
     ) -> Session:
@@ -208,6 +211,7 @@ class Client:
             await in_thread(partial(check_directory, place["cwd"]))
         return await self._logged_in(lambda: self._sessions.open(NewSession(**place)))
 
+    @requires_await("client.load_session")
     async def load_session(
         self,
         session_id: str,
@@ -232,6 +236,7 @@ class Client:
 
         return await self._served("load", lambda: self._logged_in(lambda: _insisting(load, patience)))
 
+    @requires_await("client.resume_session")
     async def resume_session(
         self,
         session_id: str,
@@ -247,6 +252,7 @@ class Client:
         request = ResumeSession(session_id=session_id, meta=None if meta is None else dict(meta), **place)
         return await self._served("resume", lambda: self._logged_in(lambda: self._sessions.resume(request)))
 
+    @requires_await("client.fork_session")
     async def fork_session(
         self, session_id: str, cwd: Path, servers: Iterable[McpServer] = (), additional_directories: Iterable[Path] = ()
     ) -> Session:
@@ -312,6 +318,7 @@ class Client:
         check_offered(self.agent.capabilities.logout, "logout")
         await self._served("logout", lambda: self._connection.request(Logout()))
 
+    @requires_await("client.request")
     async def request(self, method: str, params: Any = None, *, deadline: float | None = None) -> Any:
         """Call an extension method of the agent, whose name begins with an underscore; the result, decoded."""
         seconds = self._deadlines.request if deadline is None else deadline

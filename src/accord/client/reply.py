@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import weakref
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 from accord.client.turn import PromptTurn
 from accord.errors import AccordError
@@ -98,6 +98,11 @@ class Reply:
 
     def __await__(self) -> Generator[Any, None, Self]:
         return self._read().__await__()
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError(
+            "a reply is neither true nor false: write `await session.prompt(...)`, then look at reply.text or reply.stop_reason"
+        )
 
     async def _read(self) -> Self:
         """Read to the end; but leave the updates to an `async for` that has not ended, in this task or another."""

@@ -1,0 +1,81 @@
+"""Makes a forgotten `await` an error where it would otherwise mean yes.
+
+A coroutine is true, and unequal to everything: `if turn.allowed(call):` would always go on. The methods marked here return
+a coroutine that refuses to be a truth value, to be compared and to be used as its result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Generator
+from functools import wraps
+from types import TracebackType
+from typing import Any, NoReturn, TypeVar, cast
+
+__all__ = ["RequiredAwait", "requires_await"]
+
+F = TypeVar("F", bound=Callable[..., Coroutine[Any, Any, Any]])
+
+
+class RequiredAwait(Coroutine[Any, Any, Any]):
+    """A coroutine that is only good for `await`, `asyncio.create_task` and the like."""
+
+    def __init__(self, coroutine: Coroutine[Any, Any, Any], spelling: str) -> None:
+        self._coroutine = coroutine
+        self._spelling = spelling
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        return self._coroutine.__await__()
+
+    def send(self, value: Any, /) -> Any:
+        return self._coroutine.send(value)
+
+    def throw(self, typ: Any, val: Any = None, tb: TracebackType | None = None, /) -> Any:
+        return self._coroutine.throw(typ) if val is None and tb is None else self._coroutine.throw(typ, val, tb)
+
+    def close(self) -> None:
+        self._coroutine.close()
+
+    def __bool__(self) -> NoReturn:  # noqa: PLE0304  # it always raises
+        self._refuse()
+
+    def __eq__(self, other: object) -> bool:
+        if other is self:
+            return True
+        self._refuse()
+        return None
+
+    __hash__ = object.__hash__
+
+    def __contains__(self, item: object) -> NoReturn:
+        self._refuse()
+
+    def __iter__(self) -> NoReturn:
+        self._refuse()
+
+    def __str__(self) -> str:  # noqa: PLE0307  # it always raises
+        self._refuse()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith(("cr_", "__")):  # asyncio and debuggers look at the coroutine itself
+            return getattr(self._coroutine, name)
+        raise AttributeError(self._advice())
+
+    def _refuse(self) -> NoReturn:
+        self._coroutine.close()  # else Python warns about it as well
+        raise TypeError(self._advice())
+
+    def _advice(self) -> str:
+        return f"{self._spelling}(...) has no result until it is awaited: write `await {self._spelling}(...)`"
+
+
+def requires_await(spelling: str) -> Callable[[F], F]:
+    """Mark an `async def` whose result decides something; `spelling` is how an author calls it."""
+
+    def mark(method: F) -> F:
+        @wraps(method)
+        def call(*args: Any, **options: Any) -> RequiredAwait:
+            return RequiredAwait(method(*args, **options), spelling)
+
+        return cast(F, call)
+
+    return mark
