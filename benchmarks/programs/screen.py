@@ -19,8 +19,8 @@ from textual.pilot import Pilot
 
 from accord import Command
 from accord.apps.console.screen.app import ScreenApp
-from accord.apps.console.screen.shutdown import tune_garbage_collector
-from accord.apps.console.screen.startup import ScreenOptions
+from accord.apps.console.screen.context import ScreenOptions
+from accord.apps.console.screen.program import tune_garbage_collector
 from benchmarks.programs.client_program import report
 
 _TICK = 0.001

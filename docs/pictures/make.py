@@ -16,7 +16,7 @@ from typing import Any
 
 from accord import Agent, Turn
 from accord.apps.console.screen.app import ScreenApp
-from accord.apps.console.screen.startup import ScreenOptions
+from accord.apps.console.screen.context import ScreenOptions
 from accord.apps.console.screen.widgets.permission_bar import PermissionBar
 from accord.session.entities import Exit, PlanEntry
 from accord.session.updates import TerminalAppend, TerminalPatch

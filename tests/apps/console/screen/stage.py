@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 
 from accord.apps.console.screen import keys
 from accord.apps.console.screen.app import ScreenApp
-from accord.apps.console.screen.startup import ScreenOptions
+from accord.apps.console.screen.context import ScreenOptions
 from accord.apps.console.screen.widgets import permission_bar
 from accord.apps.console.screen.widgets.lines_view import LinesView
 from accord.session.requests import PermissionRequest
@@ -147,7 +147,7 @@ async def opened(
         app = ScreenApp(ScreenOptions(target=target, name="tester", cwd=cwd, **{"theme": "accord-dark", **given}))
         async with app.run_test(size=size, notifications=True) as pilot:
             stage = Stage(app, pilot)
-            app.interrupts._copy = app.commands._copy = stage.copied.append
+            app.copy_to_clipboard = stage.copied.append  # pyright: ignore[reportAttributeAccessIssue]  # positional only
             app.screen_refresh._set_title = stage.titles.append
             if ready:
                 await stage.until(lambda: app.tab.is_open)

@@ -23,7 +23,7 @@ def terminal(stage: Stage, *codes: int) -> list[Command]:
         commands.append(command)
         return codes[len(commands) - 1]
 
-    stage.app.handover.run = run
+    stage.app.handover._run = run
     return commands
 
 

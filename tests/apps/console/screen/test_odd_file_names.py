@@ -64,9 +64,7 @@ async def test_an_export_to_where_no_file_can_be_says_so(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", "/")
     async with opened(answering(), tmp_path, version=1) as stage:
         told: list[str] = []
-        monkeypatch.setattr(
-            stage.app.commands, "_notify", lambda text, severity="information": told.append(f"{severity}: {text}")
-        )
+        monkeypatch.setattr(stage.app, "tell", lambda text, severity="information": told.append(f"{severity}: {text}"))
         names = ["~nobody-of-this-name/x", "/", "~", "x" * 300, "a\0b.md", "/tmp/" + "x" * 300 + ".json"]
         for name in names:
             stage.app.commands.export(name)

@@ -9,26 +9,22 @@ from typing import Any, Literal
 
 from accord.apps.console.agent_process import AgentCallbacks, AgentProcess, AgentState
 from accord.apps.console.always_choices import ChoiceOwner
-from accord.apps.console.conversation_records import ConversationRecords
 from accord.apps.console.error_messages import LONG_FRAME_MESSAGE
-from accord.apps.console.known_agents import KnownAgent
-from accord.apps.console.permission_flags import Permissions, new_workspace, permission_policy, permission_summary
+from accord.apps.console.permission_flags import new_workspace, permission_policy, permission_summary
 from accord.apps.console.screen.blocks.notices import ErrorBlock
+from accord.apps.console.screen.context import ScreenContext
 from accord.apps.console.screen.errors import agent_error_block, error_block, settings_error_block
 from accord.apps.console.screen.resumption import Resumption
 from accord.apps.console.screen.session import SessionTab
 from accord.apps.console.screen.wire_log import WireLog
 from accord.apps.console.session_choice import KnownSessions
 from accord.client.client import Client
-from accord.client.deadlines import Deadlines
 from accord.client.login import RunLogin
 from accord.client.permissions import policies
 from accord.client.permissions.writes_and_commands import allows
 from accord.client.session import Session, SessionUpdate
-from accord.client.target import AnyTarget
 from accord.client.workspace.requests import FileWrite
 from accord.client.workspace.terminals import TerminalEvent
-from accord.dialects.negotiation import ProtocolVersion
 from accord.errors import AccordError, ConnectionClosed
 from accord.session.capabilities import AuthMethod
 from accord.session.mcp_servers import McpServer
@@ -45,21 +41,14 @@ _MOST_EARLY = 1000
 class ScreenAgent:
     """The agent of the screen. `open`, `reopen` and `fork` open a session in a tab and show errors there.
 
-    `on_change` is called when the agent is starting, ready or gone. `current` gives the tab for questions and notes that
-    belong to no session.
+    `on_change` is called when the agent is starting, ready or gone. Questions and notes that belong to no session are shown
+    in the tab on the screen.
     """
 
     def __init__(
         self,
-        target: AnyTarget,
+        screen: ScreenContext,
         *,
-        known: KnownAgent,
-        records: ConversationRecords | None = None,
-        permissions: Permissions | None = None,
-        servers: Iterable[McpServer] = (),
-        version: ProtocolVersion = "auto",
-        deadlines: Deadlines | None = None,
-        current: Callable[[], SessionTab],
         on_change: Callable[[], None],
         choose_login: Callable[[Sequence[AuthMethod]], Awaitable[str | None]],
         run_login: RunLogin,
@@ -67,7 +56,9 @@ class ScreenAgent:
         self.wire_log = WireLog()
         self.tabs: list[SessionTab] = []
         """The tabs that have, or had, a session of this agent."""
-        self._current = current
+        options, known = screen.options, screen.options.agent
+        self.on_change = on_change
+        self._screen = screen
         self._choose_login = choose_login
         self._activity = ""
         """What failed because the connection was closed, if that was not a turn."""
@@ -78,12 +69,12 @@ class ScreenAgent:
         # The built-in agent remembers choices itself: a revoked choice must count at once.
         ask = self._permission if known.is_builtin else self.choices
         callbacks = AgentCallbacks(
-            on_permission=permission_policy(permissions or "ask", ask, self._permission_decided),
+            on_permission=permission_policy(options.permissions or "ask", ask, self._permission_decided),
             on_elicitation=self._elicitation,
             choose_login=self._suspend_and_choose_login,
             run_login=run_login,
             new_workspace=lambda agent: new_workspace(
-                permissions, agent, on_terminal=self._terminal_changed, on_write=self._file_written
+                options.permissions, agent, on_terminal=self._terminal_changed, on_write=self._file_written
             ),
             on_update=self._update,
             on_state=on_change,
@@ -93,7 +84,13 @@ class ScreenAgent:
             on_long_frame=self._long_frame,
         )
         self.process = AgentProcess(
-            known, target, callbacks, servers=servers, records=records, version=version, deadlines=deadlines
+            known,
+            options.target,
+            callbacks,
+            servers=options.servers,
+            records=options.records,
+            version=options.version,
+            deadlines=options.deadlines,
         )
 
     @property
@@ -323,7 +320,7 @@ class ScreenAgent:
             tab.connection_closed()
 
     def _long_frame(self) -> None:
-        self._current().add_note(LONG_FRAME_MESSAGE)
+        self._screen.tab.add_note(LONG_FRAME_MESSAGE)
 
     def _tab_of(self, session_id: str | None) -> SessionTab | None:
         return next((tab for tab in self.tabs if tab.session_id == session_id and session_id is not None), None)
@@ -348,7 +345,7 @@ class ScreenAgent:
             tab.conversation.add_written_file(write.path, write.old_text, write.content)
 
     async def _permission(self, request: PermissionRequest) -> PermissionAnswer:
-        tab = self._tab_of(request.session_id) or self._current()
+        tab = self._tab_of(request.session_id) or self._screen.tab
         return await tab.questions.permission(request)
 
     def _permission_decided(
@@ -356,10 +353,10 @@ class ScreenAgent:
     ) -> None:
         if by == "rule":
             verdict = "allowed" if allows(request, answer) else "rejected"
-            tab = self._tab_of(request.session_id) or self._current()
+            tab = self._tab_of(request.session_id) or self._screen.tab
             tab.add_note(f"{verdict} by --permissions: {permission_summary(request)}")
 
     async def _elicitation(self, request: ElicitationRequest) -> ElicitationAnswer:
-        tab = self._tab_of(request.session_id) or self._current()
+        tab = self._tab_of(request.session_id) or self._screen.tab
         tab.conversation.is_turn_empty = False
         return await tab.questions.elicitation(request)

@@ -17,10 +17,10 @@ from textual.screen import Screen
 
 from accord.apps.console.sanitizer import one_line, strip_controls
 from accord.apps.console.screen.agent import ScreenAgent
-from accord.apps.console.screen.background_tasks import BackgroundTasks
 from accord.apps.console.screen.blocks.messages import Thought
 from accord.apps.console.screen.blocks.tool_calls import ToolCallBlock
 from accord.apps.console.screen.commands import SessionCommands
+from accord.apps.console.screen.context import ScreenOptions
 from accord.apps.console.screen.drafts import Drafts
 from accord.apps.console.screen.drawing.code import warm_up
 from accord.apps.console.screen.drawing.palette import ControlFilter, Palette, make_palette
@@ -41,8 +41,8 @@ from accord.apps.console.screen.prompt import PromptController
 from accord.apps.console.screen.prompt_history import PromptHistory
 from accord.apps.console.screen.refresh import ScreenRefresh
 from accord.apps.console.screen.session import SessionTab, TabChange
-from accord.apps.console.screen.shutdown import ExitSignals
-from accord.apps.console.screen.startup import AgentStarter, ScreenOptions
+from accord.apps.console.screen.shutdown import BackgroundTasks, ExitSignals
+from accord.apps.console.screen.startup import AgentStarter
 from accord.apps.console.screen.tabs import Tabs
 from accord.apps.console.screen.themes import THEMES, default_theme, theme_page
 from accord.apps.console.screen.widgets.completion_panel import CompletionPanel
@@ -52,9 +52,6 @@ from accord.apps.console.screen.widgets.lines_view import LinesView
 from accord.apps.console.screen.widgets.prompt_editor import PromptEditor
 from accord.apps.console.screen.widgets.queue_panel import QueuePanel
 from accord.apps.console.screen.widgets.tabs_line import TabsLine
-from accord.apps.console.session_settings import SessionSettings
-from accord.client.target import Command
-from accord.session.capabilities import AuthMethod
 
 __all__ = ["ScreenApp"]
 
@@ -77,96 +74,50 @@ class ScreenApp(App[int]):
         self.options = options
         self.palette: Palette
         self.main = MainScreen()
-        self.tasks = BackgroundTasks(self.tell)
+        self.tasks = BackgroundTasks(lambda text: self.tell(text, "error"))
         self.drafts = Drafts(options.state)
-        self.shell = Shell()
-        self.agent = ScreenAgent(
-            options.target,
-            known=options.agent,
-            records=options.records,
-            permissions=options.permissions,
-            servers=options.servers,
-            version=options.version,
-            deadlines=options.deadlines,
-            current=self.current_tab,
-            on_change=self._agent_changed,
-            choose_login=self._choose_login,
-            run_login=self._run_login,
-        )
         self.history = PromptHistory(options.state, options.agent.key, self.tasks)
-        self.pictures = PastedPictures(
-            current=self.current_tab,
-            insert=self.prompt.insert,
-            clipboard=lambda: self.clipboard,
-            accepts_images=lambda: self.agent.state != "ready" or self.agent.client.agent.capabilities.image,
-            notify=self.tell,
+        self.shell = Shell()
+        self.handover = TerminalHandover(self._suspended, self._terminal_returned)
+        self.editor = Editor(self, self.handover)
+        self.login = LoginController(self)
+        self.agent = ScreenAgent(
+            self, on_change=self._agent_changed, choose_login=self.login.choose, run_login=self.handover.run
         )
+        self.pictures = PastedPictures(self, self.agent)
         self.tabs = Tabs(
-            str(options.cwd),
-            SessionSettings(options.mode, options.model),
-            self.main,
+            self,
             self.agent,
-            drafts=self.drafts,
-            pictures=self.pictures,
+            self.drafts,
+            self.pictures,
             on_change=self._tab_changed,
             on_sent=self.history.save,
             on_close=self._tab_closed,
         )
         self.screen_refresh = ScreenRefresh(
-            self.main,
+            self,
             self.tabs,
             self.agent,
-            self.drafts,
-            self.history,
-            palette=lambda: self.palette,
-            is_away=lambda: self.handover.is_active,
+            drafts=self.drafts,
+            history=self.history,
+            handover=self.handover,
             set_title=self.set_window_title,
             ring=lambda: None if self.app_focus else self.bell(),
         )
-        self.handover = TerminalHandover(self._suspended, self.screen_refresh.update_window_title)
-        self.editor = Editor(self.handover, lambda: self.tab.cwd, self.tell)
         self.prompt_controller = self.prompt.handler = PromptController(
-            self.main,
-            self.history,
-            self.shell,
-            self.tasks,
-            current=self.current_tab,
-            palette=lambda: self.palette,
-            has_agent=lambda: self.agent.state != "gone",
-            run_command=self._run_command,
-            paste=self.pictures.paste,
-            notify=self.tell,
-        )
-        self.interrupts = Interrupts(
-            self.main,
-            self.shell,
-            self.tasks,
-            current=self.current_tab,
-            top=lambda: self.screen,
-            copy=self.copy_to_clipboard,
-            clear_prompt=self.prompt_controller.clear,
-            leave=self.exit,
-            notify=self.tell,
-        )
-        self.key_router = KeyRouter(self.main, self.prompt, top=lambda: self.screen, run_bindings=self._run_bindings)
-        self.login = LoginController(
-            options.login, self.agent, ask=self.ask_page, current=self.current_tab, notify=self.tell
-        )
-        self.option_controller = OptionController(
-            self.agent, current=self.current_tab, ask=self.ask_page, on_change=self._agent_changed, notify=self.tell
-        )
-        self.saved_sessions = SavedSessions(
-            self.agent, self.tabs, ask=self.ask_page, new_session=self.action_new_session, notify=self.tell
-        )
-        self.commands = SessionCommands(
+            self,
             self.agent,
-            self.tabs,
-            self.editor,
-            self.tasks,
-            copy=self.copy_to_clipboard,
-            notify=self.tell,
+            self.history,
+            shell=self.shell,
+            pictures=self.pictures,
+            run_command=self._run_command,
         )
-        self.starter = AgentStarter(options, self.agent, self.tabs, self.tasks)
+        self.interrupts = Interrupts(self, self.shell, self.prompt_controller.clear)
+        self.key_router = KeyRouter(self.main, self.prompt, top=lambda: self.screen, run_bindings=self._run_bindings)
+        self.option_controller = OptionController(self, self.agent)
+        self.saved_sessions = SavedSessions(self, self.agent, self.tabs, self.action_new_session)
+        self.commands = SessionCommands(self, self.agent, self.tabs, self.editor)
+        self.starter = AgentStarter(self, self.agent, self.tabs)
         self.exit_signals = ExitSignals(self.exit)
         self._set_theme(options.theme)
 
@@ -235,10 +186,10 @@ class ScreenApp(App[int]):
         with self.suspend(), self.batch_update():
             yield
 
-    # tabs
+    def _terminal_returned(self) -> None:
+        self.screen_refresh.update_window_title()
 
-    def current_tab(self) -> SessionTab:
-        return self.tab
+    # tabs
 
     def _tab_changed(self, tab: SessionTab, what: TabChange) -> None:
         self.screen_refresh.tab_changed(tab, what)
@@ -279,12 +230,6 @@ class ScreenApp(App[int]):
 
     def _agent_changed(self) -> None:
         self.screen_refresh.agent_changed()
-
-    async def _choose_login(self, methods: Sequence[AuthMethod]) -> str | None:
-        return await self.login.choose(methods)
-
-    async def _run_login(self, command: Command) -> int:
-        return await self.handover.run(command)
 
     async def ask_page(self, page: ChoicePage) -> str | None:
         """Show a page and wait for the choice."""
@@ -398,7 +343,7 @@ class ScreenApp(App[int]):
         self.tasks.start(self.prompt_controller.edit(self.editor))
 
     def action_history(self) -> None:
-        self.tasks.start(self.prompt_controller.search_history(self.ask_page))
+        self.tasks.start(self.prompt_controller.search_history())
 
     def action_log(self) -> None:
         self.push_screen(LogPage(self.agent.wire_log, self.palette))
@@ -422,7 +367,7 @@ class ScreenApp(App[int]):
         self.theme = await self.ask_page(theme_page(self.available_themes, self.theme)) or self.theme
 
     def action_login(self) -> None:
-        self.tasks.start(self.login.log_in())
+        self.tasks.start(self.login.log_in(self.agent))
 
     def _run_command(self, name: str, argument: str) -> None:
         """Run a slash command of the screen."""

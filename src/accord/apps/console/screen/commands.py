@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from accord.apps.console.always_choices import forget_choices
 from accord.apps.console.sanitizer import one_line
 from accord.apps.console.screen.agent import ScreenAgent
-from accord.apps.console.screen.background_tasks import BackgroundTasks, Notify
 from accord.apps.console.screen.blocks.block import Block
 from accord.apps.console.screen.blocks.tool_calls import ToolCallBlock
+from accord.apps.console.screen.context import ScreenContext
 from accord.apps.console.screen.export import export, export_path
 from accord.apps.console.screen.external_programs import Editor
 from accord.apps.console.screen.tabs import Tabs
@@ -21,76 +20,65 @@ __all__ = ["SessionCommands"]
 
 
 class SessionCommands:
-    """`copy` copies a text to the clipboard."""
+    """They act on the tab on the screen."""
 
-    def __init__(
-        self,
-        agent: ScreenAgent,
-        tabs: Tabs,
-        editor: Editor,
-        tasks: BackgroundTasks,
-        *,
-        copy: Callable[[str], None],
-        notify: Notify,
-    ) -> None:
+    def __init__(self, screen: ScreenContext, agent: ScreenAgent, tabs: Tabs, editor: Editor) -> None:
+        self._screen = screen
         self._agent = agent
         self._tabs = tabs
         self._editor = editor
-        self._tasks = tasks
-        self._copy = copy
-        self._notify = notify
 
     def act_on_block(self, block: Block, action: str) -> None:
         """Copy a block, open its file in the editor, or stop it."""
-        session = self._tabs.current.session
+        session = self._screen.tab.session
         if action == "copy":
-            self._copy(block.plain())
-            self._notify("Copied.")
+            self._screen.copy_to_clipboard(block.plain())
+            self._screen.tell("Copied.")
         elif isinstance(block, ToolCallBlock) and action == "edit":
             files = [(location.path, location.line) for location in block.call.locations]
             files += [(diff.path, None) for diff in block.diffs]
             if files:
-                self._tasks.start(self._editor.open(*files[0]))
+                self._screen.tasks.start(self._editor.open(*files[0]))
         elif isinstance(block, ToolCallBlock) and action == "stop" and session is not None:
             self._stop(block, session)
 
     def _stop(self, block: ToolCallBlock, session: Session) -> None:
         cancellable = [terminal.id for terminal in block.terminals if terminal.cancellable and terminal.exit is None]
         if block.call.cancellable and not block.call.finished:
-            self._tasks.start(session.cancel_tool_call(block.call.id))
+            self._screen.tasks.start(session.cancel_tool_call(block.call.id))
         elif cancellable:
-            self._tasks.start(session.cancel_terminal(cancellable[0]))
+            self._screen.tasks.start(session.cancel_terminal(cancellable[0]))
         elif kills := self._agent.kill_terminals([terminal.id for terminal in block.terminals]):
             for kill in kills:
-                self._tasks.start(kill)
+                self._screen.tasks.start(kill)
         elif block.call.finished:
-            self._notify("It has already ended.")
+            self._screen.tell("It has already ended.")
         else:
-            self._notify("The agent cannot stop a single tool call; Esc stops the turn.", "warning")
+            self._screen.tell("The agent cannot stop a single tool call; Esc stops the turn.", "warning")
 
     def export(self, target: str) -> None:
         """`/export`: to a path relative to the session's directory; for nothing, `md` or `json`, to a new file there."""
-        session = self._tabs.current.session
+        session = self._screen.tab.session
         if session is None:
-            self._notify("There is nothing to export yet.", "warning")
+            self._screen.tell("There is nothing to export yet.", "warning")
             return
         path = export_path(target, Path(session.cwd), session.id)
         try:
             export(session.transcript, path)
         except (OSError, ValueError) as error:  # ValueError: an impossible name
             reason = error.strerror if isinstance(error, OSError) else error
-            self._notify(f"Cannot write {path}: {reason}", "error")
+            self._screen.tell(f"Cannot write {path}: {reason}", "error")
         else:
-            self._notify(f"Written to {path}")
+            self._screen.tell(f"Written to {path}")
 
     def forget_choices(self) -> None:
         """Forget the permission answers given for always: here, and in the built-in agent."""
-        agent, tab = self._agent, self._tabs.current
+        agent, tab = self._agent, self._screen.tab
         agent.choices.forget()
         if agent.state == "ready":
             agent.client.forget_all_writes()
         if agent.keeper == "built-in agent":
-            self._tasks.start(self._revoke_choices())
+            self._screen.tasks.start(self._revoke_choices())
             return
         name = one_line(agent.display_name, 40)
         tab.add_note(f"accord asks you again; it cannot revoke what {name} has saved itself: see its settings")
@@ -105,7 +93,7 @@ class SessionCommands:
                 reason = str(error)
             else:
                 choices = f"{count} choice{'s' * (count != 1)}"
-                self._tabs.current.add_note(f"{choices} for always revoked: accord asks you again")
+                self._screen.tab.add_note(f"{choices} for always revoked: accord asks you again")
                 return
         text = f"nothing was revoked ({reason}); run `accord permissions --revoke-all` in the project"
-        self._tabs.current.add_note(text)
+        self._screen.tab.add_note(text)

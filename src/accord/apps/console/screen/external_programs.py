@@ -19,8 +19,8 @@ from textual.app import SuspendNotSupported
 
 from accord.apps.console.errors import ConsoleFailed
 from accord.apps.console.sanitizer import one_line
-from accord.apps.console.screen.background_tasks import Notify
 from accord.apps.console.screen.blocks.notices import ShellBlock
+from accord.apps.console.screen.context import ScreenContext
 from accord.apps.console.screen.session import SessionTab
 from accord.client.login import run_in_terminal
 from accord.client.target import Command
@@ -78,25 +78,23 @@ def _ignored_interrupts() -> Generator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-_PLUS = frozenset(
-    [
-        "vi",
-        "vim",
-        "nvim",
-        "view",
-        "gvim",
-        "nano",
-        "pico",
-        "emacs",
-        "emacsclient",
-        "micro",
-        "kak",
-        "joe",
-        "jed",
-        "mg",
-        "ne",
-    ]
-)
+_PLUS = [
+    "vi",
+    "vim",
+    "nvim",
+    "view",
+    "gvim",
+    "nano",
+    "pico",
+    "emacs",
+    "emacsclient",
+    "micro",
+    "kak",
+    "joe",
+    "jed",
+    "mg",
+    "ne",
+]
 _GOTO = ("code", "code-insiders", "codium", "cursor", "windsurf")
 _COLON = ("hx", "helix", "subl", "zed", "sublime_text")
 
@@ -115,12 +113,11 @@ def editor_command(editor: str, path: str, line: int | None) -> list[str]:
 
 
 class Editor:
-    """The user's editor: `$VISUAL`, else `$EDITOR`, else vi. `cwd` gives the directory to run it in."""
+    """The user's editor: `$VISUAL`, else `$EDITOR`, else vi. It runs in the directory of the session."""
 
-    def __init__(self, handover: TerminalHandover, cwd: Callable[[], str], notify: Notify) -> None:
+    def __init__(self, screen: ScreenContext, handover: TerminalHandover) -> None:
+        self._screen = screen
         self._handover = handover
-        self._cwd = cwd
-        self._notify = notify
 
     async def edit_text(self, text: str) -> str | None:
         """The text that the user has saved; None if the editor failed."""
@@ -136,15 +133,15 @@ class Editor:
         editor = (os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi").strip()
         name = one_line(editor, 80)
         try:
-            code = await self._handover.run(Command(editor_command(editor, path, line), cwd=self._cwd()))
+            code = await self._handover.run(Command(editor_command(editor, path, line), cwd=self._screen.tab.cwd))
         except FileNotFoundError:
-            self._notify(f"Command not found: {name}. Set $VISUAL or $EDITOR to your editor.", "error")
+            self._screen.tell(f"Command not found: {name}. Set $VISUAL or $EDITOR to your editor.", "error")
             return False
         except (OSError, ValueError, ConsoleFailed) as error:
-            self._notify(f"Cannot run {name}: {error}. Set $VISUAL or $EDITOR to your editor.", "error")
+            self._screen.tell(f"Cannot run {name}: {error}. Set $VISUAL or $EDITOR to your editor.", "error")
             return False
         if code != 0:
-            self._notify(f"{name} exited with code {code}; the text was not changed.", "warning")
+            self._screen.tell(f"{name} exited with code {code}; the text was not changed.", "warning")
         return code == 0
 
 

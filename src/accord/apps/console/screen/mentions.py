@@ -18,7 +18,7 @@ import msgspec
 from accord.apps.console.attachments import guess_mime_type, read_attachment
 from accord.apps.console.errors import InvalidUsage
 from accord.apps.console.sanitizer import encodable, one_line
-from accord.apps.console.screen.background_tasks import BackgroundTasks
+from accord.apps.console.screen.shutdown import BackgroundTasks
 from accord.errors import UnusableRepository
 from accord.local.git import GIT, escapes_tree, find_working_tree, git_environment
 from accord.local.paths import Roots, expand_path, file_kind

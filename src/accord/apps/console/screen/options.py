@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from accord.apps.console.screen.agent import ScreenAgent
-from accord.apps.console.screen.background_tasks import Notify
-from accord.apps.console.screen.pages.choice_page import AskPage, ChoicePage, Entry
-from accord.apps.console.screen.session import SessionTab
+from accord.apps.console.screen.context import ScreenContext
+from accord.apps.console.screen.pages.choice_page import ChoicePage, Entry
 from accord.apps.console.screen.status import mode_of
 from accord.client.session import Session
 from accord.session.entities import Option
@@ -19,22 +16,11 @@ _MODE = "\0mode"
 
 
 class OptionController:
-    """`current` gives the tab on the screen; `on_change` is called after a choice."""
+    """Lets the user choose, and applies the choice to the session on the screen."""
 
-    def __init__(
-        self,
-        agent: ScreenAgent,
-        *,
-        current: Callable[[], SessionTab],
-        ask: AskPage,
-        on_change: Callable[[], None],
-        notify: Notify,
-    ) -> None:
+    def __init__(self, screen: ScreenContext, agent: ScreenAgent) -> None:
+        self._screen = screen
         self._agent = agent
-        self._current = current
-        self._ask = ask
-        self._on_change = on_change
-        self._notify = notify
 
     async def next_mode(self) -> None:
         session = self._open_session()
@@ -42,12 +28,12 @@ class OptionController:
             return
         modes = [entry.id for entry in _modes(session)]
         if len(modes) < 2:
-            self._notify("The agent has no other mode.")
+            self._screen.tell("The agent has no other mode.")
             return
         current = _current_mode(session)
         index = modes.index(current) + 1 if current in modes else 0
         await self._set_mode(session, modes[index % len(modes)])
-        self._on_change()
+        self._agent.on_change()
 
     async def choose(self) -> None:
         """Show all options, then the values of the chosen one."""
@@ -56,53 +42,53 @@ class OptionController:
             return
         entries = [Entry(each.id, each.name, _value_name(each)) for each in session.options]
         if session.modes is not None and not any(each.category == "mode" for each in session.options):
-            entries.insert(0, Entry(_MODE, "Mode", mode_of(self._current())))
+            entries.insert(0, Entry(_MODE, "Mode", mode_of(self._screen.tab)))
         if not entries:
-            self._notify("The agent has no options.")
+            self._screen.tell("The agent has no options.")
             return
-        choice = entries[0].id if len(entries) == 1 else await self._ask(ChoicePage("Options", entries))
+        choice = entries[0].id if len(entries) == 1 else await self._screen.ask_page(ChoicePage("Options", entries))
         option = next((each for each in session.options if each.id == choice), None)
         if choice == _MODE:
-            mode = await self._ask(ChoicePage("Mode", _modes(session), current=_current_mode(session)))
+            mode = await self._screen.ask_page(ChoicePage("Mode", _modes(session), current=_current_mode(session)))
             if mode is not None:
                 await self._set_mode(session, mode)
         elif option is not None and option.kind == "boolean":
             await self._set_option(session, option, not option.value)
         elif option is not None and option.choices:
-            value = await self._ask(ChoicePage(option.name, _choices(option), current=str(option.value)))
+            value = await self._screen.ask_page(ChoicePage(option.name, _choices(option), current=str(option.value)))
             if value is not None:
                 await self._set_option(session, option, value)
-        self._on_change()
+        self._agent.on_change()
 
     async def _set_mode(self, session: Session, mode_id: str) -> None:
-        tab = self._current()
+        tab = self._screen.tab
         await session.set_mode(mode_id)
         tab.settings.chose_mode(mode_id)
         await self._agent.retry_settings(tab)
 
     async def _set_option(self, session: Session, option: Option, value: str | bool) -> None:
-        tab = self._current()
+        tab = self._screen.tab
         await session.set_option(option.id, value)
         tab.settings.chose_option(option, value)
         await self._agent.retry_settings(tab)
 
     def _open_session(self) -> Session | None:
         """The session on the screen; notifies the user if there is none."""
-        session = self._current().session
-        if not is_agent_ready(self._agent, self._notify):
+        session = self._screen.tab.session
+        if not is_agent_ready(self._agent, self._screen):
             return None
         if session is None or session.is_closed:
-            self._notify("There is no open session.", "warning")
+            self._screen.tell("There is no open session.", "warning")
             return None
         return session
 
 
-def is_agent_ready(agent: ScreenAgent, notify: Notify) -> bool:
+def is_agent_ready(agent: ScreenAgent, screen: ScreenContext) -> bool:
     """Whether requests can be sent; notifies the user if not."""
     if agent.state == "gone":
-        notify("The agent has ended. F5 restarts it.", "warning")
+        screen.tell("The agent has ended. F5 restarts it.", "warning")
     elif agent.state == "starting":
-        notify("The agent is still starting.", "warning")
+        screen.tell("The agent is still starting.", "warning")
     return agent.state == "ready"
 
 

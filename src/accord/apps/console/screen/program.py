@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
 from accord.apps.console.agent_process import agent_command
 from accord.apps.console.line_mode import main as run_line_mode
 from accord.apps.console.run.one_prompt import RunOptions
-from accord.apps.console.screen.shutdown import tune_garbage_collector
 from accord.apps.console.screen.themes import check_theme
 from accord.client.deadlines import Deadlines
 from accord.peer.event_loop import run as run_loop
 
-__all__ = ["main", "open_screen"]
+__all__ = ["main", "open_screen", "tune_garbage_collector"]
 
 
 def main(run: RunOptions, theme: str | None = None, *, is_plain: bool = False) -> int:
@@ -30,7 +30,7 @@ def open_screen(run: RunOptions, theme: str | None) -> int:
     """Open the screen until the user quits."""
     # Imported here: the line mode starts faster without the widgets.
     from accord.apps.console.screen.app import ScreenApp  # noqa: PLC0415
-    from accord.apps.console.screen.startup import ScreenOptions  # noqa: PLC0415
+    from accord.apps.console.screen.context import ScreenOptions  # noqa: PLC0415
 
     agent, environment = run.agent, run.environment
     model_arguments = ["--model", run.model] if agent.is_builtin and run.model else []
@@ -58,3 +58,10 @@ def open_screen(run: RunOptions, theme: str | None) -> int:
     status = run_loop(app.run_async(), is_fast=False)
     sys.stdout.flush()
     return app.return_code or status or 0
+
+
+def tune_garbage_collector() -> None:
+    """Avoid long pauses with many small objects. Call it when all modules are loaded."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(5_000, 10, 50)

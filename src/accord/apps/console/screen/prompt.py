@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
-from typing import Any
+from collections.abc import Callable
 
-from accord.apps.console.screen.background_tasks import BackgroundTasks, Notify
+from accord.apps.console.screen.agent import ScreenAgent
 from accord.apps.console.screen.blocks.welcome import EXAMPLES, Welcome
-from accord.apps.console.screen.drawing.palette import Palette
+from accord.apps.console.screen.context import ScreenContext
 from accord.apps.console.screen.external_programs import Editor, Shell
-from accord.apps.console.screen.main_screen import MainScreen
 from accord.apps.console.screen.mentions import MentionFiles
-from accord.apps.console.screen.pages.choice_page import AskPage
+from accord.apps.console.screen.pasted_pictures import PastedPictures
 from accord.apps.console.screen.prompt_history import PromptHistory
-from accord.apps.console.screen.session import SessionTab
 from accord.apps.console.screen.slash_completion import completions, parse_own_command
 from accord.apps.console.screen.widgets.queue_panel import QueueAction
 
@@ -21,34 +18,27 @@ __all__ = ["PromptController"]
 
 
 class PromptController:
-    """`current` gives the tab on the screen; `run_command` runs a slash command of the screen."""
+    """`run_command` runs a slash command of the screen."""
 
     def __init__(
         self,
-        main: MainScreen,
+        screen: ScreenContext,
+        agent: ScreenAgent,
         history: PromptHistory,
-        shell: Shell,
-        tasks: BackgroundTasks,
         *,
-        current: Callable[[], SessionTab],
-        palette: Callable[[], Palette],
-        has_agent: Callable[[], bool],
+        shell: Shell,
+        pictures: PastedPictures,
         run_command: Callable[[str, str], None],
-        paste: Callable[[], Coroutine[Any, Any, None]],
-        notify: Notify,
     ) -> None:
-        self._main = main
-        self._editor = main.prompt
+        self._screen = screen
+        self._main = screen.main
+        self._editor = screen.main.prompt
+        self._agent = agent
         self._history = history
         self._shell = shell
-        self._tasks = tasks
-        self._current = current
-        self._palette = palette
-        self._has_agent = has_agent
+        self._pictures = pictures
         self._run_command = run_command
-        self._paste = paste
-        self._notify = notify
-        self._files = MentionFiles(tasks, self.update_completions)
+        self._files = MentionFiles(screen.tasks, self.update_completions)
         self._dismissed: tuple[str, tuple[int, int]] | None = None
         """The text before the cursor, and the cursor, for which the completions were closed."""
 
@@ -56,7 +46,7 @@ class PromptController:
 
     def submit(self, text: str) -> None:
         """Enter: run a command of the screen or of the shell, or send the prompt."""
-        tab = self._current()
+        tab = self._screen.tab
         if not text.strip():
             return
         if command := parse_own_command(text, [] if tab.session is None else tab.session.commands):
@@ -64,23 +54,23 @@ class PromptController:
             self._run_command(*command)
         elif text.startswith("!") and text[1:].strip():
             if self._shell.is_running(tab):
-                self._notify("A shell command is running; Esc stops it.", "warning")
+                self._screen.tell("A shell command is running; Esc stops it.", "warning")
                 return
             self._history.remember(text)
             self._history.save(tab, text)
             self._clear()
-            self._tasks.start(self._shell.run(tab, text[1:].strip()))
+            self._screen.tasks.start(self._shell.run(tab, text[1:].strip()))
         else:
             self._history.remember(text)
             self._clear()
             self._main.conversation.follow()
             tab.queue.send(text)
-            if not self._has_agent():
-                self._notify("The agent has ended. F5 restarts it; your prompt is queued.", "warning")
+            if self._agent.state == "gone":
+                self._screen.tell("The agent has ended. F5 restarts it; your prompt is queued.", "warning")
 
     async def send_now(self) -> None:
         """Ctrl+S: send the draft, or else the first queued prompt, before everything else."""
-        tab, text = self._current(), self._editor.text
+        tab, text = self._screen.tab, self._editor.text
         if text.strip():
             self._history.remember(text)
             self._clear()
@@ -91,7 +81,7 @@ class PromptController:
         await tab.send_now(text)
 
     def paste(self) -> None:
-        self._tasks.start(self._paste())
+        self._screen.tasks.start(self._pictures.paste())
 
     def clear(self) -> None:
         """Clear the prompt; Up brings the text back."""
@@ -115,25 +105,25 @@ class PromptController:
         else:
             self.replace(edited)
 
-    async def search_history(self, ask: AskPage) -> None:
+    async def search_history(self) -> None:
         """Ctrl+R: replace the prompt with an earlier one."""
-        text = await self._history.search(ask)
+        text = await self._history.search(self._screen)
         if text is not None:
             self.replace(text)
 
     def _clear(self) -> None:
         self._history.reset()
         self._editor.set_text("")
-        self._current().draft = ""
+        self._screen.tab.draft = ""
 
     def handle_queue(self, index: int, action: QueueAction) -> None:
         """Edit, remove or send a queued prompt."""
-        tab = self._current()
+        tab = self._screen.tab
         if not 0 <= index < len(tab.queue.prompts):
             return
         text = tab.queue.take(index)
         if action == "send":
-            self._tasks.start(tab.send_now(text))
+            self._screen.tasks.start(tab.send_now(text))
         if action == "edit":
             self.replace(text)
         if not tab.queue or action == "edit":
@@ -141,7 +131,7 @@ class PromptController:
 
     def leave_text(self, step: int) -> None:
         """Up or Down at the edge of the text: take the last queued prompt, or step through the history."""
-        tab = self._current()
+        tab = self._screen.tab
         if step < 0 and not self._editor.text and tab.queue and not self._history.is_browsing:
             self._editor.set_text(tab.queue.take(-1))
             return
@@ -153,14 +143,14 @@ class PromptController:
 
     def update_completions(self) -> None:
         """Offer the completions of the text before the cursor."""
-        tab, before = self._current(), self._editor.before_cursor
+        tab, before = self._screen.tab, self._editor.before_cursor
         if "@" in before:
             self._files.refresh(tab.cwd)
         found = []
         if self._dismissed != (before, self._editor.cursor_location):
             commands = [] if tab.session is None else tab.session.commands
             found = completions(before, self._editor.is_on_first_line, commands, self._files.files(tab.cwd))
-        self._main.completion.set_completions(found, self._palette())
+        self._main.completion.set_completions(found, self._screen.palette)
 
     def complete(self, key: str) -> bool:
         """Handle a key for the list of completions; returns whether the list is open."""
@@ -196,7 +186,7 @@ class PromptController:
 
     def insert_example(self) -> bool:
         """In a new session, insert the next example of the welcome; returns whether there was one."""
-        text, blocks = self._editor.text, self._current().conversation.blocks
+        text, blocks = self._editor.text, self._screen.tab.conversation.blocks
         is_new = len(blocks) == 1 and isinstance(blocks[0], Welcome) and self._main.questions.question is None
         if not is_new or not self._main.is_prompt_focused or (text and text not in EXAMPLES):
             return False

@@ -9,9 +9,10 @@ from pathlib import Path
 
 from accord.apps.console import prompt_history
 from accord.apps.console.sanitizer import one_line
-from accord.apps.console.screen.background_tasks import BackgroundTasks
-from accord.apps.console.screen.pages.choice_page import AskPage, ChoicePage, Entry
+from accord.apps.console.screen.context import ScreenContext
+from accord.apps.console.screen.pages.choice_page import ChoicePage, Entry
 from accord.apps.console.screen.session import SessionTab
+from accord.apps.console.screen.shutdown import BackgroundTasks
 
 __all__ = ["PromptHistory"]
 
@@ -63,11 +64,11 @@ class PromptHistory:
         self._index = max(0, self._index)
         return self.prompts[self._index]
 
-    async def search(self, ask: AskPage) -> str | None:
+    async def search(self, screen: ScreenContext) -> str | None:
         """Ctrl+R: let the user choose an earlier prompt."""
         prompts = list(dict.fromkeys(reversed(self.prompts)))
         entries = [Entry(str(index), one_line(text)) for index, text in enumerate(prompts)]
-        choice = await ask(ChoicePage("Prompt history", entries))
+        choice = await screen.ask_page(ChoicePage("Prompt history", entries))
         return None if choice is None else prompts[int(choice)]
 
     def save(self, tab: SessionTab, text: str) -> None:

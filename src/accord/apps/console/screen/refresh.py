@@ -13,9 +13,9 @@ from textual.timer import Timer
 from accord.apps.console.sanitizer import one_line
 from accord.apps.console.screen.agent import ScreenAgent
 from accord.apps.console.screen.blocks.welcome import Welcome
+from accord.apps.console.screen.context import ScreenContext
 from accord.apps.console.screen.drafts import Drafts
-from accord.apps.console.screen.drawing.palette import Palette
-from accord.apps.console.screen.main_screen import MainScreen
+from accord.apps.console.screen.external_programs import TerminalHandover
 from accord.apps.console.screen.prompt_history import PromptHistory
 from accord.apps.console.screen.questions import Question
 from accord.apps.console.screen.session import SessionTab, TabChange
@@ -31,31 +31,27 @@ _TYPING_SECONDS = 1.0
 
 
 class ScreenRefresh:
-    """`is_away` says whether another program has the terminal; `set_title` sets the title of the terminal's window.
-
-    `ring` rings the bell if the terminal's window has no focus.
-    """
+    """`set_title` sets the title of the terminal's window; `ring` rings the bell if that window has no focus."""
 
     def __init__(
         self,
-        main: MainScreen,
+        screen: ScreenContext,
         tabs: Tabs,
         agent: ScreenAgent,
+        *,
         drafts: Drafts,
         history: PromptHistory,
-        *,
-        palette: Callable[[], Palette],
-        is_away: Callable[[], bool],
+        handover: TerminalHandover,
         set_title: Callable[[str], None],
         ring: Callable[[], None],
     ) -> None:
-        self._main = main
+        self._screen = screen
+        self._main = screen.main
         self._tabs = tabs
         self._agent = agent
         self._drafts = drafts
         self._history = history
-        self._palette = palette
-        self._is_away = is_away
+        self._handover = handover
         self._set_title = set_title
         self._ring = ring
         self.timer: Timer | None = None
@@ -65,10 +61,10 @@ class ScreenRefresh:
 
     def tab_changed(self, tab: SessionTab, what: TabChange) -> None:
         """Show the change if the tab is on the screen; else mark the tab."""
-        main, palette = self._main, self._palette()
+        main, palette = self._main, self._screen.palette
         if not main.is_up or tab not in self._tabs:
             return
-        if tab is not self._tabs.current:
+        if tab is not self._screen.tab:
             self._mark_tab(tab, what)
             return
         match what:
@@ -129,7 +125,7 @@ class ScreenRefresh:
         main, dock, question = self._main, self._main.questions, tab.questions.first
         had_focus = dock.has_the_focus
         tab.conversation.mark_question(_tool_call_id(question))
-        if not dock.set_question(question, tab.questions.position, tab.cwd, self._palette(), self._agent.keeper):
+        if not dock.set_question(question, tab.questions.position, tab.cwd, self._screen.palette, self._agent.keeper):
             return
         if question is None:
             if had_focus:
@@ -138,7 +134,7 @@ class ScreenRefresh:
             return
         self._call_for_attention()
         is_typing = bool(main.prompt.text) or time.monotonic() - main.prompt.typed_at < _TYPING_SECONDS
-        is_covered = not main.is_active or self._is_away()
+        is_covered = not main.is_active or self._handover.is_active
         if is_covered and had_focus:  # the user has not seen this question
             main.focus_prompt()
         elif not is_covered and (had_focus or not is_typing):
@@ -155,22 +151,22 @@ class ScreenRefresh:
 
     def restyle(self) -> None:
         """After a change of the theme."""
-        palette = self._palette()
+        palette = self._screen.palette
         self._main.conversation.palette = palette
         self._main.questions.set_palette(palette)
         for what in ("plan", "queue"):
-            self.tab_changed(self._tabs.current, what)
+            self.tab_changed(self._screen.tab, what)
 
     def update_window_title(self) -> None:
         """The title of the terminal's window; it begins with a question mark while any tab has a question."""
-        self._title = _title_of(self._tabs.current)
+        self._title = _title_of(self._screen.tab)
         words = [self._title, one_line(self._agent.display_name, 40), "accord"]
         mark = "? " if any(tab.questions.pending for tab in self._tabs) else ""
         self._set_title(f"{mark}{' · '.join(filter(None, words))}")
 
     def update_status(self) -> None:
         """The status line and the tabs line."""
-        agent, tab, palette = self._agent, self._tabs.current, self._palette()
+        agent, tab, palette = self._agent, self._screen.tab, self._screen.palette
         is_starting = agent.state == "starting"
         self._run_timer(is_starting or tab.is_busy)
         since = self._started_at if is_starting or tab.busy_since is None else tab.busy_since
@@ -195,7 +191,7 @@ class ScreenRefresh:
 
     def update_tabs(self) -> None:
         labels = [TabLabel(tab.title, tab.state, tab.has_news) for tab in self._tabs]
-        self._main.tabs.set_tabs(labels, self._tabs.index(self._tabs.current), self._palette())
+        self._main.tabs.set_tabs(labels, self._tabs.index(self._screen.tab), self._screen.palette)
 
 
 def _title_of(tab: SessionTab) -> str:

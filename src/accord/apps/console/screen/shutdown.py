@@ -1,17 +1,23 @@
-"""Orderly shutdown on SIGTERM and SIGHUP, and the settings of the garbage collector."""
+"""Background tasks of the screen, and its orderly shutdown on SIGTERM and SIGHUP.
+
+Law: an exception in a task is shown to the user, and no task outlives the screen.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import gc
+import logging
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
+from accord.errors import AccordError
 from accord.peer.event_loop import end_process
 
-__all__ = ["ExitSignals", "tune_garbage_collector"]
+__all__ = ["BackgroundTasks", "ExitSignals"]
+
+log = logging.getLogger("accord.console")
 
 _KILL_AFTER = 10.0  # seconds: enough for an agent that has to be killed
 _SIGNALS = [each for name in ("SIGTERM", "SIGHUP") if (each := getattr(signal, name, None)) is not None]
@@ -50,8 +56,32 @@ def _replace_with_null(descriptors: list[int]) -> None:
     os.close(null)
 
 
-def tune_garbage_collector() -> None:
-    """Avoid long pauses with many small objects. Call it when all modules are loaded."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(5_000, 10, 50)
+class BackgroundTasks:
+    """Starts tasks, and cancels the rest of them at the end. `on_error` shows an exception to the user."""
+
+    def __init__(self, on_error: Callable[[str], None]) -> None:
+        self.bugs: list[BaseException] = []
+        """Exceptions that were not expected."""
+        self._on_error = on_error
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    def start(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+        return task
+
+    def cancel(self) -> None:
+        """Cancel all tasks that still run."""
+        for task in self._tasks:
+            task.cancel()
+
+    def _done(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        error = None if task.cancelled() else task.exception()
+        if isinstance(error, AccordError | OSError | ValueError):
+            self._on_error(str(error))
+        elif error is not None:
+            self.bugs.append(error)
+            log.error("a background task failed", exc_info=error)
+            self._on_error(f"A bug in accord, please report it: {error!r}")

@@ -1,4 +1,4 @@
-"""The options that the screen is started with, and the start and restart of its agent.
+"""The start and restart of the screen's agent.
 
 Law: one start at a time. A later start cancels the one before, and begins when that has been cleaned up.
 """
@@ -7,67 +7,26 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from accord.apps.console.conversation_records import ConversationRecords
-from accord.apps.console.known_agents import KnownAgent
-from accord.apps.console.permission_flags import Permissions
 from accord.apps.console.screen.agent import ScreenAgent
-from accord.apps.console.screen.background_tasks import BackgroundTasks
+from accord.apps.console.screen.context import ScreenContext
 from accord.apps.console.screen.session import SessionTab
 from accord.apps.console.screen.tabs import Tabs
 from accord.apps.console.session_choice import NO_EARLIER_SESSION
-from accord.client.deadlines import Deadlines
-from accord.client.target import AnyTarget
-from accord.dialects.negotiation import ProtocolVersion
 from accord.errors import AccordError
-from accord.session.mcp_servers import McpServer
 
-__all__ = ["AgentStarter", "ScreenOptions"]
-
-
-class ScreenOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The agent, the directory, and the settings to begin with. `state` is the directory of drafts and prompt history.
-
-    `name` identifies the agent in the prompt history; `title` is shown, or else the name.
-    """
-
-    target: AnyTarget
-    name: str
-    known: KnownAgent | None = None
-    title: str = ""
-    cwd: Path
-    servers: list[McpServer] = []
-    resume: str | None = None
-    continues: bool = False
-    state: Path | None = None
-    records: ConversationRecords | None = None
-    version: ProtocolVersion = "auto"
-    theme: str | None = None
-    mode: str | None = None
-    model: str | None = None
-    login: str | None = None
-    permissions: Permissions | None = None
-    notices: list[str] = []
-    deadlines: Deadlines | None = None
-
-    @property
-    def agent(self) -> KnownAgent:
-        """The agent's description, for error messages."""
-        return self.known or KnownAgent(name=self.name, command=[self.name], source="command", title=self.title)
+__all__ = ["AgentStarter"]
 
 
 class AgentStarter:
     """Starts the agent and opens its sessions. Errors are shown in the conversation."""
 
-    def __init__(self, options: ScreenOptions, agent: ScreenAgent, tabs: Tabs, tasks: BackgroundTasks) -> None:
-        self._options = options
+    def __init__(self, screen: ScreenContext, agent: ScreenAgent, tabs: Tabs) -> None:
+        self._options = screen.options
         self._agent = agent
         self._tabs = tabs
-        self._tasks = tasks
+        self._tasks = screen.tasks
         self._last: asyncio.Task[Any] | None = None
         self._lock = asyncio.Lock()
         self._has_started = False

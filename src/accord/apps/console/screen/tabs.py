@@ -8,8 +8,8 @@ from pathlib import Path
 
 from accord.apps.console.screen.agent import ScreenAgent
 from accord.apps.console.screen.blocks.welcome import Welcome
+from accord.apps.console.screen.context import ScreenContext
 from accord.apps.console.screen.drafts import Drafts
-from accord.apps.console.screen.main_screen import MainScreen
 from accord.apps.console.screen.mentions import prompt_content
 from accord.apps.console.screen.pasted_pictures import PastedPictures
 from accord.apps.console.screen.session import SessionTab, TabChange
@@ -20,34 +20,29 @@ __all__ = ["Tabs"]
 
 
 class Tabs(list[SessionTab]):
-    """`cwd` and `settings` are those of the first tab. `on_change` and `on_sent` are those of each tab.
-
-    `on_close` is called after a tab was closed.
-    """
+    """`on_change` and `on_sent` are those of each tab. `on_close` is called after a tab was closed."""
 
     def __init__(
         self,
-        cwd: str,
-        settings: SessionSettings,
-        main: MainScreen,
+        screen: ScreenContext,
         agent: ScreenAgent,
-        *,
         drafts: Drafts,
         pictures: PastedPictures,
+        *,
         on_change: Callable[[SessionTab, TabChange], None],
         on_sent: Callable[[SessionTab, str], None],
         on_close: Callable[[SessionTab], Awaitable[None]],
     ) -> None:
         super().__init__()
-        self._cwd = cwd
-        self._main = main
+        self._cwd = str(screen.options.cwd)
+        self._main = screen.main
         self._agent = agent
         self._drafts = drafts
         self._pictures = pictures
         self._on_change = on_change
         self._on_sent = on_sent
         self._on_close = on_close
-        self.current = self._new(settings)
+        self.current = self._new(SessionSettings(screen.options.mode, screen.options.model))
 
     def _new(self, settings: SessionSettings, cwd: str | None = None) -> SessionTab:
         tab = SessionTab(cwd or self._cwd, self._on_change, self._compose, self._on_sent, settings)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import ClassVar, TypeAlias
+from collections.abc import Sequence
+from typing import ClassVar
 
 import msgspec
 from rich.text import Text
@@ -17,10 +17,7 @@ from textual.widgets.option_list import Option
 
 from accord.apps.console.sanitizer import one_line
 
-__all__ = ["AskPage", "ChoicePage", "Entry"]
-
-AskPage: TypeAlias = Callable[["ChoicePage"], Awaitable[str | None]]
-"""Shows a page and waits for the choice."""
+__all__ = ["ChoicePage", "Entry"]
 
 
 class Entry(msgspec.Struct, frozen=True):

@@ -10,9 +10,9 @@ from textual.binding import Binding, BindingType
 from accord.apps.console.file_changes import short_path
 from accord.apps.console.sanitizer import one_line
 from accord.apps.console.screen.agent import ScreenAgent
-from accord.apps.console.screen.background_tasks import Notify
+from accord.apps.console.screen.context import ScreenContext
 from accord.apps.console.screen.options import is_agent_ready
-from accord.apps.console.screen.pages.choice_page import AskPage, ChoicePage, Entry
+from accord.apps.console.screen.pages.choice_page import ChoicePage, Entry
 from accord.apps.console.screen.tabs import Tabs
 from accord.apps.console.session_choice import KnownSession, local_time, newest_first
 
@@ -58,27 +58,24 @@ class SessionsPage(ChoicePage):
 class SavedSessions:
     """`new_session` opens a tab with a new session."""
 
-    def __init__(
-        self, agent: ScreenAgent, tabs: Tabs, *, ask: AskPage, new_session: Callable[[], None], notify: Notify
-    ) -> None:
+    def __init__(self, screen: ScreenContext, agent: ScreenAgent, tabs: Tabs, new_session: Callable[[], None]) -> None:
+        self._screen = screen
         self._agent = agent
         self._tabs = tabs
-        self._ask = ask
         self._new_session = new_session
-        self._notify = notify
 
     async def choose(self) -> None:
         """List the sessions, and open, fork or delete the chosen one."""
-        if not is_agent_ready(self._agent, self._notify):
+        if not is_agent_ready(self._agent, self._screen):
             return
         can = self._agent.client.agent.capabilities
         sessions = {each.session_id: each for each in newest_first(await self._agent.sessions.all())}
         if not sessions and not can.list:
-            self._notify("This agent cannot list its sessions, and accord has saved none.", "warning")
+            self._screen.tell("This agent cannot list its sessions, and accord has saved none.", "warning")
             return
         cwd = self._tabs.current.cwd
         page = SessionsPage(list(sessions.values()), cwd, can_fork=can.fork, can_delete=can.delete)
-        action, _, session_id = (await self._ask(page) or "").partition(" ")
+        action, _, session_id = (await self._screen.ask_page(page) or "").partition(" ")
         if action == "delete":
             await self._delete(sessions[session_id])
             await self.choose()
@@ -105,12 +102,12 @@ class SavedSessions:
         session_id = session.session_id
         tab = next((each for each in self._tabs if each.session_id == session_id), None)
         if tab is not None and tab.is_busy:
-            self._notify("The agent is working in this session. Stop it first.", "warning")
+            self._screen.tell("The agent is working in this session. Stop it first.", "warning")
             return
         and_tab = "" if tab is None else ", and close its tab"
         answers = [Entry("keep", "Keep it"), Entry("delete", "Delete it", f"permanently{and_tab}")]
         title = one_line(session.title or session_id, 60)
-        if await self._ask(ChoicePage(f"Delete “{title}”?", answers)) != "delete":
+        if await self._screen.ask_page(ChoicePage(f"Delete “{title}”?", answers)) != "delete":
             return
         if tab is not None:
             if len(self._tabs) == 1:
@@ -118,4 +115,4 @@ class SavedSessions:
             await self._tabs.close(tab)
         is_listed = session.source == "agent"
         is_deleted = await self._agent.sessions.delete(session_id, is_listed=is_listed) or not is_listed
-        self._notify("Deleted." if is_deleted else "Deleted here; the agent cannot delete its own copy.")
+        self._screen.tell("Deleted." if is_deleted else "Deleted here; the agent cannot delete its own copy.")

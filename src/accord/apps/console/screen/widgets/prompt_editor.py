@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import ClassVar, Protocol
 
@@ -13,9 +14,11 @@ from textual.widgets import TextArea
 
 from accord.apps.console.sanitizer import exact_in_place
 from accord.apps.console.screen.mentions import mention, pasted_file
-from accord.apps.console.screen.pasted_pictures import placeholder_at_end
 
-__all__ = ["PromptEditor", "PromptHandler"]
+__all__ = ["PLACEHOLDER", "PromptEditor", "PromptHandler"]
+
+PLACEHOLDER = re.compile(r"\[picture [0-9]+, [0-9]+ kB\]")
+"""Stands for a pasted picture. Backspace deletes it as a whole."""
 
 
 class PromptHandler(Protocol):
@@ -118,9 +121,9 @@ class PromptEditor(TextArea):
         return True
 
     def action_delete_left(self) -> None:
-        length = placeholder_at_end(self.before_cursor) if self.selection.is_empty else 0
-        if length:
-            self.replace_before_cursor(length, "")
+        matches = list(PLACEHOLDER.finditer(self.before_cursor))
+        if self.selection.is_empty and matches and matches[-1].end() == len(self.before_cursor):
+            self.replace_before_cursor(len(matches[-1][0]), "")
         else:
             super().action_delete_left()
 
