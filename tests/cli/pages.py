@@ -7,8 +7,7 @@ from pathlib import Path
 from unittest import mock
 
 from accord.apps.coder.settings.settings import Setting, describe_settings
-from accord.cli.commands import COMMANDS
-from accord.cli.help_page import help_page
+from accord.cli.commands import COMMANDS, help_page
 from accord.cli.parser import new_parser
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

@@ -17,7 +17,7 @@ import pytest
 
 from accord.apps.coder.tools import addresses
 from accord.apps.coder.tools.addresses import kind_of_address
-from accord.apps.coder.tools.page_text import text_of_page
+from accord.apps.coder.tools.fetch import text_of_page
 from accord.apps.coder.tools.tool import fenced
 from accord.session.requests import PermissionAnswer, PermissionRequest
 from tests.apps.coder.scripted import desk, git

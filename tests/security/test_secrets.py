@@ -19,9 +19,9 @@ from accord.apps.coder.errors import InvalidSettings, ModelFailed, ToolFailed
 from accord.apps.coder.models.catalog import ModelEndpoint
 from accord.apps.coder.models.errors import model_failure
 from accord.apps.coder.models.providers import load_model
-from accord.apps.coder.settings.display import without_secrets
 from accord.apps.coder.settings.precedence import load_settings
 from accord.apps.coder.settings.settings import ModelSettings
+from accord.apps.coder.settings.validation import without_secrets
 from accord.apps.coder.tools.fetch import FetchArguments, FetchPage
 from accord.local.redaction import HIDDEN, redact, url_error
 from accord.session.mcp_servers import HttpServer, SseServer

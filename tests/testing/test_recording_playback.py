@@ -6,7 +6,7 @@ import pytest
 
 from accord import Agent, Client, ConnectionClosed, RequestFailed, Turn, permissions
 from accord.testing import Recording, ReplayedAgent, ScriptedAgent, replay
-from accord.testing.comparison import Account
+from accord.testing.recording_playback import Account
 
 
 async def recorded(agent, version, prompts=("hello you", "ask"), policy=permissions.allow_all) -> Recording:

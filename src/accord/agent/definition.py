@@ -19,8 +19,7 @@ from accord.session.capabilities import AgentCapabilities, AgentLogin, Implement
 from accord.session.entities import Option, OptionChoice, SlashCommand
 
 if TYPE_CHECKING:
-    from accord.store.claims import Owner
-    from accord.store.store import Store
+    from accord.store.store import Owner, Store
 
 __all__ = [
     "AgentDefinition",
@@ -111,7 +110,7 @@ class AgentDefinition:
     @cached_property
     def owner(self) -> Owner:
         """The owner of the agent's claims in the store: one for all its connections."""
-        from accord.store.claims import Owner  # noqa: PLC0415  # not loaded without a store
+        from accord.store.store import Owner  # noqa: PLC0415  # not loaded without a store
 
         return Owner.here()
 

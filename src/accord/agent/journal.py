@@ -17,8 +17,7 @@ from accord.errors import Fenced, RequestFailed, StoreFailed
 from accord.session.updates import Patch
 
 if TYPE_CHECKING:
-    from accord.store.claims import Claim, Owner
-    from accord.store.store import Store
+    from accord.store.store import Claim, Owner, Store
 
 __all__ = ["Journal"]
 

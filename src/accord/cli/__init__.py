@@ -106,7 +106,7 @@ def _run(words: list[str]) -> int:
         sys.stdout.write(f"accord {__version__}\n")
         return 0
     if first in ("--help", "-h", "help"):
-        from accord.cli.help_page import help_page  # noqa: PLC0415
+        from accord.cli.commands import help_page  # noqa: PLC0415
 
         sys.stdout.write(help_page())
         return 0

@@ -7,7 +7,7 @@ line after `--`, as `command`, and its `main` gets a function that tells the sur
 
 from __future__ import annotations
 
-__all__ = ["COMMANDS", "TALK", "Subcommand"]
+__all__ = ["COMMANDS", "TALK", "Subcommand", "help_page"]
 
 
 class Subcommand:
@@ -52,12 +52,30 @@ COMMANDS = {
             "what is set, and where each value came from",
             "accord.apps.coder.settings.display",
         ),
-        Subcommand(
-            "trust", _SETTINGS, "let a project's .accord.toml count", "accord.apps.coder.settings.trust_command"
-        ),
+        Subcommand("trust", _SETTINGS, "let a project's .accord.toml count", "accord.apps.coder.settings.trust"),
         Subcommand(
             "permissions", _SETTINGS, "what you allowed or rejected for always", "accord.apps.coder.permissions_command"
         ),
         Subcommand("completion", _THIS, "commands and options on the Tab key", "accord.cli.completion"),
     )
 }
+
+
+def help_page() -> str:
+    """The help of `accord` itself."""
+    lines = [
+        "accord: agents and clients of the Agent Client Protocol",
+        "",
+        "usage: accord [AGENT] [options]     talk to an agent on the screen; the built-in one if none is named",
+        "       accord COMMAND [options]",
+    ]
+    for group in dict.fromkeys(command.group for command in COMMANDS.values()):
+        lines += ["", f"{group}:"]
+        lines += [f"  {each.name:<12} {each.summary}" for each in COMMANDS.values() if each.group == group]
+    lines += [
+        "",
+        "`accord [AGENT]` takes --continue, --resume ID, --cwd DIR, --model, --mode, --permissions, --login, --theme,",
+        "--plain and, in the place of AGENT, a command after `--`.",
+    ]
+    lines += ["", "`accord COMMAND --help` tells more about one, `accord --version` which accord this is.", ""]
+    return "\n".join(lines)

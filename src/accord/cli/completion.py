@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
-from accord.apps.coder.settings.directories import home_directory
+from accord.apps.coder.settings.files import home_directory
 from accord.apps.console.environment import Environment
 from accord.apps.console.known_agents import known_agents
 from accord.cli.commands import COMMANDS, TALK

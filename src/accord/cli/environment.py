@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from accord.apps.coder.settings.directories import state_directory
+from accord.apps.coder.settings.files import state_directory
 from accord.apps.coder.settings.precedence import load_settings
 from accord.apps.console.environment import AgentCommand, Environment
 from accord.cli.commands import COMMANDS

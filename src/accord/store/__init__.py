@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from accord.errors import Fenced, JournalUnreadable, SessionExists, SessionInUse, StoreClosed, StoreFailed
-from accord.store.claims import Claim, Owner
 from accord.store.memory import MemoryStore
-from accord.store.store import Patches, SessionRecord, Store
+from accord.store.store import Claim, Owner, Patches, SessionRecord, Store
 
 if TYPE_CHECKING:
     from accord.store.sqlite import SqliteStore

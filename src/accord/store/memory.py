@@ -10,9 +10,8 @@ from typing import Self
 from accord.errors import NotFound, SessionExists, StoreClosed
 from accord.session.requests import SessionPage
 from accord.session.updates import Patch
-from accord.store.claims import Claim, Owner, fenced, in_use
 from accord.store.paging import Mark, begins_before, page_of, session_page
-from accord.store.store import PAGE, Patches, SessionRecord, dated, now, settled, updated
+from accord.store.store import PAGE, Claim, Owner, Patches, SessionRecord, dated, fenced, in_use, now, settled, updated
 from accord.store.write_buffer import Entry, Window, taken
 
 __all__ = ["MemoryStore"]

@@ -21,10 +21,9 @@ from accord.errors import Fenced, StoreClosed, StoreFailed
 from accord.local.paths import expand_path, path_error
 from accord.session.requests import SessionPage
 from accord.session.updates import Patch
-from accord.store.claims import Claim, Owner
 from accord.store.paging import begins_before, session_page
 from accord.store.statements import Tables, is_busy
-from accord.store.store import PAGE, Patches, SessionRecord, dated, settled
+from accord.store.store import PAGE, Claim, Owner, Patches, SessionRecord, dated, settled
 from accord.store.worker_thread import Worker
 from accord.store.write_buffer import Key, Window, taken
 

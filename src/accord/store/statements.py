@@ -22,11 +22,10 @@ import msgspec
 
 from accord.errors import Fenced, JournalUnreadable, NotFound, SessionExists, StoreFailed
 from accord.local.files import check_file, check_path, make_private_directory
-from accord.store.claims import Claim, Owner, fenced, in_use
 from accord.store.layouts import CLAIMS, migrate, statements
 from accord.store.locks import OwnerLocks
 from accord.store.paging import Mark, PatchPage, page_of
-from accord.store.store import SessionRecord, now, seconds_since, updated
+from accord.store.store import Claim, Owner, SessionRecord, fenced, in_use, now, seconds_since, updated
 from accord.store.write_buffer import Key, Unwritten
 
 __all__ = ["Tables", "is_busy"]

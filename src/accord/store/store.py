@@ -6,22 +6,96 @@ session words. Applied to a fresh `Transcript`, the words of a journal give the 
 Laws: what `commit` has acknowledged survives the end of the process, however it ends; what was appended is committed
 at most 50 ms later even when nobody asks; of what was not committed, a beginning survives and never a part without
 what came before it. A store that has been closed lets nobody wait. Only the newest claim of a session writes to it.
+
+A claim is the right of one owner at a time to write to a session. Law: its epoch is higher than that of every claim before
+it, of whatever session. A store takes nothing from a claim that is not the newest of its session, so an owner that was
+taken over can't write, however late it notices.
 """
 
 from __future__ import annotations
 
+import os
+import platform
 from collections.abc import AsyncIterator, Iterable
 from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
 from typing import Protocol, TypeAlias
 
+from msgspec import Struct
 from msgspec.structs import replace
 
+from accord.errors import Fenced, SessionInUse
 from accord.session.requests import SessionPage, SessionSummary
 from accord.session.updates import Patch
-from accord.store.claims import Claim, Owner
 from accord.store.row_formats import copied
 
-__all__ = ["PAGE", "Patches", "SessionRecord", "Store", "dated", "now", "seconds_since", "settled", "updated"]
+__all__ = [
+    "PAGE",
+    "Claim",
+    "Owner",
+    "Patches",
+    "SessionRecord",
+    "Store",
+    "dated",
+    "fenced",
+    "in_use",
+    "now",
+    "seconds_since",
+    "settled",
+    "updated",
+]
+
+
+class Owner(Struct, frozen=True):
+    """Somebody who claims sessions: an agent in a process. All connections of the agent are one owner."""
+
+    id: str
+    pid: int
+    host: str
+    boot: str
+    """The same for all processes that a lock of this system can be seen by."""
+
+    @classmethod
+    def here(cls) -> Owner:
+        """A new owner in this process."""
+        return cls(os.urandom(12).hex(), os.getpid(), platform.node(), _boot())
+
+
+class Claim(Struct, frozen=True):
+    """The right to write to a session, until it is released or taken over."""
+
+    session_id: str
+    owner: Owner
+    epoch: int
+    since: str
+    lease: float | None = None
+    """Seconds within which it has to be renewed; None when it lasts without that."""
+
+    @property
+    def key(self) -> tuple[str, int]:
+        return self.session_id, self.epoch
+
+
+def in_use(claim: Claim) -> SessionInUse:
+    """The refusal of whoever else wants the session."""
+    return SessionInUse(claim.session_id, claim.owner.pid, claim.owner.host, claim.since)
+
+
+def fenced(session_id: str, holder: Claim | None) -> Fenced:
+    """The refusal of a claim that is over; `holder` is the one there is now."""
+    if holder is None:
+        return Fenced(session_id)
+    return Fenced(session_id, holder.owner.pid, holder.owner.host, holder.since)
+
+
+@cache
+def _boot() -> str:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()  # containers of one machine share it
+    except (OSError, ValueError):
+        return platform.node()
+
 
 PAGE = 50
 """How many sessions are listed at a time."""

@@ -12,8 +12,7 @@ from typing import Any, Self
 
 from accord.client.target import AnyTarget, Target, target_of
 from accord.errors import ConnectionClosed
-from accord.testing.frame_taps import Tap, TappedTarget, TappedTransport
-from accord.testing.frames import Side, Torn, frame_of, peek
+from accord.testing.frame_taps import Peek, Side, Tap, TappedTarget, TappedTransport, Torn, frame_of
 
 __all__ = ["AnswersFirst", "AnswersSwapped", "Dies", "Fault", "Noisy", "Silent", "Slow", "faulty"]
 
@@ -114,14 +113,14 @@ class Silent(Fault):
 
     def hears(self, frame: bytes) -> None:
         """Remember what will not be answered."""
-        seen = peek(frame)
+        seen = Peek(frame)
         if seen.is_request and seen.method in self._methods:
             self._unanswered.add(seen.id)
         self.pass_back(frame)
 
     def says(self, frame: bytes) -> None:
         """Swallow those answers."""
-        seen = peek(frame)
+        seen = Peek(frame)
         if not (seen.is_answer and seen.id in self._unanswered):
             self.pass_on(frame)
 
@@ -162,12 +161,12 @@ class Noisy(Fault):
     def hears(self, frame: bytes) -> None:
         """Keep answers to noise away."""
         self._learn(frame)
-        seen = peek(frame)
+        seen = Peek(frame)
         if not (seen.is_answer and isinstance(seen.id, str) and seen.id.startswith("noise-")):
             self.pass_back(frame)
 
     def _learn(self, frame: bytes) -> None:
-        self._session_id = peek(frame).session_id or self._session_id
+        self._session_id = Peek(frame).session_id or self._session_id
 
     def _next(self) -> bytes | None:
         noise = self._noise[self._made % len(self._noise)]
@@ -212,7 +211,7 @@ class Dies(Fault):
 
     def says(self, frame: bytes) -> None:
         """Perhaps for the last time."""
-        if isinstance(self._after, int) or peek(frame).method == self._after:
+        if isinstance(self._after, int) or Peek(frame).method == self._after:
             self._left -= 1
         if self._left > 0:
             self.pass_on(frame)
@@ -223,7 +222,7 @@ class Dies(Fault):
     def hears(self, frame: bytes) -> None:
         """Perhaps the last it hears."""
         self.pass_back(frame)
-        if peek(frame).method == self._after:
+        if Peek(frame).method == self._after:
             self._left -= 1
             if self._left <= 0 and not self._is_torn:
                 self._die()
@@ -232,8 +231,8 @@ class Dies(Fault):
         self.line.cut(self._reason)
 
 
-class AnswersFirst(Fault):
-    """Updates come after the answer of the request that they belong before: while one is open, they are held."""
+class _HoldsFrames(Fault):
+    """Holds frames of its own while requests of the other side are open."""
 
     def start(self) -> None:
         """Nothing is held."""
@@ -242,22 +241,10 @@ class AnswersFirst(Fault):
 
     def hears(self, frame: bytes) -> None:
         """Count what is open."""
-        seen = peek(frame)
+        seen = Peek(frame)
         if seen.is_request:
             self._open.add(seen.id)
         self.pass_back(frame)
-
-    def says(self, frame: bytes) -> None:
-        """Answers and requests pass at once."""
-        seen = peek(frame)
-        if self._open and seen.method is not None and not seen.is_request:
-            self._held.append(frame)
-            return
-        self.pass_on(frame)
-        if seen.is_answer:
-            self._open.discard(seen.id)
-            if not self._open:
-                self._release()
 
     def ended(self, reason: ConnectionClosed) -> None:
         """Let go of what is held."""
@@ -270,39 +257,32 @@ class AnswersFirst(Fault):
             self.pass_on(frame)
 
 
-class AnswersSwapped(Fault):
+class AnswersFirst(_HoldsFrames):
+    """Updates come after the answer of the request that they belong before: while one is open, they are held."""
+
+    def says(self, frame: bytes) -> None:
+        """Answers and requests pass at once."""
+        seen = Peek(frame)
+        if self._open and seen.method is not None and not seen.is_request:
+            self._held.append(frame)
+            return
+        self.pass_on(frame)
+        if seen.is_answer:
+            self._open.discard(seen.id)
+            if not self._open:
+                self._release()
+
+
+class AnswersSwapped(_HoldsFrames):
     """Of requests that are open at the same time, the one that is answered first comes last."""
-
-    def start(self) -> None:
-        """Nothing is held."""
-        self._open: set[Any] = set()
-        self._held: list[bytes] = []
-
-    def hears(self, frame: bytes) -> None:
-        """Count what is open."""
-        seen = peek(frame)
-        if seen.is_request:
-            self._open.add(seen.id)
-        self.pass_back(frame)
 
     def says(self, frame: bytes) -> None:
         """Hold an answer while another one is due."""
-        seen = peek(frame)
+        seen = Peek(frame)
         if not seen.is_answer:
             self.pass_on(frame)
             return
         self._open.discard(seen.id)
-        if self._open:
-            self._held.append(frame)
-            return
-        self.pass_on(frame)
-        self._release()
-
-    def ended(self, reason: ConnectionClosed) -> None:
-        """Let go of what is held."""
-        self._release()
-        super().ended(reason)
-
-    def _release(self) -> None:
-        while self._held:
-            self.pass_on(self._held.pop())
+        self._held.insert(0, frame)
+        if not self._open:
+            self._release()

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from accord.client.target import AnyTarget, Command, Target, target_of
 from accord.errors import ConnectionClosed, FrameRejected
 from accord.testing import relay
-from accord.testing.frames import Torn
+from accord.testing.frame_taps import Torn
 from accord.transports.framing import FrameParser
 from accord.transports.transport import HIGH_WATER, Transport
 

@@ -25,8 +25,7 @@ from msgspec import UNSET, Raw, UnsetType
 from accord.client.target import AnyTarget
 from accord.errors import ConnectionClosed
 from accord.peer import FrameObserver
-from accord.testing.frame_taps import Tap, TappedTarget
-from accord.testing.frames import Side, other, peek, shown
+from accord.testing.frame_taps import Peek, Side, Tap, TappedTarget, other, shown
 
 __all__ = ["FORMAT", "Entry", "Recording", "entry_of", "header_line", "line_of", "read_header"]
 
@@ -137,7 +136,7 @@ def _shown(entry: Entry) -> str:
         last_words = f"\n{entry.stderr}".rstrip()
         return f"{entry.at:8.3f}  {entry.sender} hung up: {entry.closed}{code}{last_words}"
     way = f"{entry.sender} → {other(entry.sender)}"
-    return f"{entry.at:8.3f}  {way}  {shown(peek(entry.frame))}"
+    return f"{entry.at:8.3f}  {way}  {shown(Peek(entry.frame))}"
 
 
 FORMAT = 1

@@ -1,19 +1,189 @@
-"""A recorded conversation, played again: the agent's side for a client, or the client's side against an agent."""
+"""A recorded conversation, played again: the agent's side for a client, or the client's side against an agent.
+
+Two conversations are the same apart from what differs from one run to the next: generated ids become names in the order of
+their first appearance, times and UUIDs become marks, and adjacent pieces of one text are joined.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import difflib
+import json
+import re
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from typing import Any, cast
 
 from accord.client.target import AnyTarget
-from accord.testing.comparison import Account, differences, renamed, told_apart
-from accord.testing.frames import Peek, frame_of, peek
+from accord.testing.frame_taps import Peek, Side, frame_of, other
 from accord.testing.recording import Recording
 from accord.testing.scripted_client import ScriptedClient
 from accord.testing.scripted_end import PATIENCE, AgentEnd, ReceivedFrame
 
-__all__ = ["ReplayedAgent", "replay"]
+__all__ = ["Account", "ReplayedAgent", "replay"]
+
+_GENERATED = frozenset(
+    [
+        "sessionId",
+        "messageId",
+        "toolCallId",
+        "terminalId",
+        "planId",
+        "compactionId",
+        "elicitationId",
+        "cursor",
+        "nextCursor",
+    ]
+)
+_LONG_ID = 12
+_MARKED = frozenset(("correlationId", "traceparent"))
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:?\d\d)?")
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
+
+
+class Account:
+    """What has been said on one connection; `statements` are those of each side, made comparable."""
+
+    def __init__(self, ignore: Collection[str] = ()) -> None:
+        self.statements: dict[Side, list[Any]] = {"agent": [], "client": []}
+        self._ignore = frozenset(ignore)
+        self._names: dict[str, str] = {}
+        self._values: dict[str, str] = {}
+        self._counts: dict[str, int] = {}
+        self._asked: dict[Side, list[Any]] = {"agent": [], "client": []}
+
+    def add(self, sender: Side, frame: bytes) -> None:
+        """Take in what was said next."""
+        seen = Peek(frame)
+        if not seen.is_json:
+            self._append(sender, {"not JSON": repr(bytes(frame))})
+        elif isinstance(seen.json, dict):
+            self._append(sender, self._comparable(self._with_number(sender, seen)))
+        else:
+            self._append(sender, self._comparable(seen.json))
+
+    def name_of(self, member: str, value: str) -> str | None:
+        """The name of a generated id. Outside of the members that hold them, short ones may be something else."""
+        return self._names.get(value) if member in _GENERATED or len(value) >= _LONG_ID else None
+
+    def value_of(self, name: str) -> str | None:
+        """The generated id that has a name."""
+        return self._values.get(name)
+
+    def number_of(self, asker: Side, id: Any) -> int | None:
+        """Which of its side's requests had this id."""
+        asked = self._asked[asker]
+        return asked.index(id) if id in asked else None
+
+    def id_of(self, asker: Side, number: int) -> Any:
+        """The id of a request."""
+        return self._asked[asker][number]
+
+    def _with_number(self, sender: Side, seen: Peek) -> dict[str, Any]:
+        message = dict(cast("dict[str, Any]", seen.json))
+        if seen.is_request:
+            self._asked[sender].append(seen.id)
+            message["id"] = f"#{len(self._asked[sender])}"
+        elif seen.is_answer:
+            number = self.number_of(other(sender), seen.id)
+            message["id"] = seen.id if number is None else f"#{number + 1}"
+        return message
+
+    def _append(self, sender: Side, statement: Any) -> None:
+        said = self.statements[sender]
+        text = _text_of(statement)
+        if text is not None and said and _text_of(said[-1]) is not None:
+            joined = _with_text(statement, "")
+            if joined == _with_text(said[-1], ""):
+                said[-1] = _with_text(statement, f"{_text_of(said[-1])}{text}")
+                return
+        said.append(statement)
+
+    def _comparable(self, value: Any, member: str = "") -> Any:
+        if isinstance(value, dict):
+            members = cast("dict[str, Any]", value).items()
+            return {key: self._comparable(each, key) for key, each in members if key not in self._ignore}
+        if isinstance(value, list):
+            return [self._comparable(each, member) for each in cast("list[Any]", value)]
+        if not isinstance(value, str):
+            return value
+        if member in _MARKED:
+            return f"<{member}>"
+        if member in _GENERATED:
+            return self._named(member, value)
+        return self.name_of(member, value) or _UUID.sub("<uuid>", _TIME.sub("<time>", value))
+
+    def _named(self, member: str, value: str) -> str:
+        if value not in self._names:
+            self._counts[member] = self._counts.get(member, 0) + 1
+            name = self._names[value] = f"<{member} {self._counts[member]}>"
+            self._values[name] = value
+        return self._names[value]
+
+
+def _first_difference(recorded: list[Any], now: list[Any]) -> int | None:
+    """The first statement that differs for sure; the newest may still grow."""
+    for index, (one, two) in enumerate(zip(recorded, now, strict=False)):
+        may_grow = index == len(now) - 1 and _text_of(two) is not None and _text_of(one) is not None
+        if one != two and not (may_grow and _with_text(one, "") == _with_text(two, "")):
+            return index
+    return None
+
+
+def _differences(recorded: list[Any], now: list[Any]) -> str:
+    """What differs, for people: each member of the first statement that is another, and the lines around it."""
+    pairs = zip(recorded, now, strict=False)
+    first = next((pair for pair in pairs if pair[0] != pair[1]), None)
+    details = [] if first is None else [f"  {line}" for line in _members("$", *first)]
+    before, after = [_line(each) for each in recorded], [_line(each) for each in now]
+    return "\n".join([*details, *list(difflib.unified_diff(before, after, "recorded", "now", lineterm="", n=2))])
+
+
+def _members(path: str, one: Any, two: Any) -> Iterator[str]:
+    if isinstance(one, dict) and isinstance(two, dict):
+        before, after = cast("dict[str, Any]", one), cast("dict[str, Any]", two)
+        for key in [*before, *(key for key in after if key not in before)]:
+            yield from _members(f"{path}.{key}", before.get(key, _ABSENT), after.get(key, _ABSENT))
+    elif isinstance(one, list) and isinstance(two, list) and len(cast("list[Any]", one)) == len(cast("list[Any]", two)):
+        for index, (before, after) in enumerate(zip(cast("list[Any]", one), cast("list[Any]", two), strict=True)):
+            yield from _members(f"{path}[{index}]", before, after)
+    elif one != two:
+        yield f"{path}: recorded {_value(one)}, now {_value(two)}"
+
+
+_ABSENT = object()
+
+
+def _value(value: Any) -> str:
+    return "nothing" if value is _ABSENT else _line(value)
+
+
+def _line(statement: Any) -> str:
+    return json.dumps(statement, ensure_ascii=False)
+
+
+def _text_of(statement: Any) -> str | None:
+    """The text of an update that is a piece of a text."""
+    try:
+        update = statement["params"]["update"]
+        is_piece = update["sessionUpdate"].endswith("_chunk") and update["content"]["type"] == "text"
+        return update["content"]["text"] if is_piece else None
+    except (KeyError, TypeError, AttributeError):
+        return None
+
+
+def _with_text(statement: Any, text: str) -> Any:
+    update = statement["params"]["update"]
+    replaced = {**update, "content": {**update["content"], "text": text}}
+    return {**statement, "params": {**statement["params"], "update": replaced}}
+
+
+def _renamed(value: Any, rename: Callable[[str, str], str | None], member: str = "") -> Any:
+    """The value with every string that has another name replaced; `rename` gets its member and the string."""
+    if isinstance(value, dict):
+        return {key: _renamed(each, rename, key) for key, each in cast("dict[str, Any]", value).items()}
+    if isinstance(value, list):
+        return [_renamed(each, rename, member) for each in cast("list[Any]", value)]
+    return (rename(member, value) or value) if isinstance(value, str) else value
 
 
 async def replay(
@@ -50,7 +220,7 @@ class _Playing:
 
     def send(self, frame: bytes) -> None:
         """What the client said, with the ids of now."""
-        seen = peek(frame)
+        seen = Peek(frame)
         self.recorded.add("client", frame)
         sent = frame_of(self._translated(seen)) if isinstance(seen.json, dict) else frame
         self._now.add("client", sent)
@@ -68,16 +238,16 @@ class _Playing:
             self._now.add("agent", heard.raw)
             self._taken += 1
         before, now = self.recorded.statements["agent"], self._now.statements["agent"]
-        if told_apart(before, now) is not None or len(now) > len(before):
+        if _first_difference(before, now) is not None or len(now) > len(before):
             raise self._different("the agent says something else than it did")
         return before == now if to_the_end else len(now) == len(before)
 
     def _different(self, why: str) -> AssertionError:
         before, now = self.recorded.statements["agent"], self._now.statements["agent"]
-        return AssertionError(f"{why}\n{differences(before, now)}")
+        return AssertionError(f"{why}\n{_differences(before, now)}")
 
     def _translated(self, seen: Peek) -> dict[str, Any]:
-        message = cast("dict[str, Any]", renamed(seen.json, self._name_now))
+        message = cast("dict[str, Any]", _renamed(seen.json, self._name_now))
         if seen.is_answer:
             number = self.recorded.number_of("agent", seen.id)
             message["id"] = seen.id if number is None else self._now.id_of("agent", number)
@@ -111,7 +281,7 @@ class ReplayedAgent(AgentEnd):
         super().check()
         before, now = self._recorded.statements["client"], self._now.statements["client"]
         if before != now:
-            raise AssertionError(f"the client says something else than it did\n{differences(before, now)}")
+            raise AssertionError(f"the client says something else than it did\n{_differences(before, now)}")
         if self._expected:
             unsaid = ", ".join(str(each) for each in self._expected[:3])
             raise AssertionError(f"the client has not said: {unsaid}\n{self._story()}")
@@ -122,7 +292,7 @@ class ReplayedAgent(AgentEnd):
         self._recorded, self._now = Account(self._ignore), Account(self._ignore)
         self._ids: list[tuple[Any, Any]] = []
         said = [entry.frame for entry in self._entries if entry.sender == "client" and entry.closed is None]
-        self._expected = [peek(frame) for frame in said]
+        self._expected = [Peek(frame) for frame in said]
 
     async def _play(self) -> None:
         with suppress(AssertionError):  # the client hung up, or says something else: `check` tells what
@@ -137,7 +307,7 @@ class ReplayedAgent(AgentEnd):
                 self.die(entry.exit_code, entry.stderr, entry.closed)
             else:
                 self._recorded.add("agent", entry.frame)
-                said = self._translated(peek(entry.frame))
+                said = self._translated(Peek(entry.frame))
                 self._now.add("agent", said)
                 self.send(said)
 

@@ -18,8 +18,7 @@ from msgspec import UNSET
 from accord.agent.in_process import InProcessTransport
 from accord.errors import ConnectionClosed, FrameRejected, RequestFailed
 from accord.peer.event_loop import run
-from accord.testing.frame_taps import Tap, TappedTransport
-from accord.testing.frames import Peek, Side, frame_of, other
+from accord.testing.frame_taps import Peek, Side, Tap, TappedTransport, frame_of, other
 from accord.testing.recording import Recording
 from accord.transports.transport import Transport
 

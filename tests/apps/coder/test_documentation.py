@@ -7,7 +7,7 @@ from pathlib import Path
 
 from accord.apps.coder.session_options import MODES
 from accord.apps.coder.slash_commands import COMMANDS
-from accord.apps.coder.tools.toolbox import Toolbox
+from accord.apps.coder.tools.tool_call import Toolbox
 
 PAGE = (Path(__file__).parents[3] / "docs" / "coder.md").read_text(encoding="utf-8")
 

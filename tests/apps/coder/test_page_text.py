@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from accord.apps.coder.tools.page_text import text_of_page
+from accord.apps.coder.tools.fetch import text_of_page
 
 
 def test_a_page_is_read_as_a_person_reads_it() -> None:

@@ -16,7 +16,7 @@ from accord import Client
 from accord.apps.coder.errors import ModelFailed, ModelNeedsKey
 from accord.apps.coder.models.model import Event, ModelMessage, Stop, TextDelta, TokenUsage, ToolMessage, UserMessage
 from accord.apps.coder.settings.files import SettingsFile
-from accord.apps.coder.settings.precedence import user_trust
+from accord.apps.coder.settings.trust import user_trust
 from accord.client.agent_requests import offered_capabilities
 from accord.errors import AuthRequired, InvalidParams, MethodNotFound, NotFound, RequestFailed
 from accord.session.content import Image, ResourceLink, Text

@@ -21,10 +21,9 @@ from accord.session.content import Text
 from accord.session.entities import AGENT
 from accord.session.requests import PermissionAnswer, PermissionRequest
 from accord.session.updates import MessagePatch
-from accord.store.claims import Owner
 from accord.store.sqlite import SqliteStore
 from accord.store.statements import Tables
-from accord.store.store import SessionRecord
+from accord.store.store import Owner, SessionRecord
 
 OWNER = Owner.here()
 

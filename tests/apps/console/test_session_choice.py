@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from accord.apps.coder.settings.directories import state_directory
+from accord.apps.coder.settings.files import state_directory
 from accord.apps.console.known_agents import KnownAgent
 from accord.apps.console.session_choice import SESSION_LIMIT, list_sessions
 from accord.client.client import Client

@@ -7,8 +7,7 @@ from typing import Any
 
 from accord.agent.tool_calls import AgentToolCall
 from accord.apps.coder.errors import ToolFailed
-from accord.apps.coder.tools.tool import Need, Tool, ToolResult
-from accord.apps.coder.tools.tool_context import ToolContext
+from accord.apps.coder.tools.tool import Need, Tool, ToolContext, ToolResult
 from accord.local.text import printable
 from accord.local.threads import in_thread
 from accord.session.requests import PermissionOption

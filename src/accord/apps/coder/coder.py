@@ -15,7 +15,7 @@ from accord.apps.coder.errors import InvalidSettings, ModelNeedsKey
 from accord.apps.coder.models.catalog import input_kinds_of, missing_key
 from accord.apps.coder.prompt_handler import PromptHandler
 from accord.apps.coder.session_options import check_model, mode_choices, model_choices, model_names, session_options
-from accord.apps.coder.settings.directories import state_directory
+from accord.apps.coder.settings.files import state_directory
 from accord.apps.coder.slash_commands import register
 from accord.errors import InvalidParams, RequestFailed
 from accord.local.paths import directory_error

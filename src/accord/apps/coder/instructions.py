@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from accord.apps.coder.session_options import MODES
-from accord.apps.coder.tools.tool_context import ToolContext
+from accord.apps.coder.tools.tool import ToolContext
 from accord.errors import Denied
 from accord.local.paths import Roots, file_kind
 

@@ -27,11 +27,9 @@ from accord.apps.coder.models.model import (
     UserMessage,
 )
 from accord.apps.coder.models.retry import stream_with_retries
-from accord.apps.coder.notices import show_note
-from accord.apps.coder.prompt_content import steering_content
-from accord.apps.coder.tools.tool_call import call_tools
-from accord.apps.coder.tools.tool_context import ToolContext
-from accord.apps.coder.tools.toolbox import Toolbox
+from accord.apps.coder.prompt_content import show_note, steering_content
+from accord.apps.coder.tools.tool import ToolContext
+from accord.apps.coder.tools.tool_call import Toolbox, call_tools
 from accord.session.content import Content
 from accord.session.entities import USER, Message
 from accord.session.open_enums import StopReason

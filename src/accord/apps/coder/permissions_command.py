@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from accord.apps.coder.errors import CoderFailed
-from accord.apps.coder.settings.directories import display_path, existing_directory, state_directory
+from accord.apps.coder.settings.files import display_path, existing_directory, state_directory
 from accord.local.saved_choices import SavedChoice, SavedChoices, project_root
 from accord.local.text import printable
 

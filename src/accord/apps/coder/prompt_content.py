@@ -7,16 +7,16 @@ from html import escape
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from accord.agent.turn import Turn
 from accord.apps.coder.errors import ToolFailed
 from accord.apps.coder.models.model import Model
-from accord.apps.coder.notices import show_note
+from accord.apps.coder.tools.tool import ToolContext
 from accord.apps.coder.tools.tool_call import shortened
-from accord.apps.coder.tools.tool_context import ToolContext
 from accord.errors import InvalidParams
 from accord.local.text import printable
 from accord.session.content import Audio, Content, Image, Resource, ResourceLink, Text
 
-__all__ = ["prompt_content", "steering_content"]
+__all__ = ["prompt_content", "show_note", "steering_content"]
 
 
 async def prompt_content(context: ToolContext, model: Model) -> list[Content]:
@@ -41,6 +41,14 @@ async def steering_content(context: ToolContext, model: Model, content: Sequence
             await show_note(context.turn, title, "That part of your message is left out.")
             blocks.append(Text(f"({kind}, left out: you do not accept them)"))
     return blocks
+
+
+async def show_note(turn: Turn, title: str, description: str) -> None:
+    """Show something minor: as a notice, or as a thought if the client has no notices."""
+    if turn.client.capabilities.notices:
+        await turn.notice(title, description)
+    else:
+        await turn.think(f"{title}: {description}\n")
 
 
 def _unaccepted_kind(block: Content, model: Model) -> str | None:

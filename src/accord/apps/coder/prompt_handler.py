@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from accord.agent.turn import Turn
 from accord.apps.coder.errors import ModelFailed, ModelNeedsKey, ModelOverloaded
 from accord.apps.coder.models.open_models import ModelOpener, OpenModels, open_model
-from accord.apps.coder.notices import show_warning
 from accord.errors import AuthRequired, RateLimited, RequestFailed
 from accord.session.content import Content, Text
 from accord.session.open_enums import StopReason
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from accord.apps.coder.models.model import Model
-    from accord.apps.coder.tools.tool_context import ToolContext
+    from accord.apps.coder.tools.tool import ToolContext
     from accord.store.store import Store
 
 __all__ = ["PromptHandler"]
@@ -52,9 +51,9 @@ class PromptHandler:
     async def begin(self, turn: Turn) -> None:
         """Start a turn: show pending warnings, and give the session a title."""
         for notice in turn.session.state.pop("notices", ()):
-            await show_warning(turn, "Settings", notice)
+            await _warn(turn, "Settings", notice)
         if (warning := self._take_warning()) is not None:
-            await show_warning(turn, "Not saved", warning)
+            await _warn(turn, "Not saved", warning)
         if turn.session.transcript.info.title is None and turn.text.strip() and turn.command not in _WITHOUT_TITLE:
             texts = (block.text.strip() for block in turn.new_content if isinstance(block, Text))
             line = next(filter(None, texts)).splitlines()[0]
@@ -101,7 +100,7 @@ class PromptHandler:
         from accord.apps.coder.instructions import project_instructions  # noqa: PLC0415  # the first prompt pays for it
         from accord.apps.coder.model_loop import ModelLoop  # noqa: PLC0415
         from accord.apps.coder.tools.mcp_tools import connected_tools  # noqa: PLC0415
-        from accord.apps.coder.tools.toolbox import Toolbox  # noqa: PLC0415
+        from accord.apps.coder.tools.tool_call import Toolbox  # noqa: PLC0415
 
         project = ""
         if context.settings.instructions and model.is_language_model:
@@ -111,9 +110,17 @@ class PromptHandler:
             return await ModelLoop(context, Toolbox(tools), model, project).run(prompt)
 
     def _context(self, turn: Turn, *, is_read_only: bool = False) -> ToolContext:
-        from accord.apps.coder.tools.tool_context import ToolContext  # noqa: PLC0415  # the first prompt pays for it
+        from accord.apps.coder.tools.tool import ToolContext  # noqa: PLC0415  # the first prompt pays for it
 
         return ToolContext(turn, turn.session.state["settings"], hidden=self._hidden, is_read_only=is_read_only)
+
+
+async def _warn(turn: Turn, title: str, description: str) -> None:
+    """Show something that the user must see: as a notice, or as a part of the answer."""
+    if turn.client.capabilities.notices:
+        await turn.notice(title, description, "warning")
+    else:
+        await turn.say(f"> **{title}:** {description}\n\n")
 
 
 @contextmanager

@@ -9,14 +9,13 @@ import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, MutableMapping
 from pathlib import Path
 
-from accord.apps.coder.settings.directories import display_path
+from accord.apps.coder.settings.files import display_path
 from accord.errors import NotFound, RequestFailed, SessionExists, StoreFailed
 from accord.session.requests import SessionPage
 from accord.session.updates import Patch
-from accord.store.claims import Claim, Owner, in_use
 from accord.store.memory import MemoryStore
 from accord.store.sqlite import SqliteStore
-from accord.store.store import PAGE, Patches, SessionRecord
+from accord.store.store import PAGE, Claim, Owner, Patches, SessionRecord, in_use
 
 __all__ = ["FallbackStore", "SessionChoices"]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from accord.apps.coder.errors import InvalidSettings
-from accord.apps.coder.settings.directories import config_directory, display_path, state_directory
+from accord.apps.coder.settings.files import config_directory, display_path, state_directory
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the rules of Linux")

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import msgspec
 
-from accord.apps.coder.settings.display import as_json, as_text, display_value
+from accord.apps.coder.settings.display import as_json, as_text
 from accord.apps.coder.settings.precedence import load_settings
+from accord.apps.coder.settings.validation import display_value
 
 SECRETS = """
 mode = "code"

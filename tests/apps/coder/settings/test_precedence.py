@@ -6,8 +6,9 @@ import pytest
 
 from accord.apps.coder.errors import InvalidSettings
 from accord.apps.coder.settings.files import SettingsFile
-from accord.apps.coder.settings.precedence import load_settings, merge_sources, user_trust
+from accord.apps.coder.settings.precedence import load_settings, merge_sources
 from accord.apps.coder.settings.settings import Settings
+from accord.apps.coder.settings.trust import user_trust
 from accord.session.mcp_servers import HttpServer, SseServer, StdioServer
 
 

@@ -1,9 +1,8 @@
-"""`accord config`: shows the settings in force and where each came from. Law: no secret leaves here."""
+"""`accord config`: shows the settings in force and where each came from, without secrets."""
 
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,18 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from accord.apps.coder.settings.directories import config_directory, display_path, existing_directory
+from accord.apps.coder.settings.files import config_directory, display_path, existing_directory
 from accord.apps.coder.settings.precedence import LoadedSettings, load_settings
 from accord.apps.coder.settings.settings import Settings
-from accord.local.redaction import HIDDEN, redact
+from accord.apps.coder.settings.validation import display_value, without_secrets
 from accord.local.text import printable
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
 
-__all__ = ["add_arguments", "as_json", "as_text", "display_value", "main", "without_secrets"]
+__all__ = ["add_arguments", "as_json", "as_text", "main"]
 
-_SECRET_NAME = re.compile(r"(?i)key|token|secret|password|credential|authorization")
 _MAX_VALUE_COLUMN = 48
 
 
@@ -78,34 +76,6 @@ def as_json(loaded: LoadedSettings) -> str:
     return msgspec.json.format(msgspec.json.encode(document)).decode() + "\n"
 
 
-def without_secrets(path: tuple[str, ...], value: Any) -> Any:
-    """The value of a setting with its secrets replaced."""
-    match path, value:
-        case ("environment", _) | (_, _, "env" | "headers", _), _:
-            return HIDDEN
-        case (_, _, "args"), list():
-            return _without_secret_arguments(value)  # pyright: ignore[reportUnknownArgumentType]
-        case _, msgspec.Struct():
-            return {
-                name: without_secrets((*path, name), getattr(value, name))
-                for name in value.__struct_fields__
-                if getattr(value, name) not in (None, [], {})
-            }
-        case _, dict():
-            return {key: without_secrets((*path, key), each) for key, each in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-        case ("base_urls", _) | (_, _, "url"), str():
-            return redact(value)
-        case _:
-            return value
-
-
-def display_value(value: Any) -> str:
-    """A value on one line, with invisible and control characters escaped."""
-    if value is None:
-        return "not set"
-    return printable(value if isinstance(value, str) else msgspec.json.encode(value).decode())
-
-
 def _rows(loaded: LoadedSettings) -> list[tuple[str, Any, str]]:
     rows: list[tuple[str, Any, str]] = []
     for name in Settings.__struct_fields__:
@@ -116,20 +86,3 @@ def _rows(loaded: LoadedSettings) -> list[tuple[str, Any, str]]:
         else:
             rows.append((name, value, loaded.origins[name]))
     return rows
-
-
-def _without_secret_arguments(args: list[str]) -> list[str]:
-    result: list[str] = []
-    for previous, argument in zip(["", *args], args, strict=False):
-        name, equals, _ = argument.partition("=")
-        if equals and _SECRET_NAME.search(name):
-            result.append(f"{name}={HIDDEN}")
-        elif _is_secret_flag(previous) and not argument.startswith("-"):
-            result.append(HIDDEN)
-        else:
-            result.append(argument)
-    return result
-
-
-def _is_secret_flag(argument: str) -> bool:
-    return argument.startswith("-") and "=" not in argument and _SECRET_NAME.search(argument) is not None

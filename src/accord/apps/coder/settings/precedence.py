@@ -8,19 +8,15 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 
 from accord.apps.coder.errors import InvalidSettings
-from accord.apps.coder.settings.directories import config_directory, display_path, state_directory
-from accord.apps.coder.settings.files import SettingsFile, project_file
+from accord.apps.coder.settings.files import SettingsFile, config_directory, display_path, project_file
 from accord.apps.coder.settings.settings import Settings
 
-if TYPE_CHECKING:
-    from accord.apps.coder.settings.trust import Trust
-
-__all__ = ["LoadedSettings", "load_settings", "merge_sources", "user_trust"]
+__all__ = ["LoadedSettings", "load_settings", "merge_sources"]
 
 _OTHER_VARIABLES = {"ACCORD_HOME", "ACCORD_STRICT"}
 
@@ -63,6 +59,8 @@ def load_settings(
     path = None if cwd is None else project_file(cwd)
     project, state = None, "none"
     if path is not None:
+        from accord.apps.coder.settings.trust import user_trust  # noqa: PLC0415  # only if a project has a file
+
         try:
             project = SettingsFile.read(path)
             state = user_trust(environment).state_of(project)
@@ -105,13 +103,6 @@ def merge_sources(
     settings = Settings(**values)
     plain = [name for name in settings.__struct_fields__ if not isinstance(getattr(settings, name), dict)]
     return settings, {**dict.fromkeys(plain, "default"), **origins}
-
-
-def user_trust(environment: Mapping[str, str] = os.environ) -> Trust:
-    """The files that the user trusts."""
-    from accord.apps.coder.settings.trust import Trust  # noqa: PLC0415  # hashing is needed only if a project has a file
-
-    return Trust(state_directory(environment) / "trusted")
 
 
 class _TextSource:

@@ -1,4 +1,4 @@
-"""The project settings that the user trusts, by the path and the exact content of their files.
+"""The project settings that the user trusts, by the path and the exact content of their files; `accord trust`.
 
 Law: one small file per trusted path, replaced in one step; so programs that run at the same time lose nothing, and a
 record that can't be read means no trust.
@@ -8,16 +8,31 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 
-from accord.apps.coder.settings.files import SettingsFile
+from accord.apps.coder.errors import CoderFailed, InvalidSettings
+from accord.apps.coder.settings.files import (
+    PROJECT_FILE,
+    SettingsFile,
+    display_path,
+    existing_directory,
+    project_file,
+    state_directory,
+)
+from accord.apps.coder.settings.validation import display_value, validate, without_secrets
 from accord.local.files import make_private_directory, read_file, write_private_file
+from accord.local.text import printable
 
-__all__ = ["Trust", "TrustRecord", "TrustState"]
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+
+__all__ = ["Trust", "TrustRecord", "TrustState", "add_arguments", "main", "user_trust"]
 
 TrustState: TypeAlias = Literal["trusted", "changed", "untrusted"]
 
@@ -80,3 +95,55 @@ def _as_text(path: Path) -> str:
 
 def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
+
+
+def user_trust(environment: Mapping[str, str] = os.environ) -> Trust:
+    """The files that the user trusts."""
+    return Trust(state_directory(environment) / "trusted")
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.description = (
+        f"Trusts the {PROJECT_FILE} of a project. Until then it is ignored, because it can name commands, servers and "
+        "addresses. Trust applies to the content: when the file changes, it is ignored again."
+    )
+    parser.add_argument(
+        "directory", metavar="DIR", nargs="?", help="a directory of the project (default: the current one)"
+    )
+    parser.add_argument("--list", action="store_true", help="list the trusted files")
+    parser.add_argument("--revoke", action="store_true", help="stop trusting the project's file")
+
+
+def main(arguments: Mapping[str, Any]) -> int:
+    trust = user_trust()
+    if arguments.get("list"):
+        sys.stdout.write(
+            "".join(f"{_line(record, trust)}\n" for record in trust.records()) or "No files are trusted.\n"
+        )
+        return 0
+    directory = existing_directory(arguments.get("directory", "."))
+    project = project_file(directory)
+    if arguments.get("revoke"):
+        path = project or directory.resolve() / PROJECT_FILE  # which may not exist any more
+        if not trust.revoke(path):
+            raise CoderFailed(f"{display_path(path)} is not trusted; `accord trust --list` lists the trusted files")
+        sys.stdout.write(f"{display_path(path)} is no longer trusted.\n")
+        return 0
+    if project is None:
+        raise CoderFailed(
+            f"file not found: no {PROJECT_FILE} in {display_path(directory)} or above it in its repository"
+        )
+    file = SettingsFile.read(project)
+    settings = validate(file.table(), file)
+    trust.add(file)
+    lines = [f"  {name} = {display_value(without_secrets((name,), value))}" for name, value in settings.items()]
+    sys.stdout.write("\n".join([f"{file.label} is now trusted with this content. It sets:", *lines, ""]))
+    return 0
+
+
+def _line(record: TrustRecord, trust: Trust) -> str:
+    try:
+        state = trust.state_of(SettingsFile.read(Path(record.path)))
+    except InvalidSettings:
+        state = "missing"
+    return f"{printable(display_path(Path(record.path)))}  {state}, since {record.when}"

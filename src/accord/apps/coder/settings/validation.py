@@ -1,6 +1,6 @@
 """Validates settings: a value of the right type, or an error that says where it is written and what is expected.
 
-No message quotes a value that may be secret.
+Law: no message quotes a value that may be secret, and none is displayed.
 """
 
 from __future__ import annotations
@@ -13,9 +13,12 @@ import msgspec
 
 from accord.apps.coder.errors import InvalidSettings
 from accord.apps.coder.settings.settings import BUILT_IN, RESERVED, Settings, choices_of, types_of, without_bounds
-from accord.local.redaction import url_error
+from accord.local.redaction import HIDDEN, redact, url_error
+from accord.local.text import printable
 
-__all__ = ["SettingSource", "parse_setting", "suggestion", "validate"]
+__all__ = ["SettingSource", "display_value", "parse_setting", "suggestion", "validate", "without_secrets"]
+
+_SECRET_NAME = re.compile(r"(?i)key|token|secret|password|credential|authorization")
 
 
 class SettingSource(Protocol):
@@ -155,3 +158,48 @@ def _server_problem(server: Any) -> str | None:
     if server.type is not None and (server.type == "stdio") != (server.url is None):
         return "'type' does not match: use stdio with 'command', http or sse with 'url'"
     return None
+
+
+def without_secrets(path: tuple[str, ...], value: Any) -> Any:
+    """The value of a setting with its secrets replaced."""
+    match path, value:
+        case ("environment", _) | (_, _, "env" | "headers", _), _:
+            return HIDDEN
+        case (_, _, "args"), list():
+            return _without_secret_arguments(value)  # pyright: ignore[reportUnknownArgumentType]
+        case _, msgspec.Struct():
+            return {
+                name: without_secrets((*path, name), getattr(value, name))
+                for name in value.__struct_fields__
+                if getattr(value, name) not in (None, [], {})
+            }
+        case _, dict():
+            return {key: without_secrets((*path, key), each) for key, each in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        case ("base_urls", _) | (_, _, "url"), str():
+            return redact(value)
+        case _:
+            return value
+
+
+def display_value(value: Any) -> str:
+    """A value on one line, with invisible and control characters escaped."""
+    if value is None:
+        return "not set"
+    return printable(value if isinstance(value, str) else msgspec.json.encode(value).decode())
+
+
+def _without_secret_arguments(args: list[str]) -> list[str]:
+    result: list[str] = []
+    for previous, argument in zip(["", *args], args, strict=False):
+        name, equals, _ = argument.partition("=")
+        if equals and _SECRET_NAME.search(name):
+            result.append(f"{name}={HIDDEN}")
+        elif _is_secret_flag(previous) and not argument.startswith("-"):
+            result.append(HIDDEN)
+        else:
+            result.append(argument)
+    return result
+
+
+def _is_secret_flag(argument: str) -> bool:
+    return argument.startswith("-") and "=" not in argument and _SECRET_NAME.search(argument) is not None

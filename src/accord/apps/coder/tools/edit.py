@@ -11,9 +11,8 @@ from msgspec import Meta, Struct
 
 from accord.agent.tool_calls import AgentToolCall, ToolCallContent, file_diff
 from accord.apps.coder.errors import ToolFailed
-from accord.apps.coder.tools.file_dangers import danger_of_writing
-from accord.apps.coder.tools.tool import Tool, ToolResult
-from accord.apps.coder.tools.tool_context import ToolContext
+from accord.apps.coder.tools.tool import Tool, ToolContext, ToolResult
+from accord.apps.coder.tools.write import danger_of_writing
 
 __all__ = ["EditFile"]
 

@@ -17,8 +17,7 @@ from accord.agent.command_line import CommandResult
 from accord.agent.tool_calls import AgentToolCall
 from accord.apps.coder.errors import ToolFailed
 from accord.apps.coder.tools.programs import environment, run_program
-from accord.apps.coder.tools.tool import Tool, ToolResult, fenced
-from accord.apps.coder.tools.tool_context import ToolContext
+from accord.apps.coder.tools.tool import Tool, ToolContext, ToolResult, fenced
 from accord.errors import UnusableRepository
 from accord.local.git import (
     DIFF_OPTIONS,

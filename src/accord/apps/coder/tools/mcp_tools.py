@@ -12,8 +12,7 @@ from accord.agent.mcp.content import McpTool
 from accord.agent.tool_calls import AgentToolCall, ToolCallContent
 from accord.apps.coder.errors import ToolFailed
 from accord.apps.coder.models.model import ToolDescription
-from accord.apps.coder.tools.tool import Tool, ToolResult, fenced, parse_object
-from accord.apps.coder.tools.tool_context import ToolContext
+from accord.apps.coder.tools.tool import Tool, ToolContext, ToolResult, fenced, parse_object
 from accord.errors import AccordError, DeadlineExceeded
 from accord.local.text import printable
 from accord.session.content import Content, Text, text_of

@@ -7,8 +7,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from accord.agent.tool_calls import AgentToolCall
-from accord.apps.coder.tools.tool import Tool, ToolResult
-from accord.apps.coder.tools.tool_context import ToolContext
+from accord.apps.coder.tools.tool import Tool, ToolContext, ToolResult
 from accord.session.entities import PlanEntry
 
 __all__ = ["UpdatePlan"]

@@ -8,8 +8,7 @@ from msgspec import Meta, Struct
 
 from accord.agent.tool_calls import AgentToolCall
 from accord.apps.coder.errors import ToolFailed
-from accord.apps.coder.tools.tool import Tool, ToolResult
-from accord.apps.coder.tools.tool_context import ToolContext
+from accord.apps.coder.tools.tool import Tool, ToolContext, ToolResult
 
 __all__ = ["AskUser", "SwitchMode"]
 

@@ -10,8 +10,7 @@ from msgspec import Meta, Struct
 
 from accord.agent.tool_calls import AgentToolCall
 from accord.apps.coder.errors import FileMissing, ToolFailed
-from accord.apps.coder.tools.tool import Tool, ToolResult, fenced
-from accord.apps.coder.tools.tool_context import ToolContext
+from accord.apps.coder.tools.tool import Tool, ToolContext, ToolResult, fenced
 from accord.local.threads import in_thread
 from accord.session.entities import Location
 

@@ -16,8 +16,7 @@ from accord.apps.coder.errors import ToolFailed
 from accord.apps.coder.tools.always_scope import AlwaysScope, always_scope
 from accord.apps.coder.tools.git_diff import safe_git_environment
 from accord.apps.coder.tools.programs import environment, run_program
-from accord.apps.coder.tools.tool import Tool, ToolResult, fenced
-from accord.apps.coder.tools.tool_context import ToolContext
+from accord.apps.coder.tools.tool import Tool, ToolContext, ToolResult, fenced
 from accord.errors import UnusableRepository
 from accord.local.git import find_working_tree
 from accord.local.saved_choices import project_root
