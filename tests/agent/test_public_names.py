@@ -14,7 +14,7 @@ from tests.agent.user import User, plain_agent
 REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "agent.md"
 
 # A new name is a promise, and belongs into the reference.
-AGENT = """capabilities command connect is_on_this_machine login logout method new_session notification option prompt run
+AGENT = """asgi capabilities command connect is_on_this_machine login logout method new_session notification option prompt run
     serve sessions terminal_login"""
 TURN = """allowed arguments ask ask_to_open can_ask client command content count_request count_tokens cwd files in_background
     is_cancelled is_over meta new_content next_prompt notice options pause_plans plan run say send servers session set_mode

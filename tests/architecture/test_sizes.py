@@ -10,8 +10,11 @@ SOURCE = Path(__file__).resolve().parents[2] / "src" / "accord"
 LONGEST_MODULE = 450
 LONGEST_FUNCTION = 60
 SHORTEST_MEDIAN = 125
-MOST_MODULES = 378  # peer/required_await: a forgotten `await` must not mean yes, in agents and clients
-"""The number of modules in src: lower it after a merge. A new module needs a concept of its own, and a reason here."""
+MOST_MODULES = 378 + 10
+"""The number of modules in src: lower it after a merge. A new module needs a concept of its own, and a reason here.
+
+peer/required_await: a forgotten `await` must not mean yes, in agents and clients. Ten are the remote transports: frame
+delivery, messages, event streams, both ends of HTTP and WebSocket, the web server."""
 
 
 def test_modules_are_short():

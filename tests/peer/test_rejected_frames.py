@@ -9,7 +9,7 @@ import pytest
 from accord.errors import ConnectionClosed, FrameRejected
 from accord.peer import Limits, Peer
 from accord.transports import memory
-from accord.transports.framing import FrameReader
+from accord.transports.frame_reader import FrameReader
 from accord.transports.process_transport import ProcessTransport
 from tests.peer.joined import receiver, until, value
 

@@ -23,7 +23,7 @@ from accord.client.target import Command
 from accord.errors import ConnectionClosed
 from accord.peer import Limits, Peer
 from accord.session.requests import PermissionAnswer, PermissionRequest
-from accord.transports.framing import FrameReader
+from accord.transports.frame_reader import FrameReader
 from tests.peer.joined import receiver, until
 from tests.virtual_clock import run
 

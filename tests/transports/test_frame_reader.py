@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from accord.errors import ConnectionClosed
-from accord.transports.framing import FrameReader
+from accord.transports.frame_reader import FrameReader
 from tests.transports.recorder import Recorder, a_few_ticks
 
 

@@ -7,8 +7,9 @@ import pytest
 
 from accord.errors import ConnectionClosed
 from accord.transports import frame_writer as module
+from accord.transports.frame_reader import FrameReader
 from accord.transports.frame_writer import FrameWriter
-from accord.transports.framing import FrameReader, Framing
+from accord.transports.framing import Framing
 from tests.transports.recorder import Recorder, a_few_ticks
 
 

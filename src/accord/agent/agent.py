@@ -33,7 +33,9 @@ from accord.session.validation import check_command, check_extension, check_opti
 from accord.transports.transport import Transport
 
 if TYPE_CHECKING:
+    from accord.agent.asgi import AgentApplication
     from accord.store.store import Store
+    from accord.transports.http_server import HttpLimits
 
 __all__ = ["Agent"]
 
@@ -222,7 +224,27 @@ class Agent:
 
     async def serve(self, transport: Transport) -> None:
         """Serve one connection until it ends, from either side; all turns have ended then."""
-        await AgentEndpoint(self._definition, transport, partial(SessionMethods, self._definition, self.sessions)).run()
+        await self._new_endpoint(transport).run()
+
+    def asgi(
+        self,
+        path: str = "/acp",
+        *,
+        hosts: Iterable[str] = (),
+        origins: Iterable[str] = (),
+        limits: HttpLimits | None = None,
+    ) -> AgentApplication:
+        """An ASGI application that serves this agent over HTTP and WebSocket, at this path below where it is mounted.
+
+        It accepts requests to the names of loopback and to `hosts`, and of web pages of its own origin and of `origins`. It
+        does not ask who the client is: put authentication in front of it.
+        """
+        from accord.agent.asgi import AgentApplication  # noqa: PLC0415  # only servers need it
+
+        return AgentApplication(self._new_endpoint, path=path, hosts=hosts, origins=origins, limits=limits)
+
+    def _new_endpoint(self, transport: Transport) -> AgentEndpoint:
+        return AgentEndpoint(self._definition, transport, partial(SessionMethods, self._definition, self.sessions))
 
     def connect(self) -> Transport:
         """A transport to this agent in memory; opening it starts to serve the other end."""
@@ -230,11 +252,17 @@ class Agent:
 
         return InProcessTransport(self.serve)
 
-    def run(self) -> None:
+    def run(self, *, http: str | None = None) -> None:
         """Serve stdin and stdout until the client hangs up. In a terminal it prints what it is instead.
 
-        It returns within 5 seconds of the end of input, whatever handlers and their threads do. (FN-37)
+        With `http`, such as `"127.0.0.1:8000"`, it serves HTTP and WebSocket there until SIGINT or SIGTERM; this needs
+        the extra `http`. It returns within 5 seconds of the end, whatever handlers and their threads do. (FN-37)
         """
+        if http is not None:
+            from accord.agent.asgi import run_application  # noqa: PLC0415  # only servers need it
+
+            run_application(self.asgi(), http, self._definition.info.name, self._close)
+            return
         if sys.stdin is not None and sys.stdin.isatty():
             sys.stderr.write(self._explanation())
             return

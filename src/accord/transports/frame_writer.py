@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 
-from accord.transports.framing import FrameReader, Framing, join_frames, wrap_frame
+from accord.transports.frame_reader import FrameReader
+from accord.transports.framing import Framing, join_frames, wrap_frame
 from accord.transports.streams import ByteWriter
 from accord.transports.transport import Receiver
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 
 from accord.errors import ConnectionClosed
+from accord.transports.frame_reader import FrameReader
 from accord.transports.frame_writer import FrameWriter
-from accord.transports.framing import FRAME_LIMIT, FrameReader, Framing
+from accord.transports.framing import FRAME_LIMIT, Framing
 from accord.transports.streams import ByteReader, ByteWriter
 from accord.transports.transport import HIGH_WATER, Receiver
 

@@ -80,8 +80,13 @@ class Coder:
         agent.method("_accord/forget_choices")(self._forget_choices)
         register(agent, self._prompts)
 
-    def run(self, framing: Framing | None = None) -> None:
-        """Serve stdin and stdout until the client closes the connection."""
+    def run(self, framing: Framing | None = None, *, http: str | None = None) -> None:
+        """Serve stdin and stdout until the client closes the connection; or HTTP and WebSocket on an address."""
+        if http is not None:
+            from accord.agent.asgi import run_application  # noqa: PLC0415  # only servers need it
+
+            run_application(self.agent.asgi(), http, "accord agent", self._close)
+            return
         from accord.transports.stdio import StdioTransport  # noqa: PLC0415  # only for a process of its own
 
         stdio = StdioTransport(framing=framing)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["add_arguments", "main"]
 
-_NOT_SETTINGS = ("config", "framing")
+_NOT_SETTINGS = ("config", "framing", "http")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -45,18 +45,36 @@ def add_arguments(parser: ArgumentParser) -> None:
         choices=("newline", "content-length"),
         help="how to write messages before the first one of the client (default: newline)",
     )
+    parser.add_argument(
+        "--http",
+        metavar="HOST:PORT",
+        help="serve HTTP and WebSocket on this loopback address instead of stdin and stdout",
+    )
 
 
 def main(arguments: Mapping[str, Any]) -> int:
     flags = {name: value for name, value in arguments.items() if name not in _NOT_SETTINGS}
     config = expand_path(arguments["config"]) if "config" in arguments else None
     loaded = load_settings(Path.cwd(), flags, config=config)
+    if "http" in arguments:
+        return _serve_http(loaded, arguments["http"])
     if sys.stdin is not None and sys.stdin.isatty():
         sys.stderr.write(_explanation(loaded))
         return 0
     from accord.apps.coder.coder import build  # noqa: PLC0415  # the explanation does not need it
 
     build(loaded).run(arguments.get("framing"))
+    return 0
+
+
+def _serve_http(loaded: LoadedSettings, address: str) -> int:
+    from accord.apps.coder.coder import build  # noqa: PLC0415  # as in `main`
+
+    try:
+        build(loaded).run(http=address)
+    except (ValueError, OSError, ImportError) as error:
+        sys.stderr.write(f"accord agent: {error}\n")
+        return 1
     return 0
 
 

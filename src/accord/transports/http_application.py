@@ -1,0 +1,268 @@
+"""An ASGI application that turns HTTP requests and WebSockets into connections, each a transport for `serve`.
+
+`POST`, `GET` and `DELETE` of one path are the HTTP transport, a WebSocket of the same path is the other. Requests of web
+pages from elsewhere are refused: a name that an attacker's DNS points here (`Host`), and pages of another origin
+(`Origin`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
+from typing import TypeAlias
+
+import msgspec
+
+from accord.errors import ConnectionClosed
+from accord.transports.event_stream import EventBuffer
+from accord.transports.http_messages import (
+    CONNECTION_ID,
+    EVENT_STREAM,
+    ID_LIMIT,
+    JSON,
+    SESSION_ID,
+    RoutedMessage,
+    is_batch,
+    read_messages,
+)
+from accord.transports.http_origin import OriginCheck
+from accord.transports.http_request import HttpRefusal, HttpRequest
+from accord.transports.http_server import HttpLimits, HttpServerTransport
+from accord.transports.websocket_server import AsgiMessage, AsgiReceive, AsgiSend, WebSocketServerTransport
+
+__all__ = ["HttpApplication", "ServerTransport"]
+
+log = logging.getLogger("accord.http")
+
+ServerTransport: TypeAlias = HttpServerTransport | WebSocketServerTransport
+
+_NEEDS_SESSION_HEADER = {
+    "session/prompt", "session/cancel", "session/close", "session/set_mode", "session/set_config_option",
+}  # fmt: skip
+_STREAM_HEADERS = {"content-type": EVENT_STREAM, "cache-control": "no-store", "x-accel-buffering": "no"}
+
+
+class HttpApplication:
+    """Serves each connection with `serve`, which returns when the connection has ended.
+
+    `hosts` are the names that clients may call the server by, beside those of loopback; `origins` are web pages that may
+    connect, beside those of the server itself.
+    """
+
+    def __init__(
+        self,
+        serve: Callable[[ServerTransport], Awaitable[None]],
+        *,
+        path: str = "/acp",
+        hosts: Iterable[str] = (),
+        origins: Iterable[str] = (),
+        limits: HttpLimits | None = None,
+    ) -> None:
+        self._serve = serve
+        self.path = path
+        self._origin_check = OriginCheck(hosts, origins)
+        self.limits = limits or HttpLimits()
+        self._connections: dict[str, ServerTransport] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._is_closing = False
+
+    async def __call__(self, scope: AsgiMessage, receive: AsgiReceive, send: AsgiSend) -> None:
+        """The ASGI application itself."""
+        if scope["type"] == "lifespan":
+            await self._lifespan(receive, send)
+            return
+        request = HttpRequest(scope, receive, send)
+        try:
+            self._check(request)
+            if scope["type"] == "websocket":
+                await self._websocket(receive, send)
+            else:
+                await self._http(request)
+        except HttpRefusal as refusal:
+            await request.refuse(refusal)
+
+    @property
+    def connections(self) -> int:
+        """The number of open connections."""
+        return len(self._connections)
+
+    async def aclose(self, seconds: float = 3.0) -> None:
+        """End all connections: turns are cancelled and their answers sent, within the time. Safe to call twice."""
+        self._is_closing = True
+        for connection in list(self._connections.values()):
+            connection.end_input("the server shuts down")
+        if self._tasks:
+            _, unfinished = await asyncio.wait(self._tasks, timeout=seconds)
+            for task in unfinished:
+                task.cancel()
+
+    async def _lifespan(self, receive: AsgiReceive, send: AsgiSend) -> None:
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.shutdown":
+                await self.aclose()
+            await send({"type": f"{message['type']}.complete"})
+            if message["type"] == "lifespan.shutdown":
+                return
+
+    def _check(self, request: HttpRequest) -> None:
+        if request.path != self.path:
+            raise HttpRefusal(404, "not found")
+        reason = self._origin_check.refuse(request)
+        if reason is not None:
+            raise HttpRefusal(403, reason)
+
+    async def _http(self, request: HttpRequest) -> None:
+        handlers = {"POST": self._post, "GET": self._get, "DELETE": self._delete}
+        handler = handlers.get(request.method)
+        if handler is None:
+            raise HttpRefusal(405, "only POST, GET and DELETE", {"allow": ", ".join(handlers)})
+        await handler(request)
+
+    async def _post(self, request: HttpRequest) -> None:
+        if request.media_type != JSON:
+            raise HttpRefusal(415, f"the content type must be {JSON}")
+        frame = await request.read_body(self.limits.body_bytes, self.limits.body_seconds)
+        try:
+            messages = read_messages(frame)
+        except ValueError as error:
+            raise HttpRefusal(400, str(error)) from None
+        frame = frame.strip().replace(b"\n", b" ")
+        if request.header(CONNECTION_ID) is None and messages[:1] and messages[0].is_initialize and not is_batch(frame):
+            await self._initialize(request, frame, messages[0])
+            return
+        connection = self._connection(request)
+        if is_batch(frame) and not connection.batches_allowed():
+            raise HttpRefusal(501, "this version of the protocol has no batches")
+        session_id = _session_header(request)
+        for message in messages:
+            _check_message(message, session_id)
+        try:
+            connection.receive(frame, messages, session_id)
+            await connection.wait_for_room()
+        except LookupError as error:
+            raise HttpRefusal(429, str(error)) from None
+        except TimeoutError:
+            raise HttpRefusal(503, "the agent is busy") from None
+        await request.respond(202)
+
+    async def _initialize(self, request: HttpRequest, frame: bytes, message: RoutedMessage) -> None:
+        self._check_room()
+        connection = HttpServerTransport(self.limits)
+        self._start(connection)
+        try:
+            response = await connection.initialize(frame, message)
+        except (ConnectionClosed, TimeoutError, asyncio.CancelledError) as error:
+            connection.lose("the client did not get a response to initialize")
+            if isinstance(error, asyncio.CancelledError):
+                raise
+            raise HttpRefusal(504, "initialize failed") from None
+        headers = {"content-type": JSON, "cache-control": "no-store"}
+        if b'"error"' in response and _is_error(response):
+            connection.lose("initialize was refused")
+        else:
+            headers[CONNECTION_ID] = connection.id
+        await request.respond(200, response, headers)
+
+    async def _get(self, request: HttpRequest) -> None:
+        if request.header("upgrade") == "websocket":
+            raise HttpRefusal(426, "no WebSocket here", {"upgrade": "websocket"})
+        if not request.accepts(EVENT_STREAM):
+            raise HttpRefusal(406, f"only {EVENT_STREAM}")
+        connection = self._connection(request)
+        session_id = _session_header(request)
+        try:
+            stream = connection.open_stream(session_id)
+        except LookupError as error:
+            raise HttpRefusal(429, str(error)) from None
+        if stream is None:
+            raise HttpRefusal(409, "another request reads this stream")
+        try:
+            await self._send_events(request, stream)
+        finally:
+            connection.close_stream(session_id, stream)
+
+    async def _send_events(self, request: HttpRequest, stream: EventBuffer) -> None:
+        await request.start(200, _STREAM_HEADERS)
+        left = asyncio.create_task(request.wait_disconnected(), name="accord event stream")
+        left.add_done_callback(lambda _: stream.detach())
+        try:
+            with suppress(OSError):  # the client left
+                while (chunk := await stream.read(self.limits.keep_alive_seconds)) is not None:
+                    await request.send_body(chunk)
+                await request.end_body()
+        finally:
+            left.cancel()
+
+    async def _delete(self, request: HttpRequest) -> None:
+        self._connection(request).lose("the client ended the connection")
+        await request.respond(202)
+
+    async def _websocket(self, receive: AsgiReceive, send: AsgiSend) -> None:
+        self._check_room()
+        if (await receive())["type"] != "websocket.connect":
+            return
+        task = self._start(WebSocketServerTransport(receive, send, self.limits))
+        try:
+            await asyncio.wait((task,))
+        finally:
+            task.cancel()
+
+    def _connection(self, request: HttpRequest) -> HttpServerTransport:
+        connection_id = request.header(CONNECTION_ID)
+        if connection_id is None:
+            raise HttpRefusal(400, "the header Acp-Connection-Id is missing")
+        if len(connection_id) > ID_LIMIT:
+            raise HttpRefusal(400, "the header Acp-Connection-Id is too long")
+        connection = self._connections.get(connection_id)
+        if not isinstance(connection, HttpServerTransport) or connection.is_closed:
+            raise HttpRefusal(404, "unknown connection")
+        return connection
+
+    def _check_room(self) -> None:
+        if self._is_closing:
+            raise HttpRefusal(503, "the server shuts down", {"retry-after": "5"})
+        if len(self._connections) >= self.limits.connections:
+            raise HttpRefusal(503, "too many connections", {"retry-after": "5"})
+
+    def _start(self, connection: ServerTransport) -> asyncio.Task[None]:
+        task = asyncio.create_task(self._run(connection), name="accord remote connection")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def _run(self, connection: ServerTransport) -> None:
+        self._connections[connection.id] = connection
+        try:
+            await self._serve(connection)
+        except Exception:
+            log.exception("a connection failed")
+        finally:
+            self._connections.pop(connection.id, None)
+            await connection.aclose()
+
+
+def _session_header(request: HttpRequest) -> str | None:
+    session_id = request.header(SESSION_ID)
+    if session_id is not None and len(session_id) > ID_LIMIT:
+        raise HttpRefusal(400, "the header Acp-Session-Id is too long")
+    return session_id
+
+
+def _check_message(message: RoutedMessage, header: str | None) -> None:
+    if message.is_initialize:
+        raise HttpRefusal(400, "this connection is already initialized")
+    if message.session_id is None:
+        return
+    if len(message.session_id) > ID_LIMIT:
+        raise HttpRefusal(400, "the session id is too long")
+    if header is not None and header != message.session_id:
+        raise HttpRefusal(400, "the header Acp-Session-Id differs from the session of the message")
+    if header is None and message.method in _NEEDS_SESSION_HEADER:
+        raise HttpRefusal(400, "the header Acp-Session-Id is missing")
+
+
+def _is_error(frame: bytes) -> bool:
+    return "error" in msgspec.json.decode(frame)

@@ -1,0 +1,124 @@
+"""The names, limits and routing facts that both ends of the HTTP transport share.
+
+A message is looked at only for its route: its id, its method, and the session that it is about.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias, Union
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+__all__ = [
+    "CONNECTION_ID",
+    "EVENT_STREAM",
+    "ID_LIMIT",
+    "JSON",
+    "SESSION_ID",
+    "MessageId",
+    "RoutedMessage",
+    "is_batch",
+    "read_message",
+    "read_messages",
+]
+
+CONNECTION_ID = "acp-connection-id"
+SESSION_ID = "acp-session-id"
+EVENT_STREAM = "text/event-stream"
+JSON = "application/json"
+ID_LIMIT = 1024
+"""The most characters of a connection id or a session id."""
+
+MessageId: TypeAlias = Union[int, float, str, None, UnsetType]
+
+
+class RoutedMessage(msgspec.Struct, frozen=True, gc=False):
+    """The facts about one message: `session_id` is that of its params, `result_session_id` that of its result."""
+
+    method: str | None = None
+    id: MessageId = UNSET
+    session_id: str | None = None
+    result_session_id: str | None = None
+
+    @property
+    def is_request(self) -> bool:
+        return self.method is not None and self.id is not UNSET
+
+    @property
+    def is_response(self) -> bool:
+        return self.method is None and self.id is not UNSET
+
+    @property
+    def is_initialize(self) -> bool:
+        return self.method == "initialize" and self.id is not UNSET
+
+
+class _Envelope(msgspec.Struct, gc=False):
+    id: Union[Raw, UnsetType] = UNSET
+    method: Union[Raw, UnsetType] = UNSET
+    params: Union[Raw, UnsetType] = UNSET
+    result: Union[Raw, UnsetType] = UNSET
+
+
+class _Session(msgspec.Struct, rename="camel", gc=False):
+    session_id: Union[str, None] = None
+
+
+_read_envelope = msgspec.json.Decoder(_Envelope).decode
+_read_envelopes = msgspec.json.Decoder(list[Raw]).decode
+_read_session = msgspec.json.Decoder(_Session).decode
+_read_id = msgspec.json.Decoder(Union[int, float, str, None]).decode
+_read_method = msgspec.json.Decoder(str).decode
+_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+def is_batch(frame: bytes) -> bool:
+    """Whether the frame is an array of messages."""
+    return frame.lstrip(b" \t\r\n")[:1] == b"["
+
+
+def read_messages(frame: bytes) -> list[RoutedMessage]:
+    """The message of a frame, or those of a batch; ValueError for what is neither an object nor an array."""
+    try:
+        if is_batch(frame):
+            return [_read(entry) for entry in _read_envelopes(frame) if bytes(memoryview(entry)[:1]) == b"{"]
+        return [_read(frame)]
+    except _UNREADABLE:
+        raise ValueError("the body is not a JSON-RPC message") from None
+
+
+def read_message(frame: bytes) -> RoutedMessage:
+    """The message of a frame that this side has written; one without facts for a batch."""
+    try:
+        return _read(frame)
+    except _UNREADABLE:
+        return RoutedMessage()
+
+
+def _read(frame: bytes | Raw) -> RoutedMessage:
+    envelope = _read_envelope(frame)
+    return RoutedMessage(
+        _member(_read_method, envelope.method, None),
+        _member(_read_id, envelope.id, UNSET),
+        _session(envelope.params),
+        _session(envelope.result),
+    )
+
+
+def _member(read: Any, raw: Raw | UnsetType, missing: Any) -> Any:
+    if raw is UNSET:
+        return missing
+    try:
+        return read(raw)
+    except _UNREADABLE:
+        return missing
+
+
+def _session(raw: Raw | UnsetType) -> str | None:
+    if raw is UNSET or bytes(memoryview(raw)[:1]) != b"{":
+        return None
+    try:
+        return _read_session(raw).session_id
+    except _UNREADABLE:
+        return None

@@ -1,0 +1,143 @@
+"""One HTTP request in ASGI: its headers and body, and the response."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+import msgspec
+
+from accord.transports.websocket_server import AsgiMessage, AsgiReceive, AsgiSend
+
+__all__ = ["HttpRefusal", "HttpRequest"]
+
+_REFUSED_BODY_SECONDS = 5.0
+
+
+class HttpRefusal(Exception):  # noqa: N818  # exceptions are facts
+    """The request gets this status; the reason goes to the client."""
+
+    def __init__(self, status: int, reason: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(status, reason)
+        self.status = status
+        self.reason = reason
+        self.headers = headers or {}
+
+
+class HttpRequest:
+    """A request, or the handshake of a WebSocket."""
+
+    def __init__(self, scope: AsgiMessage, receive: AsgiReceive, send: AsgiSend) -> None:
+        self.method: str = scope.get("method", "GET")
+        self.scheme: str = scope.get("scheme", "http")
+        self.path = _own_path(scope)
+        self._scope = scope
+        self._receive = receive
+        self._send = send
+        self._has_body = False
+        self._headers: dict[str, list[str]] = {}
+        for name, value in scope["headers"]:
+            self._headers.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1").strip())
+
+    def header_values(self, name: str) -> list[str]:
+        return self._headers.get(name, [])
+
+    def header(self, name: str) -> str | None:
+        """The value of a header; None without it. A repeated one has the values joined, so that it fits nothing."""
+        values = self._headers.get(name)
+        return ", ".join(values) if values else None
+
+    @property
+    def media_type(self) -> str:
+        """The content type without its parameters."""
+        return (self.header("content-type") or "").partition(";")[0].strip().lower()
+
+    def accepts(self, media_type: str) -> bool:
+        """Whether the client accepts an answer of this type; it does if it does not say."""
+        accept = self.header("accept")
+        if accept is None:
+            return True
+        ranges = {entry.partition(";")[0].strip().lower() for entry in accept.split(",")}
+        return not ranges.isdisjoint({media_type, f"{media_type.partition('/')[0]}/*", "*/*"})
+
+    async def read_body(self, limit: int, seconds: float) -> bytes:
+        """The whole body; refuses one that is too long, too slow, or cut off."""
+        length = self.header("content-length") or ""
+        if length.isdecimal() and int(length) > limit:
+            raise HttpRefusal(413, f"the body is longer than {limit} bytes")
+        pieces: list[bytes] = []
+        size = 0
+        try:
+            async with asyncio.timeout(seconds):
+                while not self._has_body:
+                    message = await self._next()
+                    size += len(message.get("body", b""))
+                    if size > limit:
+                        raise HttpRefusal(413, f"the body is longer than {limit} bytes")
+                    pieces.append(message.get("body", b""))
+        except TimeoutError:
+            raise HttpRefusal(408, f"the body took longer than {seconds:g} s") from None
+        return b"".join(pieces)
+
+    async def _next(self) -> AsgiMessage:
+        message = await self._receive()
+        if message["type"] == "http.disconnect":
+            self._has_body = True
+            raise HttpRefusal(499, "the client left")
+        self._has_body = not message.get("more_body", False)
+        return message
+
+    async def wait_disconnected(self) -> None:
+        """Returns when the client has left."""
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
+    async def respond(self, status: int, body: bytes = b"", headers: Mapping[str, str] | None = None) -> None:
+        """The whole response."""
+        await self.start(status, {"content-length": str(len(body)), **(headers or {})})
+        await self._send({"type": "http.response.body", "body": body, "more_body": False})
+
+    async def start(self, status: int, headers: Mapping[str, str]) -> None:
+        encoded = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
+        await self._send({"type": "http.response.start", "status": status, "headers": encoded})
+
+    async def send_body(self, chunk: bytes) -> None:
+        await self._send({"type": "http.response.body", "body": chunk, "more_body": True})
+
+    async def end_body(self) -> None:
+        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def refuse(self, refusal: HttpRefusal) -> None:
+        """Respond with the status of the refusal; a WebSocket is refused with it where the server can do that."""
+        body = msgspec.json.encode({"error": refusal.reason})
+        headers = {"content-type": "application/json", **refusal.headers}
+        if self._scope["type"] == "websocket":
+            await self._refuse_websocket(refusal, body, headers)
+            return
+        if refusal.status != 408:
+            await self._skip_body()
+        if refusal.status != 499:
+            await self.respond(refusal.status, body, headers)
+
+    async def _refuse_websocket(self, refusal: HttpRefusal, body: bytes, headers: Mapping[str, str]) -> None:
+        if "websocket.http.response" not in (self._scope.get("extensions") or {}):
+            await self._send({"type": "websocket.close"})
+            return
+        encoded = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
+        await self._send({"type": "websocket.http.response.start", "status": refusal.status, "headers": encoded})
+        await self._send({"type": "websocket.http.response.body", "body": body, "more_body": False})
+
+    async def _skip_body(self) -> None:
+        """Read what is left, for a while: Hypercorn drops a client that is answered before it has sent everything."""
+        try:
+            async with asyncio.timeout(_REFUSED_BODY_SECONDS):
+                while not self._has_body:
+                    await self._next()
+        except (HttpRefusal, TimeoutError):
+            pass
+
+
+def _own_path(scope: AsgiMessage) -> str:
+    """The path below the one that the application is mounted at."""
+    path, root = str(scope.get("path", "")), str(scope.get("root_path", ""))
+    return path[len(root) :] if root and path.startswith(root) else path

@@ -1,0 +1,137 @@
+"""Runs an application in Hypercorn: HTTP/1.1, HTTP/2 and WebSocket in the event loop of the program.
+
+Law: it ends within a few seconds of being told to, whatever its clients do. First the application ends its connections,
+which its clients hear of; then Hypercorn has a moment to close the sockets; then it is cancelled.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import logging
+import signal
+import socket
+from contextlib import suppress
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+from urllib.parse import urlsplit
+
+from accord.transports.http_application import HttpApplication
+
+__all__ = ["ListenAddress", "WebServer", "stop_on_signals"]
+
+log = logging.getLogger("accord.http")
+
+_DRAIN_SECONDS = 1.5
+_CLOSE_SECONDS = 0.5
+_CANCEL_SECONDS = 0.25
+_BACKLOG = 1024
+_MANY = 2**31 - 1
+_KEEP_ALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
+
+
+class ListenAddress:
+    """A host and a port, such as `127.0.0.1:8000`; port 0 takes a free one.
+
+    ValueError for anything else, and for a host that other machines reach: there is no authentication yet.
+    """
+
+    def __init__(self, text: str) -> None:
+        host = port = None
+        with suppress(ValueError):
+            parts = urlsplit(f"//{text}")
+            if parts.netloc == text and "@" not in text:
+                host, port = parts.hostname, parts.port
+        if not host or port is None:
+            raise ValueError(f"invalid address {text!r}: expected HOST:PORT, such as 127.0.0.1:8000")
+        self.host: str = host
+        self.port: int = port
+        if not _is_loopback(host):
+            raise ValueError(
+                f"refused to listen on {host}: other machines could use the agent without a password. Listen on 127.0.0.1, "
+                "and put a proxy with TLS and authentication in front of it"
+            )
+
+    def listen(self) -> socket.socket:
+        """A socket that listens there; OSError if that fails."""
+        family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
+        listener = socket.create_server((self.host, self.port), family=family, backlog=_BACKLOG)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)  # inherited: finds clients that are gone
+        for name, value in _KEEP_ALIVE.items():
+            if hasattr(socket, name):
+                listener.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+        return listener
+
+
+class WebServer:
+    """Serves an application on a socket, from the time it is created: clients that connect early wait."""
+
+    def __init__(self, application: HttpApplication, listener: socket.socket) -> None:
+        if find_spec("hypercorn") is None:
+            listener.close()
+            raise ImportError("serving over HTTP needs the extra `http`: pip install 'accord[http]'")
+        self.application = application
+        host, port = listener.getsockname()[:2]
+        self.url = f"http://{f'[{host}]' if ':' in host else host}:{port}{application.path}"
+        """Where clients connect to."""
+        self._listener = listener
+
+    async def serve(self, stop: asyncio.Event) -> None:
+        """Serve until `stop` is set, then end all connections and return in bounded time."""
+        serve: Any = import_module("hypercorn.asyncio").serve  # an extra
+
+        async def drain() -> None:
+            await stop.wait()
+            await self.application.aclose(_DRAIN_SECONDS)
+
+        task = asyncio.create_task(
+            serve(self.application, self._settings(), shutdown_trigger=drain), name="accord web server"
+        )
+        stopped = asyncio.create_task(stop.wait())
+        try:
+            await asyncio.wait((task, stopped), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((task,), timeout=_DRAIN_SECONDS + _CLOSE_SECONDS)
+        finally:
+            stopped.cancel()
+            is_done = task.done()
+            task.cancel()
+            await asyncio.wait((task,), timeout=_CANCEL_SECONDS)
+        if is_done:
+            await task
+        else:
+            log.info("the web server did not close all sockets in time; they are abandoned")
+
+    def _settings(self) -> Any:
+        limits = self.application.limits
+        config = import_module("hypercorn.config").Config()
+        config.bind = [f"fd://{self._listener.detach()}"]
+        config.errorlog = log
+        config.accesslog = None
+        config.include_server_header = False
+        config.graceful_timeout = _CLOSE_SECONDS
+        config.shutdown_timeout = _CLOSE_SECONDS
+        config.keep_alive_timeout = 60
+        config.keep_alive_max_requests = _MANY  # at the limit it would close the streams too
+        config.h2_max_concurrent_streams = limits.sessions + 100
+        config.websocket_max_message_size = limits.body_bytes
+        config.websocket_ping_interval = None  # its pings outlive the WebSocket, and nothing waits for the pongs
+        config.backlog = _BACKLOG
+        return config
+
+
+def stop_on_signals(stop: asyncio.Event) -> None:
+    """SIGINT and SIGTERM set the event; for the main thread."""
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with suppress(NotImplementedError):  # Windows: Ctrl+C is a KeyboardInterrupt there
+            loop.add_signal_handler(number, stop.set)
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
