@@ -10,7 +10,7 @@ from mcp.server.mcpserver import MCPServer
 
 from accord import Agent, Client, StdioServer, Turn, text_of
 
-agent, server = Agent("calculator", version="1.0"), MCPServer("sums")
+agent, server = Agent("calculator", version="1.0"), MCPServer("sums", log_level="ERROR")
 
 
 @server.tool()

@@ -1,11 +1,14 @@
 """Mistakes that authors of clients make: each gets a sentence that says what to write."""
 
-# pyright: reportUnnecessaryComparison=false, reportArgumentType=false, reportCallIssue=false, reportAttributeAccessIssue=false
+# pyright: reportUnnecessaryComparison=false, reportArgumentType=false, reportCallIssue=false, reportAttributeAccessIssue=false, reportGeneralTypeIssues=false
 from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from accord import Agent, Client, Turn
+from accord import Agent, Client, InvalidParams, Turn, permissions
 
 agent = Agent("echo", version="1.0")
 
@@ -29,3 +32,92 @@ async def test_a_session_that_is_not_awaited_cannot_be_prompted():
         with pytest.raises(AttributeError, match=r"write `await client\.new_session\(\.\.\.\)`"):
             session.prompt("Hello")
         session.close()
+
+
+NOT_A_TARGET = "expected a command line such as 'python agent.py', a list of arguments, or an agent, not "
+
+
+@pytest.mark.parametrize(
+    ("target", "told"),
+    [(None, "NoneType"), (42, "int"), (Path("agent.py"), "PosixPath|WindowsPath"), (Agent, "the class Agent")],
+)
+def test_what_is_no_target_is_told_with_examples(target: Any, told: str):
+    with pytest.raises(TypeError, match=NOT_A_TARGET + f"({told})"):
+        Client(target)
+
+
+@pytest.mark.parametrize("version", [3, "1", None])
+def test_an_unknown_version_is_told_those_that_exist(version: Any):
+    with pytest.raises(ValueError, match=f"unknown protocol version {version!r}: expected 'auto', 1, 2 or '2-draft'"):
+        Client(agent, version=version)
+
+
+@pytest.mark.parametrize("callback", ["on_permission", "on_elicitation", "on_update"])
+def test_a_callback_is_a_function(callback: str):
+    with pytest.raises(TypeError, match=f"{callback} is a function.*, not True"):
+        Client(agent, **{callback: True})
+
+
+@pytest.mark.parametrize("content", [None, 42, b"Hello", {"text": "Hello"}, [1]])
+async def test_a_prompt_that_is_no_content_says_what_is(content: Any):
+    async with Client(agent) as client:
+        session = await client.new_session(cwd=".")
+        with pytest.raises(TypeError, match="expected a string or a content block, not "):
+            session.prompt(content)
+
+
+async def test_a_directory_that_does_not_exist_is_named(tmp_path):
+    async with Client(agent) as client:
+        with pytest.raises(InvalidParams, match=f"no such directory: {tmp_path / 'nowhere'}"):
+            await client.new_session(cwd=tmp_path / "nowhere")
+
+
+def test_with_says_async_with():
+    with pytest.raises(TypeError, match=r"write `async with Client\(\.\.\.\) as client:`"), Client(agent):
+        pass
+
+
+async def test_for_says_async_for():
+    async with Client(agent) as client:
+        reply = (await client.new_session(cwd=".")).prompt("Hello")
+        with pytest.raises(TypeError, match=r"write `async for update in reply:`"):
+            list(reply)
+        await reply
+
+
+async def allowed(on_permission: Any) -> bool:
+    asking, answers = Agent("asking"), list[bool]()
+
+    @asking.prompt
+    async def ask(turn: Turn) -> None:
+        answers.append(await turn.allowed("May I?"))
+
+    async with Client(asking, on_permission=on_permission) as client:
+        await (await client.new_session(cwd=".")).prompt("Go")
+    return answers[0]
+
+
+@pytest.mark.parametrize("answer", [True, "allow", None])
+async def test_a_policy_that_returns_no_answer_is_a_no_and_the_log_says_what_to_write(answer: object, caplog):
+    assert not await allowed(lambda request: answer)
+    assert f"a permission policy returned {answer!r}, not a PermissionAnswer: denied" in caplog.text
+    assert "write on_permission=permissions.ask(function)" in caplog.text
+
+
+async def test_a_callback_that_returns_an_unknown_option_is_a_no_and_the_log_names_those_that_were_offered(caplog):
+    assert not await allowed(permissions.ask(lambda request: "yes"))
+    assert (
+        "a permission callback returned 'yes': denied. Expected True, False, None, or an option of: allow"
+        in caplog.text
+    )
+
+
+async def test_a_plain_no_is_not_logged(caplog):
+    assert not await allowed(permissions.ask(lambda request: False))
+    assert not await allowed(permissions.ask(lambda request: None))
+    assert caplog.text == ""
+
+
+def test_a_question_needs_a_function():
+    with pytest.raises(TypeError, match=r"permissions.ask needs a function that gets the request, not bool"):
+        permissions.ask(True)

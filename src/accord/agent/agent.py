@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from accord.agent.connection import AgentEndpoint
 from accord.agent.definition import (
@@ -19,6 +20,7 @@ from accord.agent.definition import (
     LoginMethod,
     OptionDefinition,
     TurnPolicy,
+    check_handler,
     to_option_choice,
 )
 from accord.agent.session_methods import SessionMethods
@@ -28,7 +30,7 @@ from accord.peer.event_loop import is_strict, run, run_until
 from accord.session.capabilities import AgentCapabilities, AgentLogin, Implementation, TerminalLogin
 from accord.session.entities import Option, OptionChoice, SlashCommand
 from accord.session.open_enums import OptionCategory
-from accord.session.type_checks import check_types
+from accord.session.type_checks import check_type, check_types
 from accord.session.validation import check_command, check_extension, check_option
 from accord.transports.transport import Transport
 
@@ -83,6 +85,12 @@ class Agent:
         on_frame: FrameObserver | None = None,
         sessions: SessionRegistry | None = None,
     ) -> None:
+        for what, text in (("name", name), ("version", version)):
+            check_type(text, str, f"a string as the agent's {what}")
+        if busy not in get_args(Busy):
+            raise ValueError(f"unknown busy {busy!r}: expected {', '.join(get_args(Busy))}")
+        if store is not None and not hasattr(store, "claim"):
+            raise TypeError(f"expected a store such as SqliteStore(path), not {type(store).__name__}")
         self.sessions = sessions or SessionRegistry()
         """The open sessions, on whatever connections."""
         self._definition = AgentDefinition(
@@ -117,11 +125,15 @@ class Agent:
 
         It returns a stop reason, or None for `end_turn`.
         """
+        _check_only(self._definition.prompt_handler, "@agent.prompt")
+        check_handler("@agent.prompt", handler, 1, 1)
         self._definition.prompt_handler = handler
         return handler
 
     def new_session(self, handler: F) -> F:
         """Register a handler that prepares each session that is created, loaded or resumed: `f(session)`. It may refuse by raising."""
+        _check_only(self._definition.session_handler, "@agent.new_session")
+        check_handler("@agent.new_session", handler, 1)
         self._definition.session_handler = handler
         return handler
 
@@ -132,6 +144,7 @@ class Agent:
         check_types(method)
 
         def register(handler: F) -> F:
+            check_handler("@agent.login", handler, 1)
             self._definition.logins[id] = LoginMethod(method, handler)
             return handler
 
@@ -154,6 +167,8 @@ class Agent:
 
     def logout(self, handler: F) -> F:
         """Register a handler that deletes the credentials: `f(client)`."""
+        _check_only(self._definition.logout_handler, "@agent.logout")
+        check_handler("@agent.logout", handler, 1)
         self._definition.logout_handler = handler
         return handler
 
@@ -184,6 +199,7 @@ class Agent:
         definition = self._definition.options[id] = OptionDefinition(option)
 
         def register(handler: F) -> F:
+            check_handler("@agent.option", handler, 2)
             definition.handler = handler
             return handler
 
@@ -196,6 +212,7 @@ class Agent:
         check_command(command)
 
         def register(handler: F) -> F:
+            check_handler("@agent.command", handler, 1, 1)
             self._definition.commands[name] = CommandDefinition(command, handler)
             return handler
 
@@ -213,6 +230,7 @@ class Agent:
         check_extension(name)
 
         def register(handler: F) -> F:
+            check_handler(f"the extension {name!r}", handler, 2)
             table[name] = handler
             return handler
 
@@ -266,6 +284,7 @@ class Agent:
         if sys.stdin is not None and sys.stdin.isatty():
             sys.stderr.write(self._explanation())
             return
+        _check_no_loop()
         from accord.transports.stdio import StdioTransport  # noqa: PLC0415  # needs a process of its own
 
         stdio = StdioTransport()
@@ -285,6 +304,22 @@ class Agent:
             "through stdin and stdout. There is nothing to type here. Tell your editor to run this command:\n\n"
             f"    {shlex.join(command)}\n"
         )
+
+
+def _check_no_loop() -> None:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    raise RuntimeError(
+        "agent.run() starts an event loop: call it outside of async functions, or use `await agent.serve(...)`"
+    )
+
+
+def _check_only(registered: Handler | None, decorator: str) -> None:
+    if registered is not None:
+        name = getattr(registered, "__name__", type(registered).__name__)
+        raise ValueError(f"the agent already has a handler of {decorator}: {name}()")
 
 
 def _check_new(registered: Mapping[str, Any], kind: str, id: str) -> None:

@@ -18,6 +18,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -140,6 +141,9 @@ def split_command(command: Sequence[str]) -> list[str]:
     """The program and its arguments; a single string with blanks in it is a line for the shell."""
     if not command:
         raise TypeError("run() needs a command")
+    words: Any = command
+    if not all(isinstance(word, str | os.PathLike) for word in words):
+        raise TypeError("run() takes the words of a command one by one: turn.run('git', 'status'), or turn.run(*words)")
     if len(command) == 1 and any(letter.isspace() for letter in str(command[0])):
         return [*_SHELL, command[0]]
     return list(command)

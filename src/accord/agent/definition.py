@@ -30,6 +30,7 @@ __all__ = [
     "OptionDefinition",
     "TurnPolicy",
     "call_handler",
+    "check_handler",
     "to_option_choice",
 ]
 
@@ -145,6 +146,42 @@ def to_option_choice(choice: str | OptionChoice | tuple[str, str]) -> OptionChoi
     if isinstance(choice, str):
         return OptionChoice(value=choice, name=choice)
     return OptionChoice(value=choice[0], name=choice[1])
+
+
+def check_handler(decorator: str, handler: Handler, most: int, least: int = 0) -> None:
+    """TypeError for what cannot be a handler that is called with `most` arguments and has to accept `least` of them."""
+    if not callable(handler):
+        raise TypeError(f"{decorator} needs a function, not {type(handler).__name__}")
+    name = getattr(handler, "__name__", type(handler).__name__)
+    if inspect.isasyncgenfunction(handler) or inspect.isgeneratorfunction(handler):
+        raise TypeError(
+            f"the handler {name}() of {decorator} is a generator: send parts with turn.say(...), not with yield"
+        )
+    try:
+        parameters = inspect.signature(handler).parameters.values()
+    except ValueError:  # some built-in functions have none
+        return
+    positional = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
+    is_open = any(each.kind is each.VAR_POSITIONAL for each in parameters)
+    required = [each.name for each in positional if each.default is each.empty]
+    named = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY and each.default is each.empty]
+    if len(required) > most or named or (len(positional) < least and not is_open):
+        given = ", ".join([*required, *named]) or "no parameters"
+        expected = f"{least}" if least == most else f"at most {most}"
+        raise TypeError(
+            f"the handler {name}() of {decorator} is called with {expected} argument{'s' if most > 1 else ''}, and has: {given}"
+        )
+    _check_turn(decorator, name, handler, positional)
+
+
+def _check_turn(decorator: str, name: str, handler: Handler, parameters: list[inspect.Parameter]) -> None:
+    annotation: Any = parameters[0].annotation if parameters else None
+    given = str(getattr(annotation, "__name__", annotation)).rpartition(".")[2]
+    is_async = inspect.iscoroutinefunction(handler)
+    if is_async and given in ("SyncTurn", "SyncToolCall"):
+        raise TypeError(f"the handler {name}() of {decorator} is async and gets a Turn, not a SyncTurn")
+    if not is_async and inspect.isfunction(handler) and given == "Turn":
+        raise TypeError(f"the handler {name}() of {decorator} is no `async def` and gets a SyncTurn, not a Turn")
 
 
 async def call_handler(handler: Handler, *arguments: Any) -> Any:

@@ -24,6 +24,7 @@ from accord.local.paths import file_kind
 from accord.local.threads import in_thread
 from accord.peer.required_await import requires_await
 from accord.session.requests import ReadFile, WriteFile
+from accord.session.type_checks import check_type
 
 __all__ = ["ClientFiles"]
 
@@ -68,6 +69,7 @@ class ClientFiles:
     async def write(self, path: str | os.PathLike[str], text: str) -> None:
         """Replace a text file in one step; it and its directories are created if they do not exist."""
         place = str(self._session.cwd / Path(path))
+        check_type(text, str, "the text of a file as a string")
         request = WriteFile(session_id=self._session.id, path=place, content=text)
         self._validator.request(request)
         if self._client.capabilities.write_files:

@@ -62,6 +62,8 @@ class UserRequests:
 
     def check_permission(self, options: Sequence[PermissionOption], description: str | None) -> None:
         """ValueError for a request that is not valid, before anything is sent."""
+        for option in options:
+            check_type(option, PermissionOption, "a PermissionOption")
         request = PermissionRequest(session_id=self._session.id, options=list(options), description=description)
         self._publisher.validator.request(request)
 

@@ -10,10 +10,11 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from types import TracebackType
-from typing import Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, cast
 
 from accord.agent.publisher import Publisher
 from accord.errors import TurnStopped
+from accord.peer.required_await import refuse_syntax
 from accord.session.content import Content, Text
 from accord.session.entities import ContentItem, Diff, FileChange, Location, TerminalItem, ToolCall, ToolCallItem
 from accord.session.open_enums import FINAL_STATUSES, ToolKind, ToolStatus
@@ -50,6 +51,16 @@ def file_diff(path: FilePath, old_text: str | None, new_text: str | None) -> Dif
     return Diff([FileChange(operation=operation, path=os.fspath(path), old_text=old_text, new_text=new_text)])
 
 
+def to_diff(diff: Diff | tuple[FilePath, str | None, str | None]) -> Diff:
+    """A diff from a path, the old and the new text; TypeError for anything else."""
+    if isinstance(diff, Diff):
+        return diff
+    parts: Any = diff
+    if not isinstance(parts, tuple | list) or len(cast("list[Any]", parts)) != 3:
+        raise TypeError("expected a diff as (path, old_text, new_text), with None for a text that does not exist")
+    return file_diff(*diff)
+
+
 def to_location(location: FilePath | Location) -> Location:
     """A location of a tool call; a path is one without a line."""
     return location if isinstance(location, Location) else Location(path=os.fspath(location))
@@ -71,12 +82,22 @@ class AgentToolCall:
     @property
     def call(self) -> ToolCall:
         """The call as it is now, with its content."""
-        return self._publisher.transcript.tool_calls[self.id]
+        try:
+            return self._publisher.transcript.tool_calls[self.id]
+        except KeyError:
+            raise RuntimeError(
+                "this tool call has not begun: write `async with turn.tool_call(...) as call:`"
+            ) from None
 
     @property
     def status(self) -> ToolStatus:
         """The status of the call as it is now."""
         return self.call.status
+
+    if not TYPE_CHECKING:  # a type checker reports it without help
+        __enter__ = __exit__ = __await__ = refuse_syntax(
+            "a tool call begins and ends with a block: write `async with turn.tool_call(...) as call:`"
+        )
 
     async def __aenter__(self) -> Self:
         self._check_new()

@@ -21,7 +21,7 @@ from accord.agent.tool_calls import (
     BackgroundWork,
     FilePath,
     ToolCallContent,
-    file_diff,
+    to_diff,
     to_items,
     to_location,
 )
@@ -240,7 +240,11 @@ class Turn(TurnContext):
 
         When a turn fails, is refused or is cancelled, its entries in progress become pending again.
         """
+        if isinstance(entries, str):
+            raise TypeError("a plan is a list of entries, not one string: write turn.plan([...])")
         plan = [PlanEntry(content=entry) if isinstance(entry, str) else entry for entry in entries]
+        for entry in plan:
+            check_type(entry, PlanEntry, "a string or a PlanEntry")
         await self.send(PlanPatch(plan=Plan(id=id, entries=plan)))
 
     async def pause_plans(self) -> None:
@@ -265,9 +269,10 @@ class Turn(TurnContext):
         `diff` is a change that the call will make: `(path, old_text, new_text)`, with None for the old text of a new
         file and for the new text of a deleted one. Its path is the location of the call, unless others are given.
         """
+        check_type(title, str, "a string as the title of a tool call")
         items = to_items(content)
         if diff is not None:
-            change = diff if isinstance(diff, Diff) else file_diff(*diff)
+            change = to_diff(diff)
             items.append(change)
             locations = list(locations) or [each.path for each in change.changes]
         announcement = ToolCallPatch(

@@ -7,7 +7,7 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, get_args
 
 import msgspec
 
@@ -43,7 +43,7 @@ from accord.errors import (
 from accord.local.threads import in_thread
 from accord.peer import FrameObserver, Limits, Peer
 from accord.peer.event_loop import is_strict
-from accord.peer.required_await import requires_await
+from accord.peer.required_await import refuse_syntax, requires_await
 from accord.session.capabilities import AuthMethod, Implementation, TerminalLogin, VariableLogin
 from accord.session.mcp_servers import McpServer
 from accord.session.memory_estimate import TRANSCRIPT_BYTES
@@ -108,6 +108,11 @@ class Client:
     ) -> None:
         self._target = target_of(target)
         check_stderr(stderr)
+        if version not in get_args(ProtocolVersion):
+            raise ValueError(f"unknown protocol version {version!r}: expected 'auto', 1, 2 or '2-draft'")
+        _check_callable("on_permission", on_permission, ", such as permissions.allow_all")
+        _check_callable("on_elicitation", on_elicitation)
+        _check_callable("on_update", on_update)
         self._version: ProtocolVersion = version
         self._stderr: Stderr = stderr
         self._on_login = on_login
@@ -148,6 +153,11 @@ class Client:
             await self._registry.connection.aclose()
         if self._workspace is not None and self._owns_workspace:
             await self._workspace.aclose()
+
+    if not TYPE_CHECKING:  # a type checker reports it without help
+        __enter__ = __exit__ = refuse_syntax(
+            "a client is open as long as a block: write `async with Client(...) as client:`"
+        )
 
     async def __aenter__(self) -> Self:
         await self.open()
@@ -396,6 +406,11 @@ class Client:
         check_servers(known, can)
         check_directories(directories, can)
         return {"cwd": absolute_path(cwd), "servers": known, "additional_directories": directories}
+
+
+def _check_callable(name: str, callback: object, example: str = "") -> None:
+    if callback is not None and not callable(callback):
+        raise TypeError(f"{name} is a function{example}, not {callback!r}")
 
 
 async def _insisting(work: Callable[[], Awaitable[T]], patience: float) -> T:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import weakref
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
-from typing import Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from accord.client.turn import PromptTurn
 from accord.errors import AccordError
+from accord.peer.required_await import refuse_syntax
 from accord.session.entities import TokenUsage
 from accord.session.open_enums import StopReason
 from accord.session.updates import Update
@@ -98,6 +99,9 @@ class Reply:
 
     def __await__(self) -> Generator[Any, None, Self]:
         return self._read().__await__()
+
+    if not TYPE_CHECKING:  # a type checker reports it without help
+        __iter__ = refuse_syntax("a reply arrives bit by bit: write `async for update in reply:`")
 
     def __bool__(self) -> NoReturn:
         raise TypeError(

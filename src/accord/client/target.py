@@ -120,6 +120,11 @@ def target_of(given: AnyTarget) -> Target:
     """A command line or a list of arguments becomes a `Command`; anything with `connect()` stays what it is."""
     if isinstance(given, str):
         return Command(given)
-    if isinstance(given, Target):
+    kind = f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__
+    if isinstance(given, Target) and not isinstance(given, type):
         return given
+    if not isinstance(given, Sequence):
+        raise TypeError(
+            f"expected a command line such as 'python agent.py', a list of arguments, or an agent, not {kind}"
+        )
     return Command(list(given))

@@ -1,7 +1,8 @@
 """Makes a forgotten `await` an error where it would otherwise mean yes.
 
 A coroutine is true, and unequal to everything: `if turn.allowed(call):` would always go on. The methods marked here return
-a coroutine that refuses to be a truth value, to be compared and to be used as its result.
+a coroutine that refuses to be a truth value, to be compared and to be used as its result. In the same way an object can
+refuse `with` and `for` where `async with` and `async for` are meant.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from functools import wraps
 from types import TracebackType
 from typing import Any, NoReturn, TypeVar, cast
 
-__all__ = ["RequiredAwait", "requires_await"]
+__all__ = ["RequiredAwait", "refuse_syntax", "requires_await"]
 
 F = TypeVar("F", bound=Callable[..., Coroutine[Any, Any, Any]])
 
@@ -66,6 +67,15 @@ class RequiredAwait(Coroutine[Any, Any, Any]):
 
     def _advice(self) -> str:
         return f"{self._spelling}(...) has no result until it is awaited: write `await {self._spelling}(...)`"
+
+
+def refuse_syntax(advice: str) -> Callable[..., NoReturn]:
+    """A special method for a statement that an object does not support, such as `with` for `async with`."""
+
+    def refuse(self: object, *arguments: object) -> NoReturn:
+        raise TypeError(advice)
+
+    return refuse
 
 
 def requires_await(spelling: str) -> Callable[[F], F]:

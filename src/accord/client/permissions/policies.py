@@ -110,7 +110,15 @@ async def decide(policy: Policy, request: PermissionRequest, limited: LimitedLog
         return await deny(request)
     if isinstance(answer, PermissionAnswer) and valid_answer(request, answer) is not None and _has_form(answer):
         return answer
-    limited.warning(log, "a permission policy answered with something that was not offered: denied")
+    if isinstance(answer, PermissionAnswer):
+        limited.warning(log, "a permission policy answered with something that was not offered: denied")
+    else:
+        limited.warning(
+            log,
+            "a permission policy returned %.200s, not a PermissionAnswer: denied. For a function that returns True or False, "
+            "write on_permission=permissions.ask(function)",
+            repr(answer),
+        )
     return await deny(request)
 
 
@@ -160,6 +168,8 @@ def ask(callback: Callback, *, deadline: float | None = None) -> Policy:
     An async callback runs in the event loop and is cancelled when the deadline passes or the turn is cancelled; a plain
     function runs in a thread of its own, so it may wait for a key.
     """
+    if not callable(callback):
+        raise TypeError(f"permissions.ask needs a function that gets the request, not {type(callback).__name__}")
     limited = LimitedLog()
 
     async def policy(request: PermissionRequest) -> PermissionAnswer:
@@ -172,7 +182,16 @@ def ask(callback: Callback, *, deadline: float | None = None) -> Policy:
         except Exception as error:  # noqa: BLE001  # whatever it is, nobody has said yes
             limited.failure(log, error, "a permission request could not be put to anybody: denied")
             return await deny(request)
-        return _answer(request, verdict) or await deny(request)
+        answer = _answer(request, verdict)
+        if answer is None and verdict is not None and verdict is not False:
+            offered = ", ".join(option.id for option in request.options)
+            limited.warning(
+                log,
+                "a permission callback returned %.200s: denied. Expected True, False, None, or an option of: %s",
+                repr(verdict),
+                offered,
+            )
+        return answer or await deny(request)
 
     return policy
 
