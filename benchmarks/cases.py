@@ -77,9 +77,9 @@ CASES = [
     Case("updates", "50,000 updates in one turn", "/s", "updates", "rate", (Target(6, "official", at_least=True),)),
     Case(
         "cpu",
-        "CPU per update, both sides",
+        "CPU per update from Turn to Reply, both sides",
         "µs",
-        "updates",
+        "mixed-updates",
         "cpu",
         (Target(1.5, "streams"),),
         (Target(1.2, "streams"),),

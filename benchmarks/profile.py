@@ -95,6 +95,15 @@ PROFILES = {
     "in-flight": Profile(
         "1,000 requests in flight, per request", "request", "accord_client", _in_flight, (1_000, 5_000), 20_000, 1_000
     ),
+    "updates": Profile(
+        "Updates at the level of the peer, per update",
+        "update",
+        "accord_client",
+        lambda count: ["turn", f"--count={count}"],
+        (1_000, 5_000),
+        50_000,
+        50_000,
+    ),
     "streaming": Profile(
         "Updates from Turn to Reply, a tenth of tool calls, per update",
         "update",

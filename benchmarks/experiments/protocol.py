@@ -29,15 +29,18 @@ def run_client(contender: Contender, task: str, count: int, *arguments: str) -> 
 
 
 def _updates(contender: Contender, scale: Scale) -> Readings:
-    readings = run_client(contender, "turn", scale.updates)
+    return _streaming(run_client(contender, "turn", scale.updates), scale)
+
+
+def _mixed_updates(contender: Contender, scale: Scale) -> Readings:
+    return _streaming(run_client(contender, "mixed-turn", scale.updates), scale)
+
+
+def _streaming(readings: Readings, scale: Scale) -> Readings:
     return {
         "rate": scale.updates / readings["seconds"],
         "cpu": readings["cpu_seconds"] / scale.updates * 1e6,
     }
-
-
-def _mixed_updates(contender: Contender, scale: Scale) -> Readings:
-    return {"rate": scale.updates / run_client(contender, "mixed-turn", scale.updates)["seconds"]}
 
 
 def _load(contender: Contender, scale: Scale) -> Readings:
