@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, MutableMapping
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from accord.apps.coder.settings.files import display_path
 from accord.errors import NotFound, RequestFailed, SessionExists, StoreFailed
 from accord.session.requests import SessionPage
 from accord.session.updates import Patch
 from accord.store.memory import MemoryStore
-from accord.store.sqlite import SqliteStore
 from accord.store.store import PAGE, Claim, Owner, Patches, SessionRecord, in_use
+
+if TYPE_CHECKING:
+    from accord.store.sqlite import SqliteStore
 
 __all__ = ["FallbackStore", "SessionChoices"]
 
@@ -26,11 +30,18 @@ class FallbackStore:
     """A `Store` in a file, with sessions in memory while the file can't be written."""
 
     def __init__(self, path: Path, *, patience: float = 5.0) -> None:
-        self._file = SqliteStore(path, patience=patience)
+        self._path = path
+        self._patience = patience
         self._memory = MemoryStore()
         self._in_memory: set[str] = set()
         self._has_failed = False
         self._warning: str | None = None
+
+    @cached_property
+    def _file(self) -> SqliteStore:
+        from accord.store.sqlite import SqliteStore  # noqa: PLC0415  # the first session pays for it
+
+        return SqliteStore(self._path, patience=self._patience)
 
     def take_warning(self) -> str | None:
         """A line for the user, returned once."""
@@ -148,7 +159,8 @@ class FallbackStore:
     async def aclose(self) -> None:
         """See `Store.aclose`; the file store logs what could not be written."""
         try:
-            await self._file.aclose()
+            if "_file" in self.__dict__:  # otherwise it was never used
+                await self._file.aclose()
         except StoreFailed as failed:
             log.debug("%s", failed)
         finally:
