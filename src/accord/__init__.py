@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # the names of _HOMES, for type checkers and editors
     from accord.client.session import Session as Session
     from accord.client.session import SessionUpdate as SessionUpdate
     from accord.client.target import Command as Command
+    from accord.client.target import Remote as Remote
     from accord.client.workspace.requests import FileWrite as FileWrite
     from accord.client.workspace.terminals import TerminalEvent as TerminalEvent
     from accord.client.workspace.workspace import Workspace as Workspace
@@ -100,7 +101,7 @@ _HOMES = {
     "accord.client.login": "run_in_terminal",
     "accord.client.reply": "Reply",
     "accord.client.session": "Session SessionUpdate",
-    "accord.client.target": "Command",
+    "accord.client.target": "Command Remote",
     "accord.client.workspace.terminals": "TerminalEvent",
     "accord.client.workspace.requests": "FileWrite",
     "accord.client.workspace.workspace": "Workspace",

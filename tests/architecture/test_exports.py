@@ -30,7 +30,7 @@ PUBLIC = [
     "FileWrite", "HttpServer", "Image", "Implementation", "InfoChanged", "InvalidParams", "Location", "Message",
     "MessageChanged", "MessageChunk", "MethodNotFound", "ModeChanged", "NotFound", "NoticeShown", "OptionsChanged",
     "PermissionAnswer", "PermissionOption", "PermissionRequest", "Plan", "PlanChanged", "PlanEntry", "PromptChanged",
-    "ProtocolVersion", "RateLimited", "Reply", "RequestFailed", "Resource", "ResourceLink", "Session",
+    "ProtocolVersion", "RateLimited", "Remote", "Reply", "RequestFailed", "Resource", "ResourceLink", "Session",
     "SessionUpdate", "SseServer", "StateChanged", "StdioServer", "StopReason", "SyncToolCall", "SyncTurn",
     "TerminalChanged", "TerminalEvent", "TerminalOutput", "Text", "TokenUsage", "ToolCall", "ToolCallChanged",
     "ToolCallSubject", "ToolKind", "ToolStatus", "Transcript", "Turn", "Unknown", "UnknownUpdate", "Update",

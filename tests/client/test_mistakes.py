@@ -34,7 +34,7 @@ async def test_a_session_that_is_not_awaited_cannot_be_prompted():
         session.close()
 
 
-NOT_A_TARGET = "expected a command line such as 'python agent.py', a list of arguments, or an agent, not "
+NOT_A_TARGET = "expected a command line such as 'python agent.py', a list of arguments, a URL, or an agent, not "
 
 
 @pytest.mark.parametrize(

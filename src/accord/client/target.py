@@ -1,4 +1,4 @@
-"""What a client can be connected with: a command to start, or anything else that has `connect()`."""
+"""What a client can be connected with: a command to start, a URL, or anything else that has `connect()`."""
 
 from __future__ import annotations
 
@@ -8,13 +8,18 @@ import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkable
 
 from accord.transports.framing import FRAME_LIMIT, Framing
 from accord.transports.process_transport import ProcessTransport
 from accord.transports.transport import Transport
 
-__all__ = ["AnyTarget", "Command", "Stderr", "Target", "check_stderr", "target_of"]
+if TYPE_CHECKING:
+    from accord.transports.remote import Profile, RemoteTransport
+
+__all__ = ["AnyTarget", "Command", "Remote", "Stderr", "Target", "check_stderr", "target_of"]
+
+_URL_SCHEMES = ("http", "https", "ws", "wss")
 
 Stderr: TypeAlias = Literal["inherit", "capture"] | Callable[[bytes], None]
 """What happens with the stderr of an agent that is a program.
@@ -113,18 +118,49 @@ def _stderr_callback(stderr: Stderr) -> Callable[[bytes], None] | None:
     return write
 
 
+class Remote:
+    """An agent at a URL; without a path, at `/acp`. Needs the extra `http`.
+
+    An `https` or `http` URL is connected to over WebSocket where the server offers it, over HTTP otherwise; `profile` says
+    which one to use instead. `headers` go with every request, such as `{"Authorization": "Bearer ..."}`.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        profile: Profile = "auto",
+        frame_limit: int = FRAME_LIMIT,
+        is_on_this_machine: bool = False,
+    ) -> None:
+        self.url = url
+        self.headers = dict(headers or {})
+        self.profile: Profile = profile
+        self.frame_limit = frame_limit
+        self.is_on_this_machine = is_on_this_machine
+
+    def connect(self) -> RemoteTransport:
+        from accord.transports.remote import RemoteTransport  # noqa: PLC0415  # most clients start a command
+
+        return RemoteTransport(self.url, headers=self.headers, profile=self.profile, frame_limit=self.frame_limit)
+
+    def __repr__(self) -> str:
+        return f"Remote({self.url!r})"  # not its headers, where secrets are
+
+
 AnyTarget: TypeAlias = str | Sequence[str] | Target
 
 
 def target_of(given: AnyTarget) -> Target:
-    """A command line or a list of arguments becomes a `Command`; anything with `connect()` stays what it is."""
+    """A URL becomes a `Remote`, a command line or a list of arguments a `Command`; what has `connect()` stays as it is."""
     if isinstance(given, str):
-        return Command(given)
+        return Remote(given) if given.partition("://")[0].lower() in _URL_SCHEMES else Command(given)
     kind = f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__
     if isinstance(given, Target) and not isinstance(given, type):
         return given
     if not isinstance(given, Sequence):
         raise TypeError(
-            f"expected a command line such as 'python agent.py', a list of arguments, or an agent, not {kind}"
+            f"expected a command line such as 'python agent.py', a list of arguments, a URL, or an agent, not {kind}"
         )
     return Command(list(given))

@@ -1,0 +1,314 @@
+"""The client's end of an HTTP connection: each frame is one request, and event streams bring frames.
+
+Laws:
+
+- Requests are made one after the other: frames arrive in the order in which they were sent.
+- A response is matched by its id, on whatever stream it comes.
+- The stream of a session is open before anything is sent for that session.
+- The end of the connection's stream is the end of the connection. The end of a session's stream fails the requests that
+  are open in that session; the next message opens it again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+
+from accord.errors import ConnectionClosed
+from accord.transports.event_stream import EventParser
+from accord.transports.frame_reader import FrameDelivery
+from accord.transports.framing import FRAME_LIMIT
+from accord.transports.http_messages import (
+    CONNECTION_ID,
+    EVENT_STREAM,
+    JSON,
+    SESSION_ID,
+    MessageId,
+    RoutedMessage,
+    read_message,
+)
+from accord.transports.transport import HIGH_WATER, Receiver
+from accord.transports.websocket import load_extra
+
+__all__ = ["HttpTransport"]
+
+log = logging.getLogger("accord.http")
+
+_CONNECT_SECONDS = 20.0
+_POST_SECONDS = 60.0
+_CLOSE_SECONDS = 2.0
+_ENDS_CONNECTION = (401, 403, 404, 410)
+_OPENS_SESSION = ("session/load", "session/resume", "session/fork")
+_QUOTED = 1000
+
+
+class HttpTransport:
+    """A connection to a server; cookies are kept as long as it lasts."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        frame_limit: int = FRAME_LIMIT,
+        high_water: int = HIGH_WATER,
+    ) -> None:
+        self._url = url
+        self._headers = {"user-agent": "accord", **(headers or {})}
+        self._frame_limit = frame_limit
+        self._high_water = high_water
+        self._web: Any = None
+        self._failures: tuple[type[Exception], ...] = (OSError,)
+        self._receiver: Receiver | None = None
+        self._delivery: FrameDelivery | None = None
+        self._frames: deque[bytes] = deque()
+        self._unsent = 0
+        self._is_send_paused = False
+        self._is_closed = False
+        self._connection_id: str | None = None
+        self._streams: dict[str | None, _Stream] = {}
+        self._asked_in: dict[MessageId, str] = {}  # the server's requests, by session
+        self._sent_in: dict[MessageId, str] = {}  # our requests, by session
+        self._wake = asyncio.Event()
+        self._room = asyncio.Event()
+        self._sender: asyncio.Task[None] | None = None
+        self._close_task: asyncio.Task[None] | None = None
+
+    async def open(self, receiver: Receiver) -> None:
+        """Begin to send and receive; the first frame, `initialize`, makes the connection."""
+        if self._is_closed:
+            raise ConnectionClosed("closed before it was open", kind="not_open")
+        httpx = load_extra("httpx2")
+        self._failures = (OSError, httpx.HTTPError, httpx.StreamError)
+        self._web = httpx.AsyncClient(
+            http2=True,
+            headers=self._headers,
+            timeout=httpx.Timeout(_POST_SECONDS, connect=_CONNECT_SECONDS),
+            limits=httpx.Limits(max_connections=None, max_keepalive_connections=20),
+        )
+        self._receiver = receiver
+        self._delivery = FrameDelivery(receiver)
+        self._room.set()
+        self._sender = asyncio.create_task(self._send_all(), name="accord HTTP sender")
+
+    def send(self, frame: bytes) -> None:
+        """Never blocks. A frame that nobody can read any more is dropped: the receiver knows."""
+        if self._receiver is None:
+            raise ConnectionClosed("the connection is not open yet", kind="not_open")
+        if self._is_closed:
+            return
+        self._frames.append(frame)
+        self._unsent += len(frame)
+        self._wake.set()
+        if self._unsent > self._high_water and not self._is_send_paused:
+            self._is_send_paused = True
+            self._receiver.send_paused()
+
+    def pause_receiving(self) -> None:
+        """No call of `frames_received` or `frame_rejected` until resumed."""
+        if self._delivery is not None:
+            self._delivery.pause()
+            self._room.clear()
+
+    def resume_receiving(self) -> None:
+        """Calls nothing itself; held frames are delivered in the next iteration of the loop."""
+        if self._delivery is not None:
+            self._delivery.resume()
+            self._room.set()
+
+    @property
+    def unsent(self) -> int:
+        """Bytes accepted by `send()` that the server has not confirmed."""
+        return self._unsent
+
+    async def aclose(self) -> None:
+        """Sends unsent frames within a time limit, then ends the connection. Safe to call twice, and from any task."""
+        if self._close_task is None:
+            self._close_task = asyncio.create_task(self._close(), name="accord HTTP closing")
+        await asyncio.shield(self._close_task)
+
+    async def _send_all(self) -> None:
+        try:
+            while self._frames or not self._is_closed:
+                if not self._frames:
+                    self._wake.clear()
+                    await self._wake.wait()
+                    continue
+                frame = self._frames.popleft()
+                if self._connection_id is None:
+                    await self._initialize(frame)
+                else:
+                    await self._post(frame, read_message(frame))
+                self._confirm(len(frame))
+        except self._failures as error:
+            self._lose(f"{self._url}: {str(error) or type(error).__name__}")
+
+    def _confirm(self, size: int) -> None:
+        self._unsent -= size
+        if self._is_send_paused and self._unsent <= self._high_water // 4:
+            self._is_send_paused = False
+            if self._receiver is not None and not self._is_closed:
+                self._receiver.send_resumed()
+
+    async def _initialize(self, frame: bytes) -> None:
+        response = await self._web.post(self._url, content=frame, headers={"content-type": JSON, "accept": JSON})
+        if response.status_code != 200:
+            self._lose(_describe(self._url, response))
+            return
+        self._connection_id = response.headers.get(CONNECTION_ID)
+        if self._connection_id is not None:
+            self._open_stream(None)
+        self._deliver([response.content.strip().replace(b"\n", b" ")])
+
+    async def _post(self, frame: bytes, message: RoutedMessage) -> None:
+        session_id = message.session_id
+        if message.is_response:
+            session_id = self._asked_in.pop(message.id, None)
+        headers = {"content-type": JSON, CONNECTION_ID: self._connection_id}
+        if session_id is not None:
+            headers[SESSION_ID] = session_id
+            await self._open_stream(session_id).ready.wait()
+            if message.is_request:
+                self._sent_in[message.id] = session_id
+        response = await self._web.post(self._url, content=frame, headers=headers)
+        if response.status_code == 404 and message.method in _OPENS_SESSION and headers.pop(SESSION_ID, None):
+            response = await self._web.post(self._url, content=frame, headers=headers)
+        if response.status_code in _ENDS_CONNECTION:
+            self._lose(_describe(self._url, response))
+        elif response.is_error or response.is_redirect:
+            self._fail(message, response)
+        elif response.status_code == 200 and response.content:
+            self._deliver([response.content.strip().replace(b"\n", b" ")])
+
+    def _fail(self, message: RoutedMessage, response: Any) -> None:
+        if message.is_request:
+            self._fail_request(
+                message.id, _describe(self._url, response), {"status": response.status_code, "body": _quote(response)}
+            )
+        else:
+            log.warning("a message was not accepted: %s", _describe(self._url, response))
+
+    def _fail_request(self, id: MessageId, reason: str, data: Any = None) -> None:
+        self._sent_in.pop(id, None)
+        error = {"code": -32603, "message": reason, **({} if data is None else {"data": data})}
+        self._deliver([msgspec.json.encode({"jsonrpc": "2.0", "id": id, "error": error})])
+
+    def _open_stream(self, session_id: str | None) -> _Stream:
+        stream = self._streams.get(session_id)
+        if stream is None:
+            stream = self._streams[session_id] = _Stream()
+            stream.task = asyncio.create_task(self._read(session_id, stream), name="accord event stream")
+        return stream
+
+    async def _read(self, session_id: str | None, stream: _Stream) -> None:
+        reason = "the stream ended"
+        try:
+            reason = await self._read_events(session_id, stream)
+        except self._failures as error:
+            reason = str(error) or type(error).__name__
+        finally:
+            stream.ready.set()
+            if self._streams.get(session_id) is stream:
+                del self._streams[session_id]
+        if session_id is None:
+            self._lose(f"{self._url}: {reason}")
+        else:
+            for id, session in list(self._sent_in.items()):
+                if session == session_id:
+                    self._fail_request(id, f"the stream of the session ended: {reason}")
+
+    async def _read_events(self, session_id: str | None, stream: _Stream) -> str:
+        """Deliver what comes; why it ended."""
+        headers = {"accept": EVENT_STREAM, CONNECTION_ID: self._connection_id}
+        if session_id is not None:
+            headers[SESSION_ID] = session_id
+        timeout = load_extra("httpx2").Timeout(_CONNECT_SECONDS, read=None)
+        async with self._web.stream("GET", self._url, headers=headers, timeout=timeout) as response:
+            if response.status_code != 200:
+                await response.aread()
+                return _describe(self._url, response)
+            stream.ready.set()
+            parser = EventParser(self._frame_limit)
+            async for chunk in response.aiter_bytes():
+                for result in parser.feed(chunk):
+                    if isinstance(result, list):
+                        self._note(result, session_id)
+                    self._deliver(result)
+                if self._delivery is not None and self._delivery.is_paused:
+                    await self._room.wait()
+        return "the server ended the stream"
+
+    def _note(self, frames: list[bytes], session_id: str | None) -> None:
+        """Remember which session the server's requests belong to, and open the streams of new sessions."""
+        for frame in frames:
+            if frame.find(b'"session/update"', 0, 100) >= 0:
+                continue
+            message = read_message(frame)
+            if message.is_response:
+                self._sent_in.pop(message.id, None)
+                if message.result_session_id is not None:
+                    self._open_stream(message.result_session_id)
+            elif message.is_request:
+                session = message.session_id or session_id
+                if session is not None:
+                    self._asked_in[message.id] = session
+
+    def _deliver(self, event: Any) -> None:
+        if self._delivery is not None:
+            self._delivery.deliver(event)
+
+    def _lose(self, reason: str) -> None:
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self._wake.set()
+        if self._delivery is not None:
+            kind = "not_started" if self._connection_id is None else "peer_closed"
+            self._delivery.lose(ConnectionClosed(reason, kind=kind))
+
+    async def _close(self) -> None:
+        was_lost, self._is_closed = self._is_closed, True
+        self._room.set()
+        self._wake.set()
+        if self._sender is not None:
+            if not was_lost:
+                await asyncio.wait((self._sender,), timeout=_CLOSE_SECONDS)
+            tasks = [self._sender, *(stream.task for stream in self._streams.values() if stream.task is not None)]
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+            await self._delete()
+        if self._delivery is not None and not self._delivery.is_closed:
+            self._delivery.close(ConnectionClosed("closed by this side", kind="closed_here"))
+
+    async def _delete(self) -> None:
+        with suppress(TimeoutError, *self._failures):
+            async with asyncio.timeout(_CLOSE_SECONDS):
+                if self._connection_id is not None:
+                    await self._web.delete(self._url, headers={CONNECTION_ID: self._connection_id})
+        with suppress(TimeoutError, *self._failures):
+            async with asyncio.timeout(_CLOSE_SECONDS):
+                await self._web.aclose()
+
+
+class _Stream:
+    """A stream that is open, or opens: `ready` is set when the server has answered, whatever it said."""
+
+    def __init__(self) -> None:
+        self.ready = asyncio.Event()
+        self.task: asyncio.Task[None] | None = None
+
+
+def _describe(url: str, response: Any) -> str:
+    return f"{url} answered {response.status_code} {response.reason_phrase}: {_quote(response)}".rstrip(": ")
+
+
+def _quote(response: Any) -> str:
+    """The beginning of the answer: a server may send anything."""
+    return response.text[:_QUOTED]
