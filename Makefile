@@ -74,8 +74,9 @@ format-check: $(STAMP) ## is the code in the project's format?
 lint: $(STAMP) ## ruff
 	$(BIN)/ruff check $(CODE)
 
-types: $(STAMP) ## pyright, strict for the library
+types: $(STAMP) ## pyright, strict for the library; mypy for what its users write
 	$(BIN)/pyright --warnings
+	$(BIN)/mypy
 
 layers: $(STAMP) ## import-linter: who may import whom
 	$(BIN)/lint-imports

@@ -1,4 +1,4 @@
-"""Checked by pyright, never run: what `accord` exports is enough to match every update and every block of content."""
+"""Checked by pyright and mypy, never run: what `accord` exports is enough to match every update and every block of content."""
 
 from __future__ import annotations
 

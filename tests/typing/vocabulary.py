@@ -1,4 +1,4 @@
-"""Checked by pyright, never run: an editor completes what the protocol lists, and values of one's own are taken."""
+"""Checked by pyright and mypy, never run: an editor completes what the protocol lists, and values of one's own are taken."""
 
 # ruff: noqa: PYI051  # what is redundant for a checker is what an editor completes
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, get_args
 
-from accord.agent.connection import AgentEndpoint
+from accord.agent.connection import AgentConnection, AgentEndpoint
 from accord.agent.definition import (
     AgentDefinition,
     Busy,
@@ -23,13 +23,16 @@ from accord.agent.definition import (
     check_handler,
     to_option_choice,
 )
+from accord.agent.session import AgentSession
 from accord.agent.session_methods import SessionMethods
 from accord.agent.session_registry import SessionRegistry
+from accord.agent.sync_turn import SyncTurn
+from accord.agent.turn import Turn
 from accord.peer import FrameObserver, Limits
 from accord.peer.event_loop import is_strict, run, run_until
 from accord.session.capabilities import AgentCapabilities, AgentLogin, Implementation, TerminalLogin
 from accord.session.entities import Option, OptionChoice, SlashCommand
-from accord.session.open_enums import OptionCategory
+from accord.session.open_enums import OptionCategory, StopReason
 from accord.session.type_checks import check_type, check_types
 from accord.session.validation import check_command, check_extension, check_option
 from accord.transports.transport import Transport
@@ -41,7 +44,18 @@ if TYPE_CHECKING:
 
 __all__ = ["Agent"]
 
-F = TypeVar("F", bound=Handler)
+PromptHandler: TypeAlias = Callable[[Turn], Awaitable[StopReason | None]] | Callable[[SyncTurn], StopReason | None]
+"""An `async def` gets a `Turn`, a plain function a `SyncTurn`; it returns a stop reason, or None for `end_turn`."""
+_Done: TypeAlias = Awaitable[None] | None
+SessionHandler: TypeAlias = Callable[[AgentSession], _Done] | Callable[[], _Done]
+ConnectionHandler: TypeAlias = Callable[[AgentConnection], _Done] | Callable[[], _Done]
+OptionHandler: TypeAlias = Callable[[AgentSession, str], _Done] | Callable[[AgentSession, bool], _Done] | SessionHandler
+ExtensionHandler: TypeAlias = Callable[[Any, AgentConnection], object] | Callable[[Any], object] | Callable[[], object]
+PromptT = TypeVar("PromptT", bound=PromptHandler)
+SessionT = TypeVar("SessionT", bound=SessionHandler)
+ConnectionT = TypeVar("ConnectionT", bound=ConnectionHandler)
+OptionT = TypeVar("OptionT", bound=OptionHandler)
+ExtensionT = TypeVar("ExtensionT", bound=ExtensionHandler)
 
 
 class Agent:
@@ -85,12 +99,7 @@ class Agent:
         on_frame: FrameObserver | None = None,
         sessions: SessionRegistry | None = None,
     ) -> None:
-        for what, text in (("name", name), ("version", version)):
-            check_type(text, str, f"a string as the agent's {what}")
-        if busy not in get_args(Busy):
-            raise ValueError(f"unknown busy {busy!r}: expected {', '.join(get_args(Busy))}")
-        if store is not None and not hasattr(store, "claim"):
-            raise TypeError(f"expected a store such as SqliteStore(path), not {type(store).__name__}")
+        _check_settings(name, version, busy, store)
         self.sessions = sessions or SessionRegistry()
         """The open sessions, on whatever connections."""
         self._definition = AgentDefinition(
@@ -120,7 +129,7 @@ class Agent:
         check_types(self._definition.info)
         check_types(AgentCapabilities(meta=self._definition.meta))
 
-    def prompt(self, handler: F) -> F:
+    def prompt(self, handler: PromptT) -> PromptT:
         """Register the handler of prompts: `async def f(turn: Turn)`, or `def f(turn: SyncTurn)` in a thread.
 
         It returns a stop reason, or None for `end_turn`.
@@ -130,20 +139,20 @@ class Agent:
         self._definition.prompt_handler = handler
         return handler
 
-    def new_session(self, handler: F) -> F:
+    def new_session(self, handler: SessionT) -> SessionT:
         """Register a handler that prepares each session that is created, loaded or resumed: `f(session)`. It may refuse by raising."""
         _check_only(self._definition.session_handler, "@agent.new_session")
         check_handler("@agent.new_session", handler, 1)
         self._definition.session_handler = handler
         return handler
 
-    def login(self, id: str, *, name: str, description: str | None = None) -> Callable[[F], F]:
+    def login(self, id: str, *, name: str, description: str | None = None) -> Callable[[ConnectionT], ConnectionT]:
         """Register a login: `f(client)`. It fails by raising."""
         _check_new(self._definition.logins, "login", id)
         method = AgentLogin(id=id, name=name, description=description)
         check_types(method)
 
-        def register(handler: F) -> F:
+        def register(handler: ConnectionT) -> ConnectionT:
             check_handler("@agent.login", handler, 1)
             self._definition.logins[id] = LoginMethod(method, handler)
             return handler
@@ -165,7 +174,7 @@ class Agent:
         check_types(method)
         self._definition.logins[id] = LoginMethod(method)
 
-    def logout(self, handler: F) -> F:
+    def logout(self, handler: ConnectionT) -> ConnectionT:
         """Register a handler that deletes the credentials: `f(client)`."""
         _check_only(self._definition.logout_handler, "@agent.logout")
         check_handler("@agent.logout", handler, 1)
@@ -181,7 +190,7 @@ class Agent:
         default: str | bool | None = None,
         description: str | None = None,
         category: OptionCategory | None = None,
-    ) -> Callable[[F], F]:
+    ) -> Callable[[OptionT], OptionT]:
         """Offer an option; as a decorator, register a handler for its changes: `f(session, value)`, which may refuse.
 
         Without choices it is a switch. The category `mode` makes it the session's modes.
@@ -198,38 +207,38 @@ class Agent:
         check_option(option)
         definition = self._definition.options[id] = OptionDefinition(option)
 
-        def register(handler: F) -> F:
+        def register(handler: OptionT) -> OptionT:
             check_handler("@agent.option", handler, 2)
             definition.handler = handler
             return handler
 
         return register
 
-    def command(self, name: str, description: str, hint: str | None = None) -> Callable[[F], F]:
+    def command(self, name: str, description: str, hint: str | None = None) -> Callable[[PromptT], PromptT]:
         """Register the handler of a slash command, a prompt that begins with its name; the rest is `turn.arguments`."""
         _check_new(self._definition.commands, "command", name)
         command = SlashCommand(name=name, description=description, hint=hint)
         check_command(command)
 
-        def register(handler: F) -> F:
+        def register(handler: PromptT) -> PromptT:
             check_handler("@agent.command", handler, 1, 1)
             self._definition.commands[name] = CommandDefinition(command, handler)
             return handler
 
         return register
 
-    def method(self, name: str) -> Callable[[F], F]:
+    def method(self, name: str) -> Callable[[ExtensionT], ExtensionT]:
         """Register a method of your own, such as `_acme/ping`: `f(params, client)` returns its result."""
         return self._extension(self._definition.methods, name)
 
-    def notification(self, name: str) -> Callable[[F], F]:
+    def notification(self, name: str) -> Callable[[ExtensionT], ExtensionT]:
         """Register a notification of your own, such as `_acme/seen`: `f(params, client)`."""
         return self._extension(self._definition.notifications, name)
 
-    def _extension(self, table: dict[str, Handler], name: str) -> Callable[[F], F]:
+    def _extension(self, table: dict[str, Handler], name: str) -> Callable[[ExtensionT], ExtensionT]:
         check_extension(name)
 
-        def register(handler: F) -> F:
+        def register(handler: ExtensionT) -> ExtensionT:
             check_handler(f"the extension {name!r}", handler, 2)
             table[name] = handler
             return handler
@@ -304,6 +313,15 @@ class Agent:
             "through stdin and stdout. There is nothing to type here. Tell your editor to run this command:\n\n"
             f"    {shlex.join(command)}\n"
         )
+
+
+def _check_settings(name: str, version: str, busy: Busy, store: Store | None) -> None:
+    for what, text in (("name", name), ("version", version)):
+        check_type(text, str, f"a string as the agent's {what}")
+    if busy not in get_args(Busy):
+        raise ValueError(f"unknown busy {busy!r}: expected {', '.join(get_args(Busy))}")
+    if store is not None and not hasattr(store, "claim"):
+        raise TypeError(f"expected a store such as SqliteStore(path), not {type(store).__name__}")
 
 
 def _check_no_loop() -> None:

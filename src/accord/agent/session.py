@@ -22,9 +22,11 @@ class AgentSession:
 
     def __init__(self, summary: SessionSummary, publisher: Publisher) -> None:
         self.id = summary.session_id
+        """The id by which clients load or resume it."""
         self.cwd = publisher.cwd
         """The working directory, absolute."""
         self.additional_directories = [Path(directory) for directory in summary.additional_directories]
+        """Further directories of the session, absolute."""
         directories = (summary.cwd, *summary.additional_directories)
         self.roots = Roots(path for path in directories if os.path.isabs(path))  # noqa: PTH117  # on this system
         """All its directories, with links resolved when the session was opened."""

@@ -135,22 +135,34 @@ class SyncToolCall(_Blocking[AgentToolCall]):
         return self._wrapped.status
 
     begin = _blocking(AgentToolCall.begin)
+    """Set the status to in progress; every update does so by itself."""
     end = _in_loop(AgentToolCall.end)
+    """End the call with a final status, unless it has ended; for code that does not use it as a context manager."""
     show = _blocking(AgentToolCall.show)
+    """Add content: text, blocks, diffs or terminals."""
     say = _blocking(AgentToolCall.say)
+    """Add text to the content."""
     replace = _blocking(AgentToolCall.replace)
+    """Replace all content."""
     diff = _blocking(AgentToolCall.diff)
+    """Add the change of a file. `old_text` None: the file is created; `new_text` None: it is deleted."""
     terminal = _blocking(AgentToolCall.terminal)
+    """Add a terminal: one that you report, or one of a client that has terminals."""
     locate = _blocking(AgentToolCall.locate)
+    """Add a file that the call works on, so that an editor can follow; lines count from 1."""
     update = _blocking(AgentToolCall.update)
+    """Change fields of the call. Raw input and output are JSON objects of the tool's own. A final status stays."""
     fail = _blocking(AgentToolCall.fail)
+    """Mark the call as failed without raising; it fails when the block is left."""
 
 
 class SyncFiles(_Blocking[ClientFiles]):
     """`ClientFiles` for a thread."""
 
     read = _blocking(ClientFiles.read)
+    """Read a text file, or `limit` lines of it from `line` on, counted from 1."""
     write = _blocking(ClientFiles.write)
+    """Replace a text file in one step; it and its directories are created if they do not exist."""
 
 
 class SyncConnection(_Blocking[AgentConnection]):
@@ -167,7 +179,9 @@ class SyncConnection(_Blocking[AgentConnection]):
         return self._wrapped.capabilities
 
     request = _blocking(AgentConnection.request)
+    """Send a request of `accord.session.requests`, or one of your own such as `"_acme/pick"`, and return the result."""
     notify = _blocking(AgentConnection.notify)
+    """Send a notification of `accord.session.requests`, or one of your own such as `"_acme/highlight"`."""
 
 
 class SyncServers(_Blocking[Any]):
@@ -216,18 +230,31 @@ class SyncTurn(_Blocking[Turn], TurnContext):
         """The client that prompted; permission and other requests go to it."""
 
     say = _blocking(Turn.say)
+    """Send a part of the answer, in Markdown; call it for each part as it comes."""
     think = _blocking(Turn.think)
+    """Send a part of the agent's thoughts."""
     notice = _blocking(Turn.notice)
+    """Show a notice that is not part of the conversation; clients without notices do not see it."""
     plan = _blocking(Turn.plan)
+    """Show the plan as it is now, complete; nothing is sent if it has not changed in this turn."""
     pause_plans = _blocking(Turn.pause_plans)
+    """Show the entries in progress of this turn's plans as pending: nobody works on them any more."""
     tool_call = _tool_call(Turn.tool_call)
+    """A tool call: `with turn.tool_call(...) as call`. The user sees these fields before permission is asked."""
     ask = _blocking(Turn.ask)
+    """Ask the user with a form; `fields` are flat JSON Schema properties, all required unless `required` says which."""
     ask_to_open = _blocking(Turn.ask_to_open)
+    """Ask the user to open a URL; False when the user declines, or the client can't ask that."""
     usage = _blocking(Turn.usage)
+    """Report the tokens in context, the size of the context, and the cost of the session so far."""
     set_title = _blocking(Turn.set_title)
+    """Name the session."""
     set_mode = _blocking(Turn.set_mode)
+    """Switch the session to a mode; ValueError when the agent has no such mode."""
     next_prompt = _blocking(Turn.next_prompt)
+    """The next prompt that came during this turn, taken into it; None if there is none. For `busy="steer"`."""
     send = _blocking(Turn.send)
+    """Send any update of `accord.session.updates`; ValueError for one that is not valid."""
 
     def allowed(
         self,

@@ -71,6 +71,7 @@ class AgentToolCall:
 
     def __init__(self, publisher: Publisher, announcement: ToolCallPatch, on_send: Callable[[str], None]) -> None:
         self.id = announcement.id
+        """The id of the call, unique in its session."""
         self.allowed: bool | None = None
         """The user's last answer to a permission request; None when there was no request."""
         self._publisher = publisher

@@ -116,6 +116,7 @@ class MethodNotFound(RequestFailed):
     """The method is unknown, or was not offered."""
 
     method = _Member[str]("method")
+    """The name of the method."""
 
     def __init__(self, method: str) -> None:
         super().__init__(-32601, f"Method not found: {_shorten(method)}", {"method": method})  # RPC-33, RPC-34
@@ -131,7 +132,9 @@ class InvalidParams(RequestFailed):
     """Params are malformed, or well-formed but not acceptable; `field` names the invalid member where it is known."""
 
     reason = _Member[str]("reason")
+    """What is wrong."""
     field = _Member[str]("field")
+    """The invalid member, where it is known."""
 
     def __init__(self, reason: str, field: str | None = None) -> None:
         where = f" at {field}" if field else ""
@@ -153,6 +156,7 @@ class InternalError(RequestFailed):
     stderr_tail = ""
 
     correlation_id = _Member[str]("correlationId")
+    """The id in the log of the peer."""
 
     def __init__(self, correlation_id: str) -> None:
         message = f"Internal error (correlation id {correlation_id})"
@@ -205,6 +209,7 @@ class AuthRequired(RequestFailed):
 
     @property
     def auth_methods(self) -> list[Any]:
+        """The logins that the peer named."""
         methods = _member(self.data, "authMethods")
         return cast("list[Any]", methods) if isinstance(methods, list) else []
 
@@ -218,8 +223,11 @@ class NotFound(RequestFailed):
     """The session, terminal or resource does not exist or is no longer active."""
 
     session_id = _Member[str]("sessionId")
+    """The id of a session."""
     terminal_id = _Member[str]("terminalId")
+    """The id of a terminal."""
     uri = _Member[str]("uri")
+    """The address of a resource."""
 
     def __init__(
         self, *, session_id: str | None = None, terminal_id: str | None = None, uri: str | None = None
@@ -241,6 +249,7 @@ class VersionRefused(RequestFailed):
     _shown_members = ("requested", "supported")
 
     requested = _Member[int]("requested")
+    """The version that was asked for."""
 
     def __init__(self, requested: int, supported: Iterable[int]) -> None:
         versions = list(supported)
@@ -252,6 +261,7 @@ class VersionRefused(RequestFailed):
 
     @property
     def supported(self) -> list[int]:
+        """The versions that the peer has."""
         versions = _member(self.data, "supported")
         return cast("list[int]", versions) if isinstance(versions, list) else []
 
@@ -269,6 +279,7 @@ class RateLimited(RequestFailed):
 
     @property
     def retry_after(self) -> float | None:
+        """How many seconds to wait, where that is known."""
         seconds = _member(self.data, "retryAfter")
         return seconds if isinstance(seconds, (int, float)) and not isinstance(seconds, bool) else None
 
@@ -282,6 +293,7 @@ class Denied(RequestFailed):
     """Permission denied; `scope` names the missing permission."""
 
     scope = _Member[str]("scope")
+    """The missing permission."""
 
     def __init__(self, scope: str) -> None:
         super().__init__(  # RPC-42, RPC-44

@@ -43,9 +43,13 @@ class LimitedTables:
         self.messages: dict[tuple[str, str], Message] = {}
         """By role and id, since ids are unique only among the messages of a role (AMB-52)."""
         self.tool_calls: dict[str, ToolCall] = {}
+        """The tool calls, by id, in the order of their beginning."""
         self.terminals: dict[str, Terminal] = {}
+        """The terminals that were shown, by id."""
         self.plans: dict[str, Plan] = {}
+        """The plans, by id."""
         self.compactions: dict[str, Compaction] = {}
+        """The compactions of the context, by id."""
         self._unknown: dict[int, UnknownPatch] = {}
         self._tables: dict[str, dict[Any, Any]] = {
             "messages": self.messages,
@@ -56,6 +60,7 @@ class LimitedTables:
             "unknown": self._unknown,
         }
         self.info = Info()
+        """The title of the session, and when it was last updated."""
         self.telling: Message | None = None
         """The message that a piece without an id goes on with, if it is of the same role."""
         self._order: dict[Key, None] = {}

@@ -69,9 +69,10 @@ class EmptyResult(Value):
 
 
 class AcpRequest(Value):
-    """A request; `answer` is the word that a successful answer is read into."""
+    """A request; its result is read into `result_type`."""
 
     result_type: ClassVar[type[Value]] = EmptyResult
+    """The type of its result."""
 
 
 class AcpNotification(Value):

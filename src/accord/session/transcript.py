@@ -69,10 +69,15 @@ class Transcript(LimitedTables):
         self.new_id: Callable[[], str] = map("accord-{}".format, count(1)).__next__
         """Makes up an id for a message that comes without one. These are unique in this transcript only."""
         self.commands: list[SlashCommand] = []
+        """The slash commands that the agent offers now."""
         self.options: list[Option] = []
+        """The settings of the session, with their values."""
         self.modes: Modes | None = None
+        """The available modes and the current one; None if the agent has none, or an option for them."""
         self.usage: Usage | None = None
+        """Tokens in context and cost so far, if the agent reports them."""
         self.state = State()
+        """Whether the agent works, waits or is idle, and why its last turn ended."""
         self._unknown_count = 0
 
     @property

@@ -1,0 +1,89 @@
+"""What an editor shows of the public names: every class, function and member has a sentence, and no result is untyped."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import accord
+
+CLASSES = {
+    name: value
+    for name in accord.__all__
+    if isinstance(value := getattr(accord, name), type) and value.__module__.startswith("accord.")
+}
+
+
+def bases(kind: type) -> Iterator[type]:
+    for base in kind.__mro__:
+        if base.__module__.startswith("accord."):
+            yield base
+
+
+def class_node(kind: type) -> ast.ClassDef:
+    tree = ast.parse(Path(str(sys.modules[kind.__module__].__file__)).read_text(encoding="utf-8"))
+    return next(node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.name == kind.__name__)
+
+
+def members(body: list[ast.stmt], owner: str = "") -> Iterator[tuple[str, bool]]:
+    """The public members that these statements define, and whether each has a sentence."""
+    for node, following in zip(body, [*body[1:], None], strict=True):
+        has_sentence = isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            if node.name == "__init__":
+                arguments = {each.arg for each in (*node.args.args, *node.args.kwonlyargs)}
+                yield from ((name, known or name in arguments) for name, known in members(node.body, "self"))
+            elif not owner:
+                is_setter = any(
+                    isinstance(each, ast.Attribute) and each.attr == "setter" for each in node.decorator_list
+                )
+                yield node.name, ast.get_docstring(node) is not None or is_setter
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                if owner and isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
+                    yield target.attr, has_sentence
+                elif not owner and isinstance(target, ast.Name):
+                    yield target.id, has_sentence
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_each_public_class_and_member_has_a_sentence(name: str):
+    kind = CLASSES[name]
+    assert inspect.getdoc(kind), f"{name} has no docstring"
+    found: dict[str, bool] = {}
+    for base in bases(kind):
+        # The fields of a struct and the arguments of a constructor are explained together, in the docstring of the class.
+        fields = getattr(base, "__struct_fields__", ())
+        for member, has_sentence in members(class_node(base).body):
+            if not member.startswith("_") and member not in fields:
+                found[member] = found.get(member, False) or has_sentence
+    assert [member for member, has_sentence in found.items() if not has_sentence] == []
+
+
+JSON_OF_OTHERS = {
+    "AgentConnection.request", "AuthRequired.auth_methods", "Client.request", "RequestFailed.to_error", "Turn.ask",
+    "TurnContext.meta", "TurnContext.trace",
+}  # fmt: skip
+"""JSON whose form only the author and the other side know."""
+
+
+def test_no_result_of_the_public_api_is_untyped():
+    untyped: set[str] = set()
+    for kind in CLASSES.values():
+        for member, value in inspect.getmembers(kind):
+            function = value.fget if isinstance(value, property) else inspect.unwrap(value) if callable(value) else None
+            if (
+                member.startswith("_")
+                or not inspect.isfunction(function)
+                or not function.__module__.startswith("accord.")
+            ):
+                continue
+            result = str(function.__annotations__.get("return", "Any"))
+            if "Any" in result.replace("AnyTarget", "").split("[")[0] or "Any]" in result:
+                untyped.add(function.__qualname__)
+    assert untyped == JSON_OF_OTHERS
