@@ -7,56 +7,37 @@ line after `--`, as `command`, and its `main` gets a function that tells the sur
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 __all__ = ["COMMANDS", "TALK", "Subcommand", "help_page"]
 
 
-class Subcommand:
+class Subcommand(NamedTuple):
     """A word after `accord`."""
 
-    def __init__(self, name: str, group: str, summary: str, module: str, *, for_talking: bool = False) -> None:
-        self.name = name
-        self.group = group
-        self.summary = summary
-        self.module = module
-        self.for_talking = for_talking
+    name: str
+    group: str
+    summary: str
+    module: str
+    for_talking: bool = False
 
 
 _TALKING, _EDITORS, _SETTINGS, _THIS = "Talk to agents", "For editors", "Settings", "This program"
-_CONSOLE = "accord.apps.console"
 
-TALK = Subcommand("", _TALKING, "talk to an agent on the screen", f"{_CONSOLE}.talk_command", for_talking=True)
+TALK = Subcommand("", _TALKING, "talk to an agent on the screen", "accord.apps.console.talk_command", for_talking=True)
 """`accord` without a command: what follows is an agent's name, options, or nothing at all."""
 
 COMMANDS = {
-    command.name: command
-    for command in (
-        Subcommand("run", _TALKING, "one prompt without a screen", f"{_CONSOLE}.run_command", for_talking=True),
-        Subcommand(
-            "sessions",
-            _TALKING,
-            "the sessions that an agent has kept",
-            f"{_CONSOLE}.sessions_command",
-            for_talking=True,
-        ),
-        Subcommand(
-            "agents",
-            _TALKING,
-            "which agents there are, and what they can do",
-            f"{_CONSOLE}.agents_command",
-            for_talking=True,
-        ),
-        Subcommand("agent", _EDITORS, "the built-in coding agent, on stdin and stdout", "accord.apps.coder.program"),
-        Subcommand(
-            "config",
-            _SETTINGS,
-            "what is set, and where each value came from",
-            "accord.apps.coder.settings.display",
-        ),
-        Subcommand("trust", _SETTINGS, "let a project's .accord.toml count", "accord.apps.coder.settings.trust"),
-        Subcommand(
-            "permissions", _SETTINGS, "what you allowed or rejected for always", "accord.apps.coder.permissions_command"
-        ),
-        Subcommand("completion", _THIS, "commands and options on the Tab key", "accord.cli.completion"),
+    name: Subcommand(name, group, summary, f"accord.{module}", module.startswith("apps.console."))
+    for name, group, summary, module in (
+        ("run", _TALKING, "one prompt without a screen", "apps.console.run_command"),
+        ("sessions", _TALKING, "the sessions that an agent has kept", "apps.console.sessions_command"),
+        ("agents", _TALKING, "which agents there are, and what they can do", "apps.console.agents_command"),
+        ("agent", _EDITORS, "the built-in coding agent, on stdin and stdout", "apps.coder.program"),
+        ("config", _SETTINGS, "what is set, and where each value came from", "apps.coder.settings.display"),
+        ("trust", _SETTINGS, "let a project's .accord.toml count", "apps.coder.settings.trust"),
+        ("permissions", _SETTINGS, "what you allowed or rejected for always", "apps.coder.permissions_command"),
+        ("completion", _THIS, "commands and options on the Tab key", "cli.completion"),
     )
 }
 

@@ -50,33 +50,21 @@ INDEX_COMMAND = (*GIT, "ls-files", "-z", "--full-name", "--stage")
 """Lists the index, for `check_index`; run it in the root of the working tree. It reads no other file there."""
 
 _SETTINGS = {
-    "blame.ignoreRevsFile": "",
-    "color.diff": "false",
-    "color.status": "false",
-    "color.ui": "false",
-    "core.fsmonitor": "false",
-    "core.hooksPath": os.devnull,
+    **dict.fromkeys(("blame.ignoreRevsFile", "fetch.bundleURI", "mailmap.file"), ""),
+    **dict.fromkeys(("color.diff", "color.status", "color.ui", "core.fsmonitor", "log.showSignature"), "false"),
+    **dict.fromkeys(("status.submoduleSummary", "submodule.recurse"), "false"),
+    **dict.fromkeys(("gpg.openpgp.program", "gpg.program", "gpg.ssh.program", "gpg.x509.program"), os.devnull),
+    **dict.fromkeys(("core.hooksPath", "diff.orderFile"), os.devnull),
     "core.untrackedCache": "false",  # else git uses names of directories in the index that were never checked
     "diff.ignoreSubmodules": "dirty",
-    "diff.orderFile": os.devnull,
     "diff.submodule": "short",
-    "fetch.bundleURI": "",
-    "gpg.openpgp.program": os.devnull,
-    "gpg.program": os.devnull,
-    "gpg.ssh.program": os.devnull,
-    "gpg.x509.program": os.devnull,
     "log.diffMerges": "separate",  # other values merge again, by drivers that the repository names
-    "log.showSignature": "false",
-    "mailmap.file": "",
     "protocol.allow": "never",
     "safe.bareRepository": "explicit",  # git 2.38 or newer; for older ones `find_working_tree` refuses them
-    "status.submoduleSummary": "false",
-    "submodule.recurse": "false",
 }
 _VARIABLES = {
-    "GIT_ALLOW_PROTOCOL": os.urandom(
-        16
-    ).hex(),  # no such protocol; for one that can be guessed the helper may be an alias
+    # No such protocol; for one that can be guessed the helper may be an alias.
+    "GIT_ALLOW_PROTOCOL": os.urandom(16).hex(),
     "GIT_LITERAL_PATHSPECS": "1",
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_OPTIONAL_LOCKS": "0",

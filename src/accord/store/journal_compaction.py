@@ -28,17 +28,7 @@ from accord.session.value import UNSET
 
 __all__ = ["folded", "joined", "plain"]
 
-_FIELDS = (
-    "title",
-    "name",
-    "kind",
-    "status",
-    "content",
-    "locations",
-    "raw_input",
-    "raw_output",
-    "cancellable",
-)
+_FIELDS = ("title", "name", "kind", "status", "content", "locations", "raw_input", "raw_output", "cancellable")
 
 
 def folded(reports: list[Patch]) -> list[Patch]:

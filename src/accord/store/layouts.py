@@ -25,14 +25,9 @@ __all__ = ["CLAIMS", "UniqueIds", "migrate", "statements"]
 
 CLAIMS = """
 CREATE TABLE claims (
-    epoch INTEGER PRIMARY KEY AUTOINCREMENT,
-    session INTEGER NOT NULL UNIQUE,
-    owner TEXT NOT NULL,
-    pid INTEGER NOT NULL,
-    host TEXT NOT NULL,
-    boot TEXT NOT NULL,
-    since TEXT NOT NULL,
-    renewed TEXT NOT NULL
+    epoch INTEGER PRIMARY KEY AUTOINCREMENT, session INTEGER NOT NULL UNIQUE,
+    owner TEXT NOT NULL, pid INTEGER NOT NULL, host TEXT NOT NULL, boot TEXT NOT NULL,
+    since TEXT NOT NULL, renewed TEXT NOT NULL
 );
 CREATE INDEX claims_by_owner ON claims (owner);
 CREATE TRIGGER journal_of_older_accord BEFORE INSERT ON journal WHEN NEW.epoch IS NULL

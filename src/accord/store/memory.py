@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable
 from itertools import islice
-from types import TracebackType
 from typing import Self
 
 from accord.errors import NotFound, SessionExists, StoreClosed
@@ -152,9 +151,7 @@ class MemoryStore:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *exception: object) -> None:
         await self.aclose()
 
     def _keep(self, kept: SessionRecord, entries: Iterable[Entry]) -> SessionRecord:

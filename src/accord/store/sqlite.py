@@ -14,7 +14,6 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import suppress
 from copy import copy
 from time import monotonic, sleep
-from types import TracebackType
 from typing import Self, TypeVar
 
 from accord.errors import Fenced, StoreClosed, StoreFailed
@@ -159,9 +158,7 @@ class SqliteStore:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *exception: object) -> None:
         await self.aclose()
 
     async def _do(self, work: Callable[[Tables], T], written: bool | str = False) -> T:

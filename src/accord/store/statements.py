@@ -38,22 +38,13 @@ _LEASE = 30.0  # seconds that an owner whose lock can't be seen from here counts
 
 _MAKE = f"""
 CREATE TABLE sessions (
-    number INTEGER PRIMARY KEY AUTOINCREMENT,
-    id TEXT NOT NULL UNIQUE,
-    cwd TEXT NOT NULL,
-    title TEXT,
-    created_at TEXT NOT NULL,
-    updated_at TEXT NOT NULL,
-    more TEXT NOT NULL
+    number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, cwd TEXT NOT NULL, title TEXT,
+    created_at TEXT NOT NULL, updated_at TEXT NOT NULL, more TEXT NOT NULL
 );
 CREATE INDEX sessions_by_use ON sessions (updated_at, number);
 CREATE INDEX sessions_by_directory ON sessions (cwd, updated_at, number);
 CREATE TABLE journal (
-    number INTEGER PRIMARY KEY,
-    session INTEGER NOT NULL,
-    format INTEGER NOT NULL,
-    reports BLOB NOT NULL,
-    epoch INTEGER
+    number INTEGER PRIMARY KEY, session INTEGER NOT NULL, format INTEGER NOT NULL, reports BLOB NOT NULL, epoch INTEGER
 );
 CREATE INDEX journal_by_session ON journal (session, number);
 {CLAIMS}

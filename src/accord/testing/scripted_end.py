@@ -71,16 +71,6 @@ class SentRequest:
         return self._end.answer_to(self.id).__await__()
 
 
-class _Answers:
-    """What a method is answered with: one after the other, the last one from then on."""
-
-    def __init__(self, answers: tuple[Any, ...]) -> None:
-        self._answers = list(answers)
-
-    def next(self) -> Any:
-        return self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
-
-
 class ScriptedEnd:
     """What a scripted agent and a scripted client have in common."""
 
@@ -93,7 +83,7 @@ class ScriptedEnd:
         self.failures: list[BaseException] = []
         """What handlers raised that was no answer."""
         self.closed: ConnectionClosed | None = None
-        self._answers: dict[str, _Answers] = {}
+        self._answers: dict[str, list[Any]] = {}
         self._transport: Transport | None = None
         self._news: list[asyncio.Future[None]] = []
         self._handling: set[asyncio.Task[None]] = set()
@@ -106,11 +96,11 @@ class ScriptedEnd:
         heard and returns one of these. Of several answers each is given once, and the last from then on.
         """
         if answers:
-            self._answers[method] = _Answers(answers)
+            self._answers[method] = list(answers)
             return None
 
         def register(handler: F) -> F:
-            self._answers[method] = _Answers((handler,))
+            self._answers[method] = [handler]
             return handler
 
         return register
@@ -238,7 +228,7 @@ class ScriptedEnd:
     def _heard(self, heard: ReceivedFrame) -> None:
         answers = None if heard.method is None else self._answers.get(heard.method)
         if answers is not None:
-            answer = answers.next()
+            answer = answers.pop(0) if len(answers) > 1 else answers[0]
             heard.is_taken = answer is not None
             self._give(heard, answer)
 

@@ -33,13 +33,15 @@ class CoderFailed(AccordError):
     """The base class of everything that the coding agent raises on purpose."""
 
 
-class ModelFailed(CoderFailed):
-    """The model did not answer."""
-
+class _FailedWithAdvice(CoderFailed):
     def __init__(self, reason: str, advice: str = "") -> None:
         super().__init__(reason, advice)
         self.reason = reason
         self.advice = advice
+
+
+class ModelFailed(_FailedWithAdvice):
+    """The model did not answer."""
 
     def __str__(self) -> str:
         return f"{self.reason}. {self.advice}" if self.advice else self.reason
@@ -80,13 +82,8 @@ class AnswerCutOff(ModelFailed):
         )
 
 
-class ToolFailed(CoderFailed):
+class ToolFailed(_FailedWithAdvice):
     """A tool call failed. `reason` is for people and the model, `advice` tells the model what to do now."""
-
-    def __init__(self, reason: str, advice: str = "") -> None:
-        super().__init__(reason, advice)
-        self.reason = reason
-        self.advice = advice
 
     @property
     def model_text(self) -> str:

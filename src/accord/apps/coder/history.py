@@ -11,14 +11,7 @@ from typing import Any
 
 import msgspec
 
-from accord.apps.coder.models.model import (
-    ChatMessage,
-    ModelMessage,
-    ToolMessage,
-    ToolOutcome,
-    ToolRequest,
-    UserMessage,
-)
+from accord.apps.coder.models.model import ChatMessage, ModelMessage, ToolMessage, ToolOutcome, ToolRequest, UserMessage
 from accord.session.content import Text, text_of
 from accord.session.entities import AGENT, USER, Compaction, Message, ToolCall
 from accord.session.transcript import Place, Transcript

@@ -28,10 +28,6 @@ _EXPLAIN = (
 )
 
 
-async def _test(prompts: PromptHandler, turn: Turn) -> StopReason | None:
-    return await prompts.run_offline(turn)
-
-
 def _with_arguments(usage: str) -> CommandHandler:
     async def handle(prompts: PromptHandler, turn: Turn) -> StopReason | None:
         if turn.arguments.strip():
@@ -73,19 +69,16 @@ async def _by_model(prompts: PromptHandler, turn: Turn, question: str) -> StopRe
 async def _compact(prompts: PromptHandler, turn: Turn) -> StopReason | None:
     is_shorter = await prompts.compact(turn)
     done = "The conversation is compacted: the model continues with a summary of it."
-    await turn.say(f"{done if is_shorter else 'There is nothing to compact.'}\n")
-    return None
+    return await turn.say(f"{done if is_shorter else 'There is nothing to compact.'}\n")
 
 
 async def _mode(prompts: PromptHandler, turn: Turn) -> StopReason | None:
     name, current = turn.arguments.strip(), turn.options.get("mode")
     if name in MODES:
         await turn.set_mode(name)
-        await turn.say(f"The mode is now {name}: {MODES[name][1]}.\n")
-        return None
+        return await turn.say(f"The mode is now {name}: {MODES[name][1]}.\n")
     modes = "".join(f"- `{id}`{' (current)' if id == current else ''}: {about}\n" for id, (_, about) in MODES.items())
-    await turn.say((f"Unknown mode: {name!r}.\n\n" if name else "") + modes)
-    return None
+    return await turn.say((f"Unknown mode: {name!r}.\n\n" if name else "") + modes)
 
 
 async def _model(prompts: PromptHandler, turn: Turn) -> StopReason | None:
@@ -95,36 +88,32 @@ async def _model(prompts: PromptHandler, turn: Turn) -> StopReason | None:
         try:
             await choose_model(turn.session, name)
         except InvalidParams as error:
-            await turn.say(f"The model is still {current}: {error.reason}.\n")
-        else:
-            await turn.say(f"The model is now {name}.\n")
-        return None
+            return await turn.say(f"The model is still {current}: {error.reason}.\n")
+        return await turn.say(f"The model is now {name}.\n")
     if name:
         await turn.say(f"{name!r} is not one of the models; add it to `models` in config.toml.\n\n")
-    await turn.say("".join(f"- `{each}`{' (current)' if each == current else ''}\n" for each in names))
-    return None
+    return await turn.say("".join(f"- `{each}`{' (current)' if each == current else ''}\n" for each in names))
 
 
 async def _sessions(prompts: PromptHandler, turn: Turn) -> StopReason | None:
     if prompts.store is None:
-        await turn.say("Sessions are not saved here.\n")
-        return None
+        return await turn.say("Sessions are not saved here.\n")
     page = await prompts.store.list(str(turn.cwd), None)
     this, more = turn.session.id, "- and older ones\n" if page.next_cursor else ""
     lines = [
         f"- {each.title or '(no title)'}: `{each.session_id}`{' (this one)' if each.session_id == this else ''}\n"
         for each in page.sessions
     ]
-    await turn.say("".join(lines) + more or "There are no other sessions in this directory.\n")
-    return None
+    return await turn.say("".join(lines) + more or "There are no other sessions in this directory.\n")
 
 
 async def _help(prompts: PromptHandler, turn: Turn) -> StopReason | None:
     model = str(turn.options.get("model"))
     commands = "".join(f"- `/{name}{f' {hint}' if hint else ''}`: {about}\n" for name, about, hint, _ in COMMANDS)
     offline = "\nThe model is `offline`, which is not a language model: it does what these commands say, and no more.\n"
-    await turn.say(commands + (offline if model == "offline" else f"\nThe model is `{model}`; ask it anything.\n"))
-    return None
+    return await turn.say(
+        commands + (offline if model == "offline" else f"\nThe model is `{model}`; ask it anything.\n")
+    )
 
 
 async def _usage(turn: Turn, usage: str, more: str = "") -> None:
@@ -143,7 +132,7 @@ COMMANDS: list[tuple[str, str, str | None, CommandHandler]] = [
     ),
     ("edit", "Replace text in a file", "file old => new", _edit),
     ("run", "Run a command", "command", _with_arguments("/run COMMAND")),
-    ("test", "Run the project's tests and report what failed", "arguments", _test),
+    ("test", "Run the project's tests and report what failed", "arguments", PromptHandler.run_offline),
     ("review", "Review the changes in the working tree", "path", _review),
     ("explain", "Explain what this repository is", "path", _explain),
     ("compact", "Replace the conversation by a summary", None, _compact),

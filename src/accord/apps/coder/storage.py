@@ -6,7 +6,8 @@ Law: a full or read-only disk fails no turn. The user is told once which file it
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, MutableMapping
+from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator, MutableMapping
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,7 +51,7 @@ class FallbackStore:
 
     async def create(self, kept: SessionRecord) -> SessionRecord:
         """See `Store.create`."""
-        with _OnFailure(self._warn):
+        with _on_failure(self._warn):
             return await self._file.create(kept)
         self._in_memory.add(kept.session_id)
         return await self._memory.create(kept)
@@ -59,7 +60,7 @@ class FallbackStore:
         """See `Store.find`."""
         if session_id in self._in_memory:
             return await self._memory.find(session_id)
-        with _OnFailure(self._warn_if_empty):
+        with _on_failure(self._warn_if_empty):
             return await self._file.find(session_id)
         return None
 
@@ -86,7 +87,7 @@ class FallbackStore:
 
     async def renew(self, claim: Claim) -> None:
         """See `Store.renew`."""
-        with _OnFailure(self._warn):
+        with _on_failure(self._warn):
             await self._store_of(claim.session_id).renew(claim)
 
     async def release(self, claim: Claim) -> None:
@@ -95,14 +96,14 @@ class FallbackStore:
 
     async def update(self, claim: Claim, kept: SessionRecord) -> SessionRecord:
         """See `Store.update`."""
-        with _OnFailure(self._warn):
+        with _on_failure(self._warn):
             return await self._store_of(kept.session_id).update(claim, kept)
         return kept
 
     async def list(self, cwd: str | None = None, cursor: str | None = None, limit: int = PAGE) -> SessionPage:
         """See `Store.list`; the few in memory come first."""
         page = SessionPage(sessions=[])
-        with _OnFailure(self._warn_if_empty):
+        with _on_failure(self._warn_if_empty):
             page = await self._file.list(cwd, cursor, limit)
         page.sessions = [each for each in page.sessions if each.session_id not in self._in_memory]
         if cursor is None and self._in_memory:
@@ -112,12 +113,12 @@ class FallbackStore:
 
     def append(self, claim: Claim, reports: Iterable[Patch]) -> None:
         """See `Store.append`."""
-        with _OnFailure(self._warn):
+        with _on_failure(self._warn):
             self._store_of(claim.session_id).append(claim, reports)
 
     async def commit(self, claim: Claim | None = None) -> None:
         """See `Store.commit`; a write that failed is tried again with the next."""
-        with _OnFailure(self._warn):
+        with _on_failure(self._warn):
             await (self._file if claim is None else self._store_of(claim.session_id)).commit(claim)
 
     async def read(self, session_id: str) -> AsyncIterator[Patches]:
@@ -131,7 +132,7 @@ class FallbackStore:
     async def fork(self, session_id: str, kept: SessionRecord) -> SessionRecord:
         """See `Store.fork`."""
         if session_id not in self._in_memory:
-            with _OnFailure(self._warn):
+            with _on_failure(self._warn):
                 return await self._file.fork(session_id, kept)
         return await self._copy_to_memory(session_id, kept)
 
@@ -149,7 +150,7 @@ class FallbackStore:
     async def delete(self, session_id: str) -> None:
         """See `Store.delete`; one that continues in memory is deleted in the file, too."""
         is_in_memory = session_id in self._in_memory
-        with _OnFailure(self._warn_if_empty):
+        with _on_failure(self._warn_if_empty):
             if not is_in_memory or await self._file.find(session_id) is not None:
                 await self._file.delete(session_id)
         if is_in_memory:
@@ -186,19 +187,15 @@ class FallbackStore:
         log.warning("%s", self._warning)
 
 
-class _OnFailure:
+@contextmanager
+def _on_failure(handle: Callable[[StoreFailed], None]) -> Generator[None]:
     """A context in which a failure of the store goes to `handle`, and what follows the context is the fallback."""
-
-    def __init__(self, handle: Callable[[StoreFailed], None]) -> None:
-        self._handle = handle
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> bool:
-        if not isinstance(error, StoreFailed) or isinstance(error, SessionExists):
-            return False
-        self._handle(error)
-        return True
+    try:
+        yield
+    except SessionExists:
+        raise
+    except StoreFailed as failed:
+        handle(failed)
 
 
 class SessionChoices(MutableMapping[str, bool]):

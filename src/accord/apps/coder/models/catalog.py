@@ -15,29 +15,19 @@ if TYPE_CHECKING:
 
 __all__ = ["PROVIDERS", "ModelEndpoint", "endpoint_of", "input_kinds_of", "missing_key"]
 
+_USUAL_KEYS = (
+    "anthropic cerebras deepseek fireworks groq mistral moonshotai nebius openai openrouter ovhcloud sambanova together "
+    "xai zai"
+)
 _KEY_VARIABLES: dict[str, tuple[str, ...]] = {
+    **{provider: (f"{provider.upper()}_API_KEY",) for provider in _USUAL_KEYS.split()},
     "alibaba": ("ALIBABA_API_KEY", "DASHSCOPE_API_KEY"),
-    "anthropic": ("ANTHROPIC_API_KEY",),
     "azure": ("AZURE_OPENAI_API_KEY",),
-    "cerebras": ("CEREBRAS_API_KEY",),
     "cohere": ("CO_API_KEY",),
-    "deepseek": ("DEEPSEEK_API_KEY",),
-    "fireworks": ("FIREWORKS_API_KEY",),
     "google": ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
-    "groq": ("GROQ_API_KEY",),
     "heroku": ("HEROKU_INFERENCE_KEY",),
     "huggingface": ("HF_TOKEN",),
-    "mistral": ("MISTRAL_API_KEY",),
-    "moonshotai": ("MOONSHOTAI_API_KEY",),
-    "nebius": ("NEBIUS_API_KEY",),
-    "openai": ("OPENAI_API_KEY",),
-    "openrouter": ("OPENROUTER_API_KEY",),
-    "ovhcloud": ("OVHCLOUD_API_KEY",),
-    "sambanova": ("SAMBANOVA_API_KEY",),
-    "together": ("TOGETHER_API_KEY",),
     "vercel": ("VERCEL_AI_GATEWAY_API_KEY", "VERCEL_OIDC_TOKEN"),
-    "xai": ("XAI_API_KEY",),
-    "zai": ("ZAI_API_KEY",),
 }
 _URL_VARIABLES: dict[str, str] = {
     "anthropic": "ANTHROPIC_BASE_URL",

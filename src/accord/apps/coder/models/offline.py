@@ -68,6 +68,18 @@ the model in `config.toml`.
 
 Call = tuple[str, dict[str, Any]]
 
+_TOOLS: dict[type[Intent], str] = {
+    Search: "search",
+    Read: "read",
+    Listing: "list",
+    Create: "write",
+    Delete: "delete",
+    Move: "move",
+    Run: "run",
+    Changes: "changes",
+}
+"""The tool of each intent that takes one call; its arguments are the fields of the intent."""
+
 
 class Step(msgspec.Struct):
     """The text of the next answer, and the tools to call; a step without tools ends the turn."""
@@ -179,26 +191,12 @@ def _one_call(intent: Intent, outcomes: list[ToolOutcome]) -> Step:
         intent, outcomes = Search(f"{intent.pattern} in {intent.path}"), outcomes[1:]  # "for x in range": not a path
     if outcomes:
         return Step(answer_to(intent, outcomes[-1]))
-    match intent:
-        case Search(pattern, path):
-            call = ("search", {"pattern": pattern, "path": path, "is_plain": True})
-        case Read(path, line, limit):
-            call = ("read", {"path": path, "line": line, "limit": limit})
-        case Listing(path):
-            call = ("list", {"path": path})
-        case Create(path, content):
-            call = ("write", {"path": path, "content": f"{content}\n"})
-        case Delete(path):
-            call = ("delete", {"path": path})
-        case Move(source, destination):
-            call = ("move", {"source": source, "destination": destination})
-        case Run(command):
-            call = ("run", {"command": command})
-        case Changes(path):
-            call = ("changes", {"path": path})
-        case _:
-            return Step(_UNKNOWN_REQUEST)
-    return Step(calls=[call])
+    arguments = msgspec.to_builtins(intent)
+    if isinstance(intent, Search):
+        arguments["is_plain"] = True
+    elif isinstance(intent, Create):
+        arguments["content"] += "\n"
+    return Step(calls=[(_TOOLS[type(intent)], arguments)])
 
 
 def _edit(intent: Edit, outcomes: list[ToolOutcome]) -> Step:

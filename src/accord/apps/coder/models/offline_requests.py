@@ -31,8 +31,6 @@ __all__ = [
     "Run",
     "Search",
     "Tests",
-    "literal_block",
-    "literal_text",
     "parse_request",
 ]
 
@@ -99,25 +97,36 @@ _NAME = rf"(?:{_QUOTED}|\S+?)"
 _ANYTHING = rf"(?:{_QUOTED}|.+?)"
 _FILES = r"(?:Makefile|Dockerfile|LICENSE|README|CHANGELOG|Gemfile|Rakefile|Justfile)"
 _PATH = rf"""(?:(?=.[^"'`”]*[./]){_QUOTED}|(?=\S*(?:[./]\w|/))[^\s"'`“]\S*?|{_FILES})"""
-_FILE = rf"(?:(?:the\s+)?file\s+(?P<file>{_NAME})|(?P<path>{_PATH}))"
+_FILE = rf"(?:(?:the\s+)?file\s+(?P<path2>{_NAME})|(?P<path>{_PATH}))"
 _END = r"\s*[.!?]?\s*$"
 
 
 def parse_request(text: str) -> Intent | None:
     """The intent of a text; None if it takes a language model to tell."""
-    for pattern, make in _PATTERNS:
+    for make, pattern in _PATTERNS:
         match = pattern.match(text.strip())
-        intent = None if match is None else make(match)
-        if intent is not None:
+        if match is not None and (intent := make(**_fields(match))) is not None:
             return intent
     return None
 
 
-def _unquoted(text: str | None) -> str:
-    if text and re.fullmatch(_QUOTED, text, re.DOTALL):
-        inner = text[1:-1]
-        return re.sub(r"\\(.)", lambda escape: _ESCAPES.get(escape[1], escape[1]), inner) if text[0] == '"' else inner
-    return text or ""
+def _fields(match: re.Match[str]) -> dict[str, str]:
+    """The fields of the intent: the text of each group, without quotes unless the group's name ends with an underscore.
+
+    A digit at the end of a name marks another place for the same field.
+    """
+    return {
+        name.rstrip("_23"): text if name.endswith("_") else _unquoted(text)
+        for name, text in match.groupdict().items()
+        if text is not None
+    }
+
+
+def _unquoted(text: str) -> str:
+    if not re.fullmatch(_QUOTED, text, re.DOTALL):
+        return text
+    inner = text[1:-1]
+    return re.sub(r"\\(.)", lambda escape: _ESCAPES.get(escape[1], escape[1]), inner) if text[0] == '"' else inner
 
 
 _ESCAPES = {"n": "\n", "t": "\t"}
@@ -131,127 +140,78 @@ def _read(path: str) -> Intent:
     return Read(lines[1], first, None if lines[3] is None else max(1, int(lines[3]) - first + 1))
 
 
-def _move(source: str, destination: str) -> Intent:
-    return Move(source, destination + source.rpartition("/")[2] if destination.endswith("/") else destination)
+def _move(path: str, destination: str) -> Intent:
+    return Move(path, destination + path.rpartition("/")[2] if destination.endswith("/") else destination)
 
 
-def _create(path: str, text: str | None) -> Intent | None:
+def _run(command: str) -> Intent:
+    return Run(command.strip())
+
+
+def _create_text(path: str, content: str) -> Intent | None:
+    text = literal_text(content, path)
     return None if text is None else Create(path, text)
 
 
-def _pattern(
-    expression: str, make: Callable[[re.Match[str]], Intent | None]
-) -> tuple[re.Pattern[str], Callable[[re.Match[str]], Intent | None]]:
-    return re.compile(expression, re.IGNORECASE | re.DOTALL), make
+def _create_block(path: str, content: str) -> Intent:
+    return Create(path, literal_block(content))
 
 
 _PLEASE = r"(?:(?:please|can\s+you|could\s+you|now)\s+)*"
 _ONE = rf"(?:{_QUOTED}|[^\s\"'`]+?)"
-
-
-def _file(match: re.Match[str]) -> str:
-    return _unquoted(match["file"] or match["path"])
-
-
-_COMMANDS = [
-    _pattern(
-        r"/search\s+(?P<what>.+?)(?:\s+in\s+(?P<path>\S+))?\s*$",
-        lambda match: Search(_unquoted(match["what"]), _unquoted(match["path"]) or "."),
-    ),
-    _pattern(r"/read\s+(?P<path>.+?)\s*$", lambda match: _read(_unquoted(match["path"]))),
-    _pattern(
-        rf"/edit\s+(?P<path>{_NAME})\s+(?P<old>{_ANYTHING})\s*=>\s*(?P<new>.*)$",
-        lambda match: Edit(_unquoted(match["path"]), _unquoted(match["old"]), _unquoted(match["new"].strip())),
-    ),
-    _pattern(r"/run\s+(?P<command>.+)$", lambda match: Run(match["command"].strip())),
-    _pattern(r"/test(?:\s+(?P<arguments>.*))?$", lambda match: Tests((match["arguments"] or "").strip())),
-    _pattern(r"/review(?:\s+(?P<path>\S+))?\s*$", lambda match: Changes(match["path"] or ".")),
-    _pattern(r"/explain(?:\s+(?P<path>\S+))?\s*$", lambda match: Explain(match["path"] or ".")),
-    _pattern(r"/plan\s+(?P<goal>.+)$", lambda match: Plan(match["goal"].strip())),
-]
 _NEW_FILE = (
-    rf"(?:(?:a\s+|the\s+)?(?:new\s+|text\s+)*file\s+(?:(?:called|named)\s+)?(?P<file>{_NAME})|(?P<path>{_PATH}))"
+    rf"(?:(?:a\s+|the\s+)?(?:new\s+|text\s+)*file\s+(?:(?:called|named)\s+)?(?P<path2>{_NAME})|(?P<path>{_PATH}))"
 )
 _CREATE = (
     rf"{_PLEASE}(?:create|make)\s+{_NEW_FILE}\s+(?:with|containing|saying|(?:that|which)\s+(?:says|contains))"
     r"(?:\s+(?:the\s+(?:text|contents?|words)|(?:text|contents?)))?"
 )
 _WRITE = rf"{_PLEASE}(?:write|put|save)"
-_CHANGES = [
-    _pattern(
-        rf"{_PLEASE}replace\s+(?P<old>{_ONE})\s+(?:with|by)\s+(?P<new>{_ONE})\s+in\s+{_FILE}{_END}",
-        lambda match: Edit(_file(match), _unquoted(match["old"]), _unquoted(match["new"])),
-    ),
-    _pattern(
-        rf"{_PLEASE}(?:change|rename)\s+(?P<old>{_QUOTED})\s+(?:to|into)\s+(?P<new>{_QUOTED})\s+in\s+{_FILE}{_END}",
-        lambda match: Edit(_file(match), _unquoted(match["old"]), _unquoted(match["new"])),
-    ),
-    _pattern(
-        rf"{_PLEASE}(?:move|rename)\s+{_FILE}\s+(?:to|into|as)\s+(?P<destination>{_PATH}){_END}",
-        lambda match: _move(_file(match), _unquoted(match["destination"])),
-    ),
-    _pattern(rf"{_PLEASE}(?:delete|remove)\s+{_FILE}{_END}", lambda match: Delete(_file(match))),
-    _pattern(
-        rf"{_CREATE}\s+(?P<content>{_QUOTED})(?:\s+in(?:side)?\s+it)?{_END}",
-        lambda match: Create(_file(match), _unquoted(match["content"])),
-    ),
-    _pattern(
-        rf"{_WRITE}\s+(?P<content>{_QUOTED})\s+(?:to|into|in)\s+{_FILE}{_END}",
-        lambda match: Create(_file(match), _unquoted(match["content"])),
-    ),
-    _pattern(
-        rf"{_CREATE}\s*:\s*(?P<block>\S.*)$",
-        lambda match: Create(_file(match), literal_block(match["block"])),
-    ),
-    _pattern(
-        rf"{_CREATE}\s+(?P<content>\S.*?)(?:\s+in(?:side)?\s+it\s*[.!]?)?\s*$",
-        lambda match: _create(_file(match), literal_text(match["content"], _file(match))),
-    ),
-    _pattern(
-        rf"{_WRITE}\s+(?P<content>\S.*?)\s+(?:to|into|in)\s+{_FILE}{_END}",
-        lambda match: _create(_file(match), literal_text(match["content"], _file(match))),
-    ),
-    _pattern(
-        rf"{_PLEASE}(?:run|execute)\s+(?P<command>{_QUOTED}){_END}",
-        lambda match: Run(_unquoted(match["command"]).strip()),
-    ),
-    _pattern(
-        rf"{_PLEASE}(?:run|execute)\s+(?:(?:the|all|my)\s+)*tests?{_END}|{_PLEASE}test\s+(?:it|this|everything){_END}",
-        lambda match: Tests(),
-    ),
+_EDIT = rf"(?P<old>{_QUOTED})\s+(?:to|into)\s+(?P<new>{_QUOTED})\s+in\s+{_FILE}{_END}"
+_COMMANDS: list[tuple[Callable[..., Intent | None], str]] = [
+    (Search, r"/search\s+(?P<pattern>.+?)(?:\s+in\s+(?P<path>\S+))?\s*$"),
+    (_read, r"/read\s+(?P<path>.+?)\s*$"),
+    (Edit, rf"/edit\s+(?P<path>{_NAME})\s+(?P<old>{_ANYTHING})\s*=>\s*(?P<new>.*)$"),
+    (Run, r"/run\s+(?P<command_>.+)$"),
+    (Tests, r"/test(?:\s+(?P<arguments_>.*))?$"),
+    (Changes, r"/review(?:\s+(?P<path_>\S+))?\s*$"),
+    (Explain, r"/explain(?:\s+(?P<path_>\S+))?\s*$"),
+    (Plan, r"/plan\s+(?P<goal_>.+)$"),
 ]
-_LOOKS = [
-    _pattern(
-        rf"{_PLEASE}(?:search|look|grep)\s+for\s+(?P<what>{_ANYTHING})(?:\s+in\s+(?P<path>{_PATH}))?{_END}"
-        rf"|{_PLEASE}(?:grep|find)\s+(?P<find>{_ONE})(?:\s+in\s+(?P<inside>{_PATH}))?{_END}"
-        rf"|where\s+is\s+(?P<where>{_ONE})(?:\s+(?:used|defined))?{_END}",
-        lambda match: Search(
-            _unquoted(match["what"] or match["where"] or match["find"]),
-            _unquoted(match["path"] or match["inside"]) or ".",
-        ),
-    ),
-    _pattern(
-        rf"{_PLEASE}(?:review|show|check)\s+(?:me\s+)?(?:my\s+|the\s+|these\s+)?(?:changes|diff|working\s+tree){_END}"
-        rf"|what\s+(?:has\s+|have\s+I\s+|did\s+I\s+)?changed?{_END}",
-        lambda match: Changes(),
-    ),
-    _pattern(
-        rf"{_PLEASE}explain\s+(?:this\s+|the\s+)?(?:repo(?:sitory)?|project|code(?:base)?){_END}"
-        rf"|what\s+is\s+this(?:\s+(?:repo(?:sitory)?|project))?{_END}|{_PLEASE}explain{_END}",
-        lambda match: Explain(),
-    ),
-    _pattern(
-        rf"{_PLEASE}list\s+(?:the\s+)?files(?:\s+in\s+(?P<path>{_NAME}))?{_END}|{_PLEASE}list\s+(?P<this>{_PATH}){_END}"
-        rf"|what\s+is\s+in\s+(?P<inside>{_PATH}){_END}",
-        lambda match: Listing(_unquoted(match["path"] or match["this"] or match["inside"]) or "."),
-    ),
-    _pattern(rf"{_PLEASE}(?:read|show|open|cat)\s+(?:me\s+)?{_FILE}{_END}", lambda match: _read(_file(match))),
-    _pattern(
-        rf"{_PLEASE}(?:plan|make\s+a\s+plan)\s+(?:for\s+|to\s+)?(?P<goal>.+)$",
-        lambda match: Plan(match["goal"].strip()),
-    ),
+_CHANGES: list[tuple[Callable[..., Intent | None], str]] = [
+    (Edit, rf"{_PLEASE}replace\s+(?P<old>{_ONE})\s+(?:with|by)\s+(?P<new>{_ONE})\s+in\s+{_FILE}{_END}"),
+    (Edit, rf"{_PLEASE}(?:change|rename)\s+{_EDIT}"),
+    (_move, rf"{_PLEASE}(?:move|rename)\s+{_FILE}\s+(?:to|into|as)\s+(?P<destination>{_PATH}){_END}"),
+    (Delete, rf"{_PLEASE}(?:delete|remove)\s+{_FILE}{_END}"),
+    (Create, rf"{_CREATE}\s+(?P<content>{_QUOTED})(?:\s+in(?:side)?\s+it)?{_END}"),
+    (Create, rf"{_WRITE}\s+(?P<content>{_QUOTED})\s+(?:to|into|in)\s+{_FILE}{_END}"),
+    (_create_block, rf"{_CREATE}\s*:\s*(?P<content_>\S.*)$"),
+    (_create_text, rf"{_CREATE}\s+(?P<content_>\S.*?)(?:\s+in(?:side)?\s+it\s*[.!]?)?\s*$"),
+    (_create_text, rf"{_WRITE}\s+(?P<content_>\S.*?)\s+(?:to|into|in)\s+{_FILE}{_END}"),
+    (_run, rf"{_PLEASE}(?:run|execute)\s+(?P<command>{_QUOTED}){_END}"),
+    (Tests, rf"{_PLEASE}(?:run|execute)\s+(?:(?:the|all|my)\s+)*tests?{_END}"),
+    (Tests, rf"{_PLEASE}test\s+(?:it|this|everything){_END}"),
 ]
-_PATTERNS = [*_COMMANDS, *_CHANGES, *_LOOKS]
+_REPOSITORY = r"(?:repo(?:sitory)?|project"
+_QUESTIONS: list[tuple[Callable[..., Intent | None], str]] = [
+    (Search, rf"{_PLEASE}(?:search|look|grep)\s+for\s+(?P<pattern>{_ANYTHING})(?:\s+in\s+(?P<path>{_PATH}))?{_END}"),
+    (Search, rf"{_PLEASE}(?:grep|find)\s+(?P<pattern>{_ONE})(?:\s+in\s+(?P<path>{_PATH}))?{_END}"),
+    (Search, rf"where\s+is\s+(?P<pattern>{_ONE})(?:\s+(?:used|defined))?{_END}"),
+    (
+        Changes,
+        rf"{_PLEASE}(?:review|show|check)\s+(?:me\s+)?(?:my\s+|the\s+|these\s+)?(?:changes|diff|working\s+tree){_END}",
+    ),
+    (Changes, rf"what\s+(?:has\s+|have\s+I\s+|did\s+I\s+)?changed?{_END}"),
+    (Explain, rf"{_PLEASE}explain(?:\s+(?:this\s+|the\s+)?{_REPOSITORY}|code(?:base)?))?{_END}"),
+    (Explain, rf"what\s+is\s+this(?:\s+{_REPOSITORY}))?{_END}"),
+    (Listing, rf"{_PLEASE}list\s+(?:the\s+)?files(?:\s+in\s+(?P<path>{_NAME}))?{_END}"),
+    (Listing, rf"(?:{_PLEASE}list|what\s+is\s+in)\s+(?P<path>{_PATH}){_END}"),
+    (_read, rf"{_PLEASE}(?:read|show|open|cat)\s+(?:me\s+)?{_FILE}{_END}"),
+    (Plan, rf"{_PLEASE}(?:plan|make\s+a\s+plan)\s+(?:for\s+|to\s+)?(?P<goal_>.+)$"),
+]
+_PATTERNS = [
+    (make, re.compile(pattern, re.IGNORECASE | re.DOTALL)) for make, pattern in [*_COMMANDS, *_CHANGES, *_QUESTIONS]
+]
 
 _PROSE = {"", ".txt", ".text", ".md", ".markdown", ".rst", ".adoc", ".org", ".log"}
 """Extensions of files that may contain any words; the text of any other file has to look like code."""

@@ -7,8 +7,8 @@ as arguments: `os.environ` is never changed.
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncGenerator, Container, Generator
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import AsyncGenerator, Container
+from contextlib import AsyncExitStack
 from contextvars import ContextVar
 from difflib import get_close_matches
 from typing import Any, NamedTuple
@@ -116,9 +116,10 @@ class ProviderModel:
         yield Stop(reason, provider_data_of(response) if reason in ("end", "tools") else None)
 
     async def _open_stream(self, request: ModelRequest, stack: AsyncExitStack) -> StreamedResponse:
-        responses = _OpenResponses()
-        stack.push_async_callback(responses.aclose)
-        with responses.collect():
+        responses: list[httpx2.Response] = []
+        stack.push_async_callback(_close_responses, responses)
+        token = _open_responses.set(responses)
+        try:
             return await stack.enter_async_context(
                 model_request_stream(
                     self._model,
@@ -130,6 +131,8 @@ class ProviderModel:
                     ),
                 )
             )
+        finally:
+            _open_responses.reset(token)
 
     def _request_settings(self, request: ModelRequest) -> RequestSettings:
         # Retries are ours, where the user sees them. The history is sent again with every request: worth caching.
@@ -251,11 +254,13 @@ def _unknown_provider(name: str) -> ModelFailed:
     )
 
 
-_open_responses: ContextVar[_OpenResponses | None] = ContextVar("open_responses", default=None)
+# The HTTP responses of the stream that is being opened. Google's library does not close them: they stay open, and are paid
+# for, until Python collects its garbage.
+_open_responses: ContextVar[list[httpx2.Response] | None] = ContextVar("open_responses", default=None)
 
 
 def _http_client(*, keeps_connections: bool = True) -> httpx2.AsyncClient:
-    """A client whose responses are collected by `_OpenResponses`."""
+    """A client whose responses are collected in `_open_responses`."""
     return httpx2.AsyncClient(
         timeout=httpx2.Timeout(600, connect=10),
         limits=httpx2.Limits(max_keepalive_connections=None if keeps_connections else 0),
@@ -265,28 +270,9 @@ def _http_client(*, keeps_connections: bool = True) -> httpx2.AsyncClient:
 
 async def _add_response(response: httpx2.Response) -> None:
     if (responses := _open_responses.get()) is not None:
-        responses.add(response)
+        responses.append(response)
 
 
-class _OpenResponses:
-    """The HTTP responses of one stream.
-
-    Google's library does not close them: they stay open, and are paid for, until Python collects its garbage.
-    """
-
-    def __init__(self) -> None:
-        self._responses: list[httpx2.Response] = []
-        self.add = self._responses.append
-
-    @contextmanager
-    def collect(self) -> Generator[None]:
-        """Requests that are made within belong to this stream. A context variable: exit in the step that entered."""
-        token = _open_responses.set(self)
-        try:
-            yield
-        finally:
-            _open_responses.reset(token)
-
-    async def aclose(self) -> None:
-        for response in self._responses:
-            await response.aclose()
+async def _close_responses(responses: list[httpx2.Response]) -> None:
+    for response in responses:
+        await response.aclose()

@@ -25,9 +25,7 @@ from pydantic_ai.messages import (
     UserContent,
     UserPromptPart,
 )
-from pydantic_ai.messages import (
-    ModelMessage as Message,
-)
+from pydantic_ai.messages import ModelMessage as Message
 from pydantic_ai.tools import ToolDefinition
 
 from accord.apps.coder.models.model import (

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -105,21 +106,13 @@ def merge_sources(
     return settings, {**dict.fromkeys(plain, "default"), **origins}
 
 
-class _TextSource:
-    """A flag or a variable, as a source in messages."""
-
-    def __init__(self, label: str) -> None:
-        self.label = label
-
-    def where(self, path: tuple[str, ...]) -> str:
-        return ": ".join([self.label, ".".join(path[1:])]) if path[1:] else self.label
+def _where(label: str, path: tuple[str, ...]) -> str:
+    """A flag or a variable, and the key in its table, for a message."""
+    return ": ".join([label, ".".join(path[1:])]) if path[1:] else label
 
 
 def _sources(
-    flags: Mapping[str, Any],
-    environment: Mapping[str, str],
-    user: SettingsFile | None,
-    project: SettingsFile | None,
+    flags: Mapping[str, Any], environment: Mapping[str, str], user: SettingsFile | None, project: SettingsFile | None
 ) -> list[tuple[str, dict[str, Any]]]:
     """The settings of each source, the weakest first."""
     names = Settings.__struct_fields__
@@ -129,13 +122,13 @@ def _sources(
         return []
     from accord.apps.coder.settings.validation import parse_setting, validate  # noqa: PLC0415  # nothing to check: not loaded
 
-    sources = [(file.label, validate(file.table(), file)) for file in files]
+    sources = [(file.label, validate(file.table(), file.where)) for file in files]
     for name, text in variables.items():
         label = f"ACCORD_{name.upper()}"
-        sources.append((label, {name: parse_setting(name, text, _TextSource(label))}))
+        sources.append((label, {name: parse_setting(name, text, partial(_where, label))}))
     for name, value in flags.items():
         label = f"--{name.replace('_', '-')}"
-        parsed = parse_setting(name, value, _TextSource(label)) if isinstance(value, str) else value
+        parsed = parse_setting(name, value, partial(_where, label)) if isinstance(value, str) else value
         sources.append((label, {name: parsed}))
     return sources
 

@@ -16,11 +16,7 @@ from accord.session.mcp_servers import HttpServer, McpServer, SseServer, StdioSe
 __all__ = [
     "BUILT_IN",
     "RESERVED",
-    "SCREEN_SETTINGS",
-    "AgentSettings",
-    "Mode",
     "ModelSettings",
-    "ServerSettings",
     "Setting",
     "Settings",
     "choices_of",
@@ -145,15 +141,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     @property
     def model_settings(self) -> ModelSettings:
         """The settings for opening a model."""
-        return ModelSettings(
-            base_urls=self.base_urls,
-            environment=self.environment,
-            context_sizes=self.context_sizes,
-            takes={name: [*taken] for name, taken in self.takes.items()},
-            retries=self.retries,
-            temperature=self.temperature,
-            max_tokens=self.max_tokens,
-        )
+        return ModelSettings(**{name: getattr(self, name) for name in ModelSettings.__struct_fields__})
 
     @property
     def mcp_servers(self) -> list[McpServer]:

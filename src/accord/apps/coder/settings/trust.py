@@ -134,7 +134,7 @@ def main(arguments: Mapping[str, Any]) -> int:
             f"file not found: no {PROJECT_FILE} in {display_path(directory)} or above it in its repository"
         )
     file = SettingsFile.read(project)
-    settings = validate(file.table(), file)
+    settings = validate(file.table(), file.where)
     trust.add(file)
     lines = [f"  {name} = {display_value(without_secrets((name,), value))}" for name, value in settings.items()]
     sys.stdout.write("\n".join([f"{file.label} is now trusted with this content. It sets:", *lines, ""]))

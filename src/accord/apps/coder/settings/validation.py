@@ -6,8 +6,8 @@ Law: no message quotes a value that may be secret, and none is displayed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any, Protocol, cast, get_args, get_origin
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeAlias, cast, get_args, get_origin
 
 import msgspec
 
@@ -21,12 +21,8 @@ __all__ = ["SettingSource", "display_value", "parse_setting", "suggestion", "val
 _SECRET_NAME = re.compile(r"(?i)key|token|secret|password|credential|authorization")
 
 
-class SettingSource(Protocol):
-    """A file, variable or flag that sets something."""
-
-    def where(self, path: tuple[str, ...]) -> str:
-        """Where a key is written, for a message."""
-        ...
+SettingSource: TypeAlias = Callable[[tuple[str, ...]], str]
+"""Where a file, variable or flag sets a key, for a message."""
 
 
 def validate(table: Mapping[str, Any], source: SettingSource) -> dict[str, Any]:
@@ -45,7 +41,7 @@ def parse_setting(name: str, text: str, source: SettingSource) -> Any:
         try:
             value = msgspec.json.decode(text)
         except msgspec.DecodeError:
-            raise InvalidSettings(source.where((name,)), 'must be a table as JSON, such as {"name": "value"}') from None
+            raise InvalidSettings(source((name,)), 'must be a table as JSON, such as {"name": "value"}') from None
     return _value((name,), kind, value, source, is_text=True)
 
 
@@ -68,16 +64,16 @@ def _value(path: tuple[str, ...], kind: Any, value: Any, source: SettingSource, 
         values = _fields(path, plain, _table(path, value, source), source)
         missing = [field.name for field in msgspec.structs.fields(plain) if field.required and field.name not in values]
         if missing:
-            raise InvalidSettings(source.where(path), f"{missing[0]!r} is required")
+            raise InvalidSettings(source(path), f"{missing[0]!r} is required")
         result = plain(**values)
     else:
         try:
             result = msgspec.convert(value, kind, strict=not is_text)
         except msgspec.ValidationError as error:
-            raise InvalidSettings(source.where(path), _reason(error, plain, value)) from None
+            raise InvalidSettings(source(path), _reason(error, plain, value)) from None
     problem = _problem(path, result)
     if problem:
-        raise InvalidSettings(source.where(path), problem)
+        raise InvalidSettings(source(path), problem)
     return result
 
 
@@ -89,14 +85,14 @@ def _fields(
     for key, value in table.items():
         if key not in types:
             advice = suggestion(key, types) or f"; known settings are {', '.join(types)}"
-            raise InvalidSettings(source.where((*path, key)), f"unknown setting{advice}")
+            raise InvalidSettings(source((*path, key)), f"unknown setting{advice}")
         values[key] = _value((*path, key), types[key], value, source)
     return values
 
 
 def _table(path: tuple[str, ...], value: Any, source: SettingSource) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise InvalidSettings(source.where(path), "must be a table")
+        raise InvalidSettings(source(path), "must be a table")
     return cast("dict[str, Any]", value)
 
 

@@ -20,40 +20,33 @@ __all__ = ["ResolvedHost", "kind_of_address", "known_host", "resolve_host"]
 _TIMEOUT = 10.0
 _MAX_ADDRESSES = 8
 _THIS_MACHINE, _PRIVATE = "this machine itself", "a private network"
+_RESERVED, _EXAMPLES, _MULTICAST = "a reserved range", "a range for examples", "a multicast group"
 _IPV4_RANGES = [
     (IPv4Network(network), kind)
-    for network, kind in (
-        ("0.0.0.0/8", _THIS_MACHINE),
-        ("10.0.0.0/8", _PRIVATE),
-        ("100.64.0.0/10", "a provider's own network"),
-        ("127.0.0.0/8", _THIS_MACHINE),
-        ("168.63.129.16/32", "a cloud machine's own services"),
-        ("169.254.0.0/16", "the local link, where clouds have their machines' keys"),
-        ("172.16.0.0/12", _PRIVATE),
-        ("192.0.0.0/24", "a reserved range"),
-        ("192.0.2.0/24", "a range for examples"),
-        ("192.88.99.0/24", "a reserved range"),
-        ("192.168.0.0/16", _PRIVATE),
-        ("198.18.0.0/15", "a range for tests"),
-        ("198.51.100.0/24", "a range for examples"),
-        ("203.0.113.0/24", "a range for examples"),
-        ("224.0.0.0/4", "a multicast group"),
-        ("240.0.0.0/4", "a reserved range"),
-    )
+    for kind, networks in {
+        _THIS_MACHINE: "0.0.0.0/8 127.0.0.0/8",
+        _PRIVATE: "10.0.0.0/8 172.16.0.0/12 192.168.0.0/16",
+        "a provider's own network": "100.64.0.0/10",
+        "a cloud machine's own services": "168.63.129.16/32",
+        "the local link, where clouds have their machines' keys": "169.254.0.0/16",
+        _RESERVED: "192.0.0.0/24 192.88.99.0/24 240.0.0.0/4",
+        _EXAMPLES: "192.0.2.0/24 198.51.100.0/24 203.0.113.0/24",
+        "a range for tests": "198.18.0.0/15",
+        _MULTICAST: "224.0.0.0/4",
+    }.items()
+    for network in networks.split()
 ]
 _IPV6_RANGES = [
     (IPv6Network(network), kind)
-    for network, kind in (
-        ("::/127", _THIS_MACHINE),
-        ("fc00::/7", _PRIVATE),
-        ("fe80::/10", "the local link"),
-        ("fec0::/10", _PRIVATE),
-        ("ff00::/8", "a multicast group"),
-        ("64:ff9b:1::/48", _PRIVATE),
-        ("2001::/23", "a reserved range"),  # includes Teredo, whose embedded address proves nothing
-        ("2001:db8::/32", "a range for examples"),
-        ("3fff::/20", "a range for examples"),
-    )
+    for kind, networks in {
+        _THIS_MACHINE: "::/127",
+        _PRIVATE: "fc00::/7 fec0::/10 64:ff9b:1::/48",
+        "the local link": "fe80::/10",
+        _MULTICAST: "ff00::/8",
+        _RESERVED: "2001::/23",  # includes Teredo, whose embedded address proves nothing
+        _EXAMPLES: "2001:db8::/32 3fff::/20",
+    }.items()
+    for network in networks.split()
 ]
 _PUBLIC = IPv6Network("2000::/3")
 # Networks whose addresses embed an IPv4 address, and how many bits follow it: mapped, compatible, translated, NAT64, 6to4.
@@ -140,7 +133,7 @@ def _kind_of_ipv6(address: IPv6Address) -> str | None:
     for network, bits in _EMBEDDING_RANGES:
         if address in network:
             return _kind_of_ipv4(IPv4Address(int(address) >> bits & 0xFFFFFFFF))
-    return None if address in _PUBLIC else "a reserved range"
+    return None if address in _PUBLIC else _RESERVED
 
 
 def _is_own(address: str) -> bool:

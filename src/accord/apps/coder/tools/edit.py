@@ -31,13 +31,10 @@ class EditArguments(Struct):
 
 class EditFile(Tool[EditArguments]):
     name = "edit"
+    title_format = "Edit {0.path}"
     description = "Replace a piece of text in a file. It must occur exactly once unless replace_all is set."
     kind = "edit"
     needs = "edit"
-    arguments = EditArguments
-
-    def title(self, context: ToolContext, arguments: EditArguments) -> str:
-        return f"Edit {arguments.path}"
 
     def paths(self, context: ToolContext, arguments: EditArguments) -> list[Path]:
         return [context.path_to_change(arguments.path)]

@@ -48,16 +48,13 @@ class FetchArguments(Struct, eq=False, weakref=True):
 
 class FetchPage(Tool[FetchArguments]):
     name = "fetch"
+    title_format = "Fetch {0.url}"
     description = "Fetch a text, a web page or JSON from a URL. The user is asked first."
     kind = "fetch"
     needs = "network"
-    arguments = FetchArguments
 
     def __init__(self) -> None:
         self._hosts: WeakKeyDictionary[FetchArguments, ResolvedHost] = WeakKeyDictionary()
-
-    def title(self, context: ToolContext, arguments: FetchArguments) -> str:
-        return f"Fetch {arguments.url}"
 
     async def preview(self, context: ToolContext, arguments: FetchArguments) -> list[ToolCallContent]:
         url = await in_thread(lambda: _parse_url(arguments.url))

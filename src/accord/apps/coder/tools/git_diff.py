@@ -46,7 +46,6 @@ class ShowChanges(Tool[ChangesArguments]):
     name = "changes"
     description = "Show what has changed in the git working tree since the last commit: the files and the diff."
     kind = "read"
-    arguments = ChangesArguments
 
     def title(self, context: ToolContext, arguments: ChangesArguments) -> str:
         return "Look at the changes" + ("" if arguments.path == "." else f" in {arguments.path}")

@@ -30,7 +30,6 @@ class AnyArguments(msgspec.Struct):
 
 class McpServerTool(Tool[AnyArguments]):
     needs = "mcp"
-    arguments = AnyArguments
 
     def __init__(self, tool: McpTool, name: str) -> None:
         self.tool = tool

@@ -29,13 +29,10 @@ class DeleteArguments(Struct):
 
 class DeleteFile(Tool[DeleteArguments]):
     name = "delete"
+    title_format = "Delete {0.path}"
     description = "Delete one file."
     kind = "delete"
     needs = "delete"
-    arguments = DeleteArguments
-
-    def title(self, context: ToolContext, arguments: DeleteArguments) -> str:
-        return f"Delete {arguments.path}"
 
     def paths(self, context: ToolContext, arguments: DeleteArguments) -> list[Path]:
         return [context.path_to_change(arguments.path)]
@@ -69,13 +66,10 @@ class MoveArguments(Struct):
 
 class MoveFile(Tool[MoveArguments]):
     name = "move"
+    title_format = "Move {0.source} to {0.destination}"
     description = "Move or rename a file or a directory."
     kind = "move"
     needs = "edit"
-    arguments = MoveArguments
-
-    def title(self, context: ToolContext, arguments: MoveArguments) -> str:
-        return f"Move {arguments.source} to {arguments.destination}"
 
     def paths(self, context: ToolContext, arguments: MoveArguments) -> tuple[Path, Path]:
         return context.path_to_change(arguments.source), context.path_to_change(arguments.destination)

@@ -28,7 +28,6 @@ class UpdatePlan(Tool[PlanArguments]):
     description = "Show the user the complete plan. Call it again whenever a step starts or is completed."
     kind = "think"
     is_quiet = True
-    arguments = PlanArguments
 
     def title(self, context: ToolContext, arguments: PlanArguments) -> str:
         completed = sum(step.status == "completed" for step in arguments.steps)

@@ -22,7 +22,6 @@ class AskUser(Tool[AskArguments]):
     name = "ask"
     description = "Ask the user a question if you can't continue without the answer. Never ask for secrets."
     kind = "other"
-    arguments = AskArguments
 
     def title(self, context: ToolContext, arguments: AskArguments) -> str:
         return _plain(arguments.question)
@@ -54,7 +53,6 @@ class SwitchMode(Tool[ModeArguments]):
     )
     kind = "switch_mode"
     needs = "mode"
-    arguments = ModeArguments
 
     def title(self, context: ToolContext, arguments: ModeArguments) -> str:
         return f"Switch to the mode {arguments.mode}" + (f": {_plain(arguments.reason)}" if arguments.reason else "")

@@ -31,7 +31,6 @@ class ReadFile(Tool[ReadArguments]):
     name = "read"
     description = "Read a text file, or some lines of it. Includes the user's unsaved changes."
     kind = "read"
-    arguments = ReadArguments
 
     def title(self, context: ToolContext, arguments: ReadArguments) -> str:
         return f"Read {arguments.path}{_range(arguments)}"
@@ -83,12 +82,9 @@ class ListArguments(Struct):
 
 class ListDirectory(Tool[ListArguments]):
     name = "list"
+    title_format = "List {0.path}"
     description = "List a directory. The names of directories end with a slash."
     kind = "read"
-    arguments = ListArguments
-
-    def title(self, context: ToolContext, arguments: ListArguments) -> str:
-        return f"List {arguments.path}"
 
     def paths(self, context: ToolContext, arguments: ListArguments) -> list[Path]:
         return [context.path(arguments.path)]

@@ -36,16 +36,13 @@ class RunArguments(Struct):
 
 class RunCommand(Tool[RunArguments]):
     name = "run"
+    title_format = "{0.command}"
     description = (
         "Run a command to its end and return its output. Nobody can type input: a command that asks for some hangs until "
         "it is killed."
     )
     kind = "execute"
     needs = "command"
-    arguments = RunArguments
-
-    def title(self, context: ToolContext, arguments: RunArguments) -> str:
-        return arguments.command
 
     async def preview(self, context: ToolContext, arguments: RunArguments) -> list[ToolCallContent]:
         command, directory = arguments.command, self._directory(context, arguments)

@@ -45,7 +45,6 @@ class SearchFiles(Tool[SearchArguments]):
         "Files that .gitignore names are skipped."
     )
     kind = "search"
-    arguments = SearchArguments
 
     def title(self, context: ToolContext, arguments: SearchArguments) -> str:
         what = f"for {arguments.pattern!r}" if arguments.pattern else "for files"

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeAlias, TypeVar, cast, get_args
 
 import msgspec
 
@@ -109,11 +109,16 @@ class Tool(Generic[Arguments]):
 
     name: ClassVar[str]
     description: ClassVar[str]
+    title_format: ClassVar[str]
+    """Makes the title from the arguments."""
     kind: ClassVar[ToolKind] = "other"
     needs: ClassVar[Need] = "nothing"
     is_quiet: ClassVar[bool] = False
     """Whether its effect is displayed anyway, so that a tool call would show it twice."""
     arguments: type[Arguments]
+
+    def __init_subclass__(cls) -> None:
+        cls.arguments = get_args(vars(cls)["__orig_bases__"][0])[0]
 
     def describe(self) -> ToolDescription:
         """The description for the model."""
@@ -128,7 +133,7 @@ class Tool(Generic[Arguments]):
 
     def title(self, context: ToolContext, arguments: Arguments) -> str:
         """One line for the user."""
-        raise NotImplementedError
+        return self.title_format.format(arguments)
 
     def paths(self, context: ToolContext, arguments: Arguments) -> Iterable[Path]:
         """The files that it works on."""

@@ -190,18 +190,8 @@ def _end(context: ToolContext, request: ToolRequest, result: ToolResult, call: A
         raw_output={OUTPUT: display, **result.details},
         meta=None if display == text else {MODEL_TEXT: text},
     )
-    return ToolOutcome(
-        id=request.id,
-        name=request.name,
-        text=text,
-        is_error=result.is_error,
-        content=result.content,
-        display=result.display,
-        failure=result.failure,
-        header=result.header,
-        details=result.details,
-        is_shortened=text != whole,
-    )
+    members: dict[str, Any] = {**msgspec.structs.asdict(result), "text": text}
+    return ToolOutcome(id=request.id, name=request.name, **members, is_shortened=text != whole)
 
 
 def shortened(text: str, limit: int) -> str:

@@ -29,13 +29,10 @@ class WriteArguments(Struct):
 
 class WriteFile(Tool[WriteArguments]):
     name = "write"
+    title_format = "Write {0.path}"
     description = "Write a whole file: a new one, or one that you have read. To change a part of a file, use edit."
     kind = "edit"
     needs = "edit"
-    arguments = WriteArguments
-
-    def title(self, context: ToolContext, arguments: WriteArguments) -> str:
-        return f"Write {arguments.path}"
 
     def paths(self, context: ToolContext, arguments: WriteArguments) -> list[Path]:
         return [context.path_to_change(arguments.path)]
