@@ -70,7 +70,7 @@ class Coder:
         agent.prompt(self._prompts.answer)
         agent.new_session(self._prepare)
         agent.option("mode", choices=mode_choices(), default=settings.mode)
-        agent.option("model", choices=model_choices(settings), default=settings.model)(check_model)
+        agent.option("model", choices=model_choices(settings), default=settings.model)(self._model_chosen)
         variable = self._missing_key()
         agent.login(
             "environment",
@@ -129,6 +129,11 @@ class Coder:
         session.state["history"] = history_of(session.transcript)
         if self._choices_file is not None:
             session.saved_answers = SessionChoices(SavedChoices(self._choices_file).for_project(session.cwd))
+        self._prompts.preload_model(session, str(options[1].value))
+
+    async def _model_chosen(self, session: AgentSession, name: str) -> None:
+        await check_model(session, name)
+        self._prompts.preload_model(session, name)
 
     def _missing_key(self) -> str | None:
         return missing_key(self._loaded.settings.model, self._loaded.settings.model_settings)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
     from pathlib import Path
 
+    from accord.agent.session import AgentSession
     from accord.apps.coder.models.model import Model
     from accord.apps.coder.tools.tool import ToolContext
     from accord.store.store import Store
@@ -91,6 +92,11 @@ class PromptHandler:
             return _offline_model(turn)
         with _request_errors():
             return await self._models.model(name, turn.session.state["settings"].model_settings)
+
+    def preload_model(self, session: AgentSession, name: str) -> None:
+        """Begin to load the library of a model that the session will use."""
+        if not self._has_own_models:
+            self._models.preload(name, session.state["settings"].model_settings)
 
     async def aclose(self) -> None:
         """Close the models."""

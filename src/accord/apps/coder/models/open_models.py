@@ -49,24 +49,39 @@ def _opener(provider: str) -> Callable[[ModelEndpoint, ModelSettings], Awaitable
     return opener
 
 
+_PRELOAD_DELAY = 0.1  # the response that opens the session is sent first
+
+
 class OpenModels:
     """Opens a model when it is first needed. One that failed to open is tried again the next time."""
 
     def __init__(self, opener: ModelOpener = open_model) -> None:
         self._opener = opener
         self._models: dict[tuple[str, bytes], asyncio.Future[Model]] = {}
+        self._is_closed = False
 
     async def model(self, name: str, settings: ModelSettings) -> Model:
         """The open model. Cancelling one caller does not stop the opening for others."""
+        return await shielded_result(self._open(name, settings))
+
+    def _open(self, name: str, settings: ModelSettings) -> asyncio.Future[Model]:
         key = name, msgspec.json.encode(settings)  # projects may have their own base URL and API key
         opening = self._models.get(key)
         if opening is None or (opening.done() and (opening.cancelled() or opening.exception() is not None)):
             opening = self._models[key] = asyncio.ensure_future(self._opener(name, settings))
             opening.add_done_callback(_retrieve_exception)
-        return await shielded_result(opening)
+        return opening
+
+    def preload(self, name: str, settings: ModelSettings) -> None:
+        """Begin to open a provider's model, which loads its library, while the user types. A failure shows at its use."""
+        if name.partition(":")[0] not in ("offline", "local"):  # a local model takes memory, so only when it is used
+            asyncio.get_running_loop().call_later(
+                _PRELOAD_DELAY, lambda: None if self._is_closed else self._open(name, settings)
+            )
 
     async def aclose(self) -> None:
         """Close all models, also those that are being opened."""
+        self._is_closed = True
         models, self._models = list(self._models.values()), {}
         for opening in models:
             opening.cancel()
