@@ -26,8 +26,8 @@ if TYPE_CHECKING:  # the names of _HOMES, for type checkers and editors
     from accord.client.session import SessionUpdate as SessionUpdate
     from accord.client.target import Command as Command
     from accord.client.target import Remote as Remote
-    from accord.client.workspace.requests import FileWrite as FileWrite
     from accord.client.workspace.terminals import TerminalEvent as TerminalEvent
+    from accord.client.workspace.workspace import FileWrite as FileWrite
     from accord.client.workspace.workspace import Workspace as Workspace
     from accord.dialects.negotiation import ProtocolVersion as ProtocolVersion
     from accord.errors import AccordError as AccordError
@@ -103,8 +103,7 @@ _HOMES = {
     "accord.client.session": "Session SessionUpdate",
     "accord.client.target": "Command Remote",
     "accord.client.workspace.terminals": "TerminalEvent",
-    "accord.client.workspace.requests": "FileWrite",
-    "accord.client.workspace.workspace": "Workspace",
+    "accord.client.workspace.workspace": "FileWrite Workspace",
     "accord.dialects.negotiation": "ProtocolVersion",
     "accord.errors": "AccordError AuthRequired ConnectionClosed DeadlineExceeded Denied InvalidParams MethodNotFound "
     "NotFound RateLimited RequestFailed VersionRefused",

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from accord.agent import Agent, CommandResult, Turn, command_runs
-from accord.agent.command_line import is_inert
+from accord.agent.command_runs import is_inert
 from accord.agent.definition import TurnPolicy
 from accord.session.capabilities import ClientCapabilities
 from accord.session.entities import Exit, TerminalItem

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from accord import Client, permissions
-from accord.client.call_match import open_call_for
+from accord.client.dispatch import open_call_for
 from accord.session.entities import Diff, FileChange, Location, ToolCall
 from accord.session.requests import PermissionRequest
 from accord.session.updates import ToolCallPatch

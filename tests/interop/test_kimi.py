@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from accord import permissions
-from accord.client.workspace.requests import FileWrite
 from accord.client.workspace.terminals import TerminalEvent
-from accord.client.workspace.workspace import Workspace
+from accord.client.workspace.workspace import FileWrite, Workspace
 from accord.session.requests import ElicitationAnswer, ElicitationRequest
 from tests.interop.coding_agents import KIMI
 from tests.interop.coding_scene import FOODS, Scene, playing

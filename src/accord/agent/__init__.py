@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from accord.agent.agent import Agent
-from accord.agent.command_line import CommandResult
+from accord.agent.command_runs import CommandResult
 from accord.agent.connection import AgentConnection, AgentEndpoint
 from accord.agent.deadlines import TurnDeadlines
 from accord.agent.definition import TurnPolicy

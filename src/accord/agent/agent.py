@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import shlex
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -35,14 +35,15 @@ from accord.session.entities import Option, OptionChoice, SlashCommand
 from accord.session.open_enums import OptionCategory, StopReason
 from accord.session.type_checks import check_type, check_types
 from accord.session.validation import check_command, check_extension, check_option
-from accord.transports.transport import Transport
+from accord.transports.memory import memory_pair
+from accord.transports.transport import Receiver, Transport
 
 if TYPE_CHECKING:
     from accord.agent.asgi import AgentApplication
     from accord.store.store import Store
     from accord.transports.http_server import HttpLimits
 
-__all__ = ["Agent"]
+__all__ = ["Agent", "InProcessTransport"]
 
 PromptHandler: TypeAlias = Callable[[Turn], Awaitable[StopReason | None]] | Callable[[SyncTurn], StopReason | None]
 """An `async def` gets a `Turn`, a plain function a `SyncTurn`; it returns a stop reason, or None for `end_turn`."""
@@ -275,7 +276,7 @@ class Agent:
 
     def connect(self) -> Transport:
         """A transport to this agent in memory; opening it starts to serve the other end."""
-        from accord.agent.in_process import InProcessTransport  # noqa: PLC0415  # only tests and embedding need it
+        from accord.agent.agent import InProcessTransport  # noqa: PLC0415  # only tests and embedding need it
 
         return InProcessTransport(self.serve)
 
@@ -343,3 +344,34 @@ def _check_only(registered: Handler | None, decorator: str) -> None:
 def _check_new(registered: Mapping[str, Any], kind: str, id: str) -> None:
     if id in registered:
         raise ValueError(f"duplicate {kind} {id!r}: the agent already has it")
+
+
+class InProcessTransport:
+    """The client's end. Opening it starts to serve the agent's end; closing it ends that and waits for it."""
+
+    def __init__(self, serve: Callable[[Transport], Coroutine[Any, Any, None]]) -> None:
+        self._serve = serve
+        self._client_end, self._agent_end = memory_pair()
+        self._server: asyncio.Task[None] | None = None
+
+    async def open(self, receiver: Receiver) -> None:
+        self._server = asyncio.create_task(self._serve(self._agent_end), name="accord agent in memory")
+        await self._client_end.open(receiver)
+
+    def send(self, frame: bytes) -> None:
+        self._client_end.send(frame)
+
+    def pause_receiving(self) -> None:
+        self._client_end.pause_receiving()
+
+    def resume_receiving(self) -> None:
+        self._client_end.resume_receiving()
+
+    @property
+    def unsent(self) -> int:
+        return self._client_end.unsent
+
+    async def aclose(self) -> None:
+        await self._client_end.aclose()
+        if self._server is not None:
+            await asyncio.wait([self._server])

@@ -2,29 +2,285 @@
 
 Law: a command and everything it started has ended when its run returns, is cancelled, or this process is killed. A slow
 client slows the command down.
+
+Clients display the words that they are asked to run; some join them with blanks and pass that to a shell. So words that a
+shell leaves as they are, given as words or as a shell line, are sent as they are. Anything else is written to a script,
+whose name tells the command, and the client is asked for a shell with that script: the same two words for every client.
+The script removes itself first, and stops if it can't. So a script that still exists was never run: the client does not
+see our disk, and the words may be sent after all.
+
+Laws of the client's terminals: a terminal that was created is released, whatever happens. After a kill no wait is longer
+than a few seconds, and an exit status that the client does not have by then stays unknown (FN-73).
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import re
+import shlex
+import shutil
+import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from accord.agent.client_terminals import ClientTerminals
-from accord.agent.command_line import CommandLine, CommandResult, split_command
+import msgspec
+
 from accord.agent.connection import AgentConnection
-from accord.agent.publisher import Publisher
+from accord.agent.session import Publisher
 from accord.agent.tool_calls import AgentToolCall
-from accord.errors import ConnectionClosed
+from accord.errors import AccordError, ConnectionClosed
+from accord.local.paths import file_kind
 from accord.local.processes import exit_status
+from accord.local.threads import in_thread
 from accord.session.entities import Exit
-from accord.session.requests import CreateTerminal
+from accord.session.requests import (
+    CreateTerminal,
+    KillTerminal,
+    ReadTerminal,
+    ReleaseTerminal,
+    TerminalSnapshot,
+    WaitForExit,
+)
 from accord.session.updates import TerminalAppend, TerminalPatch
 from accord.transports.command_output import CapturedCommand, capture_command
 from accord.transports.output_tail import OutputTail
 
-__all__ = ["CommandProcess", "CommandRunner", "start"]
+__all__ = [
+    "ClientTerminals",
+    "CommandLine",
+    "CommandProcess",
+    "CommandResult",
+    "CommandRunner",
+    "Script",
+    "is_inert",
+    "plain_words",
+    "split_command",
+    "start",
+    "write_script",
+]
+
+_AFTER_KILL = 2.0
+_RELEASE = 10.0
+_MAX_PENDING = 256 * 1024  # bytes; past that the command is paused
+_GRACE = 1.0  # shorter than that of a cancelled turn, so that the turn sees the end
+_MAX_NAME = 40
+_SHELL_WORDS = {
+    ".", ":", "alias", "bg", "bind", "break", "builtin", "caller", "case", "cd", "command", "compgen", "complete",
+    "continue", "coproc", "declare", "dirs", "disown", "do", "done", "elif", "else", "enable", "esac", "eval", "exec",
+    "exit", "export", "fc", "fg", "fi", "for", "function", "getopts", "hash", "help", "history", "if", "in", "jobs",
+    "kill", "let", "local", "logout", "mapfile", "popd", "pushd", "pwd", "read", "readarray", "readonly", "return",
+    "select", "set", "shift", "shopt", "source", "suspend", "then", "time", "times", "trap", "type", "typeset",
+    "ulimit", "umask", "unalias", "unset", "until", "wait", "while",
+}  # fmt: skip
+"""Builtins and keywords of shells."""
+
+
+def is_inert(words: list[str]) -> bool:
+    """Whether a shell splits the words, joined by blanks, into the same words."""
+    return all(shlex.quote(word) == word and word[0] != "=" for word in words) and "=" not in words[0]
+
+
+def plain_words(line: CommandLine) -> list[str] | None:
+    """A shell line as a program and its arguments; None if it is more than that, or the program is not found."""
+    if sys.platform == "win32" or not line.is_shell_line or "\n" in line.text:
+        return None
+    words = line.text.split()
+    if not words or not is_inert(words) or words[0] in _SHELL_WORDS:
+        return None
+    if words[0] == "echo" and words[1:2] and words[1].startswith("-"):  # shells differ in this
+        return None
+    if not Path(line.cwd).is_dir():
+        return words
+    program = Path(line.cwd, words[0]) if "/" in words[0] else words[0]
+    return words if shutil.which(program, path={**os.environ, **line.env}.get("PATH")) else None
+
+
+def write_script(line: CommandLine) -> Script | None:
+    """Write the command to a script; None where that is of no use: the directory is not on our disk, or there is no sh."""
+    if sys.platform == "win32" or file_kind(Path(line.cwd)) != "directory":
+        return None
+    import tempfile  # noqa: PLC0415  # slow to load, and not needed at start-up
+
+    name = re.sub(r"[^A-Za-z0-9.]+", "-", line.text)[:_MAX_NAME].strip("-.") or "command"
+    directory = tempfile.mkdtemp(prefix="accord-")
+    script = Script(directory, name)
+    command = line.text if line.is_shell_line else f"exec {line.text}"
+    remove = f"rm -- {script.path} && rmdir -- {directory} || exit 126"
+    is_usable = False
+    try:
+        Path(script.path).write_text(f"{remove}\n{command}\n", encoding="utf-8", newline="")
+        is_usable = is_inert(script.words)
+    finally:
+        if not is_usable:
+            script.remove()
+    return script if is_usable else None
+
+
+class Script:
+    """A script that runs a command once, in a directory of its own."""
+
+    def __init__(self, directory: str, name: str) -> None:
+        self.path = f"{directory}/{name}"
+        self.words = ["/bin/sh", self.path]
+        self._directory = directory
+
+    @property
+    def has_started(self) -> bool:
+        """Whether it ran: it removes itself first."""
+        return not os.path.lexists(self.path)
+
+    def remove(self) -> None:
+        with suppress(FileNotFoundError):
+            os.unlink(self.path)  # noqa: PTH108
+        with suppress(FileNotFoundError):
+            os.rmdir(self._directory)  # noqa: PTH106
+
+
+class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
+    """How a command ended, and its output; past the limit, the end of the output."""
+
+    output: str
+    code: int | None = None
+    signal: str | None = None
+    is_truncated: bool = False
+    is_timed_out: bool = False
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether it ended by itself, with the exit code 0."""
+        return self.code == 0 and not self.is_timed_out
+
+
+class CommandLine(msgspec.Struct, frozen=True):
+    """A command to run, and where; `env` is added to the environment."""
+
+    words: list[str]
+    cwd: str
+    env: dict[str, str]
+    deadline: float | None
+    limit: int
+
+    @property
+    def is_shell_line(self) -> bool:
+        """Whether the last word is a line for the default shell."""
+        return self.words[:-1] == _SHELL
+
+    @property
+    def text(self) -> str:
+        """The command as a user would type it."""
+        return self.words[-1] if self.is_shell_line else shlex.join(self.words)
+
+
+_SHELL = ["cmd.exe", "/d", "/s", "/c"] if sys.platform == "win32" else ["/bin/sh", "-c"]
+
+
+def split_command(command: Sequence[str]) -> list[str]:
+    """The program and its arguments; a single string with blanks in it is a line for the shell."""
+    if not command:
+        raise TypeError("run() needs a command")
+    words: Any = command
+    if not all(isinstance(word, str | os.PathLike) for word in words):
+        raise TypeError("run() takes the words of a command one by one: turn.run('git', 'status'), or turn.run(*words)")
+    if len(command) == 1 and any(letter.isspace() for letter in str(command[0])):
+        return [*_SHELL, command[0]]
+    return list(command)
+
+
+class ClientTerminals:
+    """The client's terminals, for one turn."""
+
+    def __init__(self, session_id: str, client: AgentConnection) -> None:
+        self._session_id = session_id
+        self._client = client
+
+    async def run(self, line: CommandLine, call: AgentToolCall | None) -> CommandResult:
+        """Run a command to its end or its deadline."""
+        words = line.words if is_inert(line.words) else await in_thread(partial(plain_words, line))
+        if words is not None:
+            return await self._run(words, line, call)
+        script = await in_thread(partial(write_script, line))
+        if script is None:
+            return await self._run(line.words, line, call)
+        try:
+            result = await self._run(script.words, line, call)
+            if script.has_started or result.is_timed_out:
+                return result
+        finally:
+            script.remove()
+        return await self._run(line.words, line, call)
+
+    async def _run(self, words: list[str], line: CommandLine, call: AgentToolCall | None) -> CommandResult:
+        request = CreateTerminal(
+            session_id=self._session_id,
+            command=words[0],
+            args=words[1:],
+            env=line.env,
+            cwd=line.cwd,
+            output_byte_limit=line.limit,
+        )
+        id: str = (await self._client.request(request)).terminal_id
+        wait = WaitForExit(session_id=self._session_id, terminal_id=id)
+        status = asyncio.ensure_future(self._client.request(wait))
+        try:
+            if call is not None:
+                await call.terminal(id)  # TERM-17
+            await asyncio.wait((status,), timeout=line.deadline)
+            if status.done():
+                return _result(status.result(), await self._read(id), line.limit)
+            return _result(*await self._kill(id, status), line.limit, is_timed_out=True)  # TERM-28
+        finally:
+            status.add_done_callback(_retrieve)
+            status.cancel()
+            await self._release(id)
+
+    async def _kill(self, id: str, status: asyncio.Future[Exit]) -> tuple[Exit | None, TerminalSnapshot | None]:
+        snapshot: TerminalSnapshot | None = None
+        with suppress(AccordError):
+            kill = KillTerminal(session_id=self._session_id, terminal_id=id)
+            await self._client.request(kill, deadline=_AFTER_KILL)
+        await asyncio.wait((status,), timeout=_AFTER_KILL)
+        with suppress(AccordError):
+            snapshot = await self._read(id)
+        is_known = status.done() and not status.cancelled() and status.exception() is None
+        return status.result() if is_known else None, snapshot
+
+    async def _read(self, id: str) -> TerminalSnapshot:
+        return await self._client.request(ReadTerminal(session_id=self._session_id, terminal_id=id), deadline=_RELEASE)
+
+    async def _release(self, id: str) -> None:
+        # Shielded, so that a cancelled turn still releases it; bounded, so that it ends.
+        request = ReleaseTerminal(session_id=self._session_id, terminal_id=id)
+        release = asyncio.ensure_future(self._client.request(request, deadline=_RELEASE))
+        release.add_done_callback(_retrieve)
+        with suppress(AccordError):
+            await asyncio.shield(release)
+
+
+def _result(
+    status: Exit | None, snapshot: TerminalSnapshot | None, limit: int, *, is_timed_out: bool = False
+) -> CommandResult:
+    """Tolerant: a client may ignore the limit, send the exit in either place, and use a terminal's line breaks."""
+    exits = [each for each in (status, None if snapshot is None else snapshot.exit) if each is not None]
+    status = next((each for each in exits if each.code is not None or each.signal), Exit())
+    tail = OutputTail(limit)
+    tail.add(("" if snapshot is None else snapshot.output.replace("\r\n", "\n")).encode())
+    return CommandResult(
+        output=tail.text,
+        code=status.code,
+        signal=status.signal or None,
+        is_truncated=tail.is_truncated or (snapshot is not None and snapshot.truncated),
+        is_timed_out=is_timed_out,
+    )
+
+
+def _retrieve(future: asyncio.Future[Any]) -> None:
+    """Mark its exception as retrieved, so that asyncio does not log it."""
+    if not future.cancelled():
+        future.exception()
 
 
 class CommandRunner:
@@ -94,10 +350,6 @@ class CommandRunner:
             if output:
                 self._publisher.send_nowait(TerminalAppend(id=id, data=output))
             self._publisher.send_nowait(TerminalPatch(id=id, exit=status))
-
-
-_MAX_PENDING = 256 * 1024  # bytes; past that the command is paused
-_GRACE = 1.0  # shorter than that of a cancelled turn, so that the turn sees the end
 
 
 async def start(

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from accord.agent.connection import AgentConnection
-from accord.agent.publisher import Publisher
-from accord.agent.session import AgentSession
+from accord.agent.session import AgentSession, Publisher
 from accord.errors import Denied, InternalError, Malformed, MethodNotFound, NotFound, RequestFailed
 from accord.local.files import count_lines, read_lines, replace_file, select_lines
 from accord.local.paths import file_kind

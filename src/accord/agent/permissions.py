@@ -13,8 +13,7 @@ from typing import Any
 
 from accord.agent.connection import AgentConnection, AgentEndpoint
 from accord.agent.deadlines import TurnDeadlines
-from accord.agent.publisher import Publisher
-from accord.agent.session import AgentSession
+from accord.agent.session import AgentSession, Publisher
 from accord.errors import Malformed, RequestFailed
 from accord.session.entities import ToolCall
 from accord.session.requests import (

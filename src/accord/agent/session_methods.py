@@ -17,8 +17,7 @@ from msgspec.structs import replace
 from accord.agent.connection import AfterResponse, AgentEndpoint
 from accord.agent.definition import AgentDefinition, call_handler
 from accord.agent.options import initial_options, set_option
-from accord.agent.publisher import Publisher
-from accord.agent.session import AgentSession
+from accord.agent.session import AgentSession, Publisher
 from accord.agent.session_registry import SessionRegistry
 from accord.agent.session_servers import SessionServers, check_servers
 from accord.agent.slash_commands import handle, is_command

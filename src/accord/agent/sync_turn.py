@@ -15,7 +15,7 @@ from functools import partial, wraps
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
-from accord.agent.command_line import CommandResult
+from accord.agent.command_runs import CommandResult
 from accord.agent.connection import AgentConnection
 from accord.agent.files import ClientFiles
 from accord.agent.permissions import OPTIONS

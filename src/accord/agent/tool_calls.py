@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, cast
 
-from accord.agent.publisher import Publisher
+from accord.agent.session import Publisher
 from accord.errors import TurnStopped
 from accord.peer.required_await import refuse_syntax
 from accord.session.content import Content, Text

@@ -6,15 +6,13 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
-from accord.agent.command_line import CommandResult
-from accord.agent.command_runs import CommandRunner
+from accord.agent.command_runs import CommandResult, CommandRunner
 from accord.agent.connection import AgentConnection, AgentEndpoint, trace_context
 from accord.agent.deadlines import TurnDeadlines
 from accord.agent.definition import TurnPolicy
 from accord.agent.files import ClientFiles
 from accord.agent.permissions import OPTIONS, UserRequests
-from accord.agent.publisher import Publisher
-from accord.agent.session import AgentSession
+from accord.agent.session import AgentSession, Publisher
 from accord.agent.session_servers import SessionServers
 from accord.agent.tool_calls import (
     AgentToolCall,

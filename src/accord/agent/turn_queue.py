@@ -17,8 +17,7 @@ from typing import Any
 
 from accord.agent.connection import AgentEndpoint
 from accord.agent.definition import TurnPolicy
-from accord.agent.publisher import Publisher
-from accord.agent.session import AgentSession
+from accord.agent.session import AgentSession, Publisher
 from accord.agent.session_servers import SessionServers
 from accord.agent.turn import TurnState
 from accord.errors import (

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, TypeVar
 from accord.client.capabilities import check_filled
 from accord.client.permissions.policies import Policy, cancelled, decide, reject_all, with_call
 from accord.client.permissions.writes_and_commands import Grant, GrantRegistry, actions_of, allows
-from accord.client.workspace.requests import WorkspaceRequests
+from accord.client.workspace.workspace import WorkspaceRequests
 from accord.errors import Denied, InvalidParams, MethodNotFound
 from accord.peer.limited_log import LimitedLog
 from accord.session.capabilities import ClientCapabilities

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from msgspec import UNSET
 
-from accord.agent.in_process import InProcessTransport
+from accord.agent.agent import InProcessTransport
 from accord.errors import ConnectionClosed, FrameRejected, RequestFailed
 from accord.peer.event_loop import run
 from accord.testing.frame_taps import Peek, Side, Tap, TappedTransport, frame_of, other

@@ -27,9 +27,8 @@ from accord.apps.console.tool_input import (
 from accord.apps.console.tty import TerminalDialog
 from accord.client.permissions import policies
 from accord.client.permissions.policies import Policy
-from accord.client.workspace.requests import OnWrite
 from accord.client.workspace.terminals import OnTerminal
-from accord.client.workspace.workspace import Workspace
+from accord.client.workspace.workspace import OnWrite, Workspace
 from accord.session.content import render_text
 from accord.session.diffs import git_patch, read_git_patch
 from accord.session.entities import ContentItem, Diff, FileChange, TerminalItem, ToolCallItem

@@ -1,19 +1,23 @@
-"""Converts the updates that every version has alike: message chunks, usage, info, notices, compactions, unknown ones."""
+"""Converts what every version has alike: message chunks, plans, usage, info, notices, compactions, unknown updates."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
+
+from msgspec.structs import replace
 
 from accord.dialects.all_versions.content import ContentConverter
 from accord.dialects.dialect import Dialect, UpdatesFromWire, UpdatesToWire
 from accord.dialects.struct_converter import StructConverter
-from accord.dialects.unset_values import map_value, whole_meta
+from accord.dialects.unset_values import map_value, none_if_unset, whole_meta
+from accord.errors import Malformed
 from accord.schema import all_versions as wire
 from accord.schema.wire_values import UNSET, Unknown
+from accord.schema.wire_values import Unknown as UnknownOnWire
 from accord.session.content import Content, Text
-from accord.session.entities import Cost, Notice
+from accord.session.entities import Cost, Notice, Plan, PlanEntry
 from accord.session.updates import (
     CompactionAppend,
     CompactionChanged,
@@ -33,7 +37,7 @@ from accord.session.updates import (
 )
 from accord.session.value import Value
 
-__all__ = ["UpdateConverter", "update_names"]
+__all__ = ["PlanConverter", "UpdateConverter", "supported_entries", "update_names"]
 
 _COST = StructConverter(Cost, wire.Cost)
 _NOTICE = StructConverter(Notice, wire.Notice)
@@ -174,3 +178,35 @@ def _notice_from_wire(dialect: Dialect, update: Any) -> list[Patch]:
 def _prompt_to_wire(dialect: Dialect, session_id: str, update: PromptChanged) -> list[Any]:
     dialect.record_loss("prompt", update.former_id)
     return []
+
+
+class PlanConverter:
+    """For the type of a plan's entry in one version; `id_names` are the members that may have a plan's id."""
+
+    def __init__(self, entry: type[Any], *id_names: str) -> None:
+        converter = StructConverter(PlanEntry, entry)
+        self.entry_to_wire = converter.to_wire
+        self.entry_from_wire = converter.from_wire
+        self._id_names = id_names
+
+    def from_wire(self, plan: Any) -> Plan:
+        """A plan of an unknown type takes the place of the plan with its id."""
+        if not isinstance(plan, UnknownOnWire):
+            entries = list(map(self.entry_from_wire, plan.entries))
+            return Plan(id=plan.plan_id, entries=entries, meta=none_if_unset(plan.meta))
+        id = next((plan.raw[name] for name in self._id_names if name in plan.raw), None)
+        if not isinstance(id, str):
+            raise Malformed("$.update.plan.planId", "required")
+        return Plan(id=id, type=plan.tag, raw=plan.raw)
+
+
+def supported_entries(dialect: Dialect, plan: Plan) -> Iterator[PlanEntry]:
+    """The entries with statuses that v1 and the draft have, without cancelled ones."""
+    for entry in plan.entries:
+        if entry.status in ("pending", "in_progress", "completed"):
+            yield entry
+        elif entry.status == "cancelled":
+            dialect.record_loss("plan-entry", plan.id)
+        else:
+            dialect.record_loss("plan-status", plan.id)
+            yield replace(entry, status="in_progress")

@@ -8,8 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from accord.dialects.all_versions.options import commands_patch
-from accord.dialects.all_versions.plans import PlanConverter, supported_entries
-from accord.dialects.all_versions.updates import update_names
+from accord.dialects.all_versions.updates import PlanConverter, supported_entries, update_names
 from accord.dialects.dialect import Dialect, UpdatesFromWire, UpdatesToWire
 from accord.dialects.display_fallback import DisplayDialect, DisplayUpdates
 from accord.dialects.terminal_meta import split_terminals

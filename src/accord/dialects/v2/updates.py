@@ -13,9 +13,8 @@ from typing import Any
 import msgspec
 
 from accord.dialects.all_versions.options import commands_patch
-from accord.dialects.all_versions.plans import PlanConverter
 from accord.dialects.all_versions.sessions import tokens_from_wire, tokens_to_wire
-from accord.dialects.all_versions.updates import update_names
+from accord.dialects.all_versions.updates import PlanConverter, update_names
 from accord.dialects.dialect import Dialect, UpdatesFromWire, UpdatesToWire
 from accord.dialects.unset_values import map_list, none_if_unset, unset_if_none
 from accord.dialects.v2 import terminals

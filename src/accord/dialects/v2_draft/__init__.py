@@ -13,9 +13,8 @@ from accord.dialects.v1 import NOTIFICATIONS
 from accord.dialects.v1 import REQUESTS as REQUESTS_OF_V1
 from accord.dialects.v2 import REQUESTS as REQUESTS_OF_V2
 from accord.dialects.v2_draft.lifecycle import INITIALIZE
-from accord.dialects.v2_draft.permissions import REQUEST_PERMISSION
 from accord.dialects.v2_draft.sessions import SESSION_REQUESTS
-from accord.dialects.v2_draft.tool_calls import DraftDialect
+from accord.dialects.v2_draft.tool_calls import REQUEST_PERMISSION, DraftDialect
 from accord.dialects.v2_draft.updates import UPDATES_FROM_WIRE, UPDATES_TO_WIRE
 from accord.schema import v2_draft as wire
 from accord.session import requests

@@ -1,4 +1,7 @@
-"""Converts the tool calls of the draft, and decides what null means in them."""
+"""Converts the tool calls of the draft, with what null means in them, and its permission requests.
+
+A permission request is about `toolCall`, with v2's title beside it.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +14,22 @@ from accord.dialects.dialect import Dialect
 from accord.dialects.display_fallback import DisplayDialect, ItemWriter
 from accord.dialects.display_fallback import diff_from_wire as v1_diff_from_wire
 from accord.dialects.unset_values import map_value, none_if_unset, unset_if_none
+from accord.dialects.v1.permissions import subject_as_call
+from accord.dialects.v2.permissions import PERMISSIONS, other_subject_to_wire, subject_from_wire
 from accord.dialects.v2.tool_calls import CONTENT, can_cancel, capabilities_to_wire
 from accord.dialects.v2.tool_calls import diff_from_wire as v2_diff_from_wire
 from accord.schema import v2
 from accord.schema import v2_draft as wire
 from accord.schema.wire_values import UNSET, Wire
 from accord.session.entities import OTHER, PENDING, Diff, ToolCall
+from accord.session.requests import PermissionRequest, ToolCallSubject
 from accord.session.updates import ToolCallAppend, ToolCallPatch
 
 __all__ = [
     "CONTENT",
     "ITEMS",
     "READER",
+    "REQUEST_PERMISSION",
     "UPDATES",
     "DraftDialect",
     "new_tool_call",
@@ -127,3 +134,38 @@ def patch_from_wire(dialect: DraftDialect, update: wire.ToolCallUpdate, creates:
         meta_replaces=True,
         creates=creates,
     )
+
+
+def _to_wire(dialect: DisplayDialect, request: PermissionRequest) -> wire.RequestPermissionRequest:
+    """A subject that is not a tool call is sent, too, for clients that look for it."""
+    call, subject = subject_as_call(dialect, request), request.subject
+    return wire.RequestPermissionRequest(
+        session_id=request.session_id,
+        tool_call=patch_to_wire(dialect, request.session_id, call, wire.ToolCallUpdate),
+        title=unset_if_none(request.title or none_if_unset(call.title)),
+        description=unset_if_none(request.description),
+        subject=UNSET if isinstance(subject, ToolCallSubject | None) else other_subject_to_wire(subject),
+        options=PERMISSIONS.options_to_wire(request.options),
+        meta=unset_if_none(request.meta),
+    )
+
+
+def _from_wire(dialect: DraftDialect, params: wire.RequestPermissionRequest) -> PermissionRequest:
+    """A subject counts before `toolCall`."""
+    title = none_if_unset(params.title)
+    if title is not None or none_if_unset(params.subject) is not None:
+        dialect.null_clears = True
+    subject = subject_from_wire(dialect, params, patch_from_wire)
+    if title is None and isinstance(subject, ToolCallSubject):
+        title = subject.call.title or None
+    return PermissionRequest(
+        session_id=params.session_id,
+        title=title,
+        description=none_if_unset(params.description),
+        subject=subject,
+        options=PERMISSIONS.options_from_wire(params.options),
+        meta=none_if_unset(params.meta),
+    )
+
+
+REQUEST_PERMISSION = PERMISSIONS.request(_to_wire, _from_wire)

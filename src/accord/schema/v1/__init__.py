@@ -7,7 +7,6 @@ from accord.schema.v1.files_and_terminals import *
 from accord.schema.v1.lifecycle import *
 from accord.schema.v1.methods import *
 from accord.schema.v1.options import *
-from accord.schema.v1.permissions import *
 from accord.schema.v1.sessions import *
 from accord.schema.v1.tool_calls import *
 from accord.schema.v1.updates import *

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from accord.schema import all_versions
 from accord.schema.method import Method, by_agent, by_client, method_table
-from accord.schema.v1 import elicitation, files_and_terminals, lifecycle, options, permissions, sessions, updates
+from accord.schema.v1 import elicitation, files_and_terminals, lifecycle, options, sessions, tool_calls, updates
 
 __all__ = ["METHODS"]
 
@@ -48,7 +48,7 @@ METHODS: dict[str, Method] = method_table(
         "configOptions",
     ),
     by_agent("session/update", updates.SessionNotification),
-    by_agent("session/request_permission", permissions.RequestPermissionRequest, permissions.RequestPermissionResponse),
+    by_agent("session/request_permission", tool_calls.RequestPermissionRequest, tool_calls.RequestPermissionResponse),
     by_agent(
         "fs/read_text_file",
         files_and_terminals.ReadTextFileRequest,

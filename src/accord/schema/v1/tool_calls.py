@@ -1,10 +1,17 @@
-"""Tool calls of v1: what the agent reports about the tools it runs."""
+"""Tool calls of v1: what the agent reports about the tools it runs, and the permission requests before they run."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, TypeAlias, Union
 
-from accord.schema.all_versions import Terminal, ToolCallId
+from accord.schema.all_versions import (
+    CancelledPermissionOutcome,
+    PermissionOptionId,
+    SelectedPermissionOutcome,
+    SessionId,
+    Terminal,
+    ToolCallId,
+)
 from accord.schema.v1.content import ContentBlock
 from accord.schema.wire_values import (
     UNSET,
@@ -21,6 +28,11 @@ from accord.schema.wire_values import (
 __all__ = [
     "Content",
     "Diff",
+    "PermissionOption",
+    "PermissionOptionKind",
+    "RequestPermissionOutcome",
+    "RequestPermissionRequest",
+    "RequestPermissionResponse",
     "ToolCall",
     "ToolCallContent",
     "ToolCallLocation",
@@ -104,3 +116,34 @@ class ToolCallUpdate(Wire):
 
 class ToolCallUpdateVariant(ToolCallUpdate, tag_field="sessionUpdate", tag="tool_call_update"):
     """A `ToolCallUpdate` sent as a session update; in permission requests it goes without the tag."""
+
+
+PermissionOptionKind: TypeAlias = Annotated[
+    str, Known("allow_once", "allow_always", "reject_once", "reject_always", closed=True)
+]
+
+
+class PermissionOption(Wire):
+    """An option to select; `kind` tells the client what it means, the agent uses only `option_id`."""
+
+    option_id: PermissionOptionId
+    name: str
+    kind: PermissionOptionKind
+
+
+class RequestPermissionRequest(Wire):
+    """Params of `session/request_permission`; the tool call may be new to the client."""
+
+    session_id: SessionId
+    tool_call: ToolCallUpdate
+    options: list[PermissionOption]
+
+
+RequestPermissionOutcome: TypeAlias = Closed[Union[SelectedPermissionOutcome, CancelledPermissionOutcome]]
+"""An unknown outcome is never an approval."""
+
+
+class RequestPermissionResponse(Wire):
+    """Result of `session/request_permission`."""
+
+    outcome: RequestPermissionOutcome

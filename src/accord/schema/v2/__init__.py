@@ -6,7 +6,6 @@ from accord.schema.v2.elicitation import *
 from accord.schema.v2.lifecycle import *
 from accord.schema.v2.methods import *
 from accord.schema.v2.options import *
-from accord.schema.v2.permissions import *
 from accord.schema.v2.sessions import *
 from accord.schema.v2.terminals import *
 from accord.schema.v2.tool_calls import *

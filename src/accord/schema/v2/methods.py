@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from accord.schema import all_versions
 from accord.schema.method import Method, by_agent, by_client, method_table
-from accord.schema.v2 import elicitation, lifecycle, options, permissions, sessions, terminals, tool_calls, updates
+from accord.schema.v2 import elicitation, lifecycle, options, sessions, terminals, tool_calls, updates
 
 __all__ = ["METHODS"]
 
@@ -46,7 +46,7 @@ METHODS: dict[str, Method] = method_table(
         "terminal.capabilities.cancel",
     ),
     by_agent("session/update", updates.UpdateSessionNotification),
-    by_agent("session/request_permission", permissions.RequestPermissionRequest, permissions.RequestPermissionResponse),
+    by_agent("session/request_permission", tool_calls.RequestPermissionRequest, tool_calls.RequestPermissionResponse),
     by_agent(
         "elicitation/create",
         elicitation.CreateElicitationRequest,

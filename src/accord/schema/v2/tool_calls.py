@@ -1,4 +1,4 @@
-"""Tool calls of v2 and their content."""
+"""Tool calls of v2, their content, and permission requests."""
 
 from __future__ import annotations
 
@@ -6,13 +6,32 @@ from typing import Annotated, Any, TypeAlias, Union
 
 from msgspec import Meta
 
-from accord.schema.all_versions import SessionId, Terminal, ToolCallId
+from accord.schema.all_versions import (
+    CancelledPermissionOutcome,
+    PermissionOptionId,
+    SelectedPermissionOutcome,
+    SessionId,
+    Terminal,
+    TerminalId,
+    ToolCallId,
+)
 from accord.schema.v2.content import AbsolutePath, ContentBlock, MediaType
-from accord.schema.wire_values import UNSET, Known, Lenient, LenientItems, Open, UnknownVariant, ValidItems, Wire
+from accord.schema.wire_values import (
+    UNSET,
+    Known,
+    Lenient,
+    LenientItems,
+    Nullable,
+    Open,
+    UnknownVariant,
+    ValidItems,
+    Wire,
+)
 
 __all__ = [
     "CancelToolCallRequest",
     "CancelToolCallResponse",
+    "CommandPermissionSubject",
     "Content",
     "Diff",
     "DiffAdd",
@@ -26,11 +45,18 @@ __all__ = [
     "DiffPatchFormat",
     "DiffPathChange",
     "DiffPathPairChange",
+    "PermissionOption",
+    "PermissionOptionKind",
+    "RequestPermissionOutcome",
+    "RequestPermissionRequest",
+    "RequestPermissionResponse",
+    "RequestPermissionSubject",
     "ToolCallCancelCapabilities",
     "ToolCallCapabilities",
     "ToolCallContent",
     "ToolCallContentChunk",
     "ToolCallLocation",
+    "ToolCallPermissionSubject",
     "ToolCallStatus",
     "ToolCallUpdate",
     "ToolCallUpdateVariant",
@@ -167,3 +193,52 @@ class CancelToolCallRequest(Wire):
 
 class CancelToolCallResponse(Wire):
     """Result of `tool_call/cancel`: the agent will stop it; the final status reports that it has ended."""
+
+
+PermissionOptionKind: TypeAlias = Annotated[str, Known("allow_once", "allow_always", "reject_once", "reject_always")]
+
+
+class ToolCallPermissionSubject(Wire, tag_field="type", tag="tool_call"):
+    """Permission for a tool call; its members change the tool call as an update does."""
+
+    tool_call: ToolCallUpdate
+
+
+class CommandPermissionSubject(Wire, tag_field="type", tag="command"):
+    """Permission for a command that the agent wants to run."""
+
+    command: str
+    cwd: AbsolutePath
+    tool_call_id: Lenient[ToolCallId] = UNSET
+    terminal_id: Lenient[TerminalId] = UNSET
+
+
+RequestPermissionSubject: TypeAlias = Open[Union[ToolCallPermissionSubject, CommandPermissionSubject]]
+
+
+class PermissionOption(Wire):
+    """An option to select; `kind` is only a hint for its display."""
+
+    option_id: PermissionOptionId
+    name: str
+    kind: PermissionOptionKind
+
+
+class RequestPermissionRequest(Wire):
+    """Params of `session/request_permission`; `title` is the question, not the title of a tool call."""
+
+    session_id: SessionId
+    title: str
+    options: Annotated[list[PermissionOption], Meta(min_length=1)]
+    description: Lenient[str] = UNSET
+    subject: Nullable[RequestPermissionSubject] = UNSET
+
+
+RequestPermissionOutcome: TypeAlias = Open[Union[SelectedPermissionOutcome, CancelledPermissionOutcome]]
+"""An unknown outcome is never an approval."""
+
+
+class RequestPermissionResponse(Wire):
+    """Result of `session/request_permission`."""
+
+    outcome: RequestPermissionOutcome

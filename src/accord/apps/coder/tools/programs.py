@@ -12,8 +12,7 @@ import sysconfig
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from accord.agent.command_line import CommandResult
-from accord.agent.command_runs import start
+from accord.agent.command_runs import CommandResult, start
 from accord.apps.coder.errors import ToolFailed
 from accord.errors import ConnectionClosed
 from accord.local.paths import Roots

@@ -23,8 +23,8 @@ from accord.client.login import RunLogin
 from accord.client.permissions import policies
 from accord.client.permissions.writes_and_commands import allows
 from accord.client.session import Session, SessionUpdate
-from accord.client.workspace.requests import FileWrite
 from accord.client.workspace.terminals import TerminalEvent
+from accord.client.workspace.workspace import FileWrite
 from accord.errors import AccordError, ConnectionClosed
 from accord.session.capabilities import AuthMethod
 from accord.session.mcp_servers import McpServer
