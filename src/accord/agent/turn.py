@@ -30,15 +30,7 @@ from accord.session.entities import AGENT, THOUGHT, Cost, Diff, Location, Notice
 from accord.session.open_enums import STOP_REASONS, NoticeSeverity, StopReason, ToolKind
 from accord.session.requests import PermissionOption, Prompt
 from accord.session.type_checks import check_type
-from accord.session.updates import (
-    MessageAppend,
-    ModePatch,
-    NoticePatch,
-    Patch,
-    PlanPatch,
-    ToolCallPatch,
-    UsagePatch,
-)
+from accord.session.updates import MessageAppend, ModePatch, NoticePatch, Patch, PlanPatch, ToolCallPatch, UsagePatch
 from accord.session.validation import check_token_usage
 from accord.session.value import UNSET
 

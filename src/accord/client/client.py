@@ -362,10 +362,7 @@ class Client:
             on_rejected_frame=self._on_rejected_frame,
         )
         registry = self._registry = SessionRegistry(
-            connection,
-            workspace=self._workspace,
-            on_update=self._on_update,
-            transcript_bytes=self._transcript_bytes,
+            connection, workspace=self._workspace, on_update=self._on_update, transcript_bytes=self._transcript_bytes
         )
         connection.receive = MessageDispatcher(connection, registry, self._extensions)
         await connection.open(self._version, self._info, self._capabilities, strict=self._strict)

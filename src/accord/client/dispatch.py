@@ -19,8 +19,7 @@ from msgspec.structs import replace
 
 from accord.client.connection import ClientConnection
 from accord.client.open_session import OpenSession
-from accord.client.permissions.option_choice import refuses
-from accord.client.permissions.policies import with_streamed_input
+from accord.client.permissions.policies import refuses, with_streamed_input
 from accord.client.permissions.writes_and_commands import PATHS, TEXTS, members, raw_command
 from accord.client.session_registry import SessionRegistry
 from accord.errors import InvalidRequest, MethodNotFound, NotFound

@@ -129,10 +129,7 @@ def offer(
 
 
 def accepted(
-    result: Raw,
-    offered: ProtocolVersion = "auto",
-    capabilities: ClientCapabilities | None = None,
-    strict: bool = False,
+    result: Raw, offered: ProtocolVersion = "auto", capabilities: ClientCapabilities | None = None, strict: bool = False
 ) -> tuple[Dialect, InitializeResult]:
     """For a client: the dialect that the agent's result calls for, and the result read by it.
 
@@ -286,10 +283,7 @@ def offer_of_v2(info: Implementation | None, can: ClientCapabilities) -> Members
         "auth": _group(meta, "auth", terminal=_marker(can.terminal_login, meta, "auth.terminal")),
         "elicitation": _elicitation(can),
     }
-    return {
-        "info": _info(info or UNKNOWN_PEER),
-        "capabilities": _without_none(**capabilities) | _meta(can.meta),
-    }
+    return {"info": _info(info or UNKNOWN_PEER), "capabilities": _without_none(**capabilities) | _meta(can.meta)}
 
 
 def _v2_to_v1(info: Any, capabilities: Any) -> Members:

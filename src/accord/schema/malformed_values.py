@@ -17,15 +17,7 @@ Path: TypeAlias = "tuple[Path, str | int] | None"
 
 Notes: TypeAlias = "list[str] | None"
 
-KIND_NAMES = {
-    str: "str",
-    bool: "bool",
-    int: "int",
-    float: "float",
-    list: "array",
-    dict: "object",
-    type(None): "null",
-}
+KIND_NAMES = {str: "str", bool: "bool", int: "int", float: "float", list: "array", dict: "object", type(None): "null"}
 
 
 def path_text(path: Path) -> str:

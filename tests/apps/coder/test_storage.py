@@ -15,7 +15,7 @@ from accord import Client
 from accord.apps.coder.coder import build
 from accord.apps.coder.settings.precedence import load_settings
 from accord.apps.coder.storage import FallbackStore, SessionChoices
-from accord.client.permissions.option_choice import choose
+from accord.client.permissions.policies import choose
 from accord.errors import RequestFailed, SessionInUse, StoreFailed
 from accord.session.content import Text
 from accord.session.entities import AGENT

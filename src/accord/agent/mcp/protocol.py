@@ -15,13 +15,7 @@ from typing import Any, cast
 import httpx2
 from mcp import ClientSession, MCPError
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
-from mcp_types import (
-    CallToolRequest,
-    CallToolRequestParams,
-    CallToolResult,
-    PaginatedRequestParams,
-    Tool,
-)
+from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult, PaginatedRequestParams, Tool
 from mcp_types.methods import validate_server_result
 from mcp_types.version import LATEST_HANDSHAKE_VERSION
 from pydantic import ValidationError

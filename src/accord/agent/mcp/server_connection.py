@@ -18,12 +18,7 @@ import anyio
 import httpx2
 from mcp import ClientSession, MCPError
 from mcp.client.subscriptions import SubscriptionLost, listen
-from mcp_types import (
-    CONNECTION_CLOSED,
-    Implementation,
-    Tool,
-    ToolListChangedNotification,
-)
+from mcp_types import CONNECTION_CLOSED, Implementation, Tool, ToolListChangedNotification
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from accord.agent.mcp.content import McpResult, McpTool, OnProgress, result_from_mcp

@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from accord.client.permissions.option_choice import ALLOWING, REJECTING, Policy, choose, find_option, kind_of
+from accord.client.permissions.policies import ALLOWING, REJECTING, Policy, choose, find_option, kind_of
 from accord.local.saved_choices import SavedChoices
 from accord.local.threads import in_thread
 from accord.peer.limited_log import LimitedLog
@@ -27,7 +27,7 @@ from accord.session.requests import CommandSubject, PermissionAnswer, Permission
 from accord.session.updates import ToolCallPatch
 from accord.session.value import UNSET
 
-__all__ = ["SavedAnswer", "SavedAnswerPolicy", "Scope", "remember", "same_action", "same_action_in_project"]
+__all__ = ["SavedAnswer", "SavedAnswerPolicy", "remember", "same_action", "same_action_in_project"]
 
 log = logging.getLogger("accord.client")
 

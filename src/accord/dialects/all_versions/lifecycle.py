@@ -52,11 +52,7 @@ _UNSTABLE = {
 }
 """Members that are in no published version, by the path of their object: kept and sent unchanged."""
 
-_V2_NAMES = {
-    "sessionCapabilities": "session",
-    "promptCapabilities": "session.prompt",
-    "mcpCapabilities": "session.mcp",
-}
+_V2_NAMES = {"sessionCapabilities": "session", "promptCapabilities": "session.prompt", "mcpCapabilities": "session.mcp"}
 
 _INFO = StructConverter(Implementation, wire.Implementation)
 

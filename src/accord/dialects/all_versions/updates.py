@@ -89,10 +89,7 @@ class UpdateConverter:
     def _info_from_wire(self, dialect: Dialect, update: Any) -> list[Patch]:
         return [
             InfoPatch(
-                title=update.title,
-                updated_at=update.updated_at,
-                meta=update.meta,
-                meta_replaces=self._meta_replaces,
+                title=update.title, updated_at=update.updated_at, meta=update.meta, meta_replaces=self._meta_replaces
             )
         ]
 

@@ -79,10 +79,7 @@ CLIENT_RESOURCES = (
     _copied(requests.WriteFile, "fs/write_text_file", from_wire=_write_file_from_wire),
     _copied(requests.CreateTerminal, "terminal/create", to_wire=_create_to_wire, from_wire=_create_from_wire),
     _copied(
-        requests.ReadTerminal,
-        "terminal/output",
-        result_to_wire=_snapshot_to_wire,
-        result_from_wire=_snapshot_from_wire,
+        requests.ReadTerminal, "terminal/output", result_to_wire=_snapshot_to_wire, result_from_wire=_snapshot_from_wire
     ),
     _copied(
         requests.WaitForExit,

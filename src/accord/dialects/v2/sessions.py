@@ -192,12 +192,7 @@ SESSION_REQUESTS = (
     ),
     _SESSIONS.list,
     RequestConverter(
-        Prompt,
-        "session/prompt",
-        _PROMPTS.to_wire,
-        _PROMPTS.from_wire,
-        _prompt_result_to_wire,
-        _prompt_result_from_wire,
+        Prompt, "session/prompt", _PROMPTS.to_wire, _PROMPTS.from_wire, _prompt_result_to_wire, _prompt_result_from_wire
     ),
     RequestConverter(
         SetOption,

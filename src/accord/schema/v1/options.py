@@ -12,17 +12,7 @@ from accord.schema.all_versions import (
     SessionConfigValueId,
     SessionId,
 )
-from accord.schema.wire_values import (
-    REQUIRED,
-    UNSET,
-    Closed,
-    Defaulted,
-    DefaultedItems,
-    Items,
-    Known,
-    Lenient,
-    Wire,
-)
+from accord.schema.wire_values import REQUIRED, UNSET, Closed, Defaulted, DefaultedItems, Items, Known, Lenient, Wire
 
 __all__ = [
     "AvailableCommand",

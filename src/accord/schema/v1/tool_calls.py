@@ -44,19 +44,7 @@ __all__ = [
 
 ToolKind: TypeAlias = Annotated[
     str,
-    Known(
-        "read",
-        "edit",
-        "delete",
-        "move",
-        "search",
-        "execute",
-        "think",
-        "fetch",
-        "switch_mode",
-        "other",
-        closed=True,
-    ),
+    Known("read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other", closed=True),
 ]
 
 ToolCallStatus: TypeAlias = Annotated[str, Known("pending", "in_progress", "completed", "failed", closed=True)]

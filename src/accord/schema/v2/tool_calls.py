@@ -64,8 +64,7 @@ __all__ = [
 ]
 
 ToolKind: TypeAlias = Annotated[
-    str,
-    Known("read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"),
+    str, Known("read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other")
 ]
 ToolCallStatus: TypeAlias = Annotated[
     str, Known("pending", "in_progress", "paused", "completed", "failed", "cancelled")

@@ -32,9 +32,7 @@ _TAKEN_FROM_V2 = ("auth/login", "auth/logout", "tool_call/cancel", "terminal/can
 
 METHODS: dict[str, Method] = {
     name: msgspec.structs.replace(
-        method,
-        params=_DIFFERENT_PARAMS.get(name, method.params),
-        result=_DIFFERENT_RESULTS.get(name, method.result),
+        method, params=_DIFFERENT_PARAMS.get(name, method.params), result=_DIFFERENT_RESULTS.get(name, method.result)
     )
     for name, method in v1.METHODS.items()
 } | {name: v2.METHODS[name] for name in _TAKEN_FROM_V2}

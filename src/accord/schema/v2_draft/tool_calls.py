@@ -5,16 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, TypeAlias, Union
 
 from accord.schema import v2
-from accord.schema.wire_values import (
-    SKIP_INVALID_ITEMS,
-    UNSET,
-    Lenient,
-    LenientItems,
-    Nullable,
-    Open,
-    UnsetType,
-    Wire,
-)
+from accord.schema.wire_values import SKIP_INVALID_ITEMS, UNSET, Lenient, LenientItems, Nullable, Open, UnsetType, Wire
 
 __all__ = [
     "Diff",
