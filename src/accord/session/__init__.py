@@ -1,107 +1,12 @@
 """What happened in a session, in words that outlive a protocol version.
 
-Here are the words for reading a session. Those for reporting (`updates`), asking (`requests`) and describing what a
-side can do (`capabilities`, `servers`) are in their modules, as are `diffs`.
+Here are the words for reading and reporting a session. Those for asking (`requests`) and describing what a side can do
+(`capabilities`, `mcp_servers`) are in their modules, as are `diffs`.
 """
 
-from __future__ import annotations
-
-from accord.session.content import Audio, Content, Image, Resource, ResourceLink, Text
-from accord.session.entities import (
-    Compaction,
-    ContentItem,
-    Cost,
-    Diff,
-    FileChange,
-    Info,
-    Location,
-    Message,
-    Mode,
-    Modes,
-    Notice,
-    Option,
-    Plan,
-    PlanEntry,
-    SlashCommand,
-    State,
-    Terminal,
-    TerminalItem,
-    TokenUsage,
-    ToolCall,
-    Usage,
-)
-from accord.session.replay import replay
-from accord.session.transcript import Transcript
-from accord.session.updates import (
-    CommandsChanged,
-    CompactionChanged,
-    InfoChanged,
-    MessageChanged,
-    MessageChunk,
-    ModeChanged,
-    NoticeShown,
-    OptionsChanged,
-    Patch,
-    PlanChanged,
-    PromptChanged,
-    StateChanged,
-    TerminalChanged,
-    TerminalOutput,
-    ToolCallChanged,
-    UnknownUpdate,
-    Update,
-    UsageChanged,
-)
-from accord.session.value import UNSET, Unknown
-
-__all__ = [
-    "UNSET",
-    "Audio",
-    "CommandsChanged",
-    "Compaction",
-    "CompactionChanged",
-    "Content",
-    "ContentItem",
-    "Cost",
-    "Diff",
-    "FileChange",
-    "Image",
-    "Info",
-    "InfoChanged",
-    "Location",
-    "Message",
-    "MessageChanged",
-    "MessageChunk",
-    "Mode",
-    "ModeChanged",
-    "Modes",
-    "Notice",
-    "NoticeShown",
-    "Option",
-    "OptionsChanged",
-    "Patch",
-    "Plan",
-    "PlanChanged",
-    "PlanEntry",
-    "PromptChanged",
-    "Resource",
-    "ResourceLink",
-    "SlashCommand",
-    "State",
-    "StateChanged",
-    "Terminal",
-    "TerminalChanged",
-    "TerminalItem",
-    "TerminalOutput",
-    "Text",
-    "TokenUsage",
-    "ToolCall",
-    "ToolCallChanged",
-    "Transcript",
-    "Unknown",
-    "UnknownUpdate",
-    "Update",
-    "Usage",
-    "UsageChanged",
-    "replay",
-]
+from accord.session.content import *
+from accord.session.entities import *
+from accord.session.replay import *
+from accord.session.transcript import *
+from accord.session.updates import *
+from accord.session.value import *

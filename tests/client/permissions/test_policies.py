@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accord.client.permissions import policies
-from accord.client.permissions.policies import Policy, allow_all, allow_kinds, ask, decide, deny, reject_all, remember
+from accord.client.permissions.policies import Policy, allow_all, allow_kinds, ask, decide, deny, reject_all
+from accord.client.permissions.saved_answers import remember
 from accord.dialects.v1 import V1
 from accord.session import Transcript
 from accord.session.content import Text

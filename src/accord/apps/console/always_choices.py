@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
 from accord.client.client import Client
-from accord.client.permissions.policies import same_action
+from accord.client.permissions.saved_answers import same_action
 from accord.client.permissions.writes_and_commands import allows_all_writes
 from accord.errors import AccordError
 from accord.session.requests import CommandSubject, PermissionRequest

@@ -20,7 +20,7 @@ from accord.apps.console.screen.wire_log import WireLog
 from accord.apps.console.session_choice import KnownSessions
 from accord.client.client import Client
 from accord.client.login import RunLogin
-from accord.client.permissions import policies
+from accord.client.permissions.saved_answers import remember
 from accord.client.permissions.writes_and_commands import allows
 from accord.client.session import Session, SessionUpdate
 from accord.client.workspace.terminals import TerminalEvent
@@ -64,7 +64,7 @@ class ScreenAgent:
         """What failed because the connection was closed, if that was not a turn."""
         self._early_updates: dict[str, list[Update]] = {}
         self._has_suspended_settings = False
-        self.choices = policies.remember(self._permission)
+        self.choices = remember(self._permission)
         self.keeper: ChoiceOwner = "built-in agent" if known.is_builtin else "screen"
         # The built-in agent remembers choices itself: a revoked choice must count at once.
         ask = self._permission if known.is_builtin else self.choices
