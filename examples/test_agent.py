@@ -1,6 +1,7 @@
-"""A test of an agent is a client of it, in one process and in every version: pytest test_agent.py
+"""A test of an agent is a client of it, in one process and in every version: pytest -p accord.testing.plugin test_agent.py
 
-`acp_connect` and `acp_version` come with accord. Async tests need pytest-asyncio (asyncio_mode = "auto") or another plugin.
+In your own project, write `pytest_plugins = ["accord.testing.plugin"]` into conftest.py: it has `acp_connect` and `acp_version`, and runs
+asynchronous tests.
 """
 
 from __future__ import annotations

@@ -163,8 +163,8 @@ async def test_the_test_of_an_agent_passes(tmp_path: Path):
         sys.executable,
         "-m",
         "pytest",
-        "-o",
-        "asyncio_mode=auto",
+        "-p",
+        "accord.testing.plugin",
         shutil.copy(EXAMPLES / "test_agent.py", tmp_path),
     ]
     async with started(*line, cwd=tmp_path) as process:

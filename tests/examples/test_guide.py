@@ -46,6 +46,13 @@ def test_agents_and_clients_of_the_official_sdk_and_ours_talk_with_each_other(tm
     check(follow("migrating.md", tmp_path, environment(tmp_path)), tmp_path)
 
 
+def test_the_test_of_the_guide_passes_in_an_empty_directory(tmp_path: Path):
+    alone = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "NO_COLOR": "1", "PYTEST_ADDOPTS": ""}
+    [(typed, told, shown)] = follow("testing.md", tmp_path, {**environment(tmp_path), **alone})
+    assert typed == "python -m pytest -q --no-header\n"
+    assert re.sub(r" +\[100%\]| in [\d.]+s", "", shown) == told
+
+
 def test_the_readme_installs_as_the_guide_does():
     [install] = [block.text for block in blocks("first-agent.md") if block.name == "install"]
     readme = re.sub(r" +#.*", "", (ROOT / "README.md").read_text(encoding="utf-8"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import metadata
 
 import pytest
 
@@ -32,6 +33,7 @@ ANYIO = [*QUIET, "-p", "no:asyncio"]
 @pytest.fixture
 def tests(pytester):
     def run(text: str, *options: str) -> pytest.RunResult:
+        pytester.makeconftest('pytest_plugins = ["accord.testing.plugin"]')
         pytester.makepyfile(AGENT + text)
         return pytester.runpytest_subprocess("--strict-markers", *(options or ASYNCIO))
 
@@ -56,6 +58,23 @@ def test_it_needs_no_async_plugin_in_particular(tests):
     tests(
         "pytestmark = pytest.mark.anyio\n@pytest.fixture\ndef anyio_backend(): return 'asyncio'\n" + ECHO, *ANYIO
     ).assert_outcomes(passed=3)
+
+
+def test_it_runs_asynchronous_tests_itself_where_no_other_plugin_does(tests):
+    tests(ECHO, *QUIET, "-p", "no:anyio", "-p", "no:asyncio").assert_outcomes(passed=3)
+    failing = """
+async def test_fails(acp_connect):
+    assert (await acp_connect(agent)).agent.info.name == "another"
+
+@pytest.mark.parametrize("number", [1, 2])
+async def test_numbers(number, tmp_path):
+    assert number == 1
+"""
+    tests(failing, *QUIET, "-p", "no:anyio", "-p", "no:asyncio").assert_outcomes(passed=1, failed=2)
+
+
+def test_nobody_gets_it_without_asking():
+    assert not list(metadata.distribution("accord").entry_points.select(group="pytest11"))
 
 
 def test_a_mark_chooses_the_versions(tests):

@@ -1,6 +1,8 @@
 """The pytest plugin: each test in every version, clients that are closed, and conversations that are kept.
 
-It imports nothing of accord until a test uses one of its fixtures, and needs no plugin for asynchronous tests in particular.
+`pytest_plugins = ["accord.testing.plugin"]` in conftest.py loads it. It is not an entry point: for those pytest rewrites every
+module of a package, in the tests of people who have accord installed and do not use it. It imports nothing of accord until a
+test uses one of its fixtures. Asynchronous tests that no other plugin runs are run in an event loop of their own.
 """
 
 from __future__ import annotations
@@ -147,6 +149,18 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
         return (yield)
     finally:
         cast("Any", item).obj = test
+
+
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run an asynchronous test that nobody else runs: pytest-asyncio and anyio come first, pytest itself would refuse it."""
+    from asyncio import run  # noqa: PLC0415  # as above
+
+    test: Any = pyfuncitem.obj
+    if not inspect.iscoroutinefunction(test):
+        return None
+    names = inspect.signature(test).parameters
+    run(test(**{name: value for name, value in pyfuncitem.funcargs.items() if name in names}))
+    return True
 
 
 @pytest.hookimpl(wrapper=True)
