@@ -270,6 +270,14 @@ async def test_a_response_needs_no_session_header(connection: Connection):
     assert (await connection.stream.event(1))["result"] == {"b": 2}
 
 
+async def test_the_answer_about_an_unknown_session_takes_the_stream_that_the_client_reads(connection: Connection):
+    id = await connection.call("session/prompt", prompt("unknown", "x"), "unknown")
+    assert (await connection.stream.event(0))["id"] == id
+    stream = await connection.session_stream("unknown")
+    id = await connection.call("session/prompt", prompt("unknown", "x"), "unknown")
+    assert (await stream.event(0))["id"] == id
+
+
 @pytest.mark.parametrize("version", [1])
 @pytest.mark.parametrize("with_header", [True, False])
 async def test_load_is_accepted_with_and_without_the_session_header(

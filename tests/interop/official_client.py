@@ -6,19 +6,34 @@ import asyncio
 import json
 import os
 import signal
+import subprocess
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import acp
 from acp import schema
 from acp.core import ClientSideConnection
+from acp.http.client import create_http_stream
+from acp.ws.client import create_websocket_stream
 
 from tests.conversations.story import MEBIBYTE
 
-__all__ = ["CAPABILITIES", "PROGRAM", "OfficialClient", "Talk", "connected"]
+__all__ = [
+    "CAPABILITIES",
+    "PROGRAM",
+    "TRANSPORTS",
+    "OfficialClient",
+    "Talk",
+    "Transport",
+    "connected",
+    "reachable_agent",
+]
+
+Transport = Literal["stdio", "http", "websocket"]
+TRANSPORTS: list[Transport] = ["stdio", "http", "websocket"]
 
 PROGRAM = Path(__file__).resolve().parent / "peers" / "accord_agent.py"
 CAPABILITIES = schema.ClientCapabilities(
@@ -175,9 +190,45 @@ class Talk:
         return json.loads(await self.text_of(session_id, *blocks))
 
 
+@contextmanager
+def reachable_agent(transport: Transport) -> Iterator[list[str]]:
+    """The command that starts our agent, or its URL, where it is served as long as the context; it has to end well."""
+    if transport == "stdio":
+        yield [sys.executable, str(PROGRAM)]
+        return
+    environment = {**os.environ, "ACCORD_HTTP": "127.0.0.1:0"}
+    program = subprocess.Popen([sys.executable, str(PROGRAM)], env=environment, stderr=subprocess.PIPE, text=True)
+    assert program.stderr is not None
+    try:
+        url = program.stderr.readline().split()[-1]
+        yield [url if transport == "http" else url.replace("http", "ws", 1)]
+        program.send_signal(signal.SIGTERM)
+        program.stderr.read()
+        assert program.wait(20) == 0
+    finally:
+        program.kill()
+        program.wait()
+        program.stderr.close()
+
+
 @asynccontextmanager
-async def connected(*arguments: str) -> AsyncIterator[Talk]:
+async def connected_by_url(transport: Transport) -> AsyncIterator[Talk]:
+    client = OfficialClient()
+    with reachable_agent(transport) as (url,):
+        stream = create_http_stream(url) if transport == "http" else await create_websocket_stream(url)
+        agent = acp.connect_to_agent(cast("Any", client), cast("Any", stream), use_unstable_protocol=True)
+        async with asyncio.timeout(50):
+            yield Talk(client, agent)
+        await agent.close()
+
+
+@asynccontextmanager
+async def connected(*arguments: str, transport: Transport = "stdio") -> AsyncIterator[Talk]:
     """Starts the agent, which has to end well."""
+    if transport != "stdio":
+        async with connected_by_url(transport) as talk:
+            yield talk
+        return
     client = OfficialClient()
     async with acp.spawn_agent_process(
         cast("Any", client),

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.conversations.story import MANY, STORY, TEXT, THOUGHT
+from tests.interop.official_client import TRANSPORTS, Transport
 from tests.interop.typescript_peer import report_of
 
 pytestmark = [pytest.mark.interop, pytest.mark.timeout(120)]
@@ -26,20 +27,25 @@ def place_of(factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-@pytest.fixture(scope="module")
-def v1(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    return report_of("client_v1.mjs", place_of(tmp_path_factory))
+@pytest.fixture(scope="module", params=TRANSPORTS)
+def transport(request: pytest.FixtureRequest) -> Transport:
+    return request.param
 
 
 @pytest.fixture(scope="module")
-def v2(tmp_path_factory: pytest.TempPathFactory) -> Report:
+def v1(tmp_path_factory: pytest.TempPathFactory, transport: Transport) -> Report:
+    return report_of("client_v1.mjs", place_of(tmp_path_factory), transport)
+
+
+@pytest.fixture(scope="module")
+def v2(tmp_path_factory: pytest.TempPathFactory, transport: Transport) -> Report:
     place = place_of(tmp_path_factory)
-    report = report_of("client_v2.mjs", place)
+    report = report_of("client_v2.mjs", place, transport)
     return {**report, "place": str(place), "file": (place / FILE).read_text(encoding="utf-8")}
 
 
 @pytest.fixture(params=["v1", "v2"])
-def report(request: pytest.FixtureRequest) -> Report:
+def report(request: pytest.FixtureRequest, transport: Transport) -> Report:
     return request.getfixturevalue(request.param)
 
 

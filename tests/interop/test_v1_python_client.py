@@ -12,7 +12,7 @@ import pytest
 from acp import schema
 
 from tests.conversations.story import MANY, MEBIBYTE, STORY, TEXT, THOUGHT
-from tests.interop.official_client import CAPABILITIES, Talk, connected
+from tests.interop.official_client import CAPABILITIES, TRANSPORTS, Talk, connected
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -28,9 +28,9 @@ BLOCKS = [
 ]
 
 
-@pytest.fixture
-async def talk(place: Path) -> AsyncIterator[Talk]:
-    async with connected() as each:
+@pytest.fixture(params=TRANSPORTS)
+async def talk(place: Path, request: pytest.FixtureRequest) -> AsyncIterator[Talk]:
+    async with connected(transport=request.param) as each:
         each.client.files[str(place / FILE)] = STORY["file"]["before"]
         await each.log_in()
         yield each
@@ -254,6 +254,8 @@ async def test_many_pieces_arrive_in_order(talk: Talk, place: Path):
     assert talk.client.texts(schema.AgentMessageChunk) == "".join(f"{number} " for number in range(MANY))
 
 
+# Over HTTP its reader fails on a character that two chunks share, and its WebSocket takes a mebibyte at most.
+@pytest.mark.parametrize("talk", ["stdio"], indirect=True)
 async def test_a_message_of_several_mebibytes_goes_there_and_back(talk: Talk, place: Path):
     text = "größe 🐘 " * (3 * MEBIBYTE // 12)
     assert await talk.text_of(await talk.open(place), "echo", text) == text

@@ -6,13 +6,12 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.interop.official_client import PROGRAM
+from tests.interop.official_client import Transport, reachable_agent
 
 __all__ = ["need_node", "report_of", "script"]
 
@@ -30,9 +29,10 @@ def need_node() -> None:
         pytest.skip("node or the SDK is not installed: make interop")
 
 
-def report_of(name: str, place: Path, **env: str) -> dict[str, Any]:
-    """What a client script saw of our agent, which it starts and opens sessions with in `place`."""
+def report_of(name: str, place: Path, transport: Transport = "stdio", **env: str) -> dict[str, Any]:
+    """What a client script saw of our agent, which it starts, or reaches by a URL, and opens sessions with in `place`."""
     need_node()
-    command = [*script(name), str(place), sys.executable, str(PROGRAM)]
-    finished = subprocess.run(command, stdout=subprocess.PIPE, timeout=100, check=True, env={**os.environ, **env})
+    with reachable_agent(transport) as agent:
+        command = [*script(name), str(place), *agent]
+        finished = subprocess.run(command, stdout=subprocess.PIPE, timeout=100, check=True, env={**os.environ, **env})
     return json.loads(finished.stdout)

@@ -37,6 +37,8 @@ class EventBuffer:
         self.has_reader = False
         self.is_known = False
         """Whether anything but the request for the stream itself has named its session."""
+        self.is_expected = False
+        """Whether a client has read it, or was told of its session and so will."""
         self._loop = asyncio.get_running_loop()
         self.changed_at = self._loop.time()
         """When it was created, read or left, or got its oldest event."""
@@ -75,7 +77,7 @@ class EventBuffer:
 
     def attach(self) -> None:
         """A client reads it from now on."""
-        self.has_reader = True
+        self.has_reader = self.is_expected = True
         self.changed_at = self._loop.time()
 
     def detach(self) -> None:

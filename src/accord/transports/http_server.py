@@ -7,8 +7,8 @@ Laws:
 - A session has a stream of its own, which holds its frames until the client asks for it. A client that names an existing
   session for the first time without the session header does not know of such streams: that session's frames take the
   connection's stream.
-- The answer to a request about a session that has a stream takes that stream. This includes `session/load`: on another
-  stream it could overtake the updates that it ends.
+- The answer to a request about a session takes that session's stream, if the client has opened it or was told of the
+  session. This includes `session/load`: on another stream it could overtake the updates that it ends.
 - What a client does not read is bounded in bytes and in time; past that the connection ends.
 """
 
@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Callable
+from contextlib import suppress
 
 import msgspec
 
@@ -216,9 +217,9 @@ class HttpServerTransport:
                 self._request_sessions[message.id] = session_id
 
     def _stream_for(self, message: RoutedMessage) -> EventBuffer:
-        session_id = message.session_id
         if message.is_response:
-            session_id = self._request_sessions.pop(message.id, None)
+            return self._stream_for_response(message)
+        session_id = message.session_id
         if session_id is None or session_id in self._streamless:
             return self._connection_stream
         try:
@@ -227,6 +228,14 @@ class HttpServerTransport:
             return self._connection_stream
         stream.is_known = True
         return stream
+
+    def _stream_for_response(self, message: RoutedMessage) -> EventBuffer:
+        if message.result_session_id is not None and message.result_session_id not in self._streamless:
+            with suppress(LookupError):
+                stream = self._session_stream(message.result_session_id)
+                stream.is_known = stream.is_expected = True
+        stream = self._session_streams.get(self._request_sessions.pop(message.id, ""))
+        return stream if stream is not None and stream.is_expected else self._connection_stream
 
     def _session_stream(self, session_id: str) -> EventBuffer:
         stream = self._session_streams.get(session_id)

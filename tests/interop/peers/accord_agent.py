@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -232,4 +234,4 @@ ACTS: dict[str, Any] = {
 
 
 if __name__ == "__main__":
-    sys.exit(run_watched(agent.run))
+    sys.exit(run_watched(partial(agent.run, http=os.environ.get("ACCORD_HTTP"))))

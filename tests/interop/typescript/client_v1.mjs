@@ -1,7 +1,7 @@
 // A client made with the official TypeScript SDK, v1. Starts the agent named by its arguments in the directory that
 // comes first, talks with it about everything, and writes what it saw to stdout as one JSON object.
 import { basename, join } from "node:path";
-import { errorOf, promised, Seen, spawned, start, story, text } from "./story.mjs";
+import { errorOf, promised, Seen, spawned, reach, story, text } from "./story.mjs";
 
 // With what is stable, or with all there is.
 const acp = await import(process.env.ACP_ENTRY ?? "@agentclientprotocol/sdk");
@@ -269,7 +269,7 @@ class Conversation {
   }
 }
 
-const { streams, end } = start(command);
-const report = await app.connectWith(acp.ndJsonStream(...streams), (agent) => new Conversation(agent).talk());
+const { stream, end } = await reach(acp, command);
+const report = await app.connectWith(stream, (agent) => new Conversation(agent).talk());
 report.exitCode = await end();
 process.stdout.write(JSON.stringify(report));

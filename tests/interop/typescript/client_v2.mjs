@@ -1,6 +1,6 @@
 // A client made with the official TypeScript SDK, v2. Starts the agent named by its arguments in the directory that
 // comes first, talks with it about everything, and writes what it saw to stdout as one JSON object.
-import { errorOf, Seen, start, story, text } from "./story.mjs";
+import { errorOf, Seen, reach, story, text } from "./story.mjs";
 
 const acp = await import(process.env.ACP_ENTRY ?? "@agentclientprotocol/sdk/experimental/v2");
 const { agent: methods, client: clients } = acp.methods;
@@ -215,7 +215,7 @@ class Conversation {
   }
 }
 
-const { streams, end } = start(command);
-const report = await app.connectWith(acp.ndJsonStream(...streams), (agent) => new Conversation(agent).talk());
+const { stream, end } = await reach(acp, command);
+const report = await app.connectWith(stream, (agent) => new Conversation(agent).talk());
 report.exitCode = await end();
 process.stdout.write(JSON.stringify(report));

@@ -27,6 +27,22 @@ export function start([command, ...args]) {
   return { streams: [Writable.toWeb(child.stdin), Readable.toWeb(child.stdout)], end };
 }
 
+// How a client reaches its agent: a URL, or a command that it starts.
+export async function reach(acp, command) {
+  const end = async () => 0;
+  if (command[0].startsWith("http")) {
+    const { createHttpStream } = await import("@agentclientprotocol/sdk/experimental/http-client");
+    return { stream: createHttpStream(command[0]), end };
+  }
+  if (command[0].startsWith("ws")) {
+    const { createWebSocketStream } = await import("@agentclientprotocol/sdk/experimental/ws-client");
+    const { WebSocket } = await import("ws");
+    return { stream: createWebSocketStream(command[0], { WebSocket }), end };
+  }
+  const program = start(command);
+  return { stream: acp.ndJsonStream(...program.streams), end: program.end };
+}
+
 // A command that a terminal of a client runs.
 export function spawned({ command, args = [], env = [], cwd }) {
   const variables = Object.fromEntries(env.map(({ name, value }) => [name, value]));
