@@ -350,7 +350,7 @@ MISTAKES: dict[str, tuple[Mistake, str]] = {
     ),
     "permission option that is a word": (
         lambda turn, call: turn.allowed(call, options=["yes"]),  # type: ignore[list-item]
-        r"Expected `object`, got `str` - at `\$.options\[0\]`",
+        "expected a PermissionOption, not str",
     ),
     "option of a request": (
         lambda turn, call: permission(turn, PermissionOption(id=1, name="Yes", kind="allow_once")),  # type: ignore[arg-type]
@@ -379,9 +379,12 @@ MISTAKES: dict[str, tuple[Mistake, str]] = {
         "Expected `str`, got `int` - at `\\$.env",
     ),
     "variable of a command": (lambda turn, call: turn.run("true", env={"A": 1}), "Expected `str`"),  # type: ignore[dict-item]
-    "argument of a command": (lambda turn, call: turn.run("true", 5), "Expected `str`, got `int`"),  # type: ignore[arg-type]
-    "command that is a number": (lambda turn, call: turn.run(5), "Expected `str`, got `int`"),  # type: ignore[arg-type]
-    "contents of a file": (lambda turn, call: turn.files.write("a", 5), "Expected `str`, got `int`"),  # type: ignore[arg-type]
+    "argument of a command": (lambda turn, call: turn.run("true", 5), "takes the words of a command one by one"),  # type: ignore[arg-type]
+    "command that is a number": (lambda turn, call: turn.run(5), "takes the words of a command one by one"),  # type: ignore[arg-type]
+    "contents of a file": (
+        lambda turn, call: turn.files.write("a", 5),
+        "expected the text of a file as a string, not int",
+    ),  # type: ignore[arg-type]
     "id of a terminal": (
         lambda turn, call: turn.client.request(KillTerminal(session_id="s", terminal_id=5)),  # type: ignore[arg-type]
         "Expected `str`, got `int`",
@@ -390,7 +393,7 @@ MISTAKES: dict[str, tuple[Mistake, str]] = {
         lambda turn, call: turn.client.notify(ElicitationCompleted(elicitation_id=5)),  # type: ignore[arg-type]
         "Expected `str`, got `int`",
     ),
-    "plan entry that is a number": (lambda turn, call: turn.plan([5]), "Expected `object`, got `int`"),  # type: ignore[list-item]
+    "plan entry that is a number": (lambda turn, call: turn.plan([5]), "expected a string or a PlanEntry, not int"),  # type: ignore[list-item]
     "plan that is none": (lambda turn, call: turn.send(PlanPatch(plan=5)), "Expected `object`, got `int`"),  # type: ignore[arg-type]
     "location that is a number": (
         lambda turn, call: turn.send(ToolCallPatch(id="c", locations=[5])),  # type: ignore[list-item]
@@ -425,7 +428,7 @@ async def test_a_mistake_is_raised_at_the_call_and_told_to_nobody(mistake, versi
     sent: list[bytes] = []
     agent = plain_agent(on_frame=lambda direction, frame: sent.append(frame))
     agent.option("mode", choices=["ask", "code"])
-    caught: list[ValueError] = []
+    caught: list[TypeError | ValueError] = []
     counts: list[int] = []
 
     @agent.prompt
@@ -434,7 +437,7 @@ async def test_a_mistake_is_raised_at_the_call_and_told_to_nobody(mistake, versi
             counts.append(len(sent))
             try:
                 await make(turn, call)
-            except ValueError as error:
+            except (TypeError, ValueError) as error:
                 caught.append(error)
             counts.append(len(sent))
             assert call.status == "pending"
@@ -528,7 +531,7 @@ async def _opened_as(turn: Turn, title: Any) -> None:
 @pytest.mark.parametrize("mistake", FORMLESS)
 async def test_what_has_no_json_form_is_raised_at_the_call_and_the_session_can_be_loaded(version, mistake):
     agent = plain_agent(store=MemoryStore())
-    caught: list[ValueError] = []
+    caught: list[TypeError | ValueError] = []
 
     @agent.prompt
     async def work(turn: Turn) -> None:
@@ -536,7 +539,7 @@ async def test_what_has_no_json_form_is_raised_at_the_call_and_the_session_can_b
             before = (turn.session.transcript.tool_calls["look"], len(turn.session.transcript.messages))
             try:
                 await FORMLESS[mistake](turn, call)
-            except ValueError as error:
+            except (TypeError, ValueError) as error:
                 caught.append(error)
             assert (turn.session.transcript.tool_calls["look"], len(turn.session.transcript.messages)) == before
 
@@ -565,7 +568,7 @@ async def test_a_plain_handler_learns_it_as_well(version):
             ):
                 try:
                     mistake()
-                except ValueError as error:
+                except (TypeError, ValueError) as error:
                     caught.append(str(error))
 
     async with User(agent, version) as user:
@@ -581,7 +584,7 @@ async def test_background_work_learns_it_as_well(version):
     async def index(call: AgentToolCall) -> None:
         try:
             await call.update(kind="raed")
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             caught.append(str(error))
         await call.locate("a.py", 3)
 
@@ -742,7 +745,7 @@ async def test_a_terminal_of_our_own_or_of_the_client_may_be_shown(version):
         (lambda agent: agent.option("size", choices=[("s", 5)]), "Expected `str`, got `int` - at `$.choices[0].name`"),
         (lambda agent: agent.login("new", name=5), "Expected `str`, got `int` - at `$.name`"),
         (lambda agent: agent.terminal_login("new", name="New", args=[5]), "Expected `str`, got `int` - at `$.args[0]`"),
-        (lambda agent: Agent(5), "Expected `str`, got `int` - at `$.name`"),  # type: ignore[arg-type]
+        (lambda agent: Agent(5), "expected a string as the agent's name, not int"),  # type: ignore[arg-type]
         (lambda agent: Agent("tester", meta={"at": float("nan")}), "NaN"),
         (lambda agent: agent.login("key", name="Key"), "duplicate login 'key'"),
         (lambda agent: agent.terminal_login("key", name="Key"), "duplicate login 'key'"),
@@ -753,7 +756,7 @@ def test_what_is_registered_wrongly_is_refused(register, message):
     agent.option("mode", choices=["ask"])
     agent.command("again", "Again")(lambda turn: None)
     agent.login("key", name="Key")(lambda: None)
-    with pytest.raises(ValueError, match=re.escape(message)):
+    with pytest.raises((TypeError, ValueError), match=re.escape(message)):
         register(agent)
 
 
@@ -781,7 +784,7 @@ async def test_outside_of_a_session_a_path_must_be_absolute():
     async def read(params: Any, client: Any) -> None:
         try:
             await client.request(ReadFile(session_id=params["id"], path="a.py"))
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             caught.append(str(error))
 
     async with User(agent, 1, capabilities=EVERYTHING) as user:

@@ -214,6 +214,7 @@ async def test_a_session_of_another_directory_is_refused(version, store):
 )
 async def test_modes_and_options_are_chosen_from_both_sides(version):
     agent = talker()
+    agent._definition.prompt_handler = None
     chosen: list[Any] = []
 
     @agent.option("model", choices=[("fast", "Fast"), ("good", "Good")])

@@ -214,6 +214,7 @@ async def test_a_session_that_is_being_closed_is_opened_again_when_that_is_done(
 
 async def test_whoever_does_not_read_stops_nobody_else(version, store):
     agent, _ = worker(store)
+    agent._definition.prompt_handler = None
 
     @agent.prompt
     async def flood(turn: Turn) -> None:
@@ -233,6 +234,7 @@ async def test_whoever_does_not_read_stops_nobody_else(version, store):
 async def test_who_never_takes_the_history_is_given_up(version, store, monkeypatch, caplog):
     monkeypatch.setattr("accord.agent.update_stream._MAX_HELD", 50)
     agent, _ = worker(store)
+    agent._definition.prompt_handler = None
 
     @agent.prompt
     async def flood(turn: Turn) -> None:

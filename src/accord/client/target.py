@@ -141,6 +141,7 @@ class Remote:
         self.is_on_this_machine = is_on_this_machine
 
     def connect(self) -> RemoteTransport:
+        """A transport to this URL, which is not open yet."""
         from accord.transports.remote import RemoteTransport  # noqa: PLC0415  # most clients start a command
 
         return RemoteTransport(self.url, headers=self.headers, profile=self.profile, frame_limit=self.frame_limit)
