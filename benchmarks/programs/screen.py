@@ -20,7 +20,7 @@ from textual.pilot import Pilot
 from accord import Command
 from accord.apps.console.screen.app import ScreenApp
 from accord.apps.console.screen.context import ScreenOptions
-from accord.apps.console.screen.program import tune_garbage_collector
+from accord.apps.console.talk_command import tune_garbage_collector
 from benchmarks.programs.client_program import report
 
 _TICK = 0.001

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from accord import Client, permissions
-from accord.apps.console.environment import Environment
-from accord.apps.console.known_agents import KnownAgent, find_agent
+from accord.apps.console.known_agents import Environment, KnownAgent, find_agent
 from accord.client.workspace.workspace import Workspace
 from accord.session.requests import PermissionAnswer, PermissionRequest
 from tests.interop.coding_agents import CodingAgent

@@ -18,9 +18,9 @@ from accord import permissions
 from accord.apps.coder.errors import ModelFailed
 from accord.apps.coder.models.local_model import _Process  # the only way to it without a language model
 from accord.apps.coder.tools import search
-from accord.apps.console.clipboard import read_clipboard_picture
 from accord.apps.console.errors import ConsoleFailed
 from accord.apps.console.screen.mentions import list_files
+from accord.apps.console.screen.pasted_pictures import read_clipboard_picture
 from accord.local.paths import Roots
 from accord.local.processes import program_environment
 

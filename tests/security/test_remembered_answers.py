@@ -11,9 +11,9 @@ import pytest
 from accord import Agent, Client, Turn
 from accord.apps.coder.coder import Coder
 from accord.apps.coder.settings.precedence import load_settings
-from accord.apps.console.always_choices import always_scope, forget_choices
 from accord.apps.console.errors import ExitStatus
 from accord.apps.console.known_agents import KnownAgent
+from accord.apps.console.permission_flags import always_scope, forget_choices
 from accord.client.permissions import policies
 from accord.client.permissions.writes_and_commands import write_permission_request
 from accord.errors import AccordError, RequestFailed

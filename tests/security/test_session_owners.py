@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 
-from accord.apps.console.agent_stderr import AgentOutput
-from accord.apps.console.error_messages import explain_error
+from accord.apps.console.error_messages import AgentOutput, explain_error
 from accord.apps.console.known_agents import KnownAgent
 from accord.apps.console.screen.errors import error_block, reopen_error_block
 from accord.client.client import Client

@@ -11,8 +11,7 @@ from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 from accord.apps.coder.settings.files import home_directory
-from accord.apps.console.environment import Environment
-from accord.apps.console.known_agents import known_agents
+from accord.apps.console.known_agents import Environment, known_agents
 from accord.cli.commands import COMMANDS, TALK
 from accord.cli.environment import load_environment
 from accord.cli.parser import new_parser

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from accord.apps.coder.settings.files import state_directory
 from accord.apps.coder.settings.precedence import load_settings
-from accord.apps.console.environment import AgentCommand, Environment
+from accord.apps.console.known_agents import AgentCommand, Environment
 from accord.cli.commands import COMMANDS
 from accord.local.paths import expand_path
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from accord.apps.console import clipboard
-from accord.apps.console.clipboard import Picture, read_clipboard_picture
 from accord.apps.console.errors import ConsoleFailed
+from accord.apps.console.screen import pasted_pictures
+from accord.apps.console.screen.pasted_pictures import Picture, read_clipboard_picture
 
 if sys.platform == "win32":
     pytest.skip("scripts as programs", allow_module_level=True)
@@ -90,7 +90,7 @@ async def test_what_is_missing_is_told(programs, monkeypatch, variables, missing
 
 async def test_a_picture_that_is_too_large_is_not_taken(programs, monkeypatch):
     monkeypatch.setenv("DISPLAY", ":0")
-    monkeypatch.setattr(clipboard, "MOST_BYTES", 1000)
+    monkeypatch.setattr(pasted_pictures, "MOST_BYTES", 1000)
     programs("xclip", offering(png=PNG))
     with pytest.raises(ConsoleFailed, match="larger than 16 MiB"):
         await read_clipboard_picture()
@@ -102,7 +102,7 @@ async def test_a_picture_that_is_too_large_is_not_taken(programs, monkeypatch):
 
 async def test_a_program_that_hangs_is_given_up(programs, monkeypatch):
     monkeypatch.setenv("DISPLAY", ":0")
-    monkeypatch.setattr(clipboard, "_PATIENCE", 0.05)
+    monkeypatch.setattr(pasted_pictures, "_PATIENCE", 0.05)
     programs("xclip", "time.sleep(60)")
     with pytest.raises(ConsoleFailed, match="xclip was given up"):
         await read_clipboard_picture()
@@ -119,7 +119,7 @@ async def test_a_program_that_hangs_is_given_up(programs, monkeypatch):
 async def test_other_platforms_say_it_in_their_own_ways(programs, monkeypatch, platform, program, said):
     monkeypatch.setenv("WSL_DISTRO_NAME", "Debian")
     with monkeypatch.context() as patch:
-        patch.setattr(clipboard.sys, "platform", platform)
+        patch.setattr(pasted_pictures.sys, "platform", platform)
         programs(program, f"out.write({said!r})")
         assert await read_clipboard_picture() == Picture("image/png", PNG)
         programs(program, "")

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from accord.apps.console.agent_process import AgentCallbacks, AgentProcess
-from accord.apps.console.agent_stderr import AgentOutput
-from accord.apps.console.error_messages import LONG_FRAME_MESSAGE, explain_error
+from accord.apps.console.error_messages import LONG_FRAME_MESSAGE, AgentOutput, explain_error
 from accord.apps.console.errors import ExitStatus
 from accord.apps.console.known_agents import KnownAgent
 from accord.errors import DeadlineExceeded, FrameRejected, Overloaded, RateLimited

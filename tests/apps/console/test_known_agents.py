@@ -7,9 +7,16 @@ import msgspec
 import pytest
 
 from accord.apps.coder.settings.settings import RESERVED
-from accord.apps.console.environment import AgentCommand, Environment
 from accord.apps.console.errors import ConsoleFailed, ExitStatus, InvalidUsage
-from accord.apps.console.known_agents import PRESETS, KnownAgent, find_agent, find_preset, known_agents
+from accord.apps.console.known_agents import (
+    PRESETS,
+    AgentCommand,
+    Environment,
+    KnownAgent,
+    find_agent,
+    find_preset,
+    known_agents,
+)
 from accord.session.capabilities import Implementation
 
 AROUND = Environment(

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from accord.apps.console.agent_process import StartProgress
 from accord.apps.console.errors import ExitStatus
-from accord.apps.console.start_progress import StartProgress
 from accord.testing import ScriptedAgent, Silent, faulty, program
 from tests.virtual_clock import run
 

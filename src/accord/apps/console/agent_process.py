@@ -18,15 +18,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from accord import __version__
-from accord.apps.console.agent_stderr import AgentOutput
 from accord.apps.console.conversation_records import ConversationRecorder, ConversationRecords
-from accord.apps.console.error_messages import error_text, explain_error
+from accord.apps.console.error_messages import AgentOutput, error_text, explain_error
 from accord.apps.console.errors import ConsoleFailed
 from accord.apps.console.known_agents import KnownAgent
 from accord.apps.console.permission_flags import adapt_workspace
 from accord.apps.console.sanitizer import one_line
 from accord.apps.console.session_choice import KnownSessions, list_sessions, newest_first
-from accord.apps.console.start_progress import StartProgress
 from accord.client.agent_requests import OnElicitation
 from accord.client.capabilities import server_type, takes_server
 from accord.client.client import Client
@@ -60,6 +58,7 @@ __all__ = [
     "AgentProcess",
     "AgentState",
     "ReopenUnsupported",
+    "StartProgress",
     "agent_command",
 ]
 
@@ -390,3 +389,47 @@ def _resolve_command(server: McpServer, cwd: str | Path) -> McpServer:
 
 def _name(server: McpServer) -> str:
     return one_line(getattr(server, "name", "?"), 80)
+
+
+_FIRST_SECONDS = 1.5
+_NEXT_SECONDS = 10.0
+
+
+class StartProgress:
+    """Reports a slow start, so that it does not look like a hang: once after a moment, and then every ten seconds.
+
+    `is_announced` says that the user was already told of the start itself.
+    """
+
+    def __init__(
+        self, name: str, limit: float | None, report: Callable[[str], None] | None, *, is_announced: bool = False
+    ) -> None:
+        self._name = name
+        self._limit = limit
+        self._report = report
+        self._is_announced = is_announced
+        self._timer: asyncio.TimerHandle | None = None
+
+    def __enter__(self) -> Self:
+        if self._report is not None:
+            self._began = asyncio.get_running_loop().time()
+            self._wake_at(_NEXT_SECONDS if self._is_announced else _FIRST_SECONDS)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _wake_at(self, seconds: float) -> None:
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_at(self._began + seconds, self._wake, seconds)
+
+    def _wake(self, seconds: float) -> None:
+        assert self._report is not None
+        if seconds < _NEXT_SECONDS:
+            self._report(f"starting {self._name!r}…")
+            self._wake_at(_NEXT_SECONDS)
+            return
+        until = "" if self._limit is None else f", of {self._limit:g} s that --start-timeout gives it"
+        self._report(f"starting {self._name!r}: no answer yet after {seconds:g} s{until}")
+        self._wake_at(seconds + _NEXT_SECONDS)

@@ -14,9 +14,8 @@ import msgspec
 from msgspec import Struct
 
 from accord.apps.console.agent_process import AgentCallbacks, AgentProcess, agent_command
-from accord.apps.console.environment import LoadEnvironment, write_stderr_line
 from accord.apps.console.errors import ConsoleFailed
-from accord.apps.console.known_agents import KnownAgent, find_agent, known_agents
+from accord.apps.console.known_agents import KnownAgent, LoadEnvironment, find_agent, known_agents, write_stderr_line
 from accord.apps.console.run_command import add_start_timeout, start_timeout, working_directory
 from accord.apps.console.sanitizer import escape_json, one_line
 from accord.apps.console.tty import login_method_text

@@ -1,12 +1,11 @@
-"""What an error means for the dialog who sees it: what happened, what to do, and with which status we end."""
+"""Error messages: what happened, what to do, the exit status, and the end of the agent's stderr or stray stdout."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, Literal, cast
 
-from accord.apps.console.agent_stderr import AgentOutput
 from accord.apps.console.errors import ConsoleFailed, ExitStatus
 from accord.apps.console.known_agents import KnownAgent
 from accord.apps.console.sanitizer import one_line
@@ -26,12 +25,14 @@ from accord.errors import (
     SessionInUse,
     VersionRefused,
 )
-from accord.errors.escape_sequences import strip_colours
+from accord.errors.escape_sequences import clean_output, strip_colours
 from accord.session.capabilities import VariableLogin
 from accord.transports.framing import FRAME_LIMIT
+from accord.transports.output_tail import OutputTail
 
 __all__ = [
     "LONG_FRAME_MESSAGE",
+    "AgentOutput",
     "check_advice",
     "error_text",
     "explain_error",
@@ -187,3 +188,54 @@ def _advice(error: RequestFailed) -> str:
     details: Any = error.data
     said = cast("dict[str, Any]", details).get("advice") if isinstance(details, dict) else None
     return one_line(said, 1000) if isinstance(said, str) else ""
+
+
+_STDERR_BYTES = 16 * 1024
+_STRAY_BYTES = 2 * 1024
+
+
+class AgentOutput:
+    """Captures the agent's stderr and stray stdout, and counts its protocol messages. Only the end of each is stored."""
+
+    def __init__(self) -> None:
+        self._stderr = OutputTail(_STDERR_BYTES)
+        self._stray = OutputTail(_STRAY_BYTES)
+        self._first_sent: bytes | None = None
+        self.messages = 0
+        """The number of protocol messages received."""
+        self.is_echo = False
+        """Whether it repeats what it receives, as `cat` does: it is not an agent."""
+
+    def add_stderr(self, data: bytes) -> None:
+        self._stderr.add(data)
+
+    def add_frame(self, direction: Literal["sent", "received"], frame: bytes) -> None:
+        """A line of either side."""
+        if direction == "sent":
+            self._first_sent = self._first_sent or frame.strip()
+        elif _is_message(frame):
+            self.is_echo = self.is_echo or (self.messages == 0 and frame.strip() == self._first_sent)
+            self.messages += 1
+        else:
+            self._stray.add(frame.rstrip(b"\n") + b"\n")
+
+    @property
+    def stray_stdout(self) -> str:
+        """The end of what came on stdout and is not a protocol message."""
+        return clean_output(self._stray.text)
+
+    @property
+    def stderr(self) -> str:
+        """The end of stderr, without terminal escape sequences."""
+        return clean_output(self._stderr.text)
+
+    @property
+    def tail(self) -> str:
+        """The end of stderr; without any, the end of the stray stdout."""
+        return self.stderr or self.stray_stdout
+
+
+def _is_message(frame: bytes) -> bool:
+    """Whether it looks like a protocol message. JSON that a program logs does not."""
+    is_json = frame.lstrip()[:1] in (b"{", b"[")
+    return is_json and (b'"jsonrpc"' in frame or (b'"id"' in frame and (b'"result"' in frame or b'"error"' in frame)))

@@ -9,23 +9,38 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path, PurePath
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from accord.apps.console.environment import Environment
+from accord.apps.console.conversation_records import ConversationRecords
 from accord.apps.console.errors import ConsoleFailed, ExitStatus, InvalidUsage
-from accord.apps.console.sanitizer import one_line
+from accord.apps.console.sanitizer import one_line, visible
 from accord.local.paths import expand_path, file_kind
 from accord.session.capabilities import Implementation
+from accord.session.mcp_servers import McpServer
 
-__all__ = ["BUILTIN", "PRESETS", "KnownAgent", "Preset", "find_agent", "find_preset", "is_launcher", "known_agents"]
+__all__ = [
+    "BUILTIN",
+    "PRESETS",
+    "AgentCommand",
+    "Environment",
+    "KnownAgent",
+    "LoadEnvironment",
+    "Preset",
+    "find_agent",
+    "find_preset",
+    "is_launcher",
+    "known_agents",
+    "write_stderr_line",
+]
 
 BUILTIN = "accord"
 
@@ -349,3 +364,47 @@ def _package_in(words: Sequence[str]) -> str:
         return PurePath(word).name
     found = re.match(r"(?:@[^/]*/|\.bin/)?([^/@=]+)", place)
     return found[1] if found else ""
+
+
+class AgentCommand(Struct, frozen=True, kw_only=True):
+    """How a configured agent is started; `env` is added to our environment."""
+
+    command: list[str]
+    env: dict[str, str] = {}
+
+
+class Environment(Struct, frozen=True, kw_only=True):
+    """The settings of a directory: agents and MCP servers by name, the state directory, and the built-in agent.
+
+    `commands` are the words after `accord` that are not agents. `notices` are for the user, a sentence each.
+    """
+
+    builtin: list[str]
+    state: Path
+    agents: dict[str, AgentCommand] = {}
+    servers: list[McpServer] = []
+    commands: list[str] = []
+    notices: list[str] = []
+    theme: str | None = None
+    plain: bool = False
+    start_timeout: float = 60.0
+    keeps_conversations: bool = True
+
+    def print_notices(self) -> None:
+        """On stderr, for commands without a conversation."""
+        for notice in self.notices:
+            write_stderr_line(notice)
+
+    @property
+    def records(self) -> ConversationRecords | None:
+        """The records of conversations; None if they are not to be recorded."""
+        return ConversationRecords(self.state) if self.keeps_conversations else None
+
+
+LoadEnvironment: TypeAlias = Callable[[Path], Environment]
+"""Loads the settings of a directory; raises an AccordError that names the file when a setting is invalid."""
+
+
+def write_stderr_line(text: str) -> None:
+    """For commands without a conversation."""
+    sys.stderr.write(f"{visible(text)}\n")

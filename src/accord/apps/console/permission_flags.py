@@ -1,6 +1,9 @@
-"""`--permissions`: who answers when an agent asks whether it may, and what is said about it.
+"""`--permissions`: which permission requests are allowed, rejected or put to the user, and what "always" covers.
 
-Law: only what the name of the choice says is allowed; all else is asked of the dialog at the terminal, or refused.
+Law: only what the name of the choice says is allowed; everything else is asked at the terminal, or rejected.
+
+Law: what accord says about an answer for always is true: it knows what it stores itself and what its own agent stores, and
+says of any other agent that it cannot undo what that one stores.
 """
 
 from __future__ import annotations
@@ -9,7 +12,6 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Literal, TypeAlias, get_args
 
-from accord.apps.console.always_choices import ChoiceOwner, always_scope, offers_always
 from accord.apps.console.known_agents import KnownAgent
 from accord.apps.console.sanitizer import exact, exact_line
 from accord.apps.console.tool_input import (
@@ -25,10 +27,14 @@ from accord.apps.console.tool_input import (
     value_text,
 )
 from accord.apps.console.tty import TerminalDialog
+from accord.client.client import Client
 from accord.client.permissions import policies
 from accord.client.permissions.policies import Policy
+from accord.client.permissions.saved_answers import same_action
+from accord.client.permissions.writes_and_commands import allows_all_writes
 from accord.client.workspace.terminals import OnTerminal
 from accord.client.workspace.workspace import OnWrite, Workspace
+from accord.errors import AccordError
 from accord.session.content import render_text
 from accord.session.diffs import git_patch, read_git_patch
 from accord.session.entities import ContentItem, Diff, FileChange, TerminalItem, ToolCallItem
@@ -43,13 +49,17 @@ from accord.session.updates import ToolCallPatch
 
 __all__ = [
     "PERMISSIONS",
+    "ChoiceOwner",
     "OnDecision",
     "Permissions",
     "adapt_workspace",
+    "always_scope",
     "ask_policy",
     "diff_patch",
+    "forget_choices",
     "least_permissions",
     "new_workspace",
+    "offers_always",
     "permission_policy",
     "permission_summary",
 ]
@@ -275,3 +285,41 @@ def _value(name: str, value: object) -> list[str]:
 def _indented(text: str, sign: str) -> list[str]:
     first, *more = exact(text).splitlines() or [""]
     return [f"{sign}{first}", *(f"{' ' * len(sign)}{line}" for line in more)]
+
+
+ChoiceOwner: TypeAlias = Literal["built-in agent", "screen", "other agent"]
+"""Who keeps a choice as far as we know: the built-in agent, in a file, or the screen, beside whatever the agent does."""
+
+_METHOD = "_accord/forget_choices"
+_NOT_OURS = "what the agent keeps, accord can't undo"
+
+
+def offers_always(request: PermissionRequest) -> bool:
+    """Whether it can be decided for good."""
+    return any(option.kind.endswith("_always") for option in request.options)
+
+
+def always_scope(request: PermissionRequest, keeper: ChoiceOwner, *, forgets: bool) -> str:
+    """What choosing it for good covers, and until when; where the user can choose Forget, that too."""
+    if allows_all_writes(request):
+        return f"always: as its line says, until the agent ends{' or Forget takes it back' if forgets else ''}"
+    if keeper == "built-in agent":
+        ways = "Forget or `accord permissions`" if forgets else "`accord permissions`"
+        return f"always: as its line says, kept for this project until {ways} takes it back"
+    if keeper == "other agent" or same_action(request) is None:
+        return "always: as far and as long as the agent makes it reach, which accord can't undo"
+    is_command = isinstance(request.subject, CommandSubject)
+    what = "exactly this command here" if is_command else "the same title, input and files"
+    return f"always: {what}, in this session, until Forget; {_NOT_OURS}"
+
+
+async def forget_choices(client: Client, session_ids: Iterable[str]) -> int:
+    """Have the built-in agent forget what was decided for good in the projects of these sessions; how many choices."""
+    forgotten = 0
+    for session_id in session_ids:
+        answer = await client.request(_METHOD, {"sessionId": session_id})
+        count = answer.get("forgotten") if isinstance(answer, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        if not isinstance(count, int):
+            raise AccordError("the agent did not say what it has forgotten")
+        forgotten += count
+    return forgotten

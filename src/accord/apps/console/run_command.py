@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from accord.apps.console.attachments import read_attachment, read_text_file
-from accord.apps.console.environment import Environment, LoadEnvironment
 from accord.apps.console.errors import InvalidUsage
-from accord.apps.console.known_agents import find_agent
+from accord.apps.console.known_agents import Environment, LoadEnvironment, find_agent
 from accord.apps.console.permission_flags import PERMISSIONS
 from accord.apps.console.run.one_prompt import RunOptions, run
 from accord.apps.console.sanitizer import encodable

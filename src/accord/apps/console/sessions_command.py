@@ -14,9 +14,8 @@ import msgspec
 
 from accord.apps.console.agent_process import AgentCallbacks, AgentProcess, agent_command
 from accord.apps.console.conversation_records import ConversationRecords
-from accord.apps.console.environment import LoadEnvironment, write_stderr_line
 from accord.apps.console.errors import ConsoleFailed, InvalidUsage
-from accord.apps.console.known_agents import KnownAgent, find_agent
+from accord.apps.console.known_agents import KnownAgent, LoadEnvironment, find_agent, write_stderr_line
 from accord.apps.console.run_command import add_agent_arguments, start_timeout, working_directory
 from accord.apps.console.sanitizer import escape_json, one_line, visible
 from accord.apps.console.session_choice import (

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import gc
+import os
 import sys
 from argparse import ArgumentParser
 from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Any
 
-from accord.apps.console.environment import LoadEnvironment
+from accord.apps.console.agent_process import agent_command
 from accord.apps.console.errors import ConsoleFailed, ExitStatus
-from accord.apps.console.known_agents import find_agent
+from accord.apps.console.known_agents import LoadEnvironment, find_agent
+from accord.apps.console.line_mode import main as run_line_mode
 from accord.apps.console.run.one_prompt import RunOptions, run
 from accord.apps.console.run_command import (
     add_session_arguments,
@@ -19,8 +22,10 @@ from accord.apps.console.run_command import (
     start_timeout,
     working_directory,
 )
+from accord.client.deadlines import Deadlines
+from accord.peer.event_loop import run as run_loop
 
-__all__ = ["add_arguments", "main"]
+__all__ = ["add_arguments", "main", "open_screen", "tune_garbage_collector"]
 
 _CUT_SHORT = (ExitStatus.UNREAD, ExitStatus.INTERRUPTED, ExitStatus.TERMINATED, ExitStatus.HANGUP)
 
@@ -73,12 +78,59 @@ def _has_terminal() -> bool:
     return all(stream is not None and not stream.closed and stream.isatty() for stream in streams)
 
 
-def _screen(options: RunOptions, theme: str | None, *, is_plain: bool) -> int:
+def _screen(run: RunOptions, theme: str | None, *, is_plain: bool) -> int:
+    """Open the screen until the user quits, or the line mode if asked for or in a dumb terminal."""
     if find_spec("textual") is None:
         raise ConsoleFailed(
             "the screen needs Textual, which is not installed",
             "Install it with `pip install 'accord[console]'`, or use `accord run PROMPT`, which needs no screen",
         )
-    from accord.apps.console.screen import program  # noqa: PLC0415  # Textual, which may not be there
+    from accord.apps.console.screen.themes import check_theme  # noqa: PLC0415  # Textual, which may not be there
 
-    return program.main(options, theme, is_plain=is_plain)
+    if theme is not None:
+        check_theme(theme)
+    run.agent.check()
+    if is_plain or os.environ.get("TERM") == "dumb":
+        return run_line_mode(run)
+    return open_screen(run, theme)
+
+
+def open_screen(run: RunOptions, theme: str | None) -> int:
+    """Open the screen until the user quits."""
+    # Imported here: the line mode starts faster without the widgets.
+    from accord.apps.console.screen.app import ScreenApp  # noqa: PLC0415
+    from accord.apps.console.screen.context import ScreenOptions  # noqa: PLC0415
+
+    agent, environment = run.agent, run.environment
+    model_arguments = ["--model", run.model] if agent.is_builtin and run.model else []
+    options = ScreenOptions(
+        target=agent_command(agent, run.cwd, model_arguments),
+        name=agent.name,
+        known=agent,
+        title=agent.title or agent.name,
+        cwd=run.cwd,
+        servers=list(run.servers),
+        resume=run.session_id,
+        continues=run.continues,
+        state=environment.state,
+        records=environment.records,
+        theme=theme,
+        mode=run.mode,
+        model=None if agent.is_builtin else run.model,
+        login=run.login,
+        permissions=run.permissions,
+        notices=[] if agent.is_builtin else list(environment.notices),
+        deadlines=None if run.start_timeout is None else Deadlines(handshake=run.start_timeout),
+    )
+    app = ScreenApp(options)
+    tune_garbage_collector()
+    status = run_loop(app.run_async(), is_fast=False)
+    sys.stdout.flush()
+    return app.return_code or status or 0
+
+
+def tune_garbage_collector() -> None:
+    """Avoid long pauses with many small objects. Call it when all modules are loaded."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(5_000, 10, 50)

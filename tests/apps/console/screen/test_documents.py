@@ -16,9 +16,9 @@ from accord.apps.console.screen.drawing.diffs import SIDE_BY_SIDE
 from accord.apps.console.screen.drawing.palette import READABLE
 from accord.apps.console.screen.main_screen import KEYS, MainScreen
 from accord.apps.console.screen.pages.keys_page import groups
+from accord.apps.console.screen.prompt_queue import QueuePanel
 from accord.apps.console.screen.slash_completion import OWN_COMMANDS
 from accord.apps.console.screen.widgets.conversation_view import ConversationView
-from accord.apps.console.screen.widgets.queue_panel import QueuePanel
 from tests.apps.console.screen import headless
 
 DOCS = Path(__file__).resolve().parents[4] / "docs"

@@ -13,10 +13,10 @@ from accord import Agent, Turn
 from accord.apps.console.screen.main_screen import KEYS
 from accord.apps.console.screen.pages.choice_page import ChoicePage
 from accord.apps.console.screen.pages.keys_page import KeysPage, groups
-from accord.apps.console.screen.pages.log_page import LogPage
 from accord.apps.console.screen.pages.review_page import ReviewPage
 from accord.apps.console.screen.widgets.lines_view import LinesView
 from accord.apps.console.screen.widgets.permission_bar import PermissionBar
+from accord.apps.console.screen.wire_log import LogPage
 from accord.testing import ScriptedAgent
 from tests.apps.console.screen.stage import opened
 from tests.apps.console.screen.test_pages import editor

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from accord import Agent, Turn
-from accord.apps.console.screen import update_rate
+from accord.apps.console.screen import session
 from accord.apps.console.screen.drawing import markdown_stream
 from accord.apps.console.screen.drawing.parts import PART_LINES, Part
 from accord.apps.console.screen.widgets import blocks_view
@@ -199,7 +199,7 @@ async def test_however_long_something_is_no_more_of_it_is_drawn_at_once_than_is_
     kind, tmp_path, drawn_at_once, monkeypatch
 ):
     monkeypatch.setattr(blocks_view, "QUIET", 1e9)  # the idle work has its own measure
-    monkeypatch.setattr(update_rate, "_PAUSE", 0.0)
+    monkeypatch.setattr(session, "_PAUSE", 0.0)
     async with opened(says(kind), tmp_path) as stage:
         await stage.send("Go")
         await stage.idle()

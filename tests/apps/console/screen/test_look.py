@@ -11,9 +11,8 @@ from accord import Agent, Turn
 from accord.apps.coder.models.offline_requests import Create, parse_request
 from accord.apps.console.screen.blocks.welcome import EXAMPLES
 from accord.apps.console.screen.drawing.palette import READABLE, contrast, make_palette, readable_color
-from accord.apps.console.screen.slash_completion import OWN_COMMANDS
+from accord.apps.console.screen.slash_completion import MOST_LINES, OWN_COMMANDS
 from accord.apps.console.screen.themes import THEMES, default_theme
-from accord.apps.console.screen.widgets.completion_panel import MOST_LINES
 from accord.session.entities import OptionChoice
 from tests.apps.console.screen.looks import agent, cells, colours, story
 from tests.apps.console.screen.stage import Stage, opened

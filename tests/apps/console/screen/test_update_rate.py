@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from accord.apps.console.screen.update_rate import UpdateRate, portions
+from accord.apps.console.screen.session import UpdateRate, portions
 from accord.session import Transcript
 from accord.session.content import Image, Text
 from accord.session.updates import MessageAppend

@@ -13,10 +13,9 @@ from msgspec import Struct
 
 from accord.apps.console.agent_process import NEW_INSTEAD, AgentCallbacks, AgentProcess, agent_command
 from accord.apps.console.attachments import Attachment, read_stdin
-from accord.apps.console.environment import Environment
 from accord.apps.console.error_messages import LONG_FRAME_MESSAGE, killed_message, start_timed_out
 from accord.apps.console.errors import ConsoleFailed, ExitStatus, InvalidUsage, to_console_failed
-from accord.apps.console.known_agents import KnownAgent
+from accord.apps.console.known_agents import Environment, KnownAgent
 from accord.apps.console.permission_flags import Permissions, ask_policy, new_workspace, permission_policy
 from accord.apps.console.prompt_history import PromptHistory
 from accord.apps.console.run.interrupts import Interrupts

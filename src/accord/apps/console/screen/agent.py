@@ -8,9 +8,8 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from typing import Any, Literal
 
 from accord.apps.console.agent_process import AgentCallbacks, AgentProcess, AgentState
-from accord.apps.console.always_choices import ChoiceOwner
 from accord.apps.console.error_messages import LONG_FRAME_MESSAGE
-from accord.apps.console.permission_flags import new_workspace, permission_policy, permission_summary
+from accord.apps.console.permission_flags import ChoiceOwner, new_workspace, permission_policy, permission_summary
 from accord.apps.console.screen.blocks.notices import ErrorBlock
 from accord.apps.console.screen.context import ScreenContext
 from accord.apps.console.screen.errors import agent_error_block, error_block, settings_error_block

@@ -33,25 +33,25 @@ from accord.apps.console.screen.main_screen import KEYS, MainScreen
 from accord.apps.console.screen.options import OptionController
 from accord.apps.console.screen.pages.choice_page import ChoicePage
 from accord.apps.console.screen.pages.keys_page import KeysPage
-from accord.apps.console.screen.pages.log_page import LogPage
 from accord.apps.console.screen.pages.review_page import EditFile, ReviewPage, changed_files
 from accord.apps.console.screen.pages.sessions_page import SavedSessions
 from accord.apps.console.screen.pasted_pictures import PastedPictures
 from accord.apps.console.screen.prompt import PromptController
 from accord.apps.console.screen.prompt_history import PromptHistory
+from accord.apps.console.screen.prompt_queue import QueuePanel
 from accord.apps.console.screen.refresh import ScreenRefresh
 from accord.apps.console.screen.session import SessionTab, TabChange
 from accord.apps.console.screen.shutdown import BackgroundTasks, ExitSignals
+from accord.apps.console.screen.slash_completion import CompletionPanel
 from accord.apps.console.screen.startup import AgentStarter
 from accord.apps.console.screen.tabs import Tabs
 from accord.apps.console.screen.themes import THEMES, default_theme, theme_page
-from accord.apps.console.screen.widgets.completion_panel import CompletionPanel
 from accord.apps.console.screen.widgets.conversation_view import ConversationView
 from accord.apps.console.screen.widgets.form_bar import LinkBar
 from accord.apps.console.screen.widgets.lines_view import LinesView
 from accord.apps.console.screen.widgets.prompt_editor import PromptEditor
-from accord.apps.console.screen.widgets.queue_panel import QueuePanel
 from accord.apps.console.screen.widgets.tabs_line import TabsLine
+from accord.apps.console.screen.wire_log import LogPage
 
 __all__ = ["ScreenApp"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from accord.apps.console.always_choices import forget_choices
+from accord.apps.console.permission_flags import forget_choices
 from accord.apps.console.sanitizer import one_line
 from accord.apps.console.screen.agent import ScreenAgent
 from accord.apps.console.screen.blocks.block import Block

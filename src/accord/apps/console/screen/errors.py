@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import traceback
 
-from accord.apps.console.agent_stderr import AgentOutput
-from accord.apps.console.error_messages import check_advice, explain_error
+from accord.apps.console.error_messages import AgentOutput, check_advice, explain_error
 from accord.apps.console.errors import ConsoleFailed
 from accord.apps.console.known_agents import KnownAgent
 from accord.apps.console.sanitizer import visible

@@ -10,14 +10,14 @@ from textual.containers import Vertical
 from textual.screen import Screen
 from textual.widget import Widget
 
+from accord.apps.console.screen.prompt_queue import QueuePanel
+from accord.apps.console.screen.slash_completion import CompletionPanel
 from accord.apps.console.screen.status import StatusLine
-from accord.apps.console.screen.widgets.completion_panel import CompletionPanel
 from accord.apps.console.screen.widgets.conversation_view import ConversationView
 from accord.apps.console.screen.widgets.permission_bar import PermissionBar
 from accord.apps.console.screen.widgets.plan_panel import PlanPanel
 from accord.apps.console.screen.widgets.prompt_editor import PromptEditor
 from accord.apps.console.screen.widgets.question_dock import QuestionDock
-from accord.apps.console.screen.widgets.queue_panel import QueuePanel
 from accord.apps.console.screen.widgets.tabs_line import TabsLine
 
 __all__ = ["KEYS", "MainScreen"]

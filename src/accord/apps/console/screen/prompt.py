@@ -11,8 +11,8 @@ from accord.apps.console.screen.external_programs import Editor, Shell
 from accord.apps.console.screen.mentions import MentionFiles
 from accord.apps.console.screen.pasted_pictures import PastedPictures
 from accord.apps.console.screen.prompt_history import PromptHistory
+from accord.apps.console.screen.prompt_queue import QueueAction
 from accord.apps.console.screen.slash_completion import completions, parse_own_command
-from accord.apps.console.screen.widgets.queue_panel import QueueAction
 
 __all__ = ["PromptController"]
 

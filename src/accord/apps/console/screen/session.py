@@ -1,6 +1,9 @@
 """A session of the screen: its conversation, prompt queue and questions, and the turn that runs.
 
 Law: whether a session is busy is derived from its open requests and stored nowhere else.
+
+Law: however much arrives at once, a key waits only until one portion is drawn. The other updates wait in the session's
+queue, which slows down the agent.
 """
 
 from __future__ import annotations
@@ -8,8 +11,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from typing import Any, Literal, TypeAlias
+
+from msgspec.structs import replace
 
 from accord.apps.console.conversation_records import ConversationRecorder
 from accord.apps.console.run.output_format import EMPTY_TURN, LATE_SECONDS
@@ -19,16 +24,15 @@ from accord.apps.console.screen.conversation import Conversation, Part
 from accord.apps.console.screen.errors import error_block
 from accord.apps.console.screen.prompt_queue import PromptQueue
 from accord.apps.console.screen.questions import QuestionQueue
-from accord.apps.console.screen.update_rate import UpdateRate, portions
 from accord.apps.console.session_settings import SessionSettings
 from accord.client.reply import Reply
 from accord.client.session import Session, SessionUpdate
 from accord.errors import AccordError, ConnectionClosed, Fenced
-from accord.session.content import Content
+from accord.session.content import Content, Text
 from accord.session.entities import USER
-from accord.session.updates import MessageChanged, MessageChunk, PlanChanged, ToolCallChanged
+from accord.session.updates import MessageChanged, MessageChunk, PlanChanged, ToolCallChanged, Update
 
-__all__ = ["Compose", "SessionTab", "State", "TabChange"]
+__all__ = ["Compose", "SessionTab", "State", "TabChange", "UpdateRate", "portions"]
 
 State: TypeAlias = Literal["closed", "asks", "stopping", "busy", "idle"]
 TabChange: TypeAlias = Literal["block", "plan", "commands", "status", "questions", "queue"]
@@ -307,3 +311,48 @@ def _is_of_user(update: SessionUpdate) -> bool:
     """Whether it is a message of the user, which a history begins with."""
     change = update.update
     return isinstance(change, MessageChunk | MessageChanged) and change.message.role == USER
+
+
+_PORTION = 4000
+"""The number of characters that are drawn in about 30 ms. No model writes faster than 100,000 in a second."""
+_OTHER_UPDATE = 100
+"""The number of characters that any other update counts for."""
+_SECONDS = 0.01
+_PAUSE = 0.025
+
+
+class UpdateRate:
+    """Limits the rate of updates to about what the screen can draw, so that it can handle keys meanwhile."""
+
+    def __init__(self) -> None:
+        self._start = time.perf_counter()
+        self._characters = 0
+
+    async def throttle(self, update: Update) -> None:
+        """Call it after each update."""
+        text = _text_of(update)
+        self._characters += _OTHER_UPDATE if text is None else len(text)
+        if self._characters > _PORTION:
+            await asyncio.sleep(_PAUSE)
+        elif time.perf_counter() - self._start > _SECONDS:
+            await asyncio.sleep(0)
+        else:
+            return
+        self._start, self._characters = time.perf_counter(), 0
+
+
+def portions(update: Update) -> Iterator[Update]:
+    """Split an update with a very long text into several."""
+    text = _text_of(update)
+    if text is None or len(text) <= _PORTION:
+        yield update
+        return
+    assert isinstance(update, MessageChunk)
+    for start in range(0, len(text), _PORTION):
+        yield replace(update, content=replace(update.content, text=text[start : start + _PORTION]))
+
+
+def _text_of(update: Update) -> str | None:
+    if isinstance(update, MessageChunk) and isinstance(update.content, Text):
+        return update.content.text
+    return None

@@ -14,7 +14,7 @@ from accord.apps.console.screen.blocks.notices import ErrorBlock
 from accord.apps.console.screen.drawing.palette import Palette
 from accord.apps.console.screen.pages.review_page import changed_paths
 from accord.apps.console.screen.session import SessionTab
-from accord.apps.console.screen.widgets.panel import Panel
+from accord.apps.console.screen.widgets.lines_view import Panel
 from accord.session.entities import Option, Usage
 
 __all__ = ["AgentStatus", "StatusFact", "StatusLine", "current_choices", "left_facts", "mode_of", "right_facts"]

@@ -16,7 +16,7 @@ from accord.apps.console.screen.drawing.incremental_text import IncrementalLines
 from accord.apps.console.screen.drawing.markdown_stream import MarkdownStream
 from accord.apps.console.screen.drawing.palette import Canvas
 from accord.apps.console.screen.drawing.parts import Part
-from accord.apps.console.screen.drawing.raw_input import open_value
+from accord.apps.console.screen.drawing.permission_text import open_value
 from accord.apps.console.screen.drawing.terminal_output import draw_output, exit_text, output_parts, terminal_parts
 from accord.session.content import render_text
 from accord.session.entities import Compaction, Exit, Notice, Terminal

@@ -19,26 +19,15 @@ from accord.apps.console.screen.drawing.hunks import FileDiff, file_diffs
 from accord.apps.console.screen.drawing.markdown_stream import MarkdownStream
 from accord.apps.console.screen.drawing.palette import Canvas, Palette
 from accord.apps.console.screen.drawing.parts import Draw, Margin, Part, first_lines, no_margin
-from accord.apps.console.screen.drawing.raw_input import command_parts, open_value, shown_files
+from accord.apps.console.screen.drawing.permission_text import ICONS, command_parts, open_value, shown_files
 from accord.apps.console.screen.drawing.terminal_output import draw_terminal, exit_text, terminal_parts
 from accord.apps.console.tool_input import command_line, command_lines, is_patch_of, remaining_action, remaining_input
 from accord.session.content import Text as TextContent
 from accord.session.entities import ContentItem, Diff, Terminal, TerminalItem, ToolCall
 from accord.session.updates import ToolCallAppend, ToolCallPatch
 
-__all__ = ["ICONS", "ToolCallBlock"]
+__all__ = ["ToolCallBlock"]
 
-ICONS = {
-    "read": "≡",
-    "edit": "✎",
-    "delete": "✕",
-    "move": "⇄",
-    "search": "⌕",
-    "execute": "$",
-    "think": "✻",
-    "fetch": "↓",
-    "switch_mode": "⇥",
-}
 _STATUSES = ("pending", "in_progress", "paused", "completed", "failed", "cancelled")
 _PREVIEW_DIFF, _PREVIEW_TERMINAL, _PREVIEW_FAILURE = 8, 4, 4
 _BODY_INDENT = INDENT + 4

@@ -1,4 +1,4 @@
-"""Scrolling text that does not grow, and text that is never cut off."""
+"""Widgets for text: scrolling text that does not grow, text that is never cut off, and one-text panels."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from accord.apps.console.screen.drawing.palette import Canvas, Palette
 from accord.apps.console.screen.drawing.parts import Part, first_lines
 from accord.apps.console.screen.widgets.blocks_view import BlocksView
 
-__all__ = ["FoldedText", "LinesView", "has_final_height", "visible_rows"]
+__all__ = ["FoldedText", "LinesView", "Panel", "has_final_height", "visible_rows"]
 
 Compose: TypeAlias = Callable[[Canvas], Iterable[Part]]
 TextForWidth: TypeAlias = Callable[[int], Text]
@@ -126,3 +126,23 @@ def visible_rows(widget: Widget) -> int:
             if widget in found.ancestors_with_self:
                 return row
     return 0
+
+
+class Panel(Widget):
+    """Draws a text and is as high as its lines; the base of the plan, the queue, the tabs and others. Hidden while empty."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.content = Text()
+        self.add_class("empty")
+
+    def set_text(self, text: Text) -> None:
+        if text == self.content and text.spans == self.content.spans:
+            return
+        is_resized = text.plain.count("\n") != self.content.plain.count("\n") or bool(text) != bool(self.content)
+        self.content = text
+        self.set_class(not text, "empty")
+        self.refresh(layout=is_resized)
+
+    def render(self) -> Text:
+        return self.content

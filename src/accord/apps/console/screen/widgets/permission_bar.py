@@ -16,12 +16,11 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import Static
 
-from accord.apps.console.always_choices import ChoiceOwner, always_scope, offers_always
+from accord.apps.console.permission_flags import ChoiceOwner, always_scope, offers_always
 from accord.apps.console.sanitizer import exact_line
 from accord.apps.console.screen.drawing.palette import Canvas, Palette
 from accord.apps.console.screen.drawing.parts import Part
-from accord.apps.console.screen.drawing.permission_text import kind_and_title, permission_parts
-from accord.apps.console.screen.drawing.raw_input import named_parts
+from accord.apps.console.screen.drawing.permission_text import kind_and_title, named_parts, permission_parts
 from accord.apps.console.screen.keys import HeldKeys
 from accord.apps.console.screen.questions import Question
 from accord.apps.console.screen.widgets.lines_view import LinesView

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from accord.apps.console.sanitizer import one_line
 from accord.apps.console.screen.drawing.palette import Palette
-from accord.apps.console.screen.widgets.panel import Panel
+from accord.apps.console.screen.widgets.lines_view import Panel
 from accord.session.entities import Plan, PlanEntry
 
 __all__ = ["PlanPanel"]

@@ -8,7 +8,7 @@ from textual.containers import Vertical
 from textual.geometry import Size
 from textual.widget import Widget
 
-from accord.apps.console.always_choices import ChoiceOwner
+from accord.apps.console.permission_flags import ChoiceOwner
 from accord.apps.console.screen.drawing.palette import Palette
 from accord.apps.console.screen.keys import HeldKeys
 from accord.apps.console.screen.questions import Question

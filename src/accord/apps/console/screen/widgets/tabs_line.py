@@ -13,7 +13,7 @@ from textual.message import Message
 from accord.apps.console.sanitizer import one_line
 from accord.apps.console.screen.drawing.palette import Palette
 from accord.apps.console.screen.session import State
-from accord.apps.console.screen.widgets.panel import Panel
+from accord.apps.console.screen.widgets.lines_view import Panel
 
 __all__ = ["TabLabel", "TabsLine"]
 
