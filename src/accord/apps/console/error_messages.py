@@ -6,25 +6,12 @@ import shlex
 from collections.abc import Sequence
 from typing import Any, Literal, cast
 
+from accord import errors
 from accord.apps.console.errors import ConsoleFailed, ExitStatus
 from accord.apps.console.known_agents import KnownAgent
 from accord.apps.console.sanitizer import one_line
 from accord.apps.console.tty import login_method_text
 from accord.dialects.all_versions.lifecycle import read_auth_methods
-from accord.errors import (
-    AccordError,
-    AuthRequired,
-    ConnectionClosed,
-    DeadlineExceeded,
-    Fenced,
-    InternalError,
-    Malformed,
-    Overloaded,
-    RateLimited,
-    RequestFailed,
-    SessionInUse,
-    VersionRefused,
-)
 from accord.errors.escape_sequences import clean_output, strip_colours
 from accord.session.capabilities import VariableLogin
 from accord.transports.framing import FRAME_LIMIT
@@ -53,42 +40,42 @@ def explain_error(
     """`doing` is what we were about, such as `starting`; `methods` are the ways to log in that the agent has named."""
     who = f"the agent {agent.name!r}"
     match error:
-        case AccordError() if output.is_echo:
+        case errors.AccordError() if output.is_echo:
             reason = f"{who} is no agent: it only says again what it is told"
             return ConsoleFailed(reason, check_advice(agent), ExitStatus.AGENT_GONE, output.stderr)
-        case ConnectionClosed():
+        case errors.ConnectionClosed():
             return _closed(error, doing, agent, output)
-        case DeadlineExceeded(method="initialize", seconds=seconds):
+        case errors.DeadlineExceeded(method="initialize", seconds=seconds):
             return start_timed_out(agent, output, seconds, "--start-timeout")
-        case DeadlineExceeded():
+        case errors.DeadlineExceeded():
             return ConsoleFailed(
                 f"{who} did not answer `{error.method}` within {error.seconds:g} s, so it was ended",
                 "Try again; `accord run --timeout` gives a turn more time, or less",
                 ExitStatus.TIMEOUT,
                 output.tail,
             )
-        case VersionRefused():
+        case errors.VersionRefused():
             return ConsoleFailed(
                 f"{who} speaks another version of the protocol: {error_text(error)}",
                 "accord speaks v1 and v2: look for a newer release of the agent, or of accord",
                 ExitStatus.AGENT_GONE,
                 output.tail,
             )
-        case AuthRequired():
+        case errors.AuthRequired():
             ways = read_auth_methods(error.auth_methods, methods) or methods
             return ConsoleFailed(_wants_login(error, who), _logins(ways), ExitStatus.LOGIN_NEEDED)
-        case Overloaded() | Malformed():
+        case errors.Overloaded() | errors.Malformed():
             return ConsoleFailed(
                 f"{who} broke the protocol while {doing}: {error}",
                 _REPORT if output.messages else check_advice(agent),
                 ExitStatus.AGENT_GONE,
                 output.tail,
             )
-        case SessionInUse() | Fenced():
+        case errors.SessionInUse() | errors.Fenced():
             reason = f"{who} failed while {doing}: {error_text(error)} (error {error.code})"
             return ConsoleFailed(reason, session_owner_advice(error, agent), ExitStatus.FAILED)
-        case RequestFailed():
-            words = output.tail if isinstance(error, InternalError) else ""
+        case errors.RequestFailed():
+            words = output.tail if isinstance(error, errors.InternalError) else ""
             advice = _advice(error)
             said = error_text(error, "advice").removesuffix(advice).rstrip(". ") if advice else error_text(error)
             reason = f"{who} failed while {doing}: {said} (error {error.code})"
@@ -97,7 +84,7 @@ def explain_error(
             return ConsoleFailed(f"{doing} failed: {error}", "", ExitStatus.FAILED, output.tail)
 
 
-def _closed(error: ConnectionClosed, doing: str, agent: KnownAgent, output: AgentOutput) -> ConsoleFailed:
+def _closed(error: errors.ConnectionClosed, doing: str, agent: KnownAgent, output: AgentOutput) -> ConsoleFailed:
     if error.kind == "not_started":
         return ConsoleFailed(error.reason, "", ExitStatus.NOT_EXECUTABLE)
     if error.kind == "closed_here":
@@ -144,19 +131,19 @@ def check_advice(agent: KnownAgent) -> str:
     return f"Does `{agent.line}` start it as an ACP agent? Try that command by itself, and look for its flag for ACP"
 
 
-def session_owner_advice(error: SessionInUse | Fenced, agent: KnownAgent) -> str:
+def session_owner_advice(error: errors.SessionInUse | errors.Fenced, agent: KnownAgent) -> str:
     """What to do about a session that another process has."""
     id = one_line(shlex.quote(str(error.session_id or "ID")), 200)
     behind = f" -- {agent.line}" if agent.source == "command" else ""
     named = f" --agent {agent.name}" if agent.source in ("config", "preset") else ""
-    if isinstance(error, Fenced):
+    if isinstance(error, errors.Fenced):
         return (
             f"`accord sessions --take-over {id}{named}{behind}` takes it back; go on with it then, or where it is now"
         )
     return f"Close it there, or take it over with `accord sessions --take-over {id}{named}{behind}` and try again"
 
 
-def _wants_login(error: AuthRequired, who: str) -> str:
+def _wants_login(error: errors.AuthRequired, who: str) -> str:
     said = error_text(error)
     return f"{who} wants a login first" + ("" if said == "Authentication required" else f": {said}")
 
@@ -177,13 +164,13 @@ def _variables(method: VariableLogin) -> str:
     return names + (f" (see {one_line(method.link)})" if method.link else "")
 
 
-def error_text(error: RequestFailed, *left_out: str) -> str:
+def error_text(error: errors.RequestFailed, *left_out: str) -> str:
     """Its message and what its `data` says beyond it, but for these members, in one line."""
     return one_line(strip_colours(error.full_message(*left_out)), 2000)
 
 
-def _advice(error: RequestFailed) -> str:
-    if isinstance(error, RateLimited):
+def _advice(error: errors.RequestFailed) -> str:
+    if isinstance(error, errors.RateLimited):
         return error.advice
     details: Any = error.data
     said = cast("dict[str, Any]", details).get("advice") if isinstance(details, dict) else None

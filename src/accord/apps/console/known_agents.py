@@ -125,29 +125,20 @@ class KnownAgent(Struct, frozen=True, kw_only=True):
         name = self.command[0]
         has_directory = Path(name).name != name
         kind = file_kind(Path(name)) if has_directory else None
-        if kind == "directory":
-            raise ConsoleFailed(
-                f"the agent {self.name!r} can't be started: {name} is a directory",
-                "Name the program in it",
-                ExitStatus.NOT_EXECUTABLE,
-            )
+        status, reason = ExitStatus.NOT_FOUND, f"its program {name!r} is not {'there' if has_directory else 'on PATH'}"
         if kind is not None:
-            raise ConsoleFailed(
-                f"the agent {self.name!r} can't be started: {name} is not executable",
-                f"Run `chmod +x {shlex.quote(name)}`, or put its interpreter in front of it",
-                ExitStatus.NOT_EXECUTABLE,
-            )
-        where = "is not there" if has_directory else "is not on PATH"
-        if self.install:
+            is_directory, status = kind == "directory", ExitStatus.NOT_EXECUTABLE
+            reason = f"{name} is {'a directory' if is_directory else 'not executable'}"
+            chmod = f"Run `chmod +x {shlex.quote(name)}`, or put its interpreter in front of it"
+            advice = "Name the program in it" if is_directory else chmod
+        elif self.install:
             way = self.install if self.install.startswith("see ") else f"install it with `{self.install}`"
             advice = f"{way[0].upper()}{way[1:]}"
         elif self.source == "config":
             advice = f"Install it, or mend [agents.{self.name}] in config.toml (`accord config --path` tells where)"
         else:
             advice = "Install it, or check how it is spelt"
-        raise ConsoleFailed(
-            f"the agent {self.name!r} can't be started: its program {name!r} {where}", advice, ExitStatus.NOT_FOUND
-        )
+        raise ConsoleFailed(f"the agent {self.name!r} can't be started: {reason}", advice, status)
 
 
 def known_agents(environment: Environment) -> list[KnownAgent]:
@@ -235,96 +226,67 @@ class Preset(Struct, frozen=True, kw_only=True):
     runs_unasked: bool = False
 
 
+def _preset(title: str, command: str, install: str, names: str, **flags: bool) -> Preset:
+    """`command` begins with the names of its program, separated by `|`."""
+    programs, *args = command.split()
+    return Preset(
+        title=title,
+        programs=tuple(programs.split("|")),
+        args=tuple(args),
+        install=install,
+        names=tuple(names.split()),
+        **flags,
+    )
+
+
 PRESETS: dict[str, Preset] = {
-    "auggie": Preset(
-        title="Auggie",
-        programs=("auggie",),
-        args=("--acp",),
-        install="npm install -g @augmentcode/auggie",
-        names=("auggie", "auggie-cli"),
+    "auggie": _preset("Auggie", "auggie --acp", "npm install -g @augmentcode/auggie", "auggie auggie-cli"),
+    "claude": _preset(
+        "Claude Code, by its ACP adapter",
+        "claude-agent-acp",
+        "npm install -g @agentclientprotocol/claude-agent-acp",
+        "claude-agent-acp claude-code-acp",
     ),
-    "claude": Preset(
-        title="Claude Code, by its ACP adapter",
-        programs=("claude-agent-acp",),
-        install="npm install -g @agentclientprotocol/claude-agent-acp",
-        names=("claude-agent-acp", "claude-code-acp"),
+    "codex": _preset(
+        "Codex, by its ACP adapter", "codex-acp", "npm install -g @agentclientprotocol/codex-acp", "codex-acp"
     ),
-    "codex": Preset(
-        title="Codex, by its ACP adapter",
-        programs=("codex-acp",),
-        install="npm install -g @agentclientprotocol/codex-acp",
-        names=("codex-acp",),
+    "copilot": _preset(
+        "GitHub Copilot CLI",
+        "copilot --acp --stdio",
+        "npm install -g @github/copilot",
+        "copilot github-copilot github-copilot-cli copilot-cli",
     ),
-    "copilot": Preset(
-        title="GitHub Copilot CLI",
-        programs=("copilot",),
-        args=("--acp", "--stdio"),
-        install="npm install -g @github/copilot",
-        names=("copilot", "github-copilot", "github-copilot-cli", "copilot-cli"),
+    "cursor": _preset(
+        "Cursor CLI",
+        "cursor-agent|agent acp",
+        "see https://cursor.com/docs/cli/installation",
+        "cursor cursor-agent cursor-cli",
     ),
-    "cursor": Preset(
-        title="Cursor CLI",
-        programs=("cursor-agent", "agent"),
-        args=("acp",),
-        install="see https://cursor.com/docs/cli/installation",
-        names=("cursor", "cursor-agent", "cursor-cli"),
-    ),
-    "fast-agent": Preset(
-        title="fast-agent",
-        programs=("fast-agent-acp",),
-        install="uv tool install fast-agent-mcp",
-        names=("fast-agent", "fast-agent-acp", "fast-agent-mcp"),
+    "fast-agent": _preset(
+        "fast-agent",
+        "fast-agent-acp",
+        "uv tool install fast-agent-mcp",
+        "fast-agent fast-agent-acp fast-agent-mcp",
         runs_unasked=True,
     ),
-    "gemini": Preset(
-        title="Gemini CLI",
-        programs=("gemini",),
-        args=("--acp",),
-        install="npm install -g @google/gemini-cli",
-        names=("gemini", "gemini-cli"),
+    "gemini": _preset(
+        "Gemini CLI", "gemini --acp", "npm install -g @google/gemini-cli", "gemini gemini-cli", reads_itself=True
+    ),
+    "goose": _preset(
+        "goose", "goose acp", "see https://block.github.io/goose/docs/getting-started/installation", "goose goose-cli"
+    ),
+    "kimi": _preset(
+        "Kimi CLI",
+        "kimi acp",
+        "see https://github.com/MoonshotAI/kimi-cli",
+        "kimi kimi-cli kimi-code kimi-code-cli",
         reads_itself=True,
     ),
-    "goose": Preset(
-        title="goose",
-        programs=("goose",),
-        args=("acp",),
-        install="see https://block.github.io/goose/docs/getting-started/installation",
-        names=("goose", "goose-cli"),
-    ),
-    "kimi": Preset(
-        title="Kimi CLI",
-        programs=("kimi",),
-        args=("acp",),
-        install="see https://github.com/MoonshotAI/kimi-cli",
-        names=("kimi", "kimi-cli", "kimi-code", "kimi-code-cli"),
-        reads_itself=True,
-    ),
-    "opencode": Preset(
-        title="OpenCode",
-        programs=("opencode",),
-        args=("acp",),
-        install="see https://opencode.ai/docs",
-        names=("opencode", "opencode-ai"),
-    ),
-    "qoder": Preset(
-        title="Qoder CLI",
-        programs=("qodercli",),
-        args=("--acp",),
-        install="npm install -g @qoder-ai/qodercli",
-        names=("qoder", "qodercli", "qoder-cli"),
-    ),
-    "qwen": Preset(
-        title="Qwen Code",
-        programs=("qwen",),
-        args=("--acp",),
-        install="npm install -g @qwen-code/qwen-code",
-        names=("qwen", "qwen-code"),
-    ),
-    "vibe": Preset(
-        title="Mistral Vibe",
-        programs=("vibe-acp",),
-        install="see https://github.com/mistralai/mistral-vibe",
-        names=("vibe", "vibe-acp", "mistral-vibe"),
+    "opencode": _preset("OpenCode", "opencode acp", "see https://opencode.ai/docs", "opencode opencode-ai"),
+    "qoder": _preset("Qoder CLI", "qodercli --acp", "npm install -g @qoder-ai/qodercli", "qoder qodercli qoder-cli"),
+    "qwen": _preset("Qwen Code", "qwen --acp", "npm install -g @qwen-code/qwen-code", "qwen qwen-code"),
+    "vibe": _preset(
+        "Mistral Vibe", "vibe-acp", "see https://github.com/mistralai/mistral-vibe", "vibe vibe-acp mistral-vibe"
     ),
 }
 

@@ -9,18 +9,8 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from accord.session import entities
 from accord.session.content import Content
-from accord.session.entities import (
-    Cost,
-    Exit,
-    Location,
-    Option,
-    PlanEntry,
-    SlashCommand,
-    TokenUsage,
-    ToolCallItem,
-    Work,
-)
 
 __all__ = ["EVENTS", "FORMAT", "Event"]
 
@@ -85,9 +75,9 @@ class ToolCallEvent(Event, tag="tool_call"):
     name: str | None
     kind: str
     status: str
-    locations: list[Location]
+    locations: list[entities.Location]
     content_start: int
-    content: list[ToolCallItem]
+    content: list[entities.ToolCallItem]
     raw_input: Any
     raw_output: Any
     created: bool
@@ -100,7 +90,7 @@ class TerminalStateEvent(Event, tag="terminal"):
     id: str
     command: str | None
     cwd: str | None
-    exit: Exit | None
+    exit: entities.Exit | None
 
 
 class TerminalOutputEvent(Event, tag="terminal_output"):
@@ -115,20 +105,20 @@ class PlanEvent(Event, tag="plan"):
     """A plan, complete. `ended_without_result`: what is in progress in it is not being done any more."""
 
     id: str
-    entries: list[PlanEntry]
+    entries: list[entities.PlanEntry]
     ended_without_result: bool = False
 
 
 class CommandsEvent(Event, tag="commands"):
     """All slash commands that there are now."""
 
-    commands: list[SlashCommand]
+    commands: list[entities.SlashCommand]
 
 
 class OptionsEvent(Event, tag="options"):
     """All options that there are now, with their values."""
 
-    options: list[Option]
+    options: list[entities.Option]
 
 
 class ModeEvent(Event, tag="mode"):
@@ -148,7 +138,7 @@ class UsageEvent(Event, tag="usage"):
 
     used: int
     size: int
-    cost: Cost | None
+    cost: entities.Cost | None
 
 
 class NoticeEvent(Event, tag="notice"):
@@ -176,8 +166,8 @@ class StateEvent(Event, tag="state"):
     """
 
     state: str
-    background: list[Work] | None
-    token_usage: TokenUsage | None = None
+    background: list[entities.Work] | None
+    token_usage: entities.TokenUsage | None = None
 
 
 class PermissionEvent(Event, tag="permission"):

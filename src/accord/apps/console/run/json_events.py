@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
@@ -13,13 +13,13 @@ from accord import __version__
 from accord.apps.console.file_changes import ChangedFiles
 from accord.apps.console.permission_flags import permission_summary
 from accord.apps.console.run import event_types
-from accord.apps.console.run.output_format import NOT_ACCEPTED, Outcome, describe_stop
+from accord.apps.console.run.output_format import NOT_ACCEPTED, Outcome, Reporter, describe_stop
 from accord.apps.console.run.output_stream import StandardStreams
 from accord.apps.console.sanitizer import escape_json
 from accord.apps.console.tool_input import affected_files, command_line
 from accord.client.permissions.writes_and_commands import allows
 from accord.client.session import Session
-from accord.session import replay
+from accord.session import replay, updates
 from accord.session.content import Content, Text
 from accord.session.entities import AGENT, THOUGHT, USER, Message, Plan, ToolCall, ToolCallItem
 from accord.session.limits import LimitedDict
@@ -31,35 +31,24 @@ from accord.session.requests import (
     PermissionRequest,
     ToolCallSubject,
 )
-from accord.session.updates import (
-    CommandsChanged,
-    CompactionChanged,
-    InfoChanged,
-    MessageChanged,
-    MessageChunk,
-    ModeChanged,
-    NoticeShown,
-    OptionsChanged,
-    PlanChanged,
-    PromptChanged,
-    StateChanged,
-    TerminalChanged,
-    TerminalOutput,
-    ToolCallChanged,
-    UnknownUpdate,
-    Update,
-    UsageChanged,
-)
 from accord.session.value import UNSET
 
 __all__ = ["EventBuilder", "JsonEventPrinter"]
 
+E = TypeVar("E", bound=event_types.Event)
 _TOLD_BYTES = 4 * 1024 * 1024
 _EARLY_BYTES = 4 * 1024 * 1024
-_SETTINGS = (CommandsChanged, OptionsChanged, ModeChanged, InfoChanged, UsageChanged, StateChanged)
+_SETTINGS = (
+    updates.CommandsChanged,
+    updates.OptionsChanged,
+    updates.ModeChanged,
+    updates.InfoChanged,
+    updates.UsageChanged,
+    updates.StateChanged,
+)
 
 
-class JsonEventPrinter:
+class JsonEventPrinter(Reporter):
     """Writes each event to stdout, and failures to stderr too, where people look for them."""
 
     def __init__(self, outputs: StandardStreams) -> None:
@@ -87,19 +76,16 @@ class JsonEventPrinter:
             )
         )
         for change in replay(session.transcript, 0):
-            if not isinstance(change, StateChanged):
+            if not isinstance(change, updates.StateChanged):
                 self.changed(change)
         self._write_lines(early)
 
-    def changed(self, change: Update) -> None:
+    def changed(self, change: updates.Update) -> None:
         if self._early is not None and isinstance(change, _SETTINGS):
             return  # told as they are when the session is open
         self._files.tell(change)
         for event in self._maker.events_of(change):
             self._write(event)
-
-    def frame(self, direction: Literal["sent", "received"], frame: bytes) -> None:
-        pass
 
     def decided(self, request: PermissionRequest, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:
         subject = request.subject
@@ -177,28 +163,28 @@ class EventBuilder:
         self._told_room = _TOLD_BYTES
         self._decoders: LimitedDict[codecs.IncrementalDecoder] = LimitedDict(1000)
 
-    def events_of(self, change: Update) -> Iterator[event_types.Event]:
+    def events_of(self, change: updates.Update) -> Iterator[event_types.Event]:
         """Often one, sometimes none."""
         match change:
-            case MessageChunk():
+            case updates.MessageChunk():
                 yield from self._pieces(change.role, change.message.id, [change.content])
-            case MessageChanged(message=message, added=added):
+            case updates.MessageChanged(message=message, added=added):
                 if added is not None:
                     yield from self._pieces(message.role, message.id, added)
                 else:
                     content = list(message.content)
                     yield event_types.MessageEvent(role=message.role, content=content, message_id=message.id)
-            case PromptChanged(message=Message(not_accepted=True)):
+            case updates.PromptChanged(message=Message(not_accepted=True)):
                 yield event_types.NoticeEvent(severity="warning", title=NOT_ACCEPTED, source="accord")
-            case ToolCallChanged(call=call):
+            case updates.ToolCallChanged(call=call):
                 yield self._tool_call(call, created=change.created)
-            case TerminalChanged(terminal=shown, patch=patch):
-                yield event_types.TerminalStateEvent(id=shown.id, command=shown.command, cwd=shown.cwd, exit=shown.exit)
+            case updates.TerminalChanged(terminal=shown, patch=patch):
+                yield _copy(shown, event_types.TerminalStateEvent)
                 if patch.output is not UNSET:
                     replaces = self._decoders.pop(shown.id) is not None
                     text = self._decoded(shown.id, patch.output or b"")
                     yield event_types.TerminalOutputEvent(id=shown.id, text=text, replaces=replaces)
-            case TerminalOutput(terminal=shown, data=piece):
+            case updates.TerminalOutput(terminal=shown, data=piece):
                 if text := self._decoded(shown.id, piece):
                     yield event_types.TerminalOutputEvent(id=shown.id, text=text)
             case _:
@@ -236,54 +222,41 @@ class EventBuilder:
             self._told_room -= told.weight
             while self._told_room < 0 and len(self._told) > 1:  # one that is forgotten is told whole the next time
                 self._told_room += self._told.popitem(last=False)[1].weight
-        return event_types.ToolCallEvent(
-            id=call.id,
-            title=call.title,
-            name=call.name,
-            kind=call.kind,
-            status=call.status,
-            locations=call.locations,
-            content_start=start,
-            content=list(now[start:]),
-            raw_input=call.raw_input,
-            raw_output=call.raw_output,
-            created=created,
-            ended_without_result=call.ended_without_result,
-        )
+        return _copy(call, event_types.ToolCallEvent, content_start=start, content=list(now[start:]), created=created)
 
 
-def _state_of(change: Update) -> event_types.Event | None:
+def _state_of(change: updates.Update) -> event_types.Event | None:
     match change:
-        case PlanChanged(plan=Plan(type=kind, raw=dict(raw))):
+        case updates.PlanChanged(plan=Plan(type=kind, raw=dict(raw))):
             return event_types.UnknownUpdateEvent(tag=kind, raw=raw)
-        case PlanChanged(plan=plan):
-            ended = plan.ended_without_result
-            return event_types.PlanEvent(id=plan.id, entries=plan.entries, ended_without_result=ended)
-        case CommandsChanged(commands=commands):
+        case updates.PlanChanged(plan=plan):
+            return _copy(plan, event_types.PlanEvent)
+        case updates.CommandsChanged(commands=commands):
             return event_types.CommandsEvent(commands=commands)
-        case OptionsChanged(options=options):
+        case updates.OptionsChanged(options=options):
             return event_types.OptionsEvent(options=options)
-        case ModeChanged(mode_id=mode_id):
+        case updates.ModeChanged(mode_id=mode_id):
             return event_types.ModeEvent(mode_id=mode_id)
-        case InfoChanged(info=info):
+        case updates.InfoChanged(info=info):
             return event_types.InfoEvent(title=info.title)
-        case UsageChanged(usage=usage):
-            return event_types.UsageEvent(used=usage.used, size=usage.size, cost=usage.cost)
-        case NoticeShown(notice=shown):
-            return event_types.NoticeEvent(severity=shown.severity, title=shown.title, description=shown.description)
-        case CompactionChanged(compaction=compaction):
-            return event_types.CompactionEvent(
-                id=compaction.id,
-                status=compaction.status,
-                summary=list(compaction.summary),
-                error=compaction.error,
-            )
-        case StateChanged(state=state):
-            return event_types.StateEvent(state=state.state, background=state.background, token_usage=state.token_usage)
-        case UnknownUpdate(patch=patch):
+        case updates.UsageChanged(usage=usage):
+            return _copy(usage, event_types.UsageEvent)
+        case updates.NoticeShown(notice=notice):
+            return _copy(notice, event_types.NoticeEvent)
+        case updates.CompactionChanged(compaction=compaction):
+            return _copy(compaction, event_types.CompactionEvent, summary=list(compaction.summary))
+        case updates.StateChanged(state=state):
+            return _copy(state, event_types.StateEvent)
+        case updates.UnknownUpdate(patch=patch):
             return event_types.UnknownUpdateEvent(tag=patch.tag, raw=patch.raw)
         case _:
             return None
+
+
+def _copy(entity: msgspec.Struct, kind: type[E], **others: Any) -> E:
+    """An event with the members of an entity that have the same names, and others."""
+    names = [name for name in kind.__struct_fields__ if name not in others and hasattr(entity, name)]
+    return kind(**{name: getattr(entity, name) for name in names}, **others)
 
 
 def _plain(value: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Literal, Protocol
+from typing import Literal
 
 from msgspec import Struct
 
@@ -113,36 +113,29 @@ def _says_anything(content: Iterable[Content]) -> bool:
     return any(not isinstance(block, Text) or block.text.strip() for block in content)
 
 
-class Reporter(Protocol):
-    """Hears everything in order; writes and never waits."""
+class Reporter:
+    """Receives everything in order; writes and never waits. What a format does not show is ignored."""
 
     def started(self, agent: InitializeResult, session: Session, *, resumed: bool) -> None:
         """The session is open, the prompt follows."""
-        ...
 
     def changed(self, change: Update) -> None:
         """Something changed in the session."""
-        ...
 
     def frame(self, direction: Literal["sent", "received"], frame: bytes) -> None:
         """A frame of either side, before anything is made of it."""
-        ...
 
     def decided(self, request: PermissionRequest, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:
         """A permission request was answered."""
-        ...
 
     def wrote(self, path: str, size: int) -> None:
         """A file was written for the agent."""
-        ...
 
     def noted(self, text: str, severity: str = "info") -> None:
-        """We have something to say ourselves."""
-        ...
+        """A note of accord itself."""
 
     def ended(self, outcome: Outcome) -> None:
         """The last call."""
-        ...
 
 
 def terminal_reporter(changed: Callable[[Update], None]) -> OnTerminal:

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from accord.apps.console.run.output_format import Outcome, describe_stop
+from accord.apps.console.run.output_format import Outcome, Reporter, describe_stop
 from accord.apps.console.run.output_stream import StandardStreams
 from accord.apps.console.sanitizer import escape_json
 from accord.client.session import Session
@@ -16,7 +16,7 @@ from accord.jsonrpc.messages import Notification
 from accord.session import replay
 from accord.session.capabilities import ClientCapabilities
 from accord.session.memory_estimate import weigh
-from accord.session.requests import InitializeResult, PermissionAnswer, PermissionRequest
+from accord.session.requests import InitializeResult
 from accord.session.updates import StateChanged, Update
 
 __all__ = ["RawUpdatePrinter"]
@@ -40,7 +40,7 @@ class _Frame(msgspec.Struct):
     params: _Params
 
 
-class RawUpdatePrinter:
+class RawUpdatePrinter(Reporter):
     """As the agent sent them where it speaks the version that was asked for, translated otherwise."""
 
     def __init__(self, outputs: StandardStreams, version: Literal["v1", "v2"]) -> None:
@@ -87,15 +87,6 @@ class RawUpdatePrinter:
                 self._early_frames.append(frame)
         elif self._is_spoken and _is_update(frame, self._session_id, with_history=with_history):
             self._write(frame)
-
-    def decided(self, request: PermissionRequest, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:
-        pass
-
-    def wrote(self, path: str, size: int) -> None:
-        pass
-
-    def noted(self, text: str, severity: str = "info") -> None:
-        pass
 
     def ended(self, outcome: Outcome) -> None:
         if stopped := describe_stop(outcome):

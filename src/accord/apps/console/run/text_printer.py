@@ -8,27 +8,14 @@ from collections.abc import Mapping
 from typing import Literal
 
 from accord.apps.console.permission_flags import diff_patch, least_permissions, permission_summary
-from accord.apps.console.run.output_format import NOT_ACCEPTED, Outcome, describe_exit, describe_stop
+from accord.apps.console.run.output_format import NOT_ACCEPTED, Outcome, Reporter, describe_exit, describe_stop
 from accord.apps.console.run.output_stream import OutputStream, StandardStreams
 from accord.apps.console.sanitizer import Cleaner, exact_line, one_line, strip_sequences, visible
 from accord.apps.console.tool_input import command_lines, remaining_action
 from accord.client.permissions.writes_and_commands import allows
 from accord.client.session import Session
+from accord.session import entities, updates
 from accord.session.content import Content, Text, render_text
-from accord.session.entities import (
-    AGENT,
-    THOUGHT,
-    USER,
-    ContentItem,
-    Diff,
-    Message,
-    Notice,
-    Plan,
-    Terminal,
-    TerminalItem,
-    ToolCall,
-    Usage,
-)
 from accord.session.limits import LimitedDict
 from accord.session.requests import (
     CommandSubject,
@@ -37,20 +24,6 @@ from accord.session.requests import (
     PermissionRequest,
     ToolCallSubject,
 )
-from accord.session.updates import (
-    CompactionChanged,
-    MessageChanged,
-    MessageChunk,
-    NoticeShown,
-    PlanChanged,
-    PromptChanged,
-    TerminalChanged,
-    ToolCallChanged,
-    ToolCallPatch,
-    UnknownUpdate,
-    Update,
-    UsageChanged,
-)
 
 __all__ = ["TextPrinter", "supports_colour"]
 
@@ -58,7 +31,7 @@ _FENCE = re.compile(r"^ *```[^`\n]*$", re.MULTILINE)
 _NO_RESULT = "ended without a result"
 _SIGNS = {"completed": "✓", "failed": "✗", "cancelled": "-", _NO_RESULT: "∅"}
 _WORDS = {"completed": "Done:", "failed": "Failed:", "cancelled": "Cancelled:", _NO_RESULT: "Ended without a result:"}
-_SPEAKERS = {AGENT: "Answer: ", THOUGHT: "Thought: ", USER: "You: "}
+_SPEAKERS = {entities.AGENT: "Answer: ", entities.THOUGHT: "Thought: ", entities.USER: "You: "}
 _COLOURS = {"dim": "2", "red": "31", "green": "32", "yellow": "33"}
 _MOST_LINES = 40
 _MOST_COMMAND_LINES = 10
@@ -71,7 +44,7 @@ def supports_colour(output: OutputStream, environment: Mapping[str, str] = os.en
     return output.is_terminal and not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
 
 
-class TextPrinter:
+class TextPrinter(Reporter):
     """Says everything once. With `is_quiet` only the answer and failures; with `is_transcript` all of it on stdout.
 
     With `is_spoken` it is for the ear: words where there would be signs or colours, and nothing that was just asked about.
@@ -99,7 +72,7 @@ class TextPrinter:
         self._shown: LimitedDict[str] = LimitedDict()
         self._plan = ""
         self._has_begun = False
-        self._usage: Usage | None = None
+        self._usage: entities.Usage | None = None
         self._has_said_how_to_allow = False
         self._is_retelling = False
         self._asked_about: LimitedDict[bool] = LimitedDict()
@@ -117,43 +90,40 @@ class TextPrinter:
     def started(self, agent: InitializeResult, session: Session, *, resumed: bool) -> None:
         self._has_begun = True
 
-    def changed(self, change: Update) -> None:
+    def changed(self, change: updates.Update) -> None:
         match change:
-            case MessageChunk():
+            case updates.MessageChunk():
                 self._said(change.role, change.message.id, [change.content])
-            case MessageChanged(message=message, added=added):
+            case updates.MessageChanged(message=message, added=added):
                 if added is None:
                     self._telling.clear()  # told anew: it begins on a line of its own
                 self._said(message.role, message.id, list(message.content) if added is None else added)
-            case PromptChanged(message=Message(not_accepted=True)):
+            case updates.PromptChanged(message=entities.Message(not_accepted=True)):
                 self._note(NOT_ACCEPTED, "yellow")
-            case ToolCallChanged(call=call):
+            case updates.ToolCallChanged(call=call):
                 self._tool_call(call)
-            case TerminalChanged(terminal=terminal):
+            case updates.TerminalChanged(terminal=terminal):
                 self._terminal(terminal)
-            case PlanChanged(plan=plan):
+            case updates.PlanChanged(plan=plan):
                 self._planned(plan)
-            case NoticeShown(notice=notice):
+            case updates.NoticeShown(notice=notice):
                 self._noticed(notice)
-            case CompactionChanged(compaction=compaction):
+            case updates.CompactionChanged(compaction=compaction):
                 self._note(f"memory of the session: {one_line(compaction.status, 40)}", "dim")
-            case UsageChanged(usage=usage):
+            case updates.UsageChanged(usage=usage):
                 self._usage = usage
-            case UnknownUpdate(patch=patch):
+            case updates.UnknownUpdate(patch=patch):
                 self._note(f"an update that accord does not know: {one_line(patch.tag, 80)}", "dim")
             case _:
                 pass
 
-    def retold(self, change: Update) -> None:
+    def retold(self, change: updates.Update) -> None:
         """As `changed`, of what was said earlier: also what the user said, whom nobody has just heard."""
         self._is_retelling = True
         try:
             self.changed(change)
         finally:
             self._is_retelling = False
-
-    def frame(self, direction: Literal["sent", "received"], frame: bytes) -> None:
-        pass
 
     def decided(self, request: PermissionRequest, answer: PermissionAnswer, by: Literal["rule", "person"]) -> None:
         verdict, colour = ("allowed", "green") if allows(request, answer) else ("rejected", "yellow")
@@ -192,9 +162,9 @@ class TextPrinter:
             self._note(f"{self._usage.used:,} of {self._usage.size:,} tokens{price}", "dim")
 
     def _said(self, role: str, message_id: str | None, blocks: list[Content]) -> None:
-        if role == AGENT and self._has_begun:
+        if role == entities.AGENT and self._has_begun:
             output = self._outputs.out
-        elif (role in (AGENT, THOUGHT) or self._is_retelling) and not self._is_quiet:
+        elif (role in (entities.AGENT, entities.THOUGHT) or self._is_retelling) and not self._is_quiet:
             output = self._aside  # before the prompt, nothing is an answer
         else:
             return
@@ -207,11 +177,11 @@ class TextPrinter:
         cleaner = self._cleaners[id(output)]
         for block in blocks:
             text = cleaner.clean(block.text if isinstance(block, Text) else f"\n{render_text([block])}\n")
-            output.write(self._painted(text, "dim") if role == THOUGHT else text)
+            output.write(self._painted(text, "dim") if role == entities.THOUGHT else text)
 
-    def _tool_call(self, call: ToolCall) -> None:
+    def _tool_call(self, call: entities.ToolCall) -> None:
         for item in call.content:
-            if isinstance(item, TerminalItem):
+            if isinstance(item, entities.TerminalItem):
                 self._titles.put(item.terminal_id, _title(call))
         state = _NO_RESULT if call.ended_without_result else call.status
         if call.finished:
@@ -238,14 +208,14 @@ class TextPrinter:
             if len(lines) > _MOST_LINES:
                 self._note(f"    … and {len(lines) - _MOST_LINES} lines more", "dim")
 
-    def _tell_later(self, call: ToolCall) -> None:
+    def _tell_later(self, call: entities.ToolCall) -> None:
         """What a call does, when its agent tells it after its title."""
         title = _title(call)
         if self._about != call.id and self._action(call, title) not in ([], self._actions.get(call.id)):
             self._note(f"{'Begun:' if self._is_spoken else '→'} {title}", "dim", call.id)
         self._tell_action(call, title)
 
-    def _tell_action(self, call: ToolCall | ToolCallPatch, title: str) -> None:
+    def _tell_action(self, call: entities.ToolCall | updates.ToolCallPatch, title: str) -> None:
         """The command that it runs or the files that it is about, once, where the title does not tell them."""
         lines = self._action(call, title)
         if not lines or lines == self._actions.get(call.id) or call.id in self._asked_about:
@@ -256,7 +226,7 @@ class TextPrinter:
         for line in lines:
             self._note(f"    {line}", "dim", call.id)
 
-    def _action(self, call: ToolCall | ToolCallPatch, title: str) -> list[str]:
+    def _action(self, call: entities.ToolCall | updates.ToolCallPatch, title: str) -> list[str]:
         command, files = remaining_action(call, title, self._cwd)
         if command is not None:
             sign = "Command: " if self._is_spoken else "$ "
@@ -268,7 +238,7 @@ class TextPrinter:
         lines = [f"{sign}{exact_line(path, _LONGEST_LINE)}" for path in files[:_MOST_FILES]]
         return lines + ([f"… and {len(files) - _MOST_FILES} files more"] if len(files) > _MOST_FILES else [])
 
-    def _terminal(self, terminal: Terminal) -> None:
+    def _terminal(self, terminal: entities.Terminal) -> None:
         title = self._titles.get(terminal.id) or ""
         command = exact_line(terminal.command or title or "a command that was not named", 1000)
         if terminal.command is not None and terminal.id not in self._terminals:
@@ -290,7 +260,7 @@ class TextPrinter:
         told = f"Ended, {how}: {command}" if self._is_spoken else f"{sign}{command}: {how}"
         self._note(told, "dim" if terminal.exit.code == 0 else "red")
 
-    def _planned(self, plan: Plan) -> None:
+    def _planned(self, plan: entities.Plan) -> None:
         if plan.raw is not None:
             self._note(f"a plan that accord does not know: {one_line(plan.type, 80)}", "dim")
             return
@@ -302,7 +272,7 @@ class TextPrinter:
             self._plan = text
             self._note(text, "dim")
 
-    def _noticed(self, notice: Notice) -> None:
+    def _noticed(self, notice: entities.Notice) -> None:
         about = f": {one_line(notice.description, 500)}" if notice.description else ""
         self.noted(f"{one_line(notice.title)}{about}", notice.severity)
 
@@ -325,27 +295,27 @@ class TextPrinter:
         return f"\x1b[{_COLOURS[colour]}m{text}\x1b[0m" if self._has_colour and text else text
 
 
-def _title(call: ToolCall) -> str:
+def _title(call: entities.ToolCall) -> str:
     return one_line(call.title or call.name or call.kind)
 
 
-def _why(call: ToolCall) -> str:
+def _why(call: entities.ToolCall) -> str:
     """Why a call failed, as far as it says so in its last words."""
     if call.status != "failed":
         return ""
-    said = render_text([item.content for item in call.content if isinstance(item, ContentItem)])
+    said = render_text([item.content for item in call.content if isinstance(item, entities.ContentItem)])
     said = one_line(_FENCE.sub("", said))
     return f": {said}" if said else ""
 
 
-def _content(call: ToolCall, *, with_diffs: bool) -> str:
+def _content(call: entities.ToolCall, *, with_diffs: bool) -> str:
     """What a call shows, as text; the output of its terminals is told elsewhere."""
     parts: list[str] = []
     for item in call.content:
         match item:
-            case ContentItem(content=content):
+            case entities.ContentItem(content=content):
                 parts.append(render_text([content]))
-            case Diff() if with_diffs:
+            case entities.Diff() if with_diffs:
                 parts.append(diff_patch(item))
             case _:
                 pass

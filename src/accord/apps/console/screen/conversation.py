@@ -17,30 +17,10 @@ from accord.apps.console.screen.blocks.notices import (
     UnknownBlock,
 )
 from accord.apps.console.screen.blocks.tool_calls import ToolCallBlock
+from accord.session import updates
 from accord.session.content import Content
 from accord.session.entities import THOUGHT, USER, Plan, Terminal, TerminalItem, ToolCall
 from accord.session.memory_estimate import content_weight, details_growth, details_weight, weigh, weigh_piece
-from accord.session.updates import (
-    CommandsChanged,
-    CompactionAppend,
-    CompactionChanged,
-    InfoChanged,
-    MessageChanged,
-    MessageChunk,
-    ModeChanged,
-    NoticeShown,
-    OptionsChanged,
-    PlanChanged,
-    PromptChanged,
-    StateChanged,
-    TerminalChanged,
-    TerminalOutput,
-    ToolCallAppend,
-    ToolCallChanged,
-    UnknownUpdate,
-    Update,
-    UsageChanged,
-)
 from accord.session.value import UNSET
 
 __all__ = ["MOST_BYTES", "Conversation", "Part"]
@@ -138,36 +118,42 @@ class Conversation:
                 block.invalidate()
                 self._on_change("block")
 
-    def apply(self, update: Update) -> None:
+    def apply(self, update: updates.Update) -> None:
         """Apply an update of the session."""
         self.is_turn_empty = self.is_turn_empty and not is_activity(update)
         match update:
-            case MessageChunk():
+            case updates.MessageChunk():
                 self._message(update.message.role, update.message.id, [update.content], added=True)
-            case MessageChanged(message=message, added=added):
+            case updates.MessageChanged(message=message, added=added):
                 content = message.content if added is None else added
                 self._message(message.role, message.id, content, added=added is not None)
-            case PromptChanged():
+            case updates.PromptChanged():
                 self._prompt(update)
-            case ToolCallChanged():
+            case updates.ToolCallChanged():
                 self._call(update)
-            case TerminalChanged() | TerminalOutput():
+            case updates.TerminalChanged() | updates.TerminalOutput():
                 self._terminal(update.terminal)
-            case PlanChanged():
+            case updates.PlanChanged():
                 self._plan(update.plan)
-            case CompactionChanged():
+            case updates.CompactionChanged():
                 self._compaction(update)
-            case NoticeShown():
+            case updates.NoticeShown():
                 notice = NoticeBlock(update.notice)
                 self.add(notice)
                 self._grow(notice, weigh(update.notice))
-            case UnknownUpdate():
+            case updates.UnknownUpdate():
                 unknown = UnknownBlock(update.patch.tag, update.patch.raw)
                 self.add(unknown)
                 self._grow(unknown, weigh(update.patch))
-            case CommandsChanged():
+            case updates.CommandsChanged():
                 self._on_change("commands")
-            case StateChanged() | UsageChanged() | InfoChanged() | ModeChanged() | OptionsChanged():
+            case (
+                updates.StateChanged()
+                | updates.UsageChanged()
+                | updates.InfoChanged()
+                | updates.ModeChanged()
+                | updates.OptionsChanged()
+            ):
                 self._on_change("status")
 
     def _grow(self, block: Block, weight: int, *, is_all: bool = False) -> None:
@@ -235,7 +221,7 @@ class Conversation:
         self._grow(block, weight if added else weight + len(message_id), is_all=not added)
         self._on_change("block")
 
-    def _prompt(self, update: PromptChanged) -> None:
+    def _prompt(self, update: updates.PromptChanged) -> None:
         """A prompt got another id or position, or was not accepted."""
         message = update.message
         block = self._messages.pop((USER, update.former_id), None)
@@ -250,7 +236,7 @@ class Conversation:
         block.mark(not_accepted=message.not_accepted)
         self._on_change("block")
 
-    def _call(self, update: ToolCallChanged) -> None:
+    def _call(self, update: updates.ToolCallChanged) -> None:
         call = update.call
         block = self._calls.get(call.id)
         before = None if block is None else block.call
@@ -266,7 +252,7 @@ class Conversation:
                     self.blocks.remove(terminal_block)
                     self._weight -= self._weights.pop(id(terminal_block), 0)
         patch = update.patch
-        if isinstance(patch, ToolCallAppend):
+        if isinstance(patch, updates.ToolCallAppend):
             self._grow(block, weigh_piece(patch.item))
         elif id(block) not in self._weights or any(getattr(patch, name) is not UNSET for name in _CONTENT):
             current = set(map(id, call.content))
@@ -322,7 +308,7 @@ class Conversation:
         self._grow(block, content_weight("plans", plan) + details_weight("plans", plan), is_all=True)
         self._on_change("block")
 
-    def _compaction(self, update: CompactionChanged) -> None:
+    def _compaction(self, update: updates.CompactionChanged) -> None:
         compaction = update.compaction
         block = self._compactions.get(compaction.id)
         if block is None:
@@ -331,7 +317,7 @@ class Conversation:
         else:
             block.show(compaction)
         patch = update.patch
-        if isinstance(patch, CompactionAppend):
+        if isinstance(patch, updates.CompactionAppend):
             self._grow(block, weigh_piece(patch.content))
         else:
             details = details_weight("compactions", compaction)

@@ -4,23 +4,12 @@ from __future__ import annotations
 
 import traceback
 
+from accord import errors
 from accord.apps.console.error_messages import AgentOutput, check_advice, explain_error
 from accord.apps.console.errors import ConsoleFailed
 from accord.apps.console.known_agents import KnownAgent
 from accord.apps.console.sanitizer import visible
 from accord.apps.console.screen.blocks.notices import ErrorBlock
-from accord.errors import (
-    AccordError,
-    AuthRequired,
-    ConnectionClosed,
-    DeadlineExceeded,
-    Fenced,
-    MethodNotFound,
-    RateLimited,
-    RequestFailed,
-    SessionInUse,
-    VersionRefused,
-)
 from accord.errors.escape_sequences import strip_colours
 
 __all__ = [
@@ -44,15 +33,15 @@ def crash_report() -> str:
 
 def agent_error_block(error: Exception, doing: str, agent: KnownAgent, output: AgentOutput) -> ErrorBlock:
     """The agent has ended or did not start. `doing` is what failed."""
-    if not isinstance(error, ConnectionClosed | DeadlineExceeded | VersionRefused):
+    if not isinstance(error, errors.ConnectionClosed | errors.DeadlineExceeded | errors.VersionRefused):
         return error_block(error)
     failure = explain_error(error, doing, agent, output)
     if output.messages == 0:
-        is_started = not isinstance(error, ConnectionClosed) or error.kind != "not_started"
+        is_started = not isinstance(error, errors.ConnectionClosed) or error.kind != "not_started"
         check = f"{check_advice(agent)}. " if is_started else ""
-        more = "`--start-timeout` gives it more time. " if isinstance(error, DeadlineExceeded) else ""
+        more = "`--start-timeout` gives it more time. " if isinstance(error, errors.DeadlineExceeded) else ""
         advice = f"{check}{more}{_RETRY}"
-    elif isinstance(error, VersionRefused):
+    elif isinstance(error, errors.VersionRefused):
         advice = f"{failure.advice}."
     else:
         advice = RESTART
@@ -61,7 +50,7 @@ def agent_error_block(error: Exception, doing: str, agent: KnownAgent, output: A
 
 def reopen_error_block(error: Exception) -> ErrorBlock:
     """A saved session could not be reopened."""
-    if isinstance(error, AuthRequired | SessionInUse) or not isinstance(error, RequestFailed):
+    if isinstance(error, errors.AuthRequired | errors.SessionInUse) or not isinstance(error, errors.RequestFailed):
         return error_block(error)
     return ErrorBlock(
         f"The session cannot be reopened: {_title(error)}",
@@ -70,7 +59,7 @@ def reopen_error_block(error: Exception) -> ErrorBlock:
     )
 
 
-def settings_error_block(error: AccordError) -> ErrorBlock:
+def settings_error_block(error: errors.AccordError) -> ErrorBlock:
     """The agent rejected the mode or an option."""
     block = error_block(error)
     hint = f"{error.advice}. " if isinstance(error, ConsoleFailed) and error.advice else ""
@@ -87,24 +76,24 @@ def error_block(error: Exception) -> ErrorBlock:
     match error:
         case ConsoleFailed():
             return ErrorBlock(_sentence(error.reason), error.advice or RESTART, error.last_words)
-        case DeadlineExceeded():
+        case errors.DeadlineExceeded():
             return ErrorBlock(f"{error.method} timed out after {error.seconds:g} s", RESTART)
-        case AuthRequired():
+        case errors.AuthRequired():
             reason = "" if error.message == "Authentication required" else f": {strip_colours(error.message)}"
             return ErrorBlock(f"The agent requires a login{reason}", "Type /login to log in.", _details(error))
-        case RateLimited():
+        case errors.RateLimited():
             title = f"Rate limit exceeded: {strip_colours(error.message)}"
             return ErrorBlock(title, "Wait a moment, then send the prompt again (↑).", _details(error))
-        case SessionInUse():
+        case errors.SessionInUse():
             advice = "Close it there, or run `accord sessions --take-over` with its id; F5 tries again, Ctrl+N opens a new session."
             return ErrorBlock(_title(error), advice, _details(error))
-        case Fenced():
+        case errors.Fenced():
             advice = "Continue there. When it is closed there, F5 reopens it here; Ctrl+N opens a new session."
             return ErrorBlock(_title(error), advice, _details(error))
-        case RequestFailed():
-            advice = f"{error.advice}." if isinstance(error, MethodNotFound) else ""
+        case errors.RequestFailed():
+            advice = f"{error.advice}." if isinstance(error, errors.MethodNotFound) else ""
             return ErrorBlock(f"The agent returned an error: {_title(error)}", advice, _details(error))
-        case AccordError():
+        case errors.AccordError():
             return ErrorBlock(str(error), "")
         case _:
             return ErrorBlock(f"{type(error).__name__}: {error}", "")
@@ -114,11 +103,11 @@ def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}"
 
 
-def _title(error: RequestFailed) -> str:
+def _title(error: errors.RequestFailed) -> str:
     return f"{strip_colours(error.message)} ({error.code})"
 
 
-def _details(error: RequestFailed) -> str:
+def _details(error: errors.RequestFailed) -> str:
     """The details in its `data`; of a long text the beginning, which has the reason."""
     lines = error.details.splitlines()
     more = len(lines) - _MOST_DETAILS

@@ -46,10 +46,6 @@ class ConversationView(BlocksView, can_focus=True):
         self.cursor = None
         self.show_blocks(blocks, follow=follow)
 
-    def block_at(self, line: int) -> Block | None:
-        index = self.part_at(line)
-        return None if index is None else self.block_of(index)[0]
-
     def fold_all(self, kind: type[Block], is_folded: bool) -> None:
         """Fold or unfold all blocks of a kind."""
         for block in self._blocks:
