@@ -87,11 +87,11 @@ class AgentCallbacks(Struct, frozen=True, kw_only=True):
     new_workspace: Callable[[KnownAgent], Workspace] | None = None
     on_update: OnUpdate | None = None
     on_progress: Callable[[str], None] | None = None
-    on_state: Callable[[], None] | None = None
+    on_state: Callable[[], None] = lambda: None
     on_closed: Callable[[ConnectionClosed], None] | None = None
-    on_frame: FrameObserver | None = None
-    on_stderr: Callable[[bytes], None] | None = None
-    on_long_frame: Callable[[], None] | None = None
+    on_frame: FrameObserver = lambda direction, frame: None
+    on_stderr: Callable[[bytes], None] = lambda data: None
+    on_long_frame: Callable[[], None] = lambda: None
 
 
 def agent_command(agent: KnownAgent, cwd: Path, args: Iterable[str] = ()) -> Command:
@@ -363,22 +363,19 @@ class AgentProcess:
 
     def _set_state(self, state: AgentState) -> None:
         self.state = state
-        if self._callbacks.on_state is not None:
-            self._callbacks.on_state()
+        self._callbacks.on_state()
 
     def _frame(self, direction: Literal["sent", "received"], frame: bytes) -> None:
         self.output.add_frame(direction, frame)
-        if self._callbacks.on_frame is not None:
-            self._callbacks.on_frame(direction, frame)
+        self._callbacks.on_frame(direction, frame)
 
     def _rejected_frame(self, error: FrameRejected) -> None:
-        if error.is_too_long and self._callbacks.on_long_frame is not None:
+        if error.is_too_long:
             self._callbacks.on_long_frame()
 
     def _stderr(self, data: bytes) -> None:
         self.output.add_stderr(data)
-        if self._callbacks.on_stderr is not None:
-            self._callbacks.on_stderr(data)
+        self._callbacks.on_stderr(data)
 
 
 def _resolve_command(server: McpServer, cwd: str | Path) -> McpServer:

@@ -90,20 +90,20 @@ def _as_table(known: list[KnownAgent]) -> str:
     return "\n".join([*lines, ""])
 
 
-def _as_text(looked: AgentReport) -> str:
-    info = " ".join(filter(None, (looked.title or looked.agent, looked.agent_version)))
-    lines = [f"{one_line(info) or 'It does not say what it is'}, protocol version {looked.protocol} ({looked.dialect})"]
-    lines.append(f"can: {', '.join(looked.capabilities) or 'nothing beyond text'}")
-    lines += [f"login: {one_line(each)}" for each in looked.logins]
-    if looked.session_failure:
-        lines.append(f"no session: {one_line(looked.session_failure, 1000)}")
-    for mode in looked.modes:
+def _as_text(report: AgentReport) -> str:
+    info = " ".join(filter(None, (report.title or report.agent, report.agent_version)))
+    lines = [f"{one_line(info) or 'It does not say what it is'}, protocol version {report.protocol} ({report.dialect})"]
+    lines.append(f"can: {', '.join(report.capabilities) or 'nothing beyond text'}")
+    lines += [f"login: {one_line(each)}" for each in report.logins]
+    if report.session_failure:
+        lines.append(f"no session: {one_line(report.session_failure, 1000)}")
+    for mode in report.modes:
         lines.append(f"mode {one_line(mode.id, 40)}: {one_line(mode.name, 80)}")
-    for option in looked.options:
+    for option in report.options:
         choices = ", ".join(one_line(choice.value, 40) for choice in option.choices[:20])
         more = f" of {choices}" if choices else ""
         lines.append(f"option {one_line(option.id, 40)} = {one_line(str(option.value), 80)}{more}")
-    for command in looked.commands:
+    for command in report.commands:
         lines.append(f"/{one_line(command.name, 40)}: {one_line(command.description)}")
     return "\n".join([*lines, ""])
 
@@ -112,7 +112,7 @@ _COMMANDS_SECONDS = 1.0
 
 
 class AgentReport(Struct, frozen=True, kw_only=True):
-    """What it said. `session_failure` tells why there was no session to look at, such as a login that it wants."""
+    """The answers of the agent. `session_failure` is the reason why no session was opened, such as a required login."""
 
     agent: str | None
     title: str | None
@@ -128,12 +128,12 @@ class AgentReport(Struct, frozen=True, kw_only=True):
 
 
 async def inspect_agent(agent: KnownAgent, cwd: Path, start_timeout: float) -> AgentReport:
-    """Start it, ask, open a session and close it again; nothing is left behind where the agent can delete."""
-    told = asyncio.Event()
+    """Start the agent, open a session and close it again; the session is deleted if the agent can do that."""
+    has_commands = asyncio.Event()
 
-    def update(heard: SessionUpdate) -> None:
-        if isinstance(heard.update, CommandsChanged):
-            told.set()
+    def update(event: SessionUpdate) -> None:
+        if isinstance(event.update, CommandsChanged):
+            has_commands.set()
 
     callbacks = AgentCallbacks(on_update=update, on_progress=write_stderr_line)
     deadlines = Deadlines(handshake=start_timeout)
@@ -145,29 +145,29 @@ async def inspect_agent(agent: KnownAgent, cwd: Path, start_timeout: float) -> A
         except ConsoleFailed as failed:
             failure = str(failed)
         if session is not None and not session.commands:
-            with suppress(TimeoutError):  # agents tell them after the answer, or never
+            with suppress(TimeoutError):  # agents send them after the response, or never
                 async with asyncio.timeout(_COMMANDS_SECONDS):
-                    await told.wait()
-        looked = _looked(process, session, failure)
+                    await has_commands.wait()
+        report = _report(process, session, failure)
         if session is not None:
             with suppress(AccordError):
                 await session.close()
                 await process.client.delete_session(session.id)
-        return looked
+        return report
 
 
-def _looked(process: AgentProcess, session: Session | None, failure: str | None) -> AgentReport:
-    said = process.agent
-    can = said.capabilities
+def _report(process: AgentProcess, session: Session | None, failure: str | None) -> AgentReport:
+    agent = process.agent
+    can = agent.capabilities
     names = [name for name in can.__struct_fields__ if getattr(can, name) is True]
     return AgentReport(
-        agent=said.info and said.info.name,
-        title=said.info and said.info.title,
-        agent_version=said.info and said.info.version,
-        protocol=said.version,
+        agent=agent.info and agent.info.name,
+        title=agent.info and agent.info.title,
+        agent_version=agent.info and agent.info.version,
+        protocol=agent.version,
         dialect=process.client.dialect,
         capabilities=names,
-        logins=[login_method_text(method) for method in said.auth_methods],
+        logins=[login_method_text(method) for method in agent.auth_methods],
         session_failure=failure,
         modes=session.modes.available if session and session.modes else [],
         options=session.options if session else [],

@@ -44,7 +44,7 @@ class Attachment(Struct, frozen=True, kw_only=True):
     content: bytes
 
     def block(self, can: AgentCapabilities) -> Content:
-        """As the agent can take it: a file that can't be included is linked; UsageWrong for what it takes in no way."""
+        """As the agent can take it: a file that can't be included is linked; InvalidUsage for what it takes in no way."""
         uri = self.path.as_uri()
         if self.kind == "file" and not can.embedded_context:
             name = encodable(self.path.name)
@@ -72,7 +72,7 @@ def guess_mime_type(path: Path) -> str | None:
 
 
 def read_attachment(kind: Literal["file", "image", "audio"], path: Path) -> Attachment:
-    """The file; UsageWrong when it can't be read, or is not what it is called."""
+    """The file; InvalidUsage when it can't be read, or is not what it is called."""
     mime_type = guess_mime_type(path)
     if kind != "file" and not (mime_type or "").startswith(f"{kind}/"):
         raise InvalidUsage(f"{path} does not look like {kind} by its name", "Give it a name that ends in its format")

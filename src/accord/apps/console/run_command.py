@@ -127,7 +127,7 @@ def session_options(args: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def working_directory(args: Mapping[str, Any]) -> Path:
-    """Where to work; UsageWrong if that is no directory."""
+    """Where to work; InvalidUsage if that is no directory."""
     directory = expand_path(args.get("cwd") or ".").absolute()
     if file_kind(directory) != "directory":
         raise InvalidUsage(f"--cwd: {directory} is no directory")

@@ -47,7 +47,7 @@ _TRIES = 2
 
 
 async def choose_model(session: Session, wanted: str, *, anew: bool = False) -> Option:
-    """Put a model in force; the option that it is a value of. UsageWrong names those that there are."""
+    """Put a model in force; the option that it is a value of. InvalidUsage names those that there are."""
     option = next((each for each in session.options if "model" in (each.category, each.id)), None)
     if option is None:
         raise InvalidUsage("the agent offers no choice of models", "Leave --model out, or give its own flag after `--`")
@@ -77,7 +77,7 @@ async def choose_option(session: Session, option_id: str, wanted: str | bool, *,
 async def choose_mode(session: Session, wanted: str, *, anew: bool = False) -> str:
     """Put a mode in force, unless it is, or `anew` in any case; its id.
 
-    UsageWrong names those that there are, ConsoleFailed if it stays away.
+    InvalidUsage names those that there are, ConsoleFailed if it stays away.
     """
     option = _mode_option(session)
     if session.modes is not None:

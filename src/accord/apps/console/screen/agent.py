@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from functools import partial
 from typing import Any, Literal
 
 from accord.apps.console.agent_process import AgentCallbacks, AgentProcess, AgentState
@@ -12,7 +13,7 @@ from accord.apps.console.error_messages import LONG_FRAME_MESSAGE
 from accord.apps.console.permission_flags import ChoiceOwner, new_workspace, permission_policy, permission_summary
 from accord.apps.console.screen.blocks.notices import ErrorBlock
 from accord.apps.console.screen.context import ScreenContext
-from accord.apps.console.screen.errors import agent_error_block, error_block, settings_error_block
+from accord.apps.console.screen.errors import agent_error_block, error_block, reopen_error_block, settings_error_block
 from accord.apps.console.screen.resumption import Resumption
 from accord.apps.console.screen.session import SessionTab
 from accord.apps.console.screen.wire_log import WireLog
@@ -24,7 +25,7 @@ from accord.client.permissions.writes_and_commands import allows
 from accord.client.session import Session, SessionUpdate
 from accord.client.workspace.terminals import TerminalEvent
 from accord.client.workspace.workspace import FileWrite
-from accord.errors import AccordError, ConnectionClosed
+from accord.errors import AccordError, ConnectionClosed, MethodNotFound
 from accord.session.capabilities import AuthMethod
 from accord.session.mcp_servers import McpServer
 from accord.session.requests import ElicitationAnswer, ElicitationRequest, PermissionAnswer, PermissionRequest
@@ -80,7 +81,7 @@ class ScreenAgent:
             on_closed=self._connection_closed,
             on_frame=self.wire_log.frame,
             on_stderr=self.wire_log.stderr,
-            on_long_frame=self._long_frame,
+            on_long_frame=lambda: screen.tab.add_note(LONG_FRAME_MESSAGE),
         )
         self.process = AgentProcess(
             known,
@@ -177,7 +178,7 @@ class ScreenAgent:
             client=self.client,
             known=self.sessions,
             servers=self._servers(tab),
-            open_in=self._open_in,
+            open_in=partial(self._open_in, reopens=True),
         )
         if (is_open := await resumption.attempt(with_history=with_history)) is not None:
             return is_open
@@ -219,35 +220,26 @@ class ScreenAgent:
             await self._delete_unused(tab)
 
     async def _open_in(
-        self,
-        tab: SessionTab,
-        request: Callable[[], Awaitable[Session]],
-        describe: Callable[[Exception], ErrorBlock] = error_block,
-        reraise: type[Exception] | tuple[type[Exception], ...] = (),
+        self, tab: SessionTab, request: Callable[[], Awaitable[Session]], *, reopens: bool = False
     ) -> bool:
+        """Errors are shown in the tab, except a MethodNotFound if the request `reopens` a session."""
         if tab not in self.tabs:
             self.tabs.append(tab)
         try:
-            return await self._try_open_in(tab, request, describe, reraise)
+            return await self._try_open_in(tab, request, reopens)
         finally:
             await self._restore_suspended_settings()
 
-    async def _try_open_in(
-        self,
-        tab: SessionTab,
-        request: Callable[[], Awaitable[Session]],
-        describe: Callable[[Exception], ErrorBlock],
-        reraise: type[Exception] | tuple[type[Exception], ...],
-    ) -> bool:
+    async def _try_open_in(self, tab: SessionTab, request: Callable[[], Awaitable[Session]], reopens: bool) -> bool:
         try:
             session = await request()
         except ConnectionClosed:
             self._activity = "opening a session"
             return False  # shown by `_connection_closed`
         except (AccordError, ValueError, OSError) as error:
-            if isinstance(error, reraise):
+            if reopens and isinstance(error, MethodNotFound):
                 raise
-            tab.add_error(describe(error))
+            tab.add_error(reopen_error_block(error) if reopens else error_block(error))
             return False
         finally:
             is_new_connection = self.process.finish_login()
@@ -317,9 +309,6 @@ class ScreenAgent:
         for tab in self.tabs:
             tab.add_error(self.describe_error(reason, doing))
             tab.connection_closed()
-
-    def _long_frame(self) -> None:
-        self._screen.tab.add_note(LONG_FRAME_MESSAGE)
 
     def _tab_of(self, session_id: str | None) -> SessionTab | None:
         return next((tab for tab in self.tabs if tab.session_id == session_id and session_id is not None), None)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Protocol
+from typing import TypeAlias
 
-from accord.apps.console.screen.blocks.notices import ErrorBlock
 from accord.apps.console.screen.conversation import Conversation
-from accord.apps.console.screen.errors import reopen_error_block
 from accord.apps.console.screen.session import SessionTab
 from accord.apps.console.session_choice import KnownSessions
 from accord.client.client import Client
@@ -17,19 +15,10 @@ from accord.errors import MethodNotFound
 from accord.session import replay
 from accord.session.mcp_servers import McpServer
 
-__all__ = ["OpenIn", "Resumption"]
+__all__ = ["Resumption"]
 
-
-class OpenIn(Protocol):
-    """Opens a session in a tab with `request`; returns whether it is open. Errors are shown there, except `reraise`."""
-
-    def __call__(
-        self,
-        tab: SessionTab,
-        request: Callable[[], Awaitable[Session]],
-        describe: Callable[[Exception], ErrorBlock] = ...,
-        reraise: type[Exception] | tuple[type[Exception], ...] = ...,
-    ) -> Awaitable[bool]: ...
+OpenIn: TypeAlias = Callable[[SessionTab, Callable[[], Awaitable[Session]]], Awaitable[bool]]
+"""Opens a session in a tab with a request; returns whether it is open. Errors are shown there, except MethodNotFound."""
 
 
 class Resumption:
@@ -94,8 +83,7 @@ class Resumption:
 
     async def _request(self, reopen: Callable[..., Awaitable[Session]]) -> bool:
         tab = self._tab
-        request = lambda: reopen(self._session_id, tab.cwd, self._servers)  # noqa: E731  # repeated after a login
-        return await self._open_in(tab, request, reopen_error_block, MethodNotFound)
+        return await self._open_in(tab, lambda: reopen(self._session_id, tab.cwd, self._servers))
 
     async def _show_known(self) -> None:
         """Show the earlier conversation; later updates have ids of their own."""
