@@ -19,7 +19,7 @@ async def sweep(turn: Turn) -> None:
         if await turn.allowed(call):
             for file in turn.cwd.rglob("*.pyc"):
                 file.unlink()
-    await turn.say("Swept." if call.allowed else "As you like.")
+    await turn.say("As you like." if call.allowed is False else "Swept.")
 
 
 @pytest.mark.parametrize("allowed", [True, False])

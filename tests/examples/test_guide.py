@@ -39,7 +39,7 @@ def check(steps: list[tuple[str, str, str]], folder: Path, python: str = sys.exe
 def test_the_first_agent_and_the_first_client_work_as_told(tmp_path: Path):
     check(follow("first-agent.md", tmp_path, environment(tmp_path)), tmp_path)
     check(follow("first-client.md", tmp_path, environment(tmp_path)), tmp_path)
-    assert (tmp_path / "notes.md").read_text() == "- Buy bread\n"
+    assert (tmp_path / "notes.md").read_text() == "- Buy milk\n- Buy bread\n"
 
 
 def test_agents_and_clients_of_the_official_sdk_and_ours_talk_with_each_other(tmp_path: Path):
