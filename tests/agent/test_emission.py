@@ -382,9 +382,9 @@ MISTAKES: dict[str, tuple[Mistake, str]] = {
     "argument of a command": (lambda turn, call: turn.run("true", 5), "takes the words of a command one by one"),  # type: ignore[arg-type]
     "command that is a number": (lambda turn, call: turn.run(5), "takes the words of a command one by one"),  # type: ignore[arg-type]
     "contents of a file": (
-        lambda turn, call: turn.files.write("a", 5),
+        lambda turn, call: turn.files.write("a", 5),  # type: ignore[arg-type]
         "expected the text of a file as a string, not int",
-    ),  # type: ignore[arg-type]
+    ),
     "id of a terminal": (
         lambda turn, call: turn.client.request(KillTerminal(session_id="s", terminal_id=5)),  # type: ignore[arg-type]
         "Expected `str`, got `int`",
