@@ -5,17 +5,20 @@ All of them do what the first block of a prompt says (see their sources), and te
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from accord import Client, Command, Text
+from accord import Client, Command, Remote, Text
 from accord.client.session import Session
 from accord.dialects.negotiation import ProtocolVersion
 from accord.session.content import Content
+from accord.transports.remote import Profile
 from tests.conversations.seen import described
 from tests.conversations.story import PATH
 from tests.interop.typescript_peer import need_node, script
@@ -53,6 +56,22 @@ class OfficialAgent(NamedTuple):
             need_node()
         async with Client(Command(self.args, env=env, close_grace=20.0), **options) as client:
             yield client
+
+    @asynccontextmanager
+    async def connected_by_url(self, profile: Profile, **options: Any) -> AsyncIterator[Client]:
+        """A client of ours, connected with the agent as a server."""
+        if not self.is_python:
+            need_node()
+        environment = {**os.environ, "ACP_HTTP": "1"}
+        server = await asyncio.create_subprocess_exec(*self.args, env=environment, stderr=asyncio.subprocess.PIPE)
+        assert server.stderr is not None
+        try:
+            url = (await server.stderr.readline()).decode().split()[-1]
+            async with Client(Remote(url, profile=profile), version=self.version, **options) as client:
+                yield client
+        finally:
+            server.kill()
+            await server.wait()
 
 
 PYTHON = OfficialAgent(

@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import socket
 import sys
 from pathlib import Path
 from typing import Any, cast
 
 import acp
 from acp import schema
+from acp.http.asgi import create_asgi_app
+from hypercorn.asyncio import serve
+from hypercorn.config import Config
 from pydantic import BaseModel
 
 STORY = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
@@ -365,5 +370,17 @@ def entries(status: Any) -> list[Any]:
     return [acp.plan_entry(each["content"], priority=each["priority"], status=status) for each in STORY["plan"]]
 
 
+async def serve_http() -> None:
+    """Over HTTP and WebSocket; says its URL."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    sys.stderr.write(f"listens on http://127.0.0.1:{listener.getsockname()[1]}/acp\n")
+    config = Config()
+    config.bind = [f"fd://{listener.detach()}"]
+    config.errorlog = None
+    await serve(cast("Any", create_asgi_app(lambda _: cast("Any", OfficialAgent()))), config)
+
+
 if __name__ == "__main__":
+    if "ACP_HTTP" in os.environ:
+        sys.exit(asyncio.run(serve_http()))
     asyncio.run(acp.run_agent(cast("Any", OfficialAgent()), use_unstable_protocol=True))

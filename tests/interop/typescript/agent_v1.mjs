@@ -1,7 +1,7 @@
 // An agent made with the official TypeScript SDK, v1. The first block of a prompt says what it should do; it tells what
 // it has received when it is asked for it by an extension, `_accord/seen`.
 import { basename, join } from "node:path";
-import { errorOf, ownStreams, promised, story, text } from "./story.mjs";
+import { errorOf, promised, serve, story, text } from "./story.mjs";
 
 // With what is stable, or with all there is.
 const acp = await import(process.env.ACP_ENTRY ?? "@agentclientprotocol/sdk");
@@ -283,5 +283,6 @@ app
   .onNotification("_accord/note", asItIs, ({ params }) => seen.push({ method: "_accord/note", params }))
   .onNotification("_accord/tell", asItIs, async ({ params, client }) => {
     for (const update of params.updates) await new Turn(sessionOf(params), client).tells(update);
-  })
-  .connect(acp.ndJsonStream(...ownStreams()));
+  });
+
+await serve(acp, app);

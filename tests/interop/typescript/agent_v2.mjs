@@ -1,7 +1,7 @@
 // An agent made with the official TypeScript SDK, v2. The first block of a prompt says what it should do; it tells what
 // it has received when it is asked for it by an extension, `_accord/seen`.
 import { basename, join } from "node:path";
-import { errorOf, ownStreams, story, text } from "./story.mjs";
+import { errorOf, serve, story, text } from "./story.mjs";
 
 const acp = await import(process.env.ACP_ENTRY ?? "@agentclientprotocol/sdk/experimental/v2");
 const { agent: methods, client: clients } = acp.methods;
@@ -305,7 +305,7 @@ on(methods.toolCall.cancel, ({ params }) => {
 on(methods.terminal.cancel, () => ({}));
 
 const asItIs = (params) => params;
-const connection = app
+app
   .onNotification(methods.session.cancel, ({ params }) => {
     seen.push({ method: methods.session.cancel, params });
     sessionOf(params).cancelling.abort();
@@ -318,5 +318,6 @@ const connection = app
   .onNotification("_accord/note", asItIs, ({ params }) => seen.push({ method: "_accord/note", params }))
   .onNotification("_accord/tell", asItIs, async ({ params, client }) => {
     for (const update of params.updates) await new Turn(sessionOf(params), client).tells(update);
-  })
-  .connect(acp.ndJsonStream(...ownStreams()));
+  });
+
+const connection = await serve(acp, app);

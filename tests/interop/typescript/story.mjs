@@ -43,6 +43,30 @@ export async function reach(acp, command) {
   return { stream: acp.ndJsonStream(...program.streams), end: program.end };
 }
 
+// How an agent is reached: over stdin and stdout, or with ACP_HTTP over HTTP and WebSocket, where it says its URL.
+export async function serve(acp, app) {
+  if (!process.env.ACP_HTTP) return app.connect(acp.ndJsonStream(...ownStreams()));
+  const { AcpServer } = await import("@agentclientprotocol/sdk/experimental/server");
+  const node = await import("@agentclientprotocol/sdk/experimental/node");
+  const { WebSocketServer } = await import("ws");
+  const { createServer } = await import("node:http");
+  const newest = {};
+  const agent = {
+    connect(stream, options) {
+      const connection = app.connect(stream, options);
+      newest.client = connection.client;
+      return connection;
+    },
+  };
+  const server = new AcpServer({ agent });
+  const http = createServer(node.createNodeHttpHandler(server));
+  http.on("upgrade", node.createNodeWebSocketUpgradeHandler(server, new WebSocketServer({ noServer: true })));
+  http.listen(0, "127.0.0.1", () => {
+    process.stderr.write(`listens on http://127.0.0.1:${http.address().port}/acp\n`);
+  });
+  return newest;
+}
+
 // A command that a terminal of a client runs.
 export function spawned({ command, args = [], env = [], cwd }) {
   const variables = Object.fromEntries(env.map(({ name, value }) => [name, value]));
