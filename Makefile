@@ -4,6 +4,9 @@ SHELL := /bin/sh
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# `make run` needs fewer packages; once everything is installed, that is used.
+PROGRAM := $(if $(wildcard $(STAMP)),$(STAMP),$(VENV)/.program)
+export UV_SYSTEM_CERTS := 1
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 TYPESCRIPT := tests/interop/typescript
 NODE_PEERS := $(TYPESCRIPT) $(addprefix tests/interop/,mcp gemini claude codex kimi acpx)
@@ -30,20 +33,25 @@ help: ## list the targets
 
 install: $(STAMP) ## make .venv with the pinned tools and the package itself
 
+# Everything for $(STAMP), what the program needs for $(VENV)/.program.
+PACKAGES = $(if $(filter %.program,$@),requirements/program.txt,requirements/dev.txt)
+
 # uv takes a quarter of the time. It does not know pip's settings, such as another index: where those are needed, pip does it all.
-$(STAMP): requirements/uv.txt requirements/dev.txt pyproject.toml
+$(STAMP): requirements/dev.txt
+$(VENV)/.program: requirements/program.txt
+$(STAMP) $(VENV)/.program: requirements/uv.txt pyproject.toml
 	@test -n "$(PYTHON)" && "$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 		echo "accord needs Python 3.11 or newer: install one, or name it: make PYTHON=/path/to/python3" >&2; exit 1; }
 	@test -x $(BIN)/python || "$(PYTHON)" -m venv $(VENV) || { \
 		rm -rf $(VENV); echo "could not make $(VENV); on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
-	@echo "installing the pinned packages into $(VENV): once, less than a minute"
+	@echo "installing the pinned packages of $(PACKAGES) into $(VENV): once, less than a minute"
 	@{ $(PIP) --require-hashes -r requirements/uv.txt && \
-		$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode --require-hashes -r requirements/dev.txt; } || { \
-		echo "uv could not do it, pip does: about a minute"; $(PIP) --require-hashes -r requirements/dev.txt; }
+		$(BIN)/uv pip install --python $(BIN)/python $(if $(filter %.program,$@),,--quiet --compile-bytecode) --require-hashes -r $(PACKAGES); } || { \
+		echo "uv could not do it, pip does: about a minute"; $(PIP) --require-hashes -r $(PACKAGES); }
 	@$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@
 
-run: $(STAMP) ## talk to the built-in agent: the screen in a terminal, one prompt in a pipe
+run: $(PROGRAM) ## talk to the built-in agent: the screen in a terminal, one prompt in a pipe
 	$(BIN)/python -m accord
 
 test: $(STAMP) ## run the tests, without those that need a peer from outside Python, a local model or the wheel
@@ -113,6 +121,9 @@ lock: $(STAMP) ## pin the newest versions of all tools in requirements/
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --upgrade \
 		--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \
 		--group dev pyproject.toml --output-file requirements/dev.txt
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --constraint requirements/dev.txt \
+		--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \
+		--extra coder --extra console --extra speed --group build pyproject.toml --output-file requirements/program.txt
 	printf 'uv\n' | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 		--constraint requirements/dev.txt --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" \
 		- --output-file requirements/uv.txt
