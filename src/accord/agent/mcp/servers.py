@@ -167,7 +167,7 @@ async def _connection_class() -> type[ServerConnection] | str:
         if not is_installed():
             return "the package mcp is not installed; run: pip install 'accord[mcp]'"
         log.info("mcp can't be imported", exc_info=error)
-        return f"the installed package mcp is not compatible ({error}); run: pip install --upgrade 'accord[mcp]'"
+        return f"the installed package mcp is not compatible ({error}); run: pip install --upgrade 'mcp>=2.3,<3'"
     return module.ServerConnection
 
 
