@@ -420,6 +420,27 @@ async def test_a_client_that_does_not_read_is_dropped():
     await app.aclose()
 
 
+async def test_a_write_that_nobody_reads_ends_with_the_connection():
+    app = new_agent().asgi(limits=HttpLimits(unread_seconds=0.05, close_seconds=0.05))
+    connection = await connect(app)
+    session_id = await connection.new_session()
+    stuck = Response()
+    stuck.incoming.put_nowait({"type": "http.request"})
+
+    async def send(message: Any) -> None:
+        if message["type"] == "http.response.body":
+            await asyncio.Event().wait()
+
+    headers = {"host": "localhost", **connection.headers, "acp-session-id": session_id}
+    encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
+    scope = {"type": "http", "method": "GET", "path": "/acp", "headers": encoded}
+    request = asyncio.create_task(app(scope, stuck.incoming.get, send))
+    await connection.call("session/prompt", prompt(session_id, "unread"), session_id)
+    await request
+    await connection.stream.complete()
+    await app.aclose()
+
+
 async def test_shutdown_answers_running_prompts_and_refuses_new_connections(
     app: AgentApplication, connection: Connection
 ):

@@ -156,3 +156,28 @@ async def test_a_http_request_cannot_use_the_connection_of_a_socket(app: AgentAp
     accepted = await socket.received()
     connection_id = dict(accepted["headers"])[b"acp-connection-id"].decode()
     assert (await Driver(app).stream({"acp-connection-id": connection_id})).status == 404
+
+
+async def test_a_storm_of_connections_leaves_nothing_behind():
+    agent = new_agent()
+    app = agent.asgi(limits=HttpLimits(connections=20))
+    refused = 0
+
+    async def attempt(number: int) -> None:
+        nonlocal refused
+        socket = Driver(app).websocket()
+        if (await socket.received())["type"] == "websocket.close":
+            refused += 1
+            return
+        if number % 2:
+            socket.send(initialize())
+        await socket.disconnect()
+
+    for start in range(0, 1000, 100):
+        await asyncio.gather(*(attempt(number) for number in range(start, start + 100)))
+        assert app.connections == 0
+    assert refused > 0
+    assert agent.sessions.summaries() == []
+    before = len(asyncio.all_tasks())
+    await app.aclose()
+    assert len(asyncio.all_tasks()) == before == 1

@@ -176,24 +176,127 @@ async def test_websocket_comes_first(url: str):
         assert isinstance(inner(client), WebSocketTransport)
 
 
-async def test_http_is_used_where_the_server_has_no_websocket():
-    app = new_agent().asgi()
+class Between(HttpApplication):
+    """Passes requests on to an application, unless `answer` has a status for them; without WebSockets."""
 
-    async def without_websocket(scope: Any, receive: Any, send: Any) -> None:
+    def __init__(self, app: HttpApplication, answer: Callable[[str, dict[str, str], bytes], int | None]) -> None:
+        self.app, self.answer = app, answer
+        self.limits, self.path = app.limits, app.path
+
+    async def aclose(self, seconds: float = 3.0) -> None:
+        await self.app.aclose(seconds)
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "websocket":
             await receive()
             await send({"type": "websocket.close"})
+        elif scope["type"] == "http":
+            await self.pass_on(scope, receive, send)
         else:
-            await app(scope, receive, send)
+            await self.app(scope, receive, send)
 
-    without_websocket.limits, without_websocket.path, without_websocket.aclose = app.limits, app.path, app.aclose  # type: ignore[attr-defined]
-    async with served(without_websocket) as url, Client(url) as client:  # type: ignore[arg-type]
+    async def pass_on(self, scope: Any, receive: Any, send: Any) -> None:
+        body, is_complete = b"", scope["method"] == "GET"
+        while not is_complete:
+            message = await receive()
+            body += message.get("body", b"")
+            is_complete = not message.get("more_body", False)
+        headers = {name.decode(): value.decode() for name, value in scope["headers"]}
+        status = self.answer(scope["method"], headers, body)
+        if status is not None:
+            await send({"type": "http.response.start", "status": status, "headers": []})
+            await send({"type": "http.response.body", "body": b"as the test says"})
+            return
+        rest = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def receive_again() -> Any:
+            return rest.pop() if rest and scope["method"] != "GET" else await receive()
+
+        async def send_with_cookie(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], (b"set-cookie", b"route=seven; Path=/")]
+            await send(message)
+
+        await self.app(scope, receive_again, send_with_cookie)
+
+
+async def test_http_is_used_where_the_server_has_no_websocket():
+    async with served(Between(new_agent().asgi(), lambda method, headers, body: None)) as url, Client(url) as client:
         assert isinstance(inner(client), HttpTransport)
         session = await client.new_session(cwd="/tmp")
         assert (await session.prompt("Hello")).text == "Hello"
         ws_only = Client(url.replace("http", "ws"))
         with pytest.raises(ConnectionClosed, match="offers no WebSocket"):
             await ws_only.open()
+
+
+async def test_cookies_are_sent_back():
+    cookies: list[str | None] = []
+
+    def note(method: str, headers: dict[str, str], body: bytes) -> None:
+        cookies.append(headers.get("cookie"))
+
+    async with served(Between(new_agent().asgi(), note)) as url, Client(url) as client:
+        await client.new_session(cwd="/tmp")
+    assert cookies[0] is None
+    assert set(cookies[1:]) == {"route=seven"}
+
+
+async def test_a_load_that_is_unknown_with_the_session_header_is_sent_without():
+    loads: list[str | None] = []
+
+    def refuse(method: str, headers: dict[str, str], body: bytes) -> int | None:
+        if b'"session/load"' not in body:
+            return None
+        loads.append(headers.get("acp-session-id"))
+        return 404 if loads[-1] else None
+
+    async with served(Between(new_agent().asgi(), refuse)) as url:
+        async with connect(url, "http", 1) as client:
+            session = await client.new_session(cwd="/tmp")
+            await session.prompt("Remember")
+        async with connect(url, "http", 1) as client:
+            await client.load_session(session.id, cwd="/tmp")
+    assert loads == [session.id, None]
+
+
+async def test_a_request_that_is_not_accepted_fails_alone():
+    def refuse(method: str, headers: dict[str, str], body: bytes) -> int | None:
+        return 500 if b"secret word" in body else None
+
+    async with served(Between(new_agent().asgi(), refuse)) as url, connect(url, "http", 1) as client:
+        session = await client.new_session(cwd="/tmp")
+        with pytest.raises(RequestFailed) as failed:
+            await session.prompt("secret word")
+        assert failed.value.data == {"status": 500, "body": "as the test says"}
+        assert (await session.prompt("Hello")).text == "Hello"
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 410])
+async def test_a_status_that_says_that_the_connection_is_gone_ends_it(status: int):
+    def refuse(method: str, headers: dict[str, str], body: bytes) -> int | None:
+        return status if b"secret word" in body else None
+
+    async with served(Between(new_agent().asgi(), refuse)) as url, connect(url, "http", 1) as client:
+        session = await client.new_session(cwd="/tmp")
+        with pytest.raises(ConnectionClosed, match=str(status)):
+            await session.prompt("secret word")
+
+
+async def test_a_response_carries_the_session_that_was_asked_in():
+    answers: list[str | None] = []
+
+    def note(method: str, headers: dict[str, str], body: bytes) -> None:
+        if b'"outcome"' in body:
+            answers.append(headers.get("acp-session-id"))
+
+    async with (
+        served(Between(new_agent().asgi(), note)) as url,
+        connect(url, "http", 1, on_permission=permissions.allow_all) as client,
+    ):
+        session = await client.new_session(cwd="/tmp")
+        await session.prompt("ask")
+        assert answers == [session.id]
 
 
 def inner(client: Client) -> Any:

@@ -39,6 +39,8 @@ class EventBuffer:
         """Whether anything but the request for the stream itself has named its session."""
         self.is_expected = False
         """Whether a client has read it, or was told of its session and so will."""
+        self.on_drop: Callable[[], object] | None = None
+        """Called when what was not read is forgotten: a write may wait for a client that never reads."""
         self._loop = asyncio.get_running_loop()
         self.changed_at = self._loop.time()
         """When it was created, read or left, or got its oldest event."""
@@ -74,6 +76,8 @@ class EventBuffer:
         self._frames.clear()
         self._acknowledge()
         self.end()
+        if self.on_drop is not None:
+            self.on_drop()
 
     def attach(self) -> None:
         """A client reads it from now on."""

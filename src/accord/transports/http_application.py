@@ -186,24 +186,31 @@ class HttpApplication:
 
     async def _send_events(self, request: HttpRequest, stream: EventBuffer) -> None:
         await request.start(200, _STREAM_HEADERS)
-        left = asyncio.create_task(request.wait_disconnected(), name="accord event stream")
+        loop = asyncio.get_running_loop()
+        copying = asyncio.create_task(self._copy_events(request, stream), name="accord event stream")
+        stream.on_drop = lambda: loop.call_later(self.limits.close_seconds, copying.cancel)
+        left = asyncio.create_task(request.wait_disconnected(), name="accord event stream end")
         left.add_done_callback(lambda _: stream.detach())
         try:
-            with suppress(OSError):  # the client left
-                while (chunk := await stream.read(self.limits.keep_alive_seconds)) is not None:
-                    await request.send_body(chunk)
-                await request.end_body()
+            await asyncio.wait((copying,))
         finally:
+            copying.cancel()
             left.cancel()
+
+    async def _copy_events(self, request: HttpRequest, stream: EventBuffer) -> None:
+        with suppress(OSError):  # the client left
+            while (chunk := await stream.read(self.limits.keep_alive_seconds)) is not None:
+                await request.send_body(chunk)
+            await request.end_body()
 
     async def _delete(self, request: HttpRequest) -> None:
         self._connection(request).lose("the client ended the connection")
         await request.respond(202)
 
     async def _websocket(self, receive: AsgiReceive, send: AsgiSend) -> None:
-        self._check_room()
         if (await receive())["type"] != "websocket.connect":
             return
+        self._check_room()
         task = self._start(WebSocketServerTransport(receive, send, self.limits))
         try:
             await asyncio.wait((task,))
@@ -228,19 +235,19 @@ class HttpApplication:
             raise HttpRefusal(503, "too many connections", {"retry-after": "5"})
 
     def _start(self, connection: ServerTransport) -> asyncio.Task[None]:
+        self._connections[connection.id] = connection
         task = asyncio.create_task(self._run(connection), name="accord remote connection")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda _: self._connections.pop(connection.id, None))
         return task
 
     async def _run(self, connection: ServerTransport) -> None:
-        self._connections[connection.id] = connection
         try:
             await self._serve(connection)
         except Exception:
             log.exception("a connection failed")
         finally:
-            self._connections.pop(connection.id, None)
             await connection.aclose()
 
 
