@@ -238,7 +238,7 @@ class TestTheScreen:
     async def test_logs_in_and_goes_on_in_the_mode_that_was_in_force(self, work):
         agent = WritesUnasked(1, work, authMethods=WAYS)
         async with program(agent) as command, opened(command, work, version=1, mode=READ_ONLY) as stage:
-            stage.app.handover.run = _logged_in
+            stage.app.handover._run = _logged_in
             await stage.send("/login")
             await stage.shows("The agent requires a login")
             await stage.press("enter")
@@ -295,7 +295,7 @@ class TestTheScreen:
         agent = WritesUnasked(1, work, authMethods=WAYS)
         agent.on("session/new", AuthRequired(), agent._new)
         async with program(agent) as command, opened(command, work, version=1, mode=READ_ONLY, ready=False) as stage:
-            stage.app.handover.run = _logged_in
+            stage.app.handover._run = _logged_in
             await stage.shows("The agent requires a login")
             await stage.press("enter")
             await stage.until(lambda: stage.tab.is_open)
