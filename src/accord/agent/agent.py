@@ -43,8 +43,6 @@ if TYPE_CHECKING:
     from accord.store.store import Store
     from accord.transports.http_server import HttpLimits
 
-__all__ = ["Agent", "InProcessTransport"]
-
 PromptHandler: TypeAlias = Callable[[Turn], Awaitable[StopReason | None]] | Callable[[SyncTurn], StopReason | None]
 """An `async def` gets a `Turn`, a plain function a `SyncTurn`; it returns a stop reason, or None for `end_turn`."""
 _Done: TypeAlias = Awaitable[None] | None

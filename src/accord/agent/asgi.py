@@ -16,8 +16,6 @@ from accord.transports.http_server import HttpLimits
 from accord.transports.transport import Transport
 from accord.transports.web_server import ListenAddress, WebServer, stop_on_signals
 
-__all__ = ["AgentApplication", "run_application"]
-
 
 class AgentApplication(HttpApplication):
     """Serves the agent's endpoint, which `new_endpoint` makes for each connection."""

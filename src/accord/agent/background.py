@@ -15,8 +15,6 @@ from typing import Any, Protocol, TypeVar
 from accord.session.entities import Work
 from accord.session.open_enums import ToolStatus
 
-__all__ = ["BackgroundTasks"]
-
 log = logging.getLogger("accord.agent")
 
 _GRACE = 2.0

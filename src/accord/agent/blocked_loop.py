@@ -12,8 +12,6 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Self
 
-__all__ = ["BlockedLoopWatch", "slow_import"]
-
 log = logging.getLogger("accord.agent")
 
 

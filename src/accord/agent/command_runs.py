@@ -49,20 +49,6 @@ from accord.session.updates import TerminalAppend, TerminalPatch
 from accord.transports.command_output import CapturedCommand, capture_command
 from accord.transports.output_tail import OutputTail
 
-__all__ = [
-    "ClientTerminals",
-    "CommandLine",
-    "CommandProcess",
-    "CommandResult",
-    "CommandRunner",
-    "Script",
-    "is_inert",
-    "plain_words",
-    "split_command",
-    "start",
-    "write_script",
-]
-
 _AFTER_KILL = 2.0
 _RELEASE = 10.0
 _MAX_PENDING = 256 * 1024  # bytes; past that the command is paused

@@ -52,8 +52,6 @@ from accord.session.validation import Validator, check_extension
 from accord.session.value import Value
 from accord.transports.transport import Transport
 
-__all__ = ["AfterResponse", "AgentConnection", "AgentEndpoint", "RequestHandler", "trace_context"]
-
 T = TypeVar("T", bound=AcpRequest | AcpNotification)
 
 AfterResponse: TypeAlias = Callable[[], None] | None

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-__all__ = ["TurnDeadlines"]
-
 
 class TurnDeadlines:
     """Requests to the user may overlap; time counts again when the last one is answered."""

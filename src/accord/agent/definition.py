@@ -21,19 +21,6 @@ from accord.session.entities import Option, OptionChoice, SlashCommand
 if TYPE_CHECKING:
     from accord.store.store import Owner, Store
 
-__all__ = [
-    "AgentDefinition",
-    "Busy",
-    "CommandDefinition",
-    "Handler",
-    "LoginMethod",
-    "OptionDefinition",
-    "TurnPolicy",
-    "call_handler",
-    "check_handler",
-    "to_option_choice",
-]
-
 Handler: TypeAlias = Callable[..., Any]
 """A function of the author, plain or async."""
 

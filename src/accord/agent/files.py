@@ -25,8 +25,6 @@ from accord.peer.required_await import requires_await
 from accord.session.requests import ReadFile, WriteFile
 from accord.session.type_checks import check_type
 
-__all__ = ["ClientFiles"]
-
 _MAX_BYTES = 16 * 1024 * 1024
 _DENIED = re.compile(r"denied|forbidden|not (?:allowed|permitted)|EACCES|EPERM", re.IGNORECASE)
 

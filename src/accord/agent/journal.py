@@ -19,8 +19,6 @@ from accord.session.updates import Patch
 if TYPE_CHECKING:
     from accord.store.store import Claim, Owner, Store
 
-__all__ = ["Journal"]
-
 log = logging.getLogger("accord.agent")
 
 T = TypeVar("T")

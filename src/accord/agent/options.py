@@ -13,8 +13,6 @@ from accord.errors import InvalidParams, MethodNotFound
 from accord.session.entities import Option
 from accord.session.requests import SetMode, SetModel, SetOption
 
-__all__ = ["initial_options", "set_option"]
-
 
 def initial_options(definition: AgentDefinition, session: AgentSession) -> list[Option]:
     """The agent's options, with the values of before where they still exist."""

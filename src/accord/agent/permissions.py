@@ -28,8 +28,6 @@ from accord.session.type_checks import check_type
 from accord.session.updates import ToolCallPatch
 from accord.session.value import UNSET
 
-__all__ = ["OPTIONS", "UserRequests"]
-
 OPTIONS = (
     PermissionOption(id="allow", name="Allow", kind="allow_once"),
     PermissionOption(id="allow-always", name="Always allow", kind="allow_always"),

@@ -41,8 +41,6 @@ from accord.session.validation import Validator, is_absolute
 if TYPE_CHECKING:
     from accord.store.store import Store
 
-__all__ = ["AgentSession", "Publisher"]
-
 _YIELD_INTERVAL = 64  # updates between two yields, so that a handler which only sends can be cancelled
 _TRANSIENT = (StatePatch, NoticePatch, CommandsPatch)  # not journaled: they are true only while they are sent
 

@@ -62,8 +62,6 @@ from accord.session.value import UNSET, Value
 if TYPE_CHECKING:
     from accord.store.store import SessionRecord
 
-__all__ = ["SessionMethods"]
-
 _YIELD_INTERVAL = 64
 CLAIM = "accord/claim"
 """In the `_meta` of session/load and session/resume: `take_over` takes a session away from another process; `none` loads a

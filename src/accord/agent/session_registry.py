@@ -17,8 +17,6 @@ from accord.agent.turn_queue import TurnQueue
 from accord.errors import InvalidRequest
 from accord.session.requests import SessionSummary
 
-__all__ = ["CloseAtOnce", "LastSubscriberPolicy", "SessionRegistry"]
-
 
 class LastSubscriberPolicy(Protocol):
     """Decides what happens to a session when the last connection that subscribes to it leaves."""

@@ -22,8 +22,6 @@ from accord.session.mcp_servers import McpServer
 if TYPE_CHECKING:
     from accord.agent.mcp import ServerConnections, ServerStatus
 
-__all__ = ["SERVER_LINES", "SessionServers", "check_servers"]
-
 log = logging.getLogger("accord.agent")
 
 SERVER_LINES, _LINE_LENGTH = 100, 1000  # of the log: more than servers need, and a limit for what a client may cause

@@ -11,8 +11,6 @@ from accord.agent.turn import Turn, TurnState
 from accord.errors import TurnStopped
 from accord.session.content import Content, Text
 
-__all__ = ["handle", "is_command"]
-
 
 async def handle(definition: AgentDefinition, state: TurnState) -> Any:
     """Call the handler of a turn; its result is the stop reason."""

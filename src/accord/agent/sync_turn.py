@@ -30,8 +30,6 @@ from accord.session.requests import PermissionOption
 if TYPE_CHECKING:
     from accord.agent.mcp import McpResult, McpTool, ServerStatus
 
-__all__ = ["SyncConnection", "SyncFiles", "SyncServers", "SyncToolCall", "SyncTurn", "run_in_thread"]
-
 A = TypeVar("A")
 T = TypeVar("T")
 P = ParamSpec("P")

@@ -21,8 +21,6 @@ from accord.session.open_enums import FINAL_STATUSES, ToolKind, ToolStatus
 from accord.session.updates import Patch, ToolCallAppend, ToolCallPatch
 from accord.session.value import UNSET, Unknown
 
-__all__ = ["AgentToolCall", "BackgroundWork", "FilePath", "ToolCallContent", "file_diff", "to_items", "to_location"]
-
 FilePath: TypeAlias = str | os.PathLike[str]
 
 ToolCallContent: TypeAlias = str | Content | ToolCallItem

@@ -37,8 +37,6 @@ from accord.session.value import UNSET
 if TYPE_CHECKING:
     from accord.agent.mcp import ServerConnections
 
-__all__ = ["NextPrompt", "Turn", "TurnContext", "TurnState"]
-
 NextPrompt: TypeAlias = Callable[[], Awaitable[list[Content] | None]]
 
 

@@ -38,8 +38,6 @@ from accord.session.open_enums import STOP_REASONS
 from accord.session.requests import Prompt, PromptResult
 from accord.session.updates import MessagePatch, ToolCallPatch
 
-__all__ = ["QueuedPrompt", "TurnHandler", "TurnQueue"]
-
 log = logging.getLogger("accord.agent")
 
 TurnHandler = Callable[[TurnState], Awaitable[Any]]

@@ -19,8 +19,6 @@ from accord.dialects.chunk_fast_path import ChunkEncoder
 from accord.session.backlog_merge import is_final, merge, merge_key, waits_for_end, with_outcome
 from accord.session.updates import MessageChunk, NoticeShown, ToolCallChanged, Update
 
-__all__ = ["Subscription", "UpdateStream"]
-
 log = logging.getLogger("accord.agent")
 
 _MAX_PENDING_SIZE = 4096  # characters

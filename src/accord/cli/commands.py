@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["COMMANDS", "TALK", "Subcommand", "help_page"]
-
 
 class Subcommand(NamedTuple):
     """A word after `accord`."""

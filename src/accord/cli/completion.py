@@ -17,8 +17,6 @@ from accord.cli.environment import load_environment
 from accord.cli.parser import new_parser
 from accord.errors import AccordError
 
-__all__ = ["add_arguments", "main", "script"]
-
 
 class CompletedArgument(NamedTuple):
     """An option or a positional argument; `values` are words, or FILE or DIR."""

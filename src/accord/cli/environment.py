@@ -11,8 +11,6 @@ from accord.apps.console.known_agents import AgentCommand, Environment
 from accord.cli.commands import COMMANDS
 from accord.local.paths import expand_path
 
-__all__ = ["load_environment"]
-
 
 def load_environment(cwd: Path) -> Environment:
     """Those of a directory."""

@@ -11,8 +11,6 @@ from typing import Any, NoReturn
 
 from accord.cli.commands import Subcommand
 
-__all__ = ["new_parser", "parse_arguments"]
-
 
 class _Help(HelpFormatter):
     def _format_action_invocation(self, action: Action) -> str:

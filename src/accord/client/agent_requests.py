@@ -33,8 +33,6 @@ from accord.session.requests import (
 )
 from accord.session.value import Value
 
-__all__ = ["AgentRequests", "OnElicitation", "OnElicitationComplete", "offered_capabilities"]
-
 log = logging.getLogger("accord.client")
 
 T = TypeVar("T")

@@ -15,8 +15,6 @@ from accord.peer import InboundQueue, MergeRules, Peer
 from accord.session import backlog_merge
 from accord.session.updates import Update
 
-__all__ = ["CallbackQueue"]
-
 log = logging.getLogger("accord.client")
 
 

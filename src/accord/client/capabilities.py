@@ -20,21 +20,6 @@ from accord.session.requests import ElicitationAnswer, ElicitationRequest
 from accord.session.type_checks import check_block, check_type, check_types
 from accord.session.validation import is_absolute, is_relative
 
-__all__ = [
-    "absolute_path",
-    "blocks_of",
-    "check_choice",
-    "check_content",
-    "check_directories",
-    "check_directory",
-    "check_filled",
-    "check_offered",
-    "check_servers",
-    "server_type",
-    "takes_server",
-]
-
-
 _SERVERS = get_args(McpServer)
 _FIELDS = ("string", "number", "integer", "boolean", "array")
 

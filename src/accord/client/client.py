@@ -63,8 +63,6 @@ from accord.session.requests import (
 from accord.session.type_checks import check_types
 from accord.session.validation import check_extension
 
-__all__ = ["Client"]
-
 T = TypeVar("T")
 Path = str | os.PathLike[str]
 Offer = Literal["load", "resume", "fork", "list", "delete", "logout"]

@@ -22,8 +22,6 @@ from accord.session.type_checks import check_types
 from accord.transports.process_transport import ProcessTransport
 from accord.transports.transport import Transport
 
-__all__ = ["ClientConnection"]
-
 
 class ClientConnection:
     """From the handshake to the end; a client that has to connect again gets another one.

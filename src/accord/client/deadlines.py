@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import msgspec
 
-__all__ = ["Deadlines"]
-
 
 class Deadlines(msgspec.Struct, frozen=True, kw_only=True):
     """In seconds; None waits for ever. A turn may take hours, so it has no deadline unless it is given one.

@@ -36,8 +36,6 @@ from accord.session.updates import ToolCallPatch
 from accord.session.validation import check_extension
 from accord.session.value import Value
 
-__all__ = ["ExtensionMethods", "MessageDispatcher", "open_call_for"]
-
 log = logging.getLogger("accord.client")
 
 

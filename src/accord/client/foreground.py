@@ -16,8 +16,6 @@ from accord.session.entities import USER, Message, Plan, State, ToolCall
 from accord.session.limits import LimitedDict
 from accord.session.updates import Patch, PlanPatch, ToolCallPatch
 
-__all__ = ["Foreground"]
-
 
 class Foreground:
     """The turns of one session: ours, and in v2 also those that others prompt for. `take` gets the patches that close."""

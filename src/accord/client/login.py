@@ -16,16 +16,6 @@ from accord.errors import AuthRequired
 from accord.session.capabilities import AuthMethod, TerminalLogin, VariableLogin
 from accord.session.value import Unknown
 
-__all__ = [
-    "ChooseLogin",
-    "RunLogin",
-    "check_variables",
-    "chosen_login",
-    "login_command",
-    "method_of",
-    "run_in_terminal",
-]
-
 ChooseLogin: TypeAlias = str | Callable[[Sequence[AuthMethod]], Awaitable[str | None]]
 """The id of a method, or who chooses one among those that the agent has; None for not now."""
 

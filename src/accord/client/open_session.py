@@ -40,8 +40,6 @@ from accord.session.updates import (
 )
 from accord.session.value import UNSET
 
-__all__ = ["OpenSession"]
-
 log = logging.getLogger("accord.client")
 
 _WORK = (MessageAppend, MessagePatch, ToolCallPatch, ToolCallAppend, PlanPatch)

@@ -23,8 +23,6 @@ from accord.session.memory_estimate import weigh
 from accord.session.updates import MessageAppend, MessagePatch, PromptPatch
 from accord.session.value import UNSET
 
-__all__ = ["PromptMessage"]
-
 _UserPatch: TypeAlias = MessagePatch | MessageAppend
 _Patches: TypeAlias = list[MessagePatch | MessageAppend | PromptPatch]
 

@@ -14,8 +14,6 @@ from accord.session.entities import TokenUsage
 from accord.session.open_enums import StopReason
 from accord.session.updates import Update
 
-__all__ = ["Reply"]
-
 
 class Reply:
     """The agent's reply to one prompt: iterate over it for the updates in order, or await it to read to its end.

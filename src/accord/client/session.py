@@ -30,8 +30,6 @@ from accord.session.requests import (
 from accord.session.updates import ModePatch, OptionsPatch, Update
 from accord.session.value import UNSET
 
-__all__ = ["OnUpdate", "Session", "SessionUpdate"]
-
 
 class SessionUpdate(msgspec.Struct, frozen=True):
     """An update of a session in which no prompt of ours runs. `replayed`: it is history of a session that is loaded."""

@@ -21,8 +21,6 @@ from accord.session.requests import ForkSession, LoadSession, NewSession, Resume
 from accord.session.updates import Patch
 from accord.session.value import UNSET
 
-__all__ = ["SessionRegistry"]
-
 log = logging.getLogger("accord.client")
 
 HELD_BYTES = 4 * 1024 * 1024

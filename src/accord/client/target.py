@@ -17,8 +17,6 @@ from accord.transports.transport import Transport
 if TYPE_CHECKING:
     from accord.transports.remote import Profile, RemoteTransport
 
-__all__ = ["AnyTarget", "Command", "Remote", "Stderr", "Target", "check_stderr", "target_of"]
-
 _URL_SCHEMES = ("http", "https", "ws", "wss")
 
 Stderr: TypeAlias = Literal["inherit", "capture"] | Callable[[bytes], None]

@@ -42,8 +42,6 @@ from accord.session.updates import (
     Update,
 )
 
-__all__ = ["PromptTurn"]
-
 log = logging.getLogger("accord.client")
 
 _ID_CHARACTERS = 1024 * 1024

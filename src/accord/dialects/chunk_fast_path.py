@@ -20,8 +20,6 @@ from accord.session.entities import Message
 from accord.session.updates import MessageAppend, MessageChanged, MessageChunk, MessagePatch, Patch, Update
 from accord.session.value import UNSET
 
-__all__ = ["ChunkEncoder", "PatchReceiver", "update_reader"]
-
 _encode_json = msgspec.json.Encoder().encode
 _TEXT, _ID = "\ue000text", "\ue000id"
 _Pattern: TypeAlias = tuple[bytes, bytes, bytes, bool]

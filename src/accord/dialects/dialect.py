@@ -26,20 +26,6 @@ from accord.session.requests import AcpNotification, AcpRequest
 from accord.session.updates import Patch, ToolCallAppend, ToolCallChanged, ToolCallPatch, Update
 from accord.session.value import Value
 
-__all__ = [
-    "BoundedList",
-    "ConvertFunction",
-    "ConvertResultFunction",
-    "Dialect",
-    "NotificationConverter",
-    "RequestConverter",
-    "Side",
-    "UpdatesFromWire",
-    "UpdatesToWire",
-    "by_type",
-    "set_notification_meta",
-]
-
 Side = Literal["client", "agent"]
 
 ConvertFunction: TypeAlias = Callable[[Any, Any], Any]

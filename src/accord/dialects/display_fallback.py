@@ -49,18 +49,6 @@ from accord.session.updates import (
 )
 from accord.session.value import Unknown
 
-__all__ = [
-    "CUT_NOTE",
-    "TAIL",
-    "DisplayDialect",
-    "DisplayState",
-    "DisplayUpdates",
-    "ItemWriter",
-    "diff_from_wire",
-    "output_tail",
-    "terminal_text",
-]
-
 TAIL = 32 * 1024
 CUT_NOTE = "[earlier output left out]\n"
 _ESCAPES = re.compile(

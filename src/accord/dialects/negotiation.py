@@ -21,20 +21,6 @@ from accord.errors import InvalidParams, InvalidRequest, Malformed, VersionRefus
 from accord.session.capabilities import ClientCapabilities, Implementation
 from accord.session.requests import Initialize, InitializeResult
 
-__all__ = [
-    "UNKNOWN_PEER",
-    "VERSIONS",
-    "DialectName",
-    "ProtocolVersion",
-    "accepted",
-    "displays_terminals",
-    "load_dialect",
-    "negotiate",
-    "offer",
-    "offer_of_v1",
-    "offer_of_v2",
-]
-
 VERSIONS = (1, 2)
 """The versions that accord has."""
 

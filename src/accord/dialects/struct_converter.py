@@ -14,8 +14,6 @@ from accord.schema.method import Method
 from accord.session.requests import AcpNotification, AcpRequest
 from accord.session.value import UNSET, Value
 
-__all__ = ["StructConverter", "copied_notification", "copied_request"]
-
 S = TypeVar("S", bound=Value)
 
 

@@ -15,8 +15,6 @@ from accord.session.entities import Exit, Terminal, TerminalItem
 from accord.session.updates import Patch, TerminalAppend, TerminalPatch, ToolCallPatch
 from accord.session.value import UNSET
 
-__all__ = ["AnnouncedTerminal", "exit_meta", "info_meta", "output_meta", "split_terminals"]
-
 _INFO, _OUTPUT, _EXIT = "terminal_info", "terminal_output", "terminal_exit"
 _OUTPUTS = (_OUTPUT, "terminal_output_delta")
 _KEYS = frozenset((_INFO, _EXIT, *_OUTPUTS))

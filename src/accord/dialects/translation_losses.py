@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import msgspec
 
-__all__ = ["LOSSES", "Loss", "LossRow"]
-
 
 class Loss(msgspec.Struct, frozen=True, gc=False):
     """One occurrence: the row of the table, and what it was about (an id, never content)."""

@@ -14,8 +14,6 @@ from accord.session.message import Message
 from accord.session.updates import EntityPatch
 from accord.session.value import Tristate, Value
 
-__all__ = ["list_or_empty", "map_list", "map_value", "none_if_unset", "unset_if_none", "whole_meta"]
-
 T = TypeVar("T")
 U = TypeVar("U")
 

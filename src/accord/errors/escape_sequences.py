@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["SEQUENCES", "clean_output", "escape_controls", "strip_colours"]
-
 SEQUENCES = re.compile(
     "(?:\x1b\\[|\x9b)[0-?]*[ -/]*(?:[@-~]|\\Z)"  # CSI: colours, cursor
     "|(?:\x1b\\]|\x9d)[^\x00-\x1f\x7f-\x9f]*(?:\x07|\x1b\\\\|\x9c)"  # OSC: titles, links; they end in their line

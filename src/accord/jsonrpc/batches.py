@@ -19,8 +19,6 @@ from msgspec import UNSET, Raw, UnsetType
 from accord.jsonrpc.error_codes import INVALID_REQUEST
 from accord.jsonrpc.messages import InvalidMessage, Message, Notification, Request
 
-__all__ = ["BATCH_LIMIT", "Batch", "BatchRequest", "InboundBatch", "read_entries", "requests_and_notifications"]
-
 BATCH_LIMIT = 10_000
 """The most entries of a batch. Without a limit, two bytes of garbage would cost a hundred bytes of response."""
 

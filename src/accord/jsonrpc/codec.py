@@ -31,8 +31,6 @@ from accord.jsonrpc.messages import (
     ResultResponse,
 )
 
-__all__ = ["ARRAY", "NULL", "OBJECT", "check_numbers", "decode", "encode", "kind_of"]
-
 T = TypeVar("T")
 
 

@@ -4,21 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = [
-    "AUTH_REQUIRED",
-    "INTERNAL_ERROR",
-    "INVALID_PARAMS",
-    "INVALID_REQUEST",
-    "METHOD_NOT_FOUND",
-    "NOT_FOUND",
-    "PARSE_ERROR",
-    "PERMISSION_DENIED",
-    "RATE_LIMITED",
-    "REQUEST_CANCELLED",
-    "VERSION_REFUSED",
-    "name_of",
-]
-
 PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600
 METHOD_NOT_FOUND: Final = -32601

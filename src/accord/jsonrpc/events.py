@@ -14,20 +14,6 @@ from accord.errors import InternalError, Malformed, RequestFailed
 from accord.jsonrpc.batches import InboundBatch
 from accord.jsonrpc.messages import Id, Notification
 
-__all__ = [
-    "NO_PARAMS",
-    "CancelRequested",
-    "ErrorReceived",
-    "Event",
-    "InboundRequest",
-    "MessageIgnored",
-    "MessageRejected",
-    "NotificationReceived",
-    "OpenRequests",
-    "RequestReceived",
-    "ResultReceived",
-]
-
 NO_PARAMS = Raw(b"{}")
 
 

@@ -11,18 +11,6 @@ from typing import Any, TypeAlias, Union, final
 import msgspec
 from msgspec import UNSET, UnsetType
 
-__all__ = [
-    "DroppedMessage",
-    "ErrorObject",
-    "ErrorResponse",
-    "Id",
-    "InvalidMessage",
-    "Message",
-    "Notification",
-    "Request",
-    "ResultResponse",
-]
-
 Id: TypeAlias = Union[int, float, str, None]
 """0 is an id and so is null; a message without an id has UNSET. RPC-07"""
 

@@ -66,8 +66,6 @@ from accord.jsonrpc.messages import (
     ResultResponse,
 )
 
-__all__ = ["PendingCalls"]
-
 FORGOTTEN_LIMIT = 1024
 _CLOSED = "the connection is closed"
 _PLAIN_IDS = (int, str)

@@ -21,20 +21,6 @@ from typing import BinaryIO
 from accord.errors import Denied, InvalidParams, NotFound, RequestFailed
 from accord.local.paths import Directory, ResolvedPath, path_error
 
-__all__ = [
-    "check_file",
-    "check_path",
-    "count_lines",
-    "file_lock",
-    "make_private_directory",
-    "open_file",
-    "read_file",
-    "read_lines",
-    "replace_file",
-    "select_lines",
-    "write_private_file",
-]
-
 _CHUNK = 1024 * 1024
 
 

@@ -22,21 +22,6 @@ from pathlib import Path
 
 from accord.errors import UnusableRepository
 
-__all__ = [
-    "DIFF_OPTIONS",
-    "FILTERS_COMMAND",
-    "GIT",
-    "INDEX_COMMAND",
-    "check_index",
-    "escapes_tree",
-    "filter_overrides",
-    "find_working_tree",
-    "git_environment",
-    "is_bare_layout",
-    "is_git_name",
-    "nested_repository",
-]
-
 GIT = ("git", "--no-pager", "--no-optional-locks")
 """The beginning of each command."""
 

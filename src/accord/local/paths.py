@@ -17,17 +17,6 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from accord.errors import Denied, InvalidParams
 
-__all__ = [
-    "Directory",
-    "PathLike",
-    "ResolvedPath",
-    "Roots",
-    "directory_error",
-    "expand_path",
-    "file_kind",
-    "path_error",
-]
-
 PathLike: TypeAlias = str | os.PathLike[str]
 
 _RULE = "must be an absolute path on this system"

@@ -16,8 +16,6 @@ from collections.abc import Mapping
 from accord.local.paths import Roots
 from accord.session.entities import Exit
 
-__all__ = ["exit_status", "program_environment"]
-
 _VARIABLES = frozenset(
     {
         *("HOME", "LOGNAME", "USER", "SUDO_UID", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TERM", "NO_COLOR"),

@@ -12,8 +12,6 @@ from urllib.parse import unquote, unquote_plus, urlsplit
 
 from accord.local.text import character_visibility
 
-__all__ = ["HIDDEN", "redact", "url_error"]
-
 HIDDEN = "********"
 
 _SHORT = 4  # letters; shorter secrets occur in many words

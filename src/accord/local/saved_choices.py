@@ -17,8 +17,6 @@ import msgspec
 from accord.local.files import file_lock, make_private_directory, read_file, write_private_file
 from accord.local.paths import expand_path, file_kind
 
-__all__ = ["SavedChoice", "SavedChoices", "project_root"]
-
 _FORMAT = 1
 
 

@@ -11,8 +11,6 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
-__all__ = ["character_visibility", "max_cells", "printable"]
-
 _Class: TypeAlias = Literal["letter", "sign", "mark", "hidden"]
 
 _INVISIBLE = re.compile(

@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
-__all__ = ["in_thread", "shielded_result"]
-
 T = TypeVar("T")
 
 

@@ -19,8 +19,6 @@ from accord.errors import Overloaded
 from accord.peer.limits import Limits
 from accord.transports.transport import Transport
 
-__all__ = ["Backpressure"]
-
 
 class Backpressure:
     """Counts what one connection holds in memory, and pauses and resumes reading accordingly."""

@@ -17,8 +17,6 @@ from functools import partial
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-__all__ = ["DaemonThreads", "end_process", "is_strict", "run", "run_until"]
-
 log = logging.getLogger("accord")
 
 T = TypeVar("T")

@@ -12,8 +12,6 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Hashable, Sequence
 from typing import Generic, TypeVar
 
-__all__ = ["InboundQueue", "MergeRules"]
-
 T = TypeVar("T")
 
 

@@ -17,8 +17,6 @@ from accord.jsonrpc.pending_calls import PendingCalls
 from accord.peer.backpressure import Backpressure
 from accord.peer.limited_log import LimitedLog
 
-__all__ = ["HandlerResult", "InboundRequests", "correlation_id"]
-
 log = logging.getLogger("accord.peer")
 
 

@@ -16,8 +16,6 @@ from accord.peer.inbound_requests import InboundRequests
 from accord.peer.limits import Limits
 from accord.transports.transport import Receiver, Transport
 
-__all__ = ["Lifetime"]
-
 log = logging.getLogger("accord.peer")
 
 

@@ -13,8 +13,6 @@ from typing import Any
 
 from accord.errors import AccordError, InvalidParams, Malformed
 
-__all__ = ["LINES", "SECONDS", "LimitedLog"]
-
 LINES = 10
 SECONDS = 60.0
 _LENGTH = 200

@@ -15,8 +15,6 @@ from accord.jsonrpc.messages import Notification
 from accord.jsonrpc.pending_calls import PendingCalls
 from accord.peer.limited_log import LimitedLog
 
-__all__ = ["OnOutcome", "OnResult", "OutboundRequest", "OutboundRequests", "outcome_of"]
-
 log = logging.getLogger("accord.peer")
 
 T = TypeVar("T")

@@ -44,8 +44,6 @@ from accord.peer.outbound_requests import OnOutcome, OnResult, OutboundRequest, 
 from accord.peer.rejected_frames import RejectedFrames
 from accord.transports.transport import Transport
 
-__all__ = ["FrameFastPath", "FrameObserver", "OnInputEnd", "OnMessage", "Peer"]
-
 log = logging.getLogger("accord.peer")
 
 T = TypeVar("T")

@@ -11,8 +11,6 @@ from collections.abc import Callable
 from accord.errors import ConnectionClosed, FrameRejected
 from accord.peer.limited_log import LimitedLog
 
-__all__ = ["RejectedFrames"]
-
 log = logging.getLogger("accord.peer")
 
 _FRAMES_PER_PAUSE = 100

@@ -12,8 +12,6 @@ from functools import wraps
 from types import TracebackType
 from typing import Any, NoReturn, TypeVar, cast
 
-__all__ = ["RequiredAwait", "refuse_syntax", "requires_await"]
-
 F = TypeVar("F", bound=Callable[..., Coroutine[Any, Any, Any]])
 
 

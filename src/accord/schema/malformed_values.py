@@ -10,8 +10,6 @@ from typing import Any, NoReturn, TypeAlias
 
 from accord.errors import Malformed
 
-__all__ = ["KIND_NAMES", "Notes", "Path", "note", "note_error", "path_text", "reject", "reject_kind", "reject_value"]
-
 Path: TypeAlias = "tuple[Path, str | int] | None"
 """Nested from the inside out; turned into text only for an error or a note."""
 

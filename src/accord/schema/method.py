@@ -6,8 +6,6 @@ from typing import Any, Literal
 
 import msgspec
 
-__all__ = ["Method", "by_agent", "by_client", "has_no_required_members", "method_table"]
-
 
 class Method(msgspec.Struct, frozen=True):
     """One row of a version's method table; `params` and `result` are types, or unions of types.

@@ -14,8 +14,6 @@ from accord.errors import Malformed
 from accord.schema.malformed_values import Path, path_text
 from accord.schema.tolerant_reader import Walk, walk_for
 
-__all__ = ["Reader"]
-
 T = TypeVar("T")
 
 _TOO_LARGE: Any = object()

@@ -36,8 +36,6 @@ from accord.schema.wire_values import (
     Wire,
 )
 
-__all__ = ["Walk", "walk_for"]
-
 Walk: TypeAlias = Callable[[Any, Path, Notes], Any]
 Metadata: TypeAlias = tuple[Any, ...]
 Kind = TypeVar("Kind")

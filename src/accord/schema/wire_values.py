@@ -17,47 +17,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar, U
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-__all__ = [
-    "CLOSED",
-    "DEFAULT_ON_ERROR",
-    "DEFAULT_ON_NULL",
-    "NUMBER_IS_TEXT",
-    "OPEN",
-    "REQUIRED",
-    "SKIP_INVALID_ITEMS",
-    "UNSET",
-    "Alias",
-    "Closed",
-    "DefaultTag",
-    "Defaulted",
-    "DefaultedItems",
-    "Int64",
-    "Items",
-    "Known",
-    "Lenient",
-    "LenientItems",
-    "LenientText",
-    "Marker",
-    "Maximum",
-    "MergedVariants",
-    "NullIsEmpty",
-    "Nullable",
-    "Open",
-    "OpenOne",
-    "UInt16",
-    "UInt32",
-    "UInt64",
-    "Unknown",
-    "UnknownVariant",
-    "UnsetType",
-    "Untagged",
-    "ValidItems",
-    "Variants",
-    "Wire",
-    "check_uint64",
-    "variants",
-]
-
 
 class Unknown:
     """A variant that accord has no type for; it is written back exactly as it was read."""

@@ -30,8 +30,6 @@ from accord.session.updates import (
 )
 from accord.session.value import UNSET
 
-__all__ = ["is_final", "merge", "merge_key", "supersede", "supersede_key", "waits_for_end", "with_outcome"]
-
 _DETAILS = ("title", "name", "kind", "locations", "raw_input", "cancellable")
 _LISTS = (CommandsChanged, OptionsChanged, UsageChanged, InfoChanged)
 

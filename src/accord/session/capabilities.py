@@ -10,17 +10,6 @@ from typing import Any, TypeAlias
 
 from accord.session.value import Unknown, Value
 
-__all__ = [
-    "AgentCapabilities",
-    "AgentLogin",
-    "AuthMethod",
-    "ClientCapabilities",
-    "Implementation",
-    "LoginVariable",
-    "TerminalLogin",
-    "VariableLogin",
-]
-
 
 class Implementation(Value):
     """Which program this is. Nothing that the protocol says is decided by it."""

@@ -18,8 +18,6 @@ from difflib import Match, SequenceMatcher
 
 from accord.session.entities import DiffPatch, FileChange
 
-__all__ = ["GIT_PATCH", "LineMatcher", "git_patch", "read_git_patch", "texts_after_patch", "texts_of_patch"]
-
 GIT_PATCH = "git_patch"
 
 CONTEXT = 3

@@ -22,8 +22,6 @@ from accord.session.memory_estimate import (
 )
 from accord.session.updates import UnknownPatch
 
-__all__ = ["Key", "LimitedDict", "LimitedTables"]
-
 Key: TypeAlias = tuple[str, Any]
 """The name of a table, and the key in it."""
 

@@ -13,8 +13,6 @@ from typing import TypeAlias, cast
 
 from accord.session.value import Unknown, Value
 
-__all__ = ["HttpServer", "McpServer", "Pair", "Pairs", "SseServer", "StdioServer", "pairs_in"]
-
 
 class StdioServer(Value, tag_field="type", tag="stdio"):
     """A server to start as a child process."""

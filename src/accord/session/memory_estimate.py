@@ -17,22 +17,6 @@ from msgspec.structs import astuple
 from accord.session.content import Text, is_plain
 from accord.session.snapshots import SnapshotBytes, SnapshotList
 
-__all__ = [
-    "CONTENT",
-    "LINE",
-    "PIECE",
-    "TRANSCRIPT_BYTES",
-    "content_weight",
-    "details_growth",
-    "details_weight",
-    "emptied_fields",
-    "is_light",
-    "weigh",
-    "weigh_detail",
-    "weigh_piece",
-    "weigh_text",
-]
-
 TRANSCRIPT_BYTES = 256 * 1024 * 1024
 """What a transcript holds, unless it is told otherwise."""
 PIECE = 64

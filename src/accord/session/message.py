@@ -13,8 +13,6 @@ from typing import Any
 from accord.session.content import Content, Text, text_of
 from accord.session.memory_estimate import PIECE, weigh_piece, weigh_text
 
-__all__ = ["AGENT", "THOUGHT", "USER", "Message"]
-
 USER, AGENT, THOUGHT = "user", "agent", "thought"
 PAGE = 1000
 

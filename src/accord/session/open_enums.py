@@ -9,32 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
-__all__ = [
-    "AUDIENCES",
-    "COMPACTION_STATUSES",
-    "FILE_OPERATIONS",
-    "FINAL_STATUSES",
-    "NOTICE_SEVERITIES",
-    "OPTION_CATEGORIES",
-    "PERMISSION_KINDS",
-    "PLAN_PRIORITIES",
-    "PLAN_STATUSES",
-    "STATES",
-    "STOP_REASONS",
-    "TOOL_KINDS",
-    "TOOL_STATUSES",
-    "CompactionStatus",
-    "NoticeSeverity",
-    "OpenEnum",
-    "OptionCategory",
-    "PermissionKind",
-    "PlanPriority",
-    "PlanStatus",
-    "StopReason",
-    "ToolKind",
-    "ToolStatus",
-]
-
 _ToolKind = Literal["read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"]
 _ToolStatus = Literal["pending", "in_progress", "paused", "completed", "failed", "cancelled"]
 _StopReason = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]

@@ -13,8 +13,6 @@ from accord.session.snapshots import SnapshotList
 from accord.session.updates import EntityPatch
 from accord.session.value import UNSET
 
-__all__ = ["append_item", "appended_content", "apply_fields", "merge_meta"]
-
 T = TypeVar("T")
 
 

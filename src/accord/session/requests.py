@@ -16,53 +16,6 @@ from accord.session.open_enums import PermissionKind, StopReason
 from accord.session.updates import ToolCallPatch
 from accord.session.value import UNSET, Unknown, UnsetType, Value
 
-__all__ = [
-    "AcpNotification",
-    "AcpRequest",
-    "Authenticate",
-    "Cancel",
-    "CancelTerminal",
-    "CancelToolCall",
-    "CloseSession",
-    "CommandSubject",
-    "CreateTerminal",
-    "CreateTerminalResult",
-    "DeleteSession",
-    "ElicitationAnswer",
-    "ElicitationCompleted",
-    "ElicitationRequest",
-    "EmptyResult",
-    "FileContent",
-    "ForkSession",
-    "Initialize",
-    "InitializeResult",
-    "KillTerminal",
-    "ListSessions",
-    "LoadSession",
-    "Logout",
-    "NewSession",
-    "PermissionAnswer",
-    "PermissionOption",
-    "PermissionRequest",
-    "Prompt",
-    "PromptResult",
-    "ReadFile",
-    "ReadTerminal",
-    "ReleaseTerminal",
-    "ResumeSession",
-    "SessionPage",
-    "SessionSetup",
-    "SessionSummary",
-    "SetMode",
-    "SetModel",
-    "SetOption",
-    "Subject",
-    "TerminalSnapshot",
-    "ToolCallSubject",
-    "WaitForExit",
-    "WriteFile",
-]
-
 
 class EmptyResult(Value):
     """Success with nothing more to say."""

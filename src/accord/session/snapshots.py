@@ -11,8 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TypeVar, overload
 
-__all__ = ["SnapshotBytes", "SnapshotList"]
-
 T = TypeVar("T")
 
 

@@ -22,8 +22,6 @@ from accord.session.open_enums import AUDIENCES
 from accord.session.updates import TerminalAppend, ToolCallAppend
 from accord.session.value import UNSET, Unknown
 
-__all__ = ["apply_rule", "check_block", "check_number", "check_type", "check_types", "is_number"]
-
 T = TypeVar("T", bound=msgspec.Struct)
 
 _BLOCKS = get_args(Content)

@@ -53,16 +53,6 @@ from accord.session.open_enums import (
 from accord.session.type_checks import apply_rule, check_block, check_number, check_type, check_types, is_number
 from accord.session.value import UNSET
 
-__all__ = [
-    "Validator",
-    "check_command",
-    "check_extension",
-    "check_option",
-    "check_token_usage",
-    "is_absolute",
-    "is_relative",
-]
-
 T = TypeVar("T", bound=Struct)
 
 # POSIX, a drive letter, or UNC: the other side's system need not be ours (AMB-46).

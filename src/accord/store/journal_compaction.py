@@ -26,8 +26,6 @@ from accord.session.updates import (
 )
 from accord.session.value import UNSET
 
-__all__ = ["folded", "joined", "plain"]
-
 _FIELDS = ("title", "name", "kind", "status", "content", "locations", "raw_input", "raw_output", "cancellable")
 
 

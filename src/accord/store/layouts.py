@@ -21,8 +21,6 @@ from accord.session.entities import USER
 from accord.session.updates import MessageAppend, MessagePatch, Patch, ToolCallAppend, ToolCallPatch
 from accord.store.row_formats import packed, read_back, together
 
-__all__ = ["CLAIMS", "UniqueIds", "migrate", "statements"]
-
 CLAIMS = """
 CREATE TABLE claims (
     epoch INTEGER PRIMARY KEY AUTOINCREMENT, session INTEGER NOT NULL UNIQUE,

@@ -17,8 +17,6 @@ from pathlib import Path
 
 from accord.local.files import make_private_directory
 
-__all__ = ["OwnerLocks"]
-
 _LOOK: int = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
 _UNSUPPORTED = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 

@@ -13,8 +13,6 @@ from accord.store.paging import Mark, begins_before, page_of, session_page
 from accord.store.store import PAGE, Claim, Owner, Patches, SessionRecord, dated, fenced, in_use, now, settled, updated
 from accord.store.write_buffer import Entry, Window, taken
 
-__all__ = ["MemoryStore"]
-
 _NAME = "in memory"
 _FULL = 64 * 1024
 

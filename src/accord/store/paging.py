@@ -15,8 +15,6 @@ from accord.session.updates import Patch
 from accord.store.journal_compaction import folded, joined
 from accord.store.row_formats import read_back
 
-__all__ = ["Mark", "PatchPage", "begins_before", "page_of", "session_page"]
-
 PAGE_BYTES = 256 * 1024
 """Bytes of a journal that are read at a time, give or take one entry."""
 

@@ -22,8 +22,6 @@ import msgspec
 from accord.errors import Malformed, Unencodable
 from accord.session.updates import Patch
 
-__all__ = ["JSON", "MESSAGE_PACK", "copied", "packed", "packed_piece", "read_back", "together"]
-
 T = TypeVar("T")
 
 MESSAGE_PACK, JSON = 1, 2

@@ -26,8 +26,6 @@ from accord.store.store import PAGE, Claim, Owner, Patches, SessionRecord, dated
 from accord.store.worker_thread import Worker
 from accord.store.write_buffer import Key, Window, taken
 
-__all__ = ["SqliteStore"]
-
 log = logging.getLogger("accord.store")
 
 T = TypeVar("T")

@@ -28,8 +28,6 @@ from accord.store.paging import Mark, PatchPage, page_of
 from accord.store.store import Claim, Owner, SessionRecord, fenced, in_use, now, seconds_since, updated
 from accord.store.write_buffer import Key, Unwritten
 
-__all__ = ["Tables", "is_busy"]
-
 LAYOUT = 2
 _APPLICATION = 0x41434F52  # marks the file as ours
 _WAIT = 0.02  # seconds that SQLite itself waits for a lock; whoever is more patient asks again

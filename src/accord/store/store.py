@@ -30,22 +30,6 @@ from accord.session.requests import SessionPage, SessionSummary
 from accord.session.updates import Patch
 from accord.store.row_formats import copied
 
-__all__ = [
-    "PAGE",
-    "Claim",
-    "Owner",
-    "Patches",
-    "SessionRecord",
-    "Store",
-    "dated",
-    "fenced",
-    "in_use",
-    "now",
-    "seconds_since",
-    "settled",
-    "updated",
-]
-
 
 class Owner(Struct, frozen=True):
     """Somebody who claims sessions: an agent in a process. All connections of the agent are one owner."""

@@ -15,8 +15,6 @@ from collections.abc import Callable
 from time import monotonic
 from typing import Any, TypeVar
 
-__all__ = ["Worker"]
-
 log = logging.getLogger("accord.store")
 
 T = TypeVar("T")

@@ -14,8 +14,6 @@ from accord.session.updates import MessageAppend, Patch, TerminalAppend
 from accord.store.journal_compaction import joined, plain
 from accord.store.row_formats import MESSAGE_PACK, packed, packed_piece, together
 
-__all__ = ["Entry", "Key", "Unwritten", "Waiting", "Window", "taken"]
-
 ENTRY = 64 * 1024
 """About how many bytes an entry of a journal has at most, unless it is a single report that is larger."""
 

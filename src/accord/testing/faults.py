@@ -14,8 +14,6 @@ from accord.client.target import AnyTarget, Target, target_of
 from accord.errors import ConnectionClosed
 from accord.testing.frame_taps import Peek, Side, Tap, TappedTarget, TappedTransport, Torn, frame_of
 
-__all__ = ["AnswersFirst", "AnswersSwapped", "Dies", "Fault", "Noisy", "Silent", "Slow", "faulty"]
-
 
 def faulty(target: AnyTarget, *faults: Fault) -> Target:
     """The same target with these faults; each connection begins anew with them."""

@@ -18,8 +18,6 @@ from accord.client.target import AnyTarget, target_of
 from accord.errors import ConnectionClosed, FrameRejected
 from accord.transports.transport import Receiver, Transport
 
-__all__ = ["Peek", "Side", "Tap", "TappedTarget", "TappedTransport", "Torn", "frame_of", "other", "shown"]
-
 Side: TypeAlias = Literal["client", "agent"]
 
 _WIDTH = 200

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from accord.testing.frame_taps import TappedTarget
     from accord.testing.recording import Recording
 
-__all__ = ["Connections"]
-
 _VERSIONS = (1, 2, "2-draft")
 _CONNECTIONS = pytest.StashKey["Connections"]()
 

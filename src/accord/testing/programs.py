@@ -15,8 +15,6 @@ from accord.testing.frame_taps import Torn
 from accord.transports.framing import FrameParser
 from accord.transports.transport import HIGH_WATER, Transport
 
-__all__ = ["program"]
-
 
 @asynccontextmanager
 async def program(target: AnyTarget) -> AsyncGenerator[Command, None]:

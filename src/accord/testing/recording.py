@@ -27,8 +27,6 @@ from accord.errors import ConnectionClosed
 from accord.peer import FrameObserver
 from accord.testing.frame_taps import Peek, Side, Tap, TappedTarget, other, shown
 
-__all__ = ["FORMAT", "Entry", "Recording", "entry_of", "header_line", "line_of", "read_header"]
-
 KEPT_BYTES = 64 * 1024 * 1024
 
 

@@ -19,8 +19,6 @@ from accord.testing.recording import Recording
 from accord.testing.scripted_client import ScriptedClient
 from accord.testing.scripted_end import PATIENCE, AgentEnd, ReceivedFrame
 
-__all__ = ["Account", "ReplayedAgent", "replay"]
-
 _GENERATED = frozenset(
     [
         "sessionId",

@@ -14,8 +14,6 @@ from accord.session.transcript import Transcript
 from accord.session.updates import Patch
 from accord.testing.scripted_end import PATIENCE, AgentEnd, ReceivedFrame
 
-__all__ = ["ScriptedAgent"]
-
 _OFFERED: dict[str, Any] = {
     "loadSession": True,
     "promptCapabilities": {"embeddedContext": True},

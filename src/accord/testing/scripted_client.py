@@ -14,8 +14,6 @@ from accord.errors import AccordError, ConnectionClosed
 from accord.session.capabilities import ClientCapabilities, Implementation
 from accord.testing.scripted_end import PATIENCE, ReceivedFrame, ScriptedEnd, SentRequest
 
-__all__ = ["ScriptedClient"]
-
 _INFO = Implementation(name="scripted", version="1")
 
 

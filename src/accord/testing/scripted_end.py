@@ -22,8 +22,6 @@ from accord.testing.frame_taps import Peek, Side, Tap, TappedTransport, frame_of
 from accord.testing.recording import Recording
 from accord.transports.transport import Transport
 
-__all__ = ["AgentEnd", "ReceivedFrame", "ScriptedEnd", "SentRequest"]
-
 PATIENCE = 10.0
 
 Handler = Callable[["ReceivedFrame"], Any]

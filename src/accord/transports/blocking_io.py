@@ -18,8 +18,6 @@ from typing import Any
 
 from accord.transports.streams import OnBytes, OnEnd
 
-__all__ = ["ThreadReader", "ThreadWriter"]
-
 _CHUNK = 64 * 1024
 
 

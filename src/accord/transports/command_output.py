@@ -10,8 +10,6 @@ from accord.transports.spawn import ChildProcess, SpawnOptions, find_program, st
 from accord.transports.stdio import private_reader
 from accord.transports.streams import OnBytes
 
-__all__ = ["CapturedCommand", "capture_command"]
-
 # From the exit of the command to the end of its output and of its descendants. If that takes longer, it has left a
 # process running; its own output has been read by then.
 _LINGER_SECONDS = 0.1

@@ -12,8 +12,6 @@ from collections.abc import Callable
 from accord.errors import FrameRejected
 from accord.transports.framing import FRAME_LIMIT, ParseResult, frame_too_long
 
-__all__ = ["KEEP_ALIVE", "EventBuffer", "EventParser", "format_event"]
-
 KEEP_ALIVE = b":\n\n"
 
 # The most bytes of one write, but for an event that is larger.

@@ -13,8 +13,6 @@ from accord.errors import ConnectionClosed, FrameRejected
 from accord.transports.framing import FrameParser, Framing
 from accord.transports.transport import Receiver
 
-__all__ = ["FrameDelivery", "FrameReader"]
-
 # A pause takes effect after at most this many frames, however short they are.
 _SLICE = 256
 

@@ -13,8 +13,6 @@ from accord.transports.framing import Framing, join_frames, wrap_frame
 from accord.transports.streams import ByteWriter
 from accord.transports.transport import Receiver
 
-__all__ = ["FrameWriter"]
-
 _SINGLE_SECONDS = 0.001
 _LARGE = 64 * 1024
 # The queue of an iteration is written earlier if it has this size: the other side can begin to read it.

@@ -12,16 +12,6 @@ from typing import Literal, TypeAlias
 
 from accord.errors import FrameRejected
 
-__all__ = [
-    "FRAME_LIMIT",
-    "FrameParser",
-    "Framing",
-    "ParseResult",
-    "frame_too_long",
-    "join_frames",
-    "wrap_frame",
-]
-
 Framing: TypeAlias = Literal["newline", "content-length"]
 ParseResult: TypeAlias = list[bytes] | FrameRejected
 

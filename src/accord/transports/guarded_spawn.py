@@ -20,8 +20,6 @@ from accord.errors import ConnectionClosed
 from accord.transports.spawn import Pipes, SpawnOptions
 from accord.transports.streams import LoopReader, LoopWriter
 
-__all__ = ["GuardedChild", "can_guard", "start_guarded"]
-
 _GUARD = Path(__file__).with_name("guard_program.py")
 
 

@@ -32,8 +32,6 @@ from accord.transports.http_request import HttpRefusal, HttpRequest
 from accord.transports.http_server import HttpLimits, HttpServerTransport
 from accord.transports.websocket_server import AsgiMessage, AsgiReceive, AsgiSend, WebSocketServerTransport
 
-__all__ = ["HttpApplication", "ServerTransport"]
-
 log = logging.getLogger("accord.http")
 
 ServerTransport: TypeAlias = HttpServerTransport | WebSocketServerTransport

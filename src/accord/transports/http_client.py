@@ -36,8 +36,6 @@ from accord.transports.http_messages import (
 from accord.transports.transport import HIGH_WATER, Receiver
 from accord.transports.websocket import load_extra
 
-__all__ = ["HttpTransport"]
-
 log = logging.getLogger("accord.http")
 
 _CONNECT_SECONDS = 20.0

@@ -10,19 +10,6 @@ from typing import Any, TypeAlias, Union
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-__all__ = [
-    "CONNECTION_ID",
-    "EVENT_STREAM",
-    "ID_LIMIT",
-    "JSON",
-    "SESSION_ID",
-    "MessageId",
-    "RoutedMessage",
-    "is_batch",
-    "read_message",
-    "read_messages",
-]
-
 CONNECTION_ID = "acp-connection-id"
 SESSION_ID = "acp-session-id"
 EVENT_STREAM = "text/event-stream"

@@ -11,8 +11,6 @@ from urllib.parse import urlsplit
 
 from accord.transports.http_request import HttpRequest
 
-__all__ = ["LOOPBACK_NAMES", "OriginCheck"]
-
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 
 

@@ -9,8 +9,6 @@ import msgspec
 
 from accord.transports.websocket_server import AsgiMessage, AsgiReceive, AsgiSend
 
-__all__ = ["HttpRefusal", "HttpRequest"]
-
 _REFUSED_BODY_SECONDS = 5.0
 
 

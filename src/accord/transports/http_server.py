@@ -27,8 +27,6 @@ from accord.transports.frame_reader import FrameDelivery
 from accord.transports.http_messages import MessageId, RoutedMessage, read_message
 from accord.transports.transport import HIGH_WATER, Receiver
 
-__all__ = ["HttpLimits", "HttpServerTransport", "new_connection_id"]
-
 MIB = 1024 * 1024
 
 

@@ -9,8 +9,6 @@ from accord.errors import ConnectionClosed, FrameRejected
 from accord.transports.framing import FRAME_LIMIT, frame_too_long
 from accord.transports.transport import HIGH_WATER, Receiver
 
-__all__ = ["MemoryTransport", "memory_pair"]
-
 # The most bytes per call of a receiver, as from a pipe: a pause takes effect after this much.
 _CHUNK = 64 * 1024
 

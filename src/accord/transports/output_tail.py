@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import codecs
 
-__all__ = ["OutputTail"]
-
 
 class OutputTail:
     """Keeps the longest tail of the output that begins with a whole character and has at most `limit` bytes of UTF-8.

@@ -19,8 +19,6 @@ from accord.transports.stream_pair import StreamPair
 from accord.transports.streams import ByteReader
 from accord.transports.transport import HIGH_WATER, Receiver
 
-__all__ = ["ProcessTransport"]
-
 log = logging.getLogger("accord.transports")
 
 # From the first sign of the end (output closed, input closed, exit) to the last, so that the reason is complete.

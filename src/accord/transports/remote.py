@@ -13,8 +13,6 @@ from accord.transports.http_origin import LOOPBACK_NAMES
 from accord.transports.transport import Receiver, Transport
 from accord.transports.websocket import WebSocketRefused, WebSocketTransport
 
-__all__ = ["Profile", "RemoteTransport"]
-
 Profile: TypeAlias = Literal["auto", "http", "websocket"]
 
 _SCHEMES = ("http", "https", "ws", "wss")

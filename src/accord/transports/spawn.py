@@ -20,8 +20,6 @@ from typing import NamedTuple, Protocol
 
 from accord.errors import ConnectionClosed
 
-__all__ = ["ChildProcess", "Pipes", "SpawnOptions", "UnguardedChild", "find_program", "start_unguarded"]
-
 
 class SpawnOptions(NamedTuple):
     """How to start a command; `grace` is the time between SIGTERM and SIGKILL if we die.

@@ -34,8 +34,6 @@ from accord.transports.streams import (
 )
 from accord.transports.transport import HIGH_WATER, Receiver
 
-__all__ = ["StdioTransport", "private_reader", "private_writer", "shared_reader", "shared_writer"]
-
 _FLUSH_SECONDS = 5.0
 _POLL_SECONDS = 0.2
 

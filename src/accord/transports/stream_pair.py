@@ -11,8 +11,6 @@ from accord.transports.framing import FRAME_LIMIT, Framing
 from accord.transports.streams import ByteReader, ByteWriter
 from accord.transports.transport import HIGH_WATER, Receiver
 
-__all__ = ["StreamPair"]
-
 
 class StreamPair:
     """A transport without opening and closing, which depend on the owner of the streams.

@@ -16,8 +16,6 @@ from collections import deque
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
-__all__ = ["ByteReader", "ByteWriter", "LoopReader", "LoopWriter", "is_hung_up"]
-
 Descriptor: TypeAlias = int | socket.socket
 OnBytes: TypeAlias = Callable[[bytes], None]
 OnEnd: TypeAlias = Callable[[OSError | None], None]

@@ -9,8 +9,6 @@ from typing import Protocol
 
 from accord.errors import ConnectionClosed, FrameRejected
 
-__all__ = ["HIGH_WATER", "Receiver", "Transport"]
-
 HIGH_WATER = 64 * 1024
 
 

@@ -19,8 +19,6 @@ from urllib.parse import urlsplit
 
 from accord.transports.http_application import HttpApplication
 
-__all__ = ["ListenAddress", "WebServer", "stop_on_signals"]
-
 log = logging.getLogger("accord.http")
 
 _DRAIN_SECONDS = 1.5

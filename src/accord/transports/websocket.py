@@ -14,8 +14,6 @@ from accord.transports.frame_reader import FrameDelivery
 from accord.transports.framing import FRAME_LIMIT
 from accord.transports.transport import HIGH_WATER, Receiver
 
-__all__ = ["WebSocketRefused", "WebSocketTransport", "load_extra"]
-
 _OPEN_SECONDS = 20.0
 _CLOSE_SECONDS = 2.0
 

@@ -17,8 +17,6 @@ from accord.transports.http_messages import CONNECTION_ID, is_batch, read_messag
 from accord.transports.http_server import HttpLimits, new_connection_id
 from accord.transports.transport import HIGH_WATER, Receiver
 
-__all__ = ["AsgiMessage", "AsgiReceive", "AsgiSend", "WebSocketServerTransport"]
-
 AsgiMessage: TypeAlias = MutableMapping[str, Any]
 AsgiReceive: TypeAlias = Callable[[], Awaitable[AsgiMessage]]
 AsgiSend: TypeAlias = Callable[[AsgiMessage], Awaitable[None]]

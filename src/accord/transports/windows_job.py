@@ -7,8 +7,6 @@ import subprocess
 import sys
 from typing import Any, ClassVar
 
-__all__ = ["Job"]
-
 _EXTENDED_LIMITS = 9
 _KILL_ON_CLOSE = 0x2000
 _PROCESS_ACCESS = 0x1F0FFF

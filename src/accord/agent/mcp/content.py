@@ -11,8 +11,6 @@ from accord.errors import Malformed
 from accord.session.content import Audio, Content, Image, Resource, ResourceLink, Text
 from accord.session.value import Unknown
 
-__all__ = ["McpResult", "McpTool", "OnProgress", "content_from_mcp", "result_from_mcp"]
-
 _BLOCK = Text | Image | Audio | ResourceLink | Resource
 _TAGS = frozenset(("text", "image", "audio", "resource_link", "resource"))
 _NAMES = {"_meta": "meta", "mimeType": "mime_type", "lastModified": "last_modified"}

@@ -24,17 +24,6 @@ from accord.agent.mcp.content import OnProgress
 from accord.errors import ConnectionClosed, request_failed
 from accord.local.redaction import redact
 
-__all__ = [
-    "Dispatcher",
-    "Progress",
-    "call_tool",
-    "initialize",
-    "list_tools",
-    "raw_results",
-    "reason_of",
-    "traceback_of",
-]
-
 _MAX_PAGES = 1000
 
 

@@ -32,8 +32,6 @@ from accord.peer.limited_log import LimitedLog
 from accord.session.mcp_servers import HttpServer, SseServer, StdioServer
 from accord.transports.process_transport import ProcessTransport
 
-__all__ = ["ServerConnection"]
-
 log = logging.getLogger("accord.mcp")
 
 _CLOSE_SECONDS = 2.0

@@ -23,8 +23,6 @@ from accord.session.mcp_servers import HttpServer, McpServer, SseServer, StdioSe
 if TYPE_CHECKING:
     from accord.agent.mcp.server_connection import ServerConnection
 
-__all__ = ["ServerConnections", "is_installed"]
-
 log = logging.getLogger("accord.mcp")
 
 _CONNECTION_MODULE = "accord.agent.mcp.server_connection"

@@ -11,20 +11,6 @@ import msgspec
 from accord.errors import InvalidParams
 from accord.session.mcp_servers import HttpServer, McpServer, SseServer, StdioServer
 
-__all__ = [
-    "KINDS",
-    "Kind",
-    "ServerStatus",
-    "Settings",
-    "State",
-    "failed",
-    "kind_of",
-    "name_of",
-    "not_offered",
-    "notify",
-    "skipped",
-]
-
 log = logging.getLogger("accord.mcp")
 
 Kind: TypeAlias = Literal["stdio", "http", "sse"]

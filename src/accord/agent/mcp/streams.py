@@ -27,8 +27,6 @@ from accord.transports.framing import FRAME_LIMIT
 from accord.transports.output_tail import OutputTail
 from accord.transports.process_transport import ProcessTransport
 
-__all__ = ["OnResponse", "Pipe", "Streams", "http_streams", "sse_streams", "stdio_streams"]
-
 Streams: TypeAlias = tuple[Any, Any]  # mcp keeps the types of its stream pairs to itself
 OnResponse: TypeAlias = Callable[[httpx2.Response], Awaitable[None]]
 

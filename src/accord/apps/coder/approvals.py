@@ -12,8 +12,6 @@ from accord.local.text import printable
 from accord.local.threads import in_thread
 from accord.session.requests import PermissionOption
 
-__all__ = ["confirm_danger", "refusal", "rejection"]
-
 _FREE: dict[str, frozenset[Need]] = {
     "ask": frozenset({"nothing"}),
     "architect": frozenset({"nothing"}),

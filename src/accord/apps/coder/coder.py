@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from accord.store.store import Store
     from accord.transports.framing import Framing
 
-__all__ = ["Coder", "build"]
-
 
 class Coder:
     """The agent of one program, with all of its sessions. `agent` is what is served.

@@ -25,8 +25,6 @@ from accord.apps.coder.models.retry import stream_with_retries
 from accord.session.content import Text, text_of
 from accord.session.updates import CompactionPatch
 
-__all__ = ["compact", "size_of"]
-
 _QUESTION = (
     "Summarise the work so far for someone who takes over: what the user wants, what was decided and why, which files "
     "matter and what was changed in them, what was tried and failed, what is left to do. Facts only, no greeting."

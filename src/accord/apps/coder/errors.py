@@ -16,18 +16,6 @@ from __future__ import annotations
 
 from accord.errors import AccordError
 
-__all__ = [
-    "AnswerCutOff",
-    "CoderFailed",
-    "FileMissing",
-    "InvalidSettings",
-    "ModelFailed",
-    "ModelNeedsKey",
-    "ModelOverloaded",
-    "ModelUnreachable",
-    "ToolFailed",
-]
-
 
 class CoderFailed(AccordError):
     """The base class of everything that the coding agent raises on purpose."""

@@ -16,8 +16,6 @@ from accord.session.content import Text, text_of
 from accord.session.entities import AGENT, USER, Compaction, Message, ToolCall
 from accord.session.transcript import Place, Transcript
 
-__all__ = ["MODEL_TEXT", "OUTPUT", "REFUSED", "close_requests", "history_of", "summary_history"]
-
 OUTPUT = "output"
 """The member of a tool call's raw output that holds the model's text, without the advice for it."""
 

@@ -13,8 +13,6 @@ from accord.apps.coder.tools.tool import ToolContext
 from accord.errors import Denied
 from accord.local.paths import Roots, file_kind
 
-__all__ = ["instructions", "project_instructions"]
-
 _FILE_NAMES = ("AGENTS.md", "CLAUDE.md", ".cursorrules")
 _MAX_BYTES = 64 * 1024
 

@@ -35,8 +35,6 @@ from accord.session.entities import USER, Message
 from accord.session.open_enums import StopReason
 from accord.session.updates import MessagePatch
 
-__all__ = ["ModelLoop"]
-
 _MAX_OFFLINE_STEPS = 20
 
 

@@ -17,8 +17,6 @@ from accord.local.text import printable
 if TYPE_CHECKING:
     from argparse import ArgumentParser
 
-__all__ = ["add_arguments", "main"]
-
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.description = "Lists what you allowed or rejected for always, by project, and revokes it."

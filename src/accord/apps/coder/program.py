@@ -13,8 +13,6 @@ from accord.local.paths import expand_path
 if TYPE_CHECKING:
     from argparse import ArgumentParser
 
-__all__ = ["add_arguments", "main"]
-
 _NOT_SETTINGS = ("config", "framing", "http")
 
 

@@ -16,8 +16,6 @@ from accord.errors import InvalidParams
 from accord.local.text import printable
 from accord.session.content import Audio, Content, Image, Resource, ResourceLink, Text
 
-__all__ = ["prompt_content", "show_note", "steering_content"]
-
 
 async def prompt_content(context: ToolContext, model: Model) -> list[Content]:
     """The blocks of the turn's prompt for this model; InvalidParams names the one that it does not accept."""

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from accord.apps.coder.tools.tool import ToolContext
     from accord.store.store import Store
 
-__all__ = ["PromptHandler"]
-
 _MAX_TITLE = 60
 _WITHOUT_TITLE = ("help", "mode", "model", "sessions", "compact")  # commands that say nothing about the session's topic
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from accord.agent.session import AgentSession
     from accord.apps.coder.settings.settings import Settings
 
-__all__ = ["MODES", "check_model", "choose_model", "mode_choices", "model_choices", "model_names", "session_options"]
-
 MODES: dict[str, tuple[str, str]] = {
     "ask": ("Ask", "Asks before each change and each command"),
     "architect": ("Architect", "Reads and plans; changes nothing"),

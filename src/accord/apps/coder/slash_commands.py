@@ -13,8 +13,6 @@ from accord.apps.coder.session_options import MODES, choose_model, model_names
 from accord.errors import InvalidParams
 from accord.session.open_enums import StopReason
 
-__all__ = ["COMMANDS", "register"]
-
 CommandHandler: TypeAlias = Callable[[PromptHandler, Turn], Awaitable[StopReason | None]]
 
 _PLAN = "Make a plan for the following goal and show it with the plan tool. Change nothing yet. Goal: "

@@ -22,8 +22,6 @@ from accord.store.store import PAGE, Claim, Owner, Patches, SessionRecord, in_us
 if TYPE_CHECKING:
     from accord.store.sqlite import SqliteStore
 
-__all__ = ["FallbackStore", "SessionChoices"]
-
 log = logging.getLogger("accord.coder")
 
 

@@ -10,8 +10,6 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["FILES_TO_READ", "FailedTest", "failed_tests", "find_test_command", "without_pytest"]
-
 FILES_TO_READ = ("Makefile", "package.json")
 """Files whose content says whether they define tests."""
 

@@ -52,16 +52,6 @@ from accord.session.memory_estimate import TRANSCRIPT_BYTES
 from accord.session.requests import InitializeResult, SessionSummary
 from accord.session.validation import is_relative
 
-__all__ = [
-    "NEW_INSTEAD",
-    "AgentCallbacks",
-    "AgentProcess",
-    "AgentState",
-    "ReopenUnsupported",
-    "StartProgress",
-    "agent_command",
-]
-
 NEW_INSTEAD = "a new session begins, which does not know what was said before"
 
 AgentState: TypeAlias = Literal["starting", "ready", "gone"]

@@ -26,8 +26,6 @@ from accord.peer.event_loop import run
 from accord.session.entities import Mode, Option, SlashCommand
 from accord.session.updates import CommandsChanged
 
-__all__ = ["AgentReport", "add_arguments", "inspect_agent", "main"]
-
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.description = (

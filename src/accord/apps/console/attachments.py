@@ -19,8 +19,6 @@ from accord.session.capabilities import AgentCapabilities
 from accord.session.content import Audio, Content, Image, Resource, ResourceLink
 from accord.transports.stdio import shared_reader
 
-__all__ = ["MOST_BYTES", "Attachment", "guess_mime_type", "read_attachment", "read_stdin", "read_text_file"]
-
 MOST_BYTES = 16 * 1024 * 1024
 """More is too much for a prompt."""
 

@@ -26,8 +26,6 @@ from accord.session.entities import USER, Message
 from accord.session.requests import SessionSummary
 from accord.session.updates import Patch, Update
 
-__all__ = ["ConversationRecorder", "ConversationRecords", "RecordHeader"]
-
 _MOST = 200
 _MOST_PLACES = 2000
 _MOST_BYTES = 4 * 1024 * 1024

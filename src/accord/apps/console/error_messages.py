@@ -17,17 +17,6 @@ from accord.session.capabilities import VariableLogin
 from accord.transports.framing import FRAME_LIMIT
 from accord.transports.output_tail import OutputTail
 
-__all__ = [
-    "LONG_FRAME_MESSAGE",
-    "AgentOutput",
-    "check_advice",
-    "error_text",
-    "explain_error",
-    "killed_message",
-    "session_owner_advice",
-    "start_timed_out",
-]
-
 _REPORT = "Report this to those who make it"
 LONG_FRAME_MESSAGE = (
     f"the agent sent more than {FRAME_LIMIT // 2**20} MiB in one message, which was skipped; something is missing here"

@@ -10,8 +10,6 @@ from pathlib import Path
 from accord.apps.console.sanitizer import visible
 from accord.errors import AccordError
 
-__all__ = ["ConsoleFailed", "ExitStatus", "InvalidUsage", "exit_status_of", "to_console_failed"]
-
 
 class ExitStatus(IntEnum):
     """A status; what it means is in docs/run.md."""

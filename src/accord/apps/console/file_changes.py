@@ -12,8 +12,6 @@ from pathlib import PurePath
 from accord.session.entities import Diff, FileChange
 from accord.session.updates import ToolCallAppend, ToolCallChanged, ToolCallPatch, Update
 
-__all__ = ["ChangedFiles", "WrittenFiles", "absolute_path", "is_same_change", "merge_diffs", "short_path"]
-
 _MOST_FILES = 10_000
 _MOST_TEXT = 8 * 1024 * 1024
 _LONGEST_PATH = 4096

@@ -27,21 +27,6 @@ from accord.local.paths import expand_path, file_kind
 from accord.session.capabilities import Implementation
 from accord.session.mcp_servers import McpServer
 
-__all__ = [
-    "BUILTIN",
-    "PRESETS",
-    "AgentCommand",
-    "Environment",
-    "KnownAgent",
-    "LoadEnvironment",
-    "Preset",
-    "find_agent",
-    "find_preset",
-    "is_launcher",
-    "known_agents",
-    "write_stderr_line",
-]
-
 BUILTIN = "accord"
 
 _HIDDEN = "********"

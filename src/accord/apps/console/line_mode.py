@@ -34,8 +34,6 @@ from accord.session import replay
 from accord.session.requests import PermissionAnswer, PermissionRequest
 from accord.session.updates import NoticeShown
 
-__all__ = ["main"]
-
 _HELP = "Type a prompt and press Enter. Ctrl-C stops the agent, again ends it; Ctrl-D or /quit leaves.\n"
 _UNREAD_SECONDS = 1.0
 

@@ -47,23 +47,6 @@ from accord.session.requests import (
 )
 from accord.session.updates import ToolCallPatch
 
-__all__ = [
-    "PERMISSIONS",
-    "ChoiceOwner",
-    "OnDecision",
-    "Permissions",
-    "adapt_workspace",
-    "always_scope",
-    "ask_policy",
-    "diff_patch",
-    "forget_choices",
-    "least_permissions",
-    "new_workspace",
-    "offers_always",
-    "permission_policy",
-    "permission_summary",
-]
-
 Permissions: TypeAlias = Literal["ask", "reject", "allow-reads", "allow-edits", "allow-all"]
 OnDecision: TypeAlias = Callable[[PermissionRequest, PermissionAnswer, Literal["rule", "person"]], None]
 

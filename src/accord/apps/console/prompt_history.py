@@ -15,8 +15,6 @@ import msgspec
 from accord.apps.console.sanitizer import encodable
 from accord.local.files import file_lock, make_private_directory, read_file, write_private_file
 
-__all__ = ["PromptEntry", "PromptHistory"]
-
 _MOST = 1000
 _MOST_BYTES = 1024 * 1024
 _LONGEST = 16 * 1024

@@ -16,17 +16,6 @@ from accord.apps.console.run.one_prompt import RunOptions, run
 from accord.apps.console.sanitizer import encodable
 from accord.local.paths import expand_path, file_kind
 
-__all__ = [
-    "add_agent_arguments",
-    "add_arguments",
-    "add_session_arguments",
-    "add_start_timeout",
-    "main",
-    "session_options",
-    "start_timeout",
-    "working_directory",
-]
-
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.description = (

@@ -19,20 +19,6 @@ from collections.abc import Iterator
 from accord.errors.escape_sequences import SEQUENCES
 from accord.local.text import character_visibility
 
-__all__ = [
-    "Cleaner",
-    "encodable",
-    "escape_json",
-    "exact",
-    "exact_in_place",
-    "exact_line",
-    "keep_colours",
-    "one_line",
-    "strip_controls",
-    "strip_sequences",
-    "visible",
-]
-
 # The C0 and C1 controls and DEL; and the marks by which text can be shown in another order than it is read.
 _HARMFUL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _NOT_IN_A_LINE = re.compile(f"{_HARMFUL.pattern[:-1]}\u2028\u2029]")  # which some take for the end of a line

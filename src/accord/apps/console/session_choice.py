@@ -25,23 +25,6 @@ from accord.session import Transcript
 from accord.session.entities import Option
 from accord.session.requests import SessionSummary
 
-__all__ = [
-    "NO_EARLIER_SESSION",
-    "SESSION_LIMIT",
-    "KnownSession",
-    "KnownSessions",
-    "choose_mode",
-    "choose_model",
-    "choose_option",
-    "current_mode",
-    "is_in_directory",
-    "last_session",
-    "list_sessions",
-    "local_time",
-    "merge_sessions",
-    "newest_first",
-]
-
 _TRIES = 2
 """Something that the agent had told before it heard of the first may look as if it had not heeded it."""
 

@@ -15,8 +15,6 @@ from accord.client.session import Session
 from accord.errors import AccordError, ConnectionClosed
 from accord.session.entities import Option
 
-__all__ = ["SessionSettings"]
-
 
 class SessionSettings:
     """What was chosen for one conversation; at first what the command line says, by the names that users give."""

@@ -33,8 +33,6 @@ from accord.peer.event_loop import run
 from accord.session import Transcript
 from accord.session.requests import SessionSummary
 
-__all__ = ["add_arguments", "main"]
-
 _PATIENCE_SECONDS = 10
 _LISTED = "`accord sessions` lists those that there are"
 

@@ -25,8 +25,6 @@ from accord.apps.console.run_command import (
 from accord.client.deadlines import Deadlines
 from accord.peer.event_loop import run as run_loop
 
-__all__ = ["add_arguments", "main", "open_screen", "tune_garbage_collector"]
-
 _CUT_SHORT = (ExitStatus.UNREAD, ExitStatus.INTERRUPTED, ExitStatus.TERMINATED, ExitStatus.HANGUP)
 
 

@@ -29,23 +29,6 @@ from accord.session.entities import Diff, FileChange, ToolCall, ToolCallItem
 from accord.session.requests import CommandSubject, PermissionRequest, ToolCallSubject
 from accord.session.updates import ToolCallPatch
 
-__all__ = [
-    "DiffTexts",
-    "affected_files",
-    "command_line",
-    "command_lines",
-    "file_type_text",
-    "full_texts",
-    "is_only_command",
-    "is_patch_of",
-    "remaining_action",
-    "remaining_input",
-    "remaining_names",
-    "short_kind",
-    "shows_text",
-    "value_text",
-]
-
 # What tools mostly call their arguments. Another name only means that something is said twice.
 _PATCHES = ("diff", "patch", "unified_diff", "unifiedDiff")
 _SEVERAL = ("files", "changes", "edits", "diffs")

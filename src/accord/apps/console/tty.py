@@ -22,15 +22,6 @@ from accord.session.capabilities import AuthMethod, TerminalLogin, VariableLogin
 from accord.session.requests import ElicitationAnswer, ElicitationRequest
 from accord.session.value import Unknown
 
-__all__ = [
-    "TerminalDialog",
-    "elicitation_handler",
-    "is_terminal_attached",
-    "login_chooser",
-    "login_method_text",
-    "unsupported_login_advice",
-]
-
 _MORE = "-- page {} of {}, Enter for more, n for no: "
 
 

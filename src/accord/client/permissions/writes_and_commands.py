@@ -33,24 +33,6 @@ from accord.session.requests import (
 from accord.session.updates import ToolCallPatch
 from accord.session.value import UNSET
 
-__all__ = [
-    "COMMANDS",
-    "DIRECTORIES",
-    "PATHS",
-    "TEXTS",
-    "Action",
-    "Grant",
-    "GrantRegistry",
-    "actions_of",
-    "allows",
-    "allows_all_writes",
-    "command_permission_request",
-    "inner_line",
-    "members",
-    "raw_command",
-    "write_permission_request",
-]
-
 _ONCE = PermissionOption(id="allow", name="Allow", kind="allow_once")
 _ALWAYS = PermissionOption(id="allow_always", name="Allow all writes in this session", kind="allow_always")
 _NO = PermissionOption(id="reject", name="Reject", kind="reject_once")

@@ -16,8 +16,6 @@ from accord.local.paths import ResolvedPath, Roots
 from accord.local.threads import in_thread
 from accord.session.requests import FileContent, ReadFile, WriteFile
 
-__all__ = ["Buffers", "MissingFile", "WorkspaceFiles"]
-
 MissingFile: TypeAlias = Literal["error", "empty"]
 T = TypeVar("T")
 

@@ -42,17 +42,6 @@ from accord.transports.command_output import CapturedCommand, capture_command
 from accord.transports.output_tail import OutputTail
 from accord.transports.spawn import find_program
 
-__all__ = [
-    "OnTerminal",
-    "TerminalEvent",
-    "TerminalProcess",
-    "Terminals",
-    "command_line",
-    "environment",
-    "program_of",
-    "usual_shell",
-]
-
 
 class TerminalProcess:
     """A command and the end of its output; both stay as they are when the agent has released it (TERM-16).

@@ -32,8 +32,6 @@ from accord.session.requests import (
 )
 from accord.session.value import Value
 
-__all__ = ["AskFirst", "FileWrite", "OnWrite", "Workspace", "WorkspaceRequests", "requests_of"]
-
 AskFirst: TypeAlias = bool | Literal["commands"]
 
 _CAPABILITY: dict[type[AcpRequest], str] = {

@@ -17,8 +17,6 @@ from accord.schema.wire_values import Unknown as UnknownOnWire
 from accord.session.content import Annotations, Audio, Content, Icon, Image, Resource, ResourceLink, Text
 from accord.session.value import Unknown
 
-__all__ = ["ContentConverter"]
-
 _AUDIENCES = ("assistant", "user")
 
 

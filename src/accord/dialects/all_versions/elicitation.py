@@ -14,8 +14,6 @@ from accord.schema.wire_values import UNSET
 from accord.schema.wire_values import Unknown as UnknownOnWire
 from accord.session.requests import ElicitationAnswer, ElicitationRequest
 
-__all__ = ["ElicitationConverter"]
-
 _FORMATS = ("email", "uri", "date", "date-time")
 _SCOPE = ("message", "session_id", "tool_call_id", "request_id", "meta")
 

@@ -21,23 +21,6 @@ from accord.session.capabilities import (
 from accord.session.mcp_servers import Pairs
 from accord.session.value import Unknown
 
-__all__ = [
-    "can_offer_terminal_login",
-    "group_meta",
-    "info_from_wire",
-    "info_to_wire",
-    "is_set",
-    "marker",
-    "markers",
-    "other_login",
-    "read_auth_method",
-    "read_auth_methods",
-    "read_unstable",
-    "read_variables",
-    "unstable_members",
-    "variables_to_wire",
-]
-
 _UNSTABLE = {
     "": {"providers": "providers"},
     "session": {

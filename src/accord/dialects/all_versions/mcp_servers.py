@@ -13,8 +13,6 @@ from accord.errors import InvalidParams
 from accord.session.mcp_servers import HttpServer, Pair, Pairs, SseServer, StdioServer, pairs_in
 from accord.session.validation import is_relative
 
-__all__ = ["pairs_from_wire", "pairs_to_wire", "remote_server_from_wire", "stdio_server_from_wire"]
-
 Remote = TypeVar("Remote", HttpServer, SseServer)
 
 

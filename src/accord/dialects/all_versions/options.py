@@ -22,26 +22,6 @@ from accord.session.entities import EmptyGroup, Option, OptionChoice, SlashComma
 from accord.session.requests import SetOption
 from accord.session.updates import CommandsChanged, CommandsPatch, OptionsPatch, Patch
 
-__all__ = [
-    "MODE",
-    "MODEL",
-    "CommandConverter",
-    "OptionReader",
-    "choices_to_wire",
-    "commands_from_wire",
-    "commands_patch",
-    "current_mode",
-    "is_grouped",
-    "is_mode_option",
-    "mode_option",
-    "model_option",
-    "models_to_option",
-    "option_members",
-    "option_to_models",
-    "record_empty_groups",
-    "set_option_from_wire",
-]
-
 MODE = "mode"
 """The category of options that stand for the modes."""
 

@@ -6,8 +6,6 @@ from accord.dialects.dialect import Dialect
 from accord.errors import InvalidParams, Malformed
 from accord.session.validation import is_absolute
 
-__all__ = ["display_path", "require_absolute", "require_line"]
-
 
 def require_absolute(path: str, field: str) -> str:
     """The path; InvalidParams if it is not absolute."""

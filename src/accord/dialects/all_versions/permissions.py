@@ -12,8 +12,6 @@ from accord.schema.all_versions import CancelledPermissionOutcome, SelectedPermi
 from accord.schema.wire_values import Unknown as UnknownOnWire
 from accord.session.requests import PermissionAnswer, PermissionOption, PermissionRequest
 
-__all__ = ["PermissionConverter"]
-
 
 class PermissionConverter:
     """For the schema of one version; `is_open`: it allows outcomes that it does not list."""

@@ -27,8 +27,6 @@ from accord.session.requests import (
 )
 from accord.session.value import Unknown
 
-__all__ = ["PromptConverter", "SessionConverter", "tokens_from_wire", "tokens_to_wire"]
-
 _TOKENS = StructConverter(
     TokenUsage,
     Usage,

@@ -15,8 +15,6 @@ from accord.session.limits import LimitedDict
 from accord.session.updates import Patch, TerminalAppend, TerminalPatch, ToolCallAppend, ToolCallPatch, UnknownPatch
 from accord.session.value import UNSET, Tristate
 
-__all__ = ["Subagents"]
-
 _WORK = (ToolCallPatch, ToolCallAppend, TerminalPatch, TerminalAppend)
 _LIMIT = 10_000
 

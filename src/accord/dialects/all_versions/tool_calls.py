@@ -14,8 +14,6 @@ from accord.schema.wire_values import Unknown as UnknownOnWire
 from accord.session.entities import ContentItem, Diff, Location, TerminalItem, ToolCallItem
 from accord.session.value import Unknown
 
-__all__ = ["ItemReader", "locations_from_wire", "locations_to_wire"]
-
 
 def locations_to_wire(wire_type: type[Any], locations: Iterable[Location]) -> list[Any]:
     """The locations, each as an object of this type."""

@@ -37,8 +37,6 @@ from accord.session.updates import (
 )
 from accord.session.value import Value
 
-__all__ = ["PlanConverter", "UpdateConverter", "supported_entries", "update_names"]
-
 _COST = StructConverter(Cost, wire.Cost)
 _NOTICE = StructConverter(Notice, wire.Notice)
 

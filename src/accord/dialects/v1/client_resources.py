@@ -15,8 +15,6 @@ from accord.schema.wire_values import UNSET
 from accord.session import requests
 from accord.session.entities import Exit
 
-__all__ = ["CLIENT_RESOURCES"]
-
 _READ_FILE = StructConverter(requests.ReadFile, wire.ReadTextFileRequest)
 _WRITE_FILE = StructConverter(requests.WriteFile, wire.WriteTextFileRequest)
 _CREATE = StructConverter(requests.CreateTerminal, wire.CreateTerminalRequest)

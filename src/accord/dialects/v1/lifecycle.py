@@ -38,14 +38,6 @@ from accord.session.mcp_servers import pairs_in
 from accord.session.requests import Initialize, InitializeResult
 from accord.session.value import Unknown
 
-__all__ = [
-    "INITIALIZE",
-    "AuthMethodConverter",
-    "agent_capabilities_from_wire",
-    "agent_capabilities_to_wire",
-    "client_capabilities_from_wire",
-]
-
 
 class AuthMethodConverter:
     """For v1 and the draft, where one wire type has the members of all types of auth methods."""

@@ -22,16 +22,6 @@ from accord.schema import v1 as wire
 from accord.schema.wire_values import UNSET, UnsetType
 from accord.session.entities import EmptyGroup, Mode, Modes, Option, OptionChoice
 
-__all__ = [
-    "COMMANDS",
-    "OPTIONS",
-    "modes_from_wire",
-    "modes_of_options",
-    "modes_to_wire",
-    "options_to_wire",
-    "select_choices",
-]
-
 COMMANDS = CommandConverter(wire.AvailableCommand, wire.UnstructuredCommandInput, wire.AvailableCommandsUpdate)
 OPTIONS = OptionReader("id", "group", "id")
 _MODE = StructConverter(Mode, wire.SessionMode)

@@ -16,8 +16,6 @@ from accord.session.entities import ContentItem, ToolCallItem
 from accord.session.requests import CommandSubject, PermissionOption, PermissionRequest, ToolCallSubject
 from accord.session.updates import ToolCallPatch
 
-__all__ = ["REQUEST_PERMISSION", "subject_as_call"]
-
 _PERMISSIONS = PermissionConverter(wire, is_open=False)
 _KINDS = ("allow_once", "allow_always", "reject_once", "reject_always")
 

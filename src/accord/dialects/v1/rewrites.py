@@ -16,8 +16,6 @@ from accord.session.message import Message
 from accord.session.patch_rules import appended_content
 from accord.session.updates import MessageChanged, MessageChunk, StateChanged, Update
 
-__all__ = ["FinishedRewrite", "MessageRewrites", "RewriteDialect"]
-
 _Key: TypeAlias = tuple[str, str]
 
 

@@ -37,8 +37,6 @@ from accord.session.requests import (
 )
 from accord.session.value import Unknown
 
-__all__ = ["SESSIONS", "SESSION_REQUESTS", "SetupConverter"]
-
 _STOP_REASONS = ("end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled")
 
 

@@ -18,8 +18,6 @@ from accord.schema.wire_values import UNSET, Wire
 from accord.session.entities import Terminal, TerminalItem, ToolCall
 from accord.session.updates import TerminalChanged, TerminalOutput
 
-__all__ = ["announce", "terminal_changed", "terminal_output", "unannounced"]
-
 _REPLACEMENT = b"\xef\xbf\xbd"
 
 

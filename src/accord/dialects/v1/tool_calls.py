@@ -15,8 +15,6 @@ from accord.schema.wire_values import UNSET, UnsetType
 from accord.session.entities import OTHER, PENDING, ToolCall
 from accord.session.updates import ToolCallPatch
 
-__all__ = ["CONTENT", "ITEMS", "UPDATES", "new_tool_call", "patch_from_wire", "patch_to_wire"]
-
 T = TypeVar("T")
 
 CONTENT = ContentConverter(wire, closed_by="v1")

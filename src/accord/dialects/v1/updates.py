@@ -36,8 +36,6 @@ from accord.session.updates import (
     UnknownUpdate,
 )
 
-__all__ = ["MAIN_PLAN", "UPDATES_FROM_WIRE", "UPDATES_TO_WIRE", "mode_from_wire", "plan_from_wire", "rewrite_to_wire"]
-
 MAIN_PLAN = "main"
 """v1 has one plan, without an id; in the session it has this one."""
 

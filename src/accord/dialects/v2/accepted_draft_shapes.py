@@ -10,8 +10,6 @@ from accord.dialects.unset_values import none_if_unset
 from accord.schema import v2 as wire
 from accord.schema.wire_values import UNSET, Lenient, Nullable, Wire
 
-__all__ = ["LENIENT_TYPES", "InitializeRequest", "Offer", "PromptResponse", "RequestPermissionRequest"]
-
 
 class Offer(wire.InitializeRequest):
     """An offer with v1's members beside v2's, as accord's clients send by default; allowed in strict mode, too."""

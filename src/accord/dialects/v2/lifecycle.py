@@ -38,8 +38,6 @@ from accord.session.capabilities import (
 from accord.session.requests import Initialize, InitializeResult
 from accord.session.value import Unknown
 
-__all__ = ["INITIALIZE"]
-
 _AGENT_LOGIN = StructConverter(AgentLogin, wire.AuthMethodAgent, id="method_id")
 _TERMINAL_LOGIN = StructConverter(TerminalLogin, wire.AuthMethodTerminal, id="method_id")
 

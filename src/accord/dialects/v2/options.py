@@ -24,8 +24,6 @@ from accord.schema import v2 as wire
 from accord.schema.wire_values import Unknown as UnknownOnWire
 from accord.session.entities import Modes, Option, OptionChoice
 
-__all__ = ["COMMANDS", "OPTIONS", "OptionsDialect", "SessionOptions", "options_to_wire"]
-
 COMMANDS = CommandConverter(wire.Command, wire.TextCommandInput, wire.AvailableCommandsUpdate)
 OPTIONS = OptionReader("config_id", "group_id", "configId", "id")
 

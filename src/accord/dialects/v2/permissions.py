@@ -18,8 +18,6 @@ from accord.session.requests import CommandSubject, PermissionRequest, Subject, 
 from accord.session.updates import ToolCallPatch
 from accord.session.value import Unknown
 
-__all__ = ["PERMISSIONS", "REQUEST_PERMISSION", "other_subject_to_wire", "subject_from_wire"]
-
 AnyDialect = TypeVar("AnyDialect", bound=Dialect)
 
 PERMISSIONS = PermissionConverter(wire)

@@ -31,8 +31,6 @@ from accord.session.requests import (
 )
 from accord.session.value import Unknown
 
-__all__ = ["SESSION_REQUESTS", "set_option_to_wire"]
-
 
 def _servers_to_wire(dialect: Dialect, servers: Iterable[McpServer]) -> list[wire.McpServer] | UnsetType:
     """InvalidParams, as an agent would respond, for a server of the type that v2 no longer has."""

@@ -14,8 +14,6 @@ from accord.schema.wire_values import UNSET, UnsetType
 from accord.session.entities import Exit, TerminalSize
 from accord.session.updates import Patch, TerminalAppend, TerminalPatch
 
-__all__ = ["append_from_wire", "append_to_wire", "patch_from_wire", "patch_to_wire"]
-
 _EXIT = StructConverter(Exit, wire.TerminalExitStatus, code="exit_code")
 _SIZE = StructConverter(TerminalSize, wire.TerminalSize, columns="cols")
 

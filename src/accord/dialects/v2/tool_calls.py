@@ -20,18 +20,6 @@ from accord.session.entities import ContentItem, Diff, DiffPatch, FileChange, Te
 from accord.session.updates import ToolCallPatch
 from accord.session.value import Unknown
 
-__all__ = [
-    "CONTENT",
-    "READER",
-    "UPDATES",
-    "can_cancel",
-    "capabilities_to_wire",
-    "diff_from_wire",
-    "item_to_wire",
-    "patch_from_wire",
-    "patch_to_wire",
-]
-
 CONTENT = ContentConverter(wire)
 UPDATES = UpdateConverter(wire, CONTENT)
 _PATCH = StructConverter(DiffPatch, wire.DiffPatch)

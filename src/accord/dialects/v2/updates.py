@@ -47,8 +47,6 @@ from accord.session.updates import (
     UnknownUpdate,
 )
 
-__all__ = ["UPDATES_FROM_WIRE", "UPDATES_TO_WIRE", "state_from_wire"]
-
 _INTERNAL_ERROR = -32603
 _PLANS = PlanConverter(wire.PlanEntry, "planId")
 

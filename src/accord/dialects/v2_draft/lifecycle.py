@@ -28,8 +28,6 @@ from accord.session.capabilities import AgentCapabilities, AgentLogin, ClientCap
 from accord.session.mcp_servers import Pairs
 from accord.session.requests import Initialize, InitializeResult
 
-__all__ = ["INITIALIZE"]
-
 Capabilities = TypeVar("Capabilities", ClientCapabilities, AgentCapabilities)
 
 

@@ -33,8 +33,6 @@ from accord.session.requests import (
     SetOption,
 )
 
-__all__ = ["COMMANDS", "SESSION_REQUESTS", "options_to_wire"]
-
 COMMANDS = CommandConverter(
     partial(wire.AvailableCommand, type="command"),
     partial(wire.AvailableCommandInput, type="text"),

@@ -25,18 +25,6 @@ from accord.session.entities import OTHER, PENDING, Diff, ToolCall
 from accord.session.requests import PermissionRequest, ToolCallSubject
 from accord.session.updates import ToolCallAppend, ToolCallPatch
 
-__all__ = [
-    "CONTENT",
-    "ITEMS",
-    "READER",
-    "REQUEST_PERMISSION",
-    "UPDATES",
-    "DraftDialect",
-    "new_tool_call",
-    "patch_from_wire",
-    "patch_to_wire",
-]
-
 
 class DraftDialect(DisplayDialect):
     """A dialect that finds out whether null clears a member in updates of tool calls (AMB-49)."""

@@ -48,8 +48,6 @@ from accord.session.updates import (
     UnknownUpdate,
 )
 
-__all__ = ["UPDATES_FROM_WIRE", "UPDATES_TO_WIRE"]
-
 UpdateReader: TypeAlias = Callable[[DraftDialect, Any], list[Patch]]
 
 _PLANS = PlanConverter(v2.PlanEntry, "planId", "id")

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar, Union
 
 from accord.schema.wire_values import DEFAULT_ON_ERROR, UNSET, UnsetType
 
-__all__ = ["EITHER", "Spelled", "spelled"]
-
 T = TypeVar("T")
 
 if TYPE_CHECKING:

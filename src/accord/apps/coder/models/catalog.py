@@ -13,8 +13,6 @@ from accord.apps.coder.models.model import InputKinds
 if TYPE_CHECKING:
     from accord.apps.coder.settings.settings import ModelSettings
 
-__all__ = ["PROVIDERS", "ModelEndpoint", "endpoint_of", "input_kinds_of", "missing_key"]
-
 _USUAL_KEYS = (
     "anthropic cerebras deepseek fireworks groq mistral moonshotai nebius openai openrouter ovhcloud sambanova together "
     "xai zai"

@@ -24,8 +24,6 @@ from accord.apps.coder.errors import AnswerCutOff, ModelFailed, ModelNeedsKey, M
 from accord.apps.coder.models.catalog import ModelEndpoint
 from accord.local.redaction import redact
 
-__all__ = ["model_failure"]
-
 _MAX_MESSAGE = 400
 _CONTEXT_EXCEEDED = ("context length", "context size", "context window", "prompt is too long", "too many tokens")
 

@@ -35,8 +35,6 @@ from accord.local.threads import in_thread
 from accord.transports.command_output import CapturedCommand, capture_command
 from accord.transports.output_tail import OutputTail
 
-__all__ = ["LocalModel", "open_local"]
-
 _MAX_TAIL = 1000  # bytes of llama.cpp's output for error reports
 _EXIT_SECONDS = 1.0  # from a lost connection to the exit of the process that explains it
 _IDLE_SECONDS = 5.0  # from a cancelled request to the end of its generation

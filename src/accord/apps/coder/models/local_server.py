@@ -15,8 +15,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
 
-__all__ = ["KEY_VARIABLE", "READY_PREFIX", "trained_context"]
-
 KEY_VARIABLE = "ACCORD_LOCAL_KEY"
 """The environment variable with the API key."""
 

@@ -13,26 +13,6 @@ from msgspec import Struct
 
 from accord.session.content import Content
 
-__all__ = [
-    "ChatMessage",
-    "Event",
-    "FailureKind",
-    "InputKinds",
-    "Model",
-    "ModelMessage",
-    "ModelRequest",
-    "Stop",
-    "StopReason",
-    "TextDelta",
-    "ThoughtDelta",
-    "TokenUsage",
-    "ToolDescription",
-    "ToolMessage",
-    "ToolOutcome",
-    "ToolRequest",
-    "UserMessage",
-]
-
 StopReason: TypeAlias = Literal["end", "tools", "max_tokens", "refusal"]
 FailureKind: TypeAlias = Literal["not_found", "rejected"]
 """Why a tool call failed, where a program has to know: the path does not exist, or the user rejected the call."""

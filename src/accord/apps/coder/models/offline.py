@@ -51,8 +51,6 @@ from accord.apps.coder.models.offline_requests import (
 from accord.apps.coder.test_command import FILES_TO_READ, find_test_command, without_pytest
 from accord.session.content import Text
 
-__all__ = ["OfflineModel"]
-
 _UNKNOWN_REQUEST = """\
 I am accord's offline model: not a language model. I understand only a few requests, and do exactly what they say. Try:
 

@@ -16,8 +16,6 @@ from accord.apps.coder.test_command import failed_tests, find_test_command
 from accord.apps.coder.tools.tool import fenced, in_code
 from accord.errors.escape_sequences import clean_output
 
-__all__ = ["answer_to", "answer_to_tests", "explanation", "failure", "plan_answer", "readme_among", "was_run"]
-
 _MAX_LINES = 40
 _MAX_CHARACTERS = 8000
 _MAX_LINE = 500

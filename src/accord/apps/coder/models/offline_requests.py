@@ -17,23 +17,6 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-__all__ = [
-    "Changes",
-    "Create",
-    "Delete",
-    "Edit",
-    "Explain",
-    "Intent",
-    "Listing",
-    "Move",
-    "Plan",
-    "Read",
-    "Run",
-    "Search",
-    "Tests",
-    "parse_request",
-]
-
 
 class Search(Struct, frozen=True):
     pattern: str

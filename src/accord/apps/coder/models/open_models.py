@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from accord.apps.coder.models.model import Model
     from accord.apps.coder.settings.settings import ModelSettings
 
-__all__ = ["ModelOpener", "OpenModels", "open_model"]
-
 ModelOpener: TypeAlias = "Callable[[str, ModelSettings], Awaitable[Model]]"
 
 

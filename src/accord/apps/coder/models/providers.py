@@ -47,8 +47,6 @@ from accord.apps.coder.settings.settings import ModelSettings
 from accord.local.redaction import redact, url_error
 from accord.local.threads import in_thread
 
-__all__ = ["LoadedModel", "ProviderModel", "load_model", "open_provider"]
-
 _TEST_MODELS = ("test", "function")  # the library's own models for tests, which give no finish reason
 _NO_KEY = "no-key"  # for a server with its own base URL, which may not need one
 _ARGUMENTS: dict[str, dict[str, tuple[str, ...]]] = {

@@ -41,8 +41,6 @@ from accord.apps.coder.models.model import (
 )
 from accord.session.content import Audio, Content, Image, Resource, ResourceLink, Text
 
-__all__ = ["messages_of", "provider_data_of", "stop_reason_of", "tool_requests_of", "tools_of"]
-
 # Providers whose API can mark a result as an error. For others the library would wrap the text in JSON and escape its lines.
 _WITH_ERROR_FLAG = ("anthropic", "bedrock", "google", "google-cloud")
 

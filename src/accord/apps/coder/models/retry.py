@@ -13,8 +13,6 @@ from typing import TypeAlias
 from accord.apps.coder.errors import ModelFailed, ModelOverloaded, ModelUnreachable
 from accord.apps.coder.models.model import Event, Model, ModelRequest
 
-__all__ = ["OnWait", "stream_with_retries"]
-
 OnWait: TypeAlias = Callable[[float, str], Awaitable[object] | None]
 """Called before each wait with its length in seconds and the reason."""
 

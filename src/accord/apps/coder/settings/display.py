@@ -19,8 +19,6 @@ from accord.local.text import printable
 if TYPE_CHECKING:
     from argparse import ArgumentParser
 
-__all__ = ["add_arguments", "as_json", "as_text", "main"]
-
 _MAX_VALUE_COLUMN = 48
 
 

@@ -17,17 +17,6 @@ from accord.apps.coder.errors import CoderFailed, InvalidSettings
 from accord.local.files import read_file
 from accord.local.paths import expand_path, file_kind
 
-__all__ = [
-    "PROJECT_FILE",
-    "SettingsFile",
-    "config_directory",
-    "display_path",
-    "existing_directory",
-    "home_directory",
-    "project_file",
-    "state_directory",
-]
-
 
 def config_directory(environment: Mapping[str, str] = os.environ) -> Path:
     """The directory of `config.toml`."""

@@ -17,8 +17,6 @@ from accord.apps.coder.errors import InvalidSettings
 from accord.apps.coder.settings.files import SettingsFile, config_directory, display_path, project_file
 from accord.apps.coder.settings.settings import Settings
 
-__all__ = ["LoadedSettings", "load_settings", "merge_sources"]
-
 _OTHER_VARIABLES = {"ACCORD_HOME", "ACCORD_STRICT"}
 
 

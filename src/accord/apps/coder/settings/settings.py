@@ -13,18 +13,6 @@ from msgspec.structs import fields
 
 from accord.session.mcp_servers import HttpServer, McpServer, SseServer, StdioServer
 
-__all__ = [
-    "BUILT_IN",
-    "RESERVED",
-    "ModelSettings",
-    "Setting",
-    "Settings",
-    "choices_of",
-    "describe_settings",
-    "types_of",
-    "without_bounds",
-]
-
 Mode: TypeAlias = Literal["ask", "architect", "code"]
 
 RESERVED = frozenset(

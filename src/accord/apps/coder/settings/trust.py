@@ -32,8 +32,6 @@ from accord.local.text import printable
 if TYPE_CHECKING:
     from argparse import ArgumentParser
 
-__all__ = ["Trust", "TrustRecord", "TrustState", "add_arguments", "main", "user_trust"]
-
 TrustState: TypeAlias = Literal["trusted", "changed", "untrusted"]
 
 

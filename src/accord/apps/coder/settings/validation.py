@@ -16,8 +16,6 @@ from accord.apps.coder.settings.settings import BUILT_IN, RESERVED, Settings, ch
 from accord.local.redaction import HIDDEN, redact, url_error
 from accord.local.text import printable
 
-__all__ = ["SettingSource", "display_value", "parse_setting", "suggestion", "validate", "without_secrets"]
-
 _SECRET_NAME = re.compile(r"(?i)key|token|secret|password|credential|authorization")
 
 

@@ -15,8 +15,6 @@ from msgspec import Struct
 
 from accord.apps.coder.errors import ToolFailed
 
-__all__ = ["ResolvedHost", "kind_of_address", "known_host", "resolve_host"]
-
 _TIMEOUT = 10.0
 _MAX_ADDRESSES = 8
 _THIS_MACHINE, _PRIVATE = "this machine itself", "a private network"

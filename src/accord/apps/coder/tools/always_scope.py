@@ -22,8 +22,6 @@ from typing import Literal, NamedTuple, TypeAlias
 from accord.local.git import DIFF_OPTIONS, GIT
 from accord.local.text import character_visibility
 
-__all__ = ["AlwaysScope", "IsInside", "always_scope"]
-
 _GIT_HISTORY = r"-\d+|-n|-n\d+|-p|--(?:all|decorate|graph|name-only|name-status|oneline|patch|reverse|stat)"
 _READERS = {
     "cat": r"-[AbeEnstTuv]+",

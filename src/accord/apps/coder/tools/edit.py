@@ -14,8 +14,6 @@ from accord.apps.coder.errors import ToolFailed
 from accord.apps.coder.tools.tool import Tool, ToolContext, ToolResult
 from accord.apps.coder.tools.write import danger_of_writing
 
-__all__ = ["EditFile"]
-
 _MAX_LINES = 10
 _MAX_SEARCHED_LINES = 5000
 

@@ -31,8 +31,6 @@ from accord.local.threads import in_thread
 if TYPE_CHECKING:
     from httpx2 import URL, AsyncClient, Response
 
-__all__ = ["FetchPage", "host_of", "text_of_page"]
-
 _MAX_BYTES = 5 * 1024 * 1024
 _TIMEOUT = 60.0
 _CONNECT_TIMEOUT = 10.0

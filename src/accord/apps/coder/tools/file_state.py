@@ -14,8 +14,6 @@ from accord.apps.coder.errors import FileMissing, ToolFailed
 from accord.local.paths import file_kind
 from accord.local.threads import in_thread
 
-__all__ = ["FileState", "FileVersions", "display_path"]
-
 _READ_AGAIN = "read it again, then decide"
 
 

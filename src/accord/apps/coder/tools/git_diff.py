@@ -31,8 +31,6 @@ from accord.local.git import (
 )
 from accord.local.threads import in_thread
 
-__all__ = ["ShowChanges", "safe_git_environment"]
-
 _TIMEOUT = 60.0
 _NO_FILTERS_SET = 1
 _MAX_INDEX = 64 * 1024 * 1024

@@ -17,8 +17,6 @@ from accord.errors import AccordError, DeadlineExceeded
 from accord.local.text import printable
 from accord.session.content import Content, Text, text_of
 
-__all__ = ["McpServerTool", "connected_tools", "tools_of"]
-
 _MAX_NAME = 64  # the limit of model servers
 
 

@@ -20,8 +20,6 @@ from accord.local.paths import Directory, ResolvedPath
 from accord.local.text import printable
 from accord.local.threads import in_thread
 
-__all__ = ["DeleteFile", "MoveFile"]
-
 
 class DeleteArguments(Struct):
     path: Annotated[str, Meta(description="The file: absolute, or relative to the working directory.")]

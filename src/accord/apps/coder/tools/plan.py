@@ -10,8 +10,6 @@ from accord.agent.tool_calls import AgentToolCall
 from accord.apps.coder.tools.tool import Tool, ToolContext, ToolResult
 from accord.session.entities import PlanEntry
 
-__all__ = ["UpdatePlan"]
-
 
 class PlanStep(Struct):
     content: Annotated[str, Meta(description="What to do.", min_length=1)]

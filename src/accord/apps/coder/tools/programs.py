@@ -18,8 +18,6 @@ from accord.errors import ConnectionClosed
 from accord.local.paths import Roots
 from accord.local.processes import program_environment
 
-__all__ = ["environment", "installation", "ripgrep", "run_program"]
-
 _MAX_OUTPUT = 4 * 1024 * 1024
 _TIMEOUT = 60.0
 _MAX_MEMORY = 2 * 1024 * 1024 * 1024

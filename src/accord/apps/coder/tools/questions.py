@@ -10,8 +10,6 @@ from accord.agent.tool_calls import AgentToolCall
 from accord.apps.coder.errors import ToolFailed
 from accord.apps.coder.tools.tool import Tool, ToolContext, ToolResult
 
-__all__ = ["AskUser", "SwitchMode"]
-
 
 class AskArguments(Struct):
     question: Annotated[str, Meta(description="The question, in one or two sentences.", min_length=1)]

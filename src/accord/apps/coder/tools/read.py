@@ -14,8 +14,6 @@ from accord.apps.coder.tools.tool import Tool, ToolContext, ToolResult, fenced
 from accord.local.threads import in_thread
 from accord.session.entities import Location
 
-__all__ = ["ListDirectory", "ReadFile"]
-
 _MAX_ENTRIES = 1000
 _LARGE_FILE = 8 * 1024 * 1024
 _DEFAULT_LIMIT_OF_LARGE = 2000

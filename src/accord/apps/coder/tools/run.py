@@ -23,8 +23,6 @@ from accord.local.saved_choices import project_root
 from accord.local.text import printable
 from accord.local.threads import in_thread
 
-__all__ = ["RunCommand", "describe_exit"]
-
 _MAX_OUTPUT = 10 * 1024 * 1024
 
 

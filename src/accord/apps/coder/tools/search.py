@@ -16,8 +16,6 @@ from accord.apps.coder.tools.tool import Tool, ToolContext, ToolResult, fenced
 from accord.local.paths import file_kind
 from accord.local.threads import in_thread
 
-__all__ = ["SearchFiles"]
-
 _MAX_LOCATIONS = 20
 _HIT = re.compile(r"^([^\0\n]+)\0(?:(\d+):)?(.*)$")
 

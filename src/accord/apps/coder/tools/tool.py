@@ -27,8 +27,6 @@ from accord.session.open_enums import ToolKind
 if TYPE_CHECKING:
     from accord.apps.coder.settings.settings import Settings
 
-__all__ = ["Need", "Tool", "ToolContext", "ToolResult", "fenced", "in_code", "parse_object"]
-
 _MAX_PATH = 200
 
 

@@ -36,8 +36,6 @@ from accord.errors import ConnectionClosed, RequestFailed, TurnStopped
 from accord.local.text import printable
 from accord.session.open_enums import ToolKind
 
-__all__ = ["Toolbox", "call_tools", "shortened"]
-
 _OWN_TOOLS: list[Tool[Any]] = [
     ReadFile(),
     ListDirectory(),

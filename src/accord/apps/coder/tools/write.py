@@ -19,8 +19,6 @@ from accord.local.git import is_bare_layout, nested_repository
 from accord.local.text import printable
 from accord.local.threads import in_thread
 
-__all__ = ["WriteFile", "danger_of_moving", "danger_of_writing"]
-
 
 class WriteArguments(Struct):
     path: Annotated[str, Meta(description="The file: absolute, or relative to the working directory.")]

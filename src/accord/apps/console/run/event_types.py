@@ -12,8 +12,6 @@ from msgspec import Struct
 from accord.session import entities
 from accord.session.content import Content
 
-__all__ = ["EVENTS", "FORMAT", "Event"]
-
 FORMAT = 1
 
 

@@ -17,8 +17,6 @@ from accord.apps.console.errors import ExitStatus
 from accord.client.reply import Reply
 from accord.peer.event_loop import end_process
 
-__all__ = ["Interrupts"]
-
 _PATIENCE = 10.0  # enough for an agent that has to be killed
 
 

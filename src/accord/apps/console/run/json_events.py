@@ -33,8 +33,6 @@ from accord.session.requests import (
 )
 from accord.session.value import UNSET
 
-__all__ = ["EventBuilder", "JsonEventPrinter"]
-
 E = TypeVar("E", bound=event_types.Event)
 _TOLD_BYTES = 4 * 1024 * 1024
 _EARLY_BYTES = 4 * 1024 * 1024

@@ -38,8 +38,6 @@ from accord.session.mcp_servers import McpServer
 from accord.session.requests import PermissionAnswer, PermissionRequest
 from accord.session.updates import MessageChanged, MessageChunk, NoticeShown, Update
 
-__all__ = ["OutputFormat", "RunOptions", "run"]
-
 _SLOW_STDIN_SECONDS = 1.5
 _STDIN_PATIENCE_SECONDS = 2.0
 _UNREAD_SECONDS = 1.0

@@ -19,19 +19,6 @@ from accord.session.entities import USER, Exit
 from accord.session.requests import InitializeResult, PermissionAnswer, PermissionRequest
 from accord.session.updates import MessageChanged, MessageChunk, ToolCallChanged, Update
 
-__all__ = [
-    "EMPTY_TURN",
-    "LATE_SECONDS",
-    "NOT_ACCEPTED",
-    "Outcome",
-    "Reporter",
-    "TurnSummary",
-    "describe_exit",
-    "describe_stop",
-    "is_activity",
-    "terminal_reporter",
-]
-
 NOT_ACCEPTED = "the prompt was not accepted"
 _KEPT_BYTES = 4 * 1024 * 1024
 _KEPT_TERMINALS = 1000

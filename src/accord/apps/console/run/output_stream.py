@@ -14,8 +14,6 @@ from typing import TextIO
 from accord.apps.console.sanitizer import keep_colours
 from accord.transports.stdio import shared_writer
 
-__all__ = ["OutputStream", "StandardStreams"]
-
 _HIGH_WATER = 64 * 1024
 
 

@@ -19,9 +19,6 @@ from accord.session.memory_estimate import weigh
 from accord.session.requests import InitializeResult
 from accord.session.updates import StateChanged, Update
 
-__all__ = ["RawUpdatePrinter"]
-
-
 _EARLY_BYTES = 4 * 1024 * 1024
 _HISTORY = ("user_message", "agent_message", "agent_thought", "tool_call", "plan", "terminal", "compaction")
 

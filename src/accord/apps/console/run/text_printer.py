@@ -25,8 +25,6 @@ from accord.session.requests import (
     ToolCallSubject,
 )
 
-__all__ = ["TextPrinter", "supports_colour"]
-
 _FENCE = re.compile(r"^ *```[^`\n]*$", re.MULTILINE)
 _NO_RESULT = "ended without a result"
 _SIGNS = {"completed": "✓", "failed": "✗", "cancelled": "-", _NO_RESULT: "∅"}

@@ -31,8 +31,6 @@ from accord.session.mcp_servers import McpServer
 from accord.session.requests import ElicitationAnswer, ElicitationRequest, PermissionAnswer, PermissionRequest
 from accord.session.updates import Update
 
-__all__ = ["ScreenAgent"]
-
 _DELETE_TIMEOUT = 1.0
 _MOST_EARLY = 1000
 """The most updates to keep of a session whose opening has not been answered yet."""

@@ -53,8 +53,6 @@ from accord.apps.console.screen.widgets.prompt_editor import PromptEditor
 from accord.apps.console.screen.widgets.tabs_line import TabsLine
 from accord.apps.console.screen.wire_log import LogPage
 
-__all__ = ["ScreenApp"]
-
 
 class ScreenApp(App[int]):
     """The app returns the exit status."""

@@ -16,8 +16,6 @@ from accord.apps.console.screen.tabs import Tabs
 from accord.client.session import Session
 from accord.errors import AccordError
 
-__all__ = ["SessionCommands"]
-
 
 class SessionCommands:
     """They act on the tab on the screen."""

@@ -21,8 +21,6 @@ from accord.client.target import AnyTarget
 from accord.dialects.negotiation import ProtocolVersion
 from accord.session.mcp_servers import McpServer
 
-__all__ = ["ScreenContext", "ScreenOptions"]
-
 
 class ScreenOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The agent, the directory, and the settings to begin with. `state` is the directory of drafts and prompt history.

@@ -23,8 +23,6 @@ from accord.session.entities import THOUGHT, USER, Plan, Terminal, TerminalItem,
 from accord.session.memory_estimate import content_weight, details_growth, details_weight, weigh, weigh_piece
 from accord.session.value import UNSET
 
-__all__ = ["MOST_BYTES", "Conversation", "Part"]
-
 MOST_BYTES = 64 * 1024 * 1024
 _BLOCK = 2048
 """The weight of a block without its content."""

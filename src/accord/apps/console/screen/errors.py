@@ -12,15 +12,6 @@ from accord.apps.console.sanitizer import visible
 from accord.apps.console.screen.blocks.notices import ErrorBlock
 from accord.errors.escape_sequences import strip_colours
 
-__all__ = [
-    "RESTART",
-    "agent_error_block",
-    "crash_report",
-    "error_block",
-    "reopen_error_block",
-    "settings_error_block",
-]
-
 RESTART = "Press F5 to restart the agent with this session, ^L to see the wire log."
 _RETRY = "Press F5 to try again, ^L to see the wire log."
 _MOST_DETAILS = 12

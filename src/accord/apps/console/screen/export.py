@@ -17,8 +17,6 @@ from accord.session.entities import THOUGHT, USER, Compaction, ContentItem, Mess
 from accord.session.transcript import Transcript
 from accord.session.updates import UnknownPatch
 
-__all__ = ["as_json", "as_markdown", "export", "export_path", "json_of"]
-
 
 def export(transcript: Transcript, path: Path) -> None:
     """Write a new file: JSON if the name ends in `.json`, else Markdown. Never overwrites a file."""

@@ -29,8 +29,6 @@ from accord.errors import ConnectionClosed
 from accord.local.processes import exit_status
 from accord.transports.command_output import CapturedCommand, capture_command
 
-__all__ = ["Editor", "Shell", "TerminalHandover", "editor_command"]
-
 
 class TerminalHandover:
     """Runs one program at a time in the terminal. `suspend` suspends the screen; `on_return` is called after it."""

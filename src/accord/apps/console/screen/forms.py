@@ -8,8 +8,6 @@ from typing import Any, Literal, cast
 
 import msgspec
 
-__all__ = ["Field", "fields_of", "read_field"]
-
 
 class Field(msgspec.Struct, frozen=True, kw_only=True):
     """One field. `choices` are values with their names."""

@@ -11,8 +11,6 @@ from collections.abc import Callable
 from accord.apps.console.screen.context import ScreenContext
 from accord.apps.console.screen.external_programs import Shell
 
-__all__ = ["Interrupts"]
-
 _AGAIN_SECONDS = 3
 
 

@@ -19,8 +19,6 @@ from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 from textual.widgets import Input, Select, TextArea
 
-__all__ = ["HELD", "HeldKeys", "KeyRouter", "TakesCharacters"]
-
 _TIMEOUT = 1.0
 HELD, REPEATING = 0.8, 0.2
 """A key that arrives again within this many seconds is held down: keyboards repeat a key after 0.25 to 0.66 s, and many

@@ -11,8 +11,6 @@ from accord.apps.console.tty import login_method_text, unsupported_login_advice
 from accord.session.capabilities import AuthMethod
 from accord.session.value import Unknown
 
-__all__ = ["LoginController"]
-
 
 class LoginController:
     """`--login` names the method to use without a question."""

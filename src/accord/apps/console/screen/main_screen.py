@@ -20,8 +20,6 @@ from accord.apps.console.screen.widgets.prompt_editor import PromptEditor
 from accord.apps.console.screen.widgets.question_dock import QuestionDock
 from accord.apps.console.screen.widgets.tabs_line import TabsLine
 
-__all__ = ["KEYS", "MainScreen"]
-
 
 def _key(keys: str, action: str, meaning: str, *, first: bool = True) -> Binding:
     return Binding(keys, action, meaning, show=False, priority=first)

@@ -26,19 +26,6 @@ from accord.local.processes import program_environment
 from accord.session.capabilities import AgentCapabilities
 from accord.session.content import Content, ResourceLink, Text
 
-__all__ = [
-    "Completion",
-    "MentionFiles",
-    "best_matches",
-    "find_mentions",
-    "list_files",
-    "match_score",
-    "mention",
-    "mention_completions",
-    "pasted_file",
-    "prompt_content",
-]
-
 _MENTION = re.compile(r"""(?:(?<=\s)|^)@(?:"([^"\n]+)"|([^\s"]+))""")
 _UNFINISHED = re.compile(r'(?:(?<=\s)|^)@(?:"([^"]*)|([^\s"]*))$')
 _INCLUDED_BYTES = 256 * 1024

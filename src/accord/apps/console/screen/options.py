@@ -9,8 +9,6 @@ from accord.apps.console.screen.status import mode_of
 from accord.client.session import Session
 from accord.session.entities import Option
 
-__all__ = ["OptionController", "is_agent_ready"]
-
 _MODE = "\0mode"
 """The entry for the mode, which no option can have as its id."""
 

@@ -29,8 +29,6 @@ from accord.local.paths import Roots
 from accord.local.processes import program_environment
 from accord.session.content import Content, Image
 
-__all__ = ["PastedPictures", "Picture", "read_clipboard_picture"]
-
 _MOST_STORED = 4 * MOST_BYTES
 
 

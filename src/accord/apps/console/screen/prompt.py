@@ -14,8 +14,6 @@ from accord.apps.console.screen.prompt_history import PromptHistory
 from accord.apps.console.screen.prompt_queue import QueueAction
 from accord.apps.console.screen.slash_completion import completions, parse_own_command
 
-__all__ = ["PromptController"]
-
 
 class PromptController:
     """`run_command` runs a slash command of the screen."""

@@ -14,8 +14,6 @@ from accord.apps.console.screen.pages.choice_page import ChoicePage, Entry
 from accord.apps.console.screen.session import SessionTab
 from accord.apps.console.screen.shutdown import BackgroundTasks
 
-__all__ = ["PromptHistory"]
-
 _SAVE_TIMEOUT = 3.0
 
 

@@ -18,8 +18,6 @@ from accord.apps.console.sanitizer import one_line
 from accord.apps.console.screen.drawing.palette import Palette
 from accord.apps.console.screen.widgets.lines_view import Panel
 
-__all__ = ["PromptQueue", "QueueAction", "QueuePanel"]
-
 
 class PromptQueue:
     """`can_send` says whether the session can take a prompt now; `send` sends it; `on_change` is called after each change."""

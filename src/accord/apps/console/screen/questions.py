@@ -8,8 +8,6 @@ from typing import TypeAlias
 
 from accord.session.requests import ElicitationAnswer, ElicitationRequest, PermissionAnswer, PermissionRequest
 
-__all__ = ["Question", "QuestionQueue"]
-
 Answer: TypeAlias = PermissionAnswer | ElicitationAnswer
 
 

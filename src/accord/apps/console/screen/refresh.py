@@ -24,8 +24,6 @@ from accord.apps.console.screen.tabs import Tabs
 from accord.apps.console.screen.widgets.tabs_line import TabLabel
 from accord.session.requests import PermissionRequest, ToolCallSubject
 
-__all__ = ["ScreenRefresh"]
-
 _TYPING_SECONDS = 1.0
 """A user who has typed within this time is not interrupted."""
 

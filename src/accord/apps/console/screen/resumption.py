@@ -15,8 +15,6 @@ from accord.errors import MethodNotFound
 from accord.session import replay
 from accord.session.mcp_servers import McpServer
 
-__all__ = ["Resumption"]
-
 OpenIn: TypeAlias = Callable[[SessionTab, Callable[[], Awaitable[Session]]], Awaitable[bool]]
 """Opens a session in a tab with a request; returns whether it is open. Errors are shown there, except MethodNotFound."""
 

@@ -32,8 +32,6 @@ from accord.session.content import Content, Text
 from accord.session.entities import USER
 from accord.session.updates import MessageChanged, MessageChunk, PlanChanged, ToolCallChanged, Update
 
-__all__ = ["Compose", "SessionTab", "State", "TabChange", "UpdateRate", "portions"]
-
 State: TypeAlias = Literal["closed", "asks", "stopping", "busy", "idle"]
 TabChange: TypeAlias = Literal["block", "plan", "commands", "status", "questions", "queue"]
 Compose: TypeAlias = Callable[["SessionTab", str], Coroutine[Any, Any, list[Content]]]

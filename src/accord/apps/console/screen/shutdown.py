@@ -15,8 +15,6 @@ from typing import Any
 from accord.errors import AccordError
 from accord.peer.event_loop import end_process
 
-__all__ = ["BackgroundTasks", "ExitSignals"]
-
 log = logging.getLogger("accord.console")
 
 _KILL_AFTER = 10.0  # seconds: enough for an agent that has to be killed

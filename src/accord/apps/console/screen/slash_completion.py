@@ -16,8 +16,6 @@ from accord.apps.console.screen.mentions import Completion, match_score, mention
 from accord.apps.console.screen.widgets.lines_view import Panel
 from accord.session.entities import SlashCommand
 
-__all__ = ["OWN_COMMANDS", "CompletionPanel", "completions", "parse_own_command"]
-
 OWN_COMMANDS = {
     "log": "the wire log: messages and the agent's stderr",
     "sessions": "open, fork or delete a session",

@@ -16,8 +16,6 @@ from accord.apps.console.screen.tabs import Tabs
 from accord.apps.console.session_choice import NO_EARLIER_SESSION
 from accord.errors import AccordError
 
-__all__ = ["AgentStarter"]
-
 
 class AgentStarter:
     """Starts the agent and opens its sessions. Errors are shown in the conversation."""

@@ -17,8 +17,6 @@ from accord.apps.console.screen.session import SessionTab
 from accord.apps.console.screen.widgets.lines_view import Panel
 from accord.session.entities import Option, Usage
 
-__all__ = ["AgentStatus", "StatusFact", "StatusLine", "current_choices", "left_facts", "mode_of", "right_facts"]
-
 _SLOW_SECONDS = 5
 """After this time, a starting agent's time limit is shown."""
 

@@ -16,8 +16,6 @@ from accord.apps.console.screen.session import SessionTab, TabChange
 from accord.apps.console.session_settings import SessionSettings
 from accord.session.content import Content
 
-__all__ = ["Tabs"]
-
 
 class Tabs(list[SessionTab]):
     """`on_change` and `on_sent` are those of each tab. `on_close` is called after a tab was closed."""

@@ -10,8 +10,6 @@ from textual.theme import BUILTIN_THEMES, Theme
 from accord.apps.console.errors import InvalidUsage
 from accord.apps.console.screen.pages.choice_page import ChoicePage, Entry
 
-__all__ = ["DARK", "LIGHT", "THEMES", "check_theme", "default_theme", "theme_page"]
-
 DARK = Theme(
     name="accord-dark",
     primary="#7aa2f7",

@@ -27,8 +27,6 @@ from accord.apps.console.screen.drawing.parts import Part
 from accord.apps.console.screen.widgets.lines_view import LinesView
 from accord.errors.escape_sequences import clean_output
 
-__all__ = ["LogEntry", "LogPage", "WireLog"]
-
 _MOST_ENTRIES = 5000
 _MOST_BYTES = 16 * 1024 * 1024
 _LONGEST = 64 * 1024

@@ -13,8 +13,6 @@ from textual.strip import Strip
 from accord.apps.console.screen.drawing.palette import Canvas
 from accord.apps.console.screen.drawing.parts import Margin, Part, draw_fallback
 
-__all__ = ["INDENT", "Block", "indent", "left_margin"]
-
 log = logging.getLogger("accord.console")
 
 INDENT = 2

@@ -16,8 +16,6 @@ from accord.apps.console.screen.drawing.palette import Canvas
 from accord.apps.console.screen.drawing.parts import Draw, Part
 from accord.session.content import Audio, Content, Image, Resource, ResourceLink, Text
 
-__all__ = ["AgentMessage", "Thought", "UserMessage", "content_text"]
-
 READABLE_WIDTH = 120
 """The most cells in a line of the agent's messages."""
 

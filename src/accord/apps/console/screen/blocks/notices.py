@@ -21,8 +21,6 @@ from accord.apps.console.screen.drawing.terminal_output import draw_output, exit
 from accord.session.content import render_text
 from accord.session.entities import Compaction, Exit, Notice, Terminal
 
-__all__ = ["CompactionBlock", "ErrorBlock", "NoteBlock", "NoticeBlock", "ShellBlock", "TerminalBlock", "UnknownBlock"]
-
 _LINES_FOLDED, _LINES_UNFOLDED = 20, 1000
 
 

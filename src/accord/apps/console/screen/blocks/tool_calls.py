@@ -26,8 +26,6 @@ from accord.session.content import Text as TextContent
 from accord.session.entities import ContentItem, Diff, Terminal, TerminalItem, ToolCall
 from accord.session.updates import ToolCallAppend, ToolCallPatch
 
-__all__ = ["ToolCallBlock"]
-
 _STATUSES = ("pending", "in_progress", "paused", "completed", "failed", "cancelled")
 _PREVIEW_DIFF, _PREVIEW_TERMINAL, _PREVIEW_FAILURE = 8, 4, 4
 _BODY_INDENT = INDENT + 4

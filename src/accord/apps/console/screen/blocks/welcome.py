@@ -13,8 +13,6 @@ from accord.apps.console.sanitizer import one_line
 from accord.apps.console.screen.blocks.block import Block, indent
 from accord.apps.console.screen.drawing.palette import Canvas
 
-__all__ = ["EXAMPLES", "Welcome"]
-
 EXAMPLES = ('create hello.txt with "Hello from accord"', "explain this project", "search for TODO")
 """Every agent understands them; the built-in agent does so without a language model."""
 

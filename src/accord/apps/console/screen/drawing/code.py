@@ -19,8 +19,6 @@ from textual.strip import Strip
 
 from accord.apps.console.screen.drawing.palette import Canvas, Palette, fold_text, readable_color
 
-__all__ = ["coloured_lines", "draw_code", "language_of", "warm_up"]
-
 
 def draw_code(code: str, language: str, canvas: Canvas) -> list[Strip]:
     """Draw the lines on their own background; long lines are folded at the last cell."""

@@ -20,8 +20,6 @@ from accord.apps.console.screen.drawing.palette import Canvas, Palette, fold_tex
 from accord.apps.console.screen.drawing.parts import PART_LINES, Margin, Part, first_lines, no_margin
 from accord.local.text import max_cells
 
-__all__ = ["LONGEST_LINE", "SIDE_BY_SIDE", "change_counts", "diff_parts", "draw_diff", "file_heading"]
-
 _TAB = "    "
 Pair: TypeAlias = tuple[Line | None, Line | None]
 

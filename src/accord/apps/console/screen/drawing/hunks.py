@@ -14,8 +14,6 @@ from accord.apps.console.tool_input import file_type_text, full_texts
 from accord.session.diffs import LineMatcher, read_git_patch
 from accord.session.entities import Diff, FileChange, ToolCallItem
 
-__all__ = ["FileDiff", "Hunk", "Line", "Sign", "file_diffs", "match_lines", "unshown_patch", "word_changes"]
-
 Sign: TypeAlias = Literal[" ", "-", "+"]
 Span: TypeAlias = tuple[int, int]
 

@@ -10,8 +10,6 @@ from textual.strip import Strip
 from accord.apps.console.screen.drawing.palette import Canvas
 from accord.apps.console.screen.drawing.parts import PART_CHARACTERS, PART_LINES, Margin, Part, no_margin
 
-__all__ = ["IncrementalLines", "IncrementalText", "TextPart"]
-
 DrawText: TypeAlias = Callable[[str, Canvas], list[Strip]]
 
 

@@ -23,8 +23,6 @@ from accord.apps.console.sanitizer import visible
 from accord.apps.console.screen.drawing.code import draw_code
 from accord.apps.console.screen.drawing.palette import Canvas, Palette
 
-__all__ = ["BlockLayout", "BlockSlice", "cell_widths", "draw_markdown", "fit_columns", "is_delimiter"]
-
 _PARSER = MarkdownIt("commonmark", {"html": False}).enable("strikethrough").enable("table")
 
 

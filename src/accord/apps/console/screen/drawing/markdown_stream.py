@@ -24,8 +24,6 @@ from accord.apps.console.screen.drawing.markdown import (
 from accord.apps.console.screen.drawing.palette import Canvas
 from accord.apps.console.screen.drawing.parts import PART_CHARACTERS, PART_LINES, Margin, no_margin
 
-__all__ = ["MarkdownStream"]
-
 _FENCE = re.compile(r"( *)(`{3,}(?=[^`]*$)|~{3,})(.*)")
 _ITEM = re.compile(r"( *)([-*+]|(\d{1,9})([.)]))( +|$)(.?)")
 _HEADING = re.compile(r" {0,3}#{1,6}(?: |$)")

@@ -22,18 +22,6 @@ from textual.strip import Strip
 from accord.apps.console.sanitizer import strip_controls
 from accord.local.text import max_cells
 
-__all__ = [
-    "READABLE",
-    "Canvas",
-    "ControlFilter",
-    "Palette",
-    "contrast",
-    "fold_text",
-    "make_palette",
-    "prefix_lines",
-    "readable_color",
-]
-
 
 class Palette(msgspec.Struct, frozen=True, eq=False, kw_only=True):
     """One style for each role. Each theme has its own palette."""

@@ -12,8 +12,6 @@ from textual.strip import Strip
 from accord.apps.console.sanitizer import visible
 from accord.apps.console.screen.drawing.palette import Canvas
 
-__all__ = ["PART_CHARACTERS", "PART_LINES", "Draw", "Margin", "Part", "draw_fallback", "first_lines", "no_margin"]
-
 log = logging.getLogger("accord.console")
 
 PART_LINES, PART_CHARACTERS = 20, 3000

@@ -32,17 +32,6 @@ from accord.session.requests import CommandSubject, PermissionRequest, ToolCallS
 from accord.session.updates import ToolCallPatch
 from accord.session.value import Unknown
 
-__all__ = [
-    "ICONS",
-    "command_parts",
-    "kind_and_title",
-    "named_parts",
-    "open_value",
-    "permission_parts",
-    "shown_files",
-    "text_parts",
-]
-
 ICONS = {
     "read": "≡",
     "edit": "✎",

@@ -18,16 +18,6 @@ from accord.apps.console.screen.drawing.palette import Canvas, Palette
 from accord.apps.console.screen.drawing.parts import PART_LINES, Margin, Part, no_margin
 from accord.session.entities import Exit, Terminal
 
-__all__ = [
-    "draw_output",
-    "draw_terminal",
-    "exit_text",
-    "output_lines",
-    "output_parts",
-    "split_output",
-    "terminal_parts",
-]
-
 _MOST_BYTES = 128 * 1024
 
 

@@ -17,8 +17,6 @@ from textual.widgets.option_list import Option
 
 from accord.apps.console.sanitizer import one_line
 
-__all__ = ["ChoicePage", "Entry"]
-
 
 class Entry(msgspec.Struct, frozen=True):
     """One line of the list."""

@@ -19,8 +19,6 @@ from accord.apps.console.screen.drawing.parts import Part
 from accord.apps.console.screen.main_screen import KEYS
 from accord.apps.console.screen.widgets.lines_view import LinesView
 
-__all__ = ["GROUPS", "KeysPage", "key_label"]
-
 _NAMES = {"escape": "Esc", "pageup": "PgUp", "pagedown": "PgDn", "left": "←", "right": "→", "enter": "Enter"}
 
 GROUPS: dict[str, list[tuple[str, str]]] = {

@@ -27,8 +27,6 @@ from accord.apps.console.screen.drawing.parts import Part
 from accord.apps.console.screen.widgets.lines_view import LinesView
 from accord.session.entities import Diff, FileChange
 
-__all__ = ["EditFile", "ReviewPage", "changed_files", "changed_paths"]
-
 
 class EditFile(Message):
     """The user wants to open a file in the editor."""

@@ -16,8 +16,6 @@ from accord.apps.console.screen.pages.choice_page import ChoicePage, Entry
 from accord.apps.console.screen.tabs import Tabs
 from accord.apps.console.session_choice import KnownSession, local_time, newest_first
 
-__all__ = ["SavedSessions", "SessionsPage"]
-
 _MARKS = {"agent": "", "here": "kept here"}
 
 

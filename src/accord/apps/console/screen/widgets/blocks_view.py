@@ -26,8 +26,6 @@ from accord.apps.console.screen.blocks.block import Block
 from accord.apps.console.screen.drawing.palette import Canvas, Palette
 from accord.apps.console.screen.drawing.parts import Part
 
-__all__ = ["BlocksView"]
-
 FRAME = 1 / 30
 SLICE = 0.008
 PAUSE, QUIET = 0.03, 0.25

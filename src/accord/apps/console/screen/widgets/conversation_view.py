@@ -13,8 +13,6 @@ from textual.strip import Strip
 from accord.apps.console.screen.blocks.block import Block
 from accord.apps.console.screen.widgets.blocks_view import BlocksView
 
-__all__ = ["ConversationView"]
-
 
 class ConversationView(BlocksView, can_focus=True):
     """Shows the blocks of the session that is on the screen."""

@@ -33,8 +33,6 @@ from accord.apps.console.screen.widgets.permission_bar import QuestionBar, Tight
 from accord.local.text import max_cells
 from accord.session.requests import ElicitationAnswer, ElicitationRequest
 
-__all__ = ["FormBar", "LinkBar"]
-
 _LONG_MESSAGE = 60
 _BOX_WIDTH = 8
 """The cells of a line that the box and frame of a field may take. A text that does not fit is shown in full above it."""

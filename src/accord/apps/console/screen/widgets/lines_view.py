@@ -19,8 +19,6 @@ from accord.apps.console.screen.drawing.palette import Canvas, Palette
 from accord.apps.console.screen.drawing.parts import Part, first_lines
 from accord.apps.console.screen.widgets.blocks_view import BlocksView
 
-__all__ = ["FoldedText", "LinesView", "Panel", "has_final_height", "visible_rows"]
-
 Compose: TypeAlias = Callable[[Canvas], Iterable[Part]]
 TextForWidth: TypeAlias = Callable[[int], Text]
 """Makes the text for a width; an empty text takes no line."""

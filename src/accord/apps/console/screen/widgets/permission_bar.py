@@ -27,8 +27,6 @@ from accord.apps.console.screen.widgets.lines_view import LinesView
 from accord.local.text import max_cells
 from accord.session.requests import PermissionAnswer, PermissionOption, PermissionRequest
 
-__all__ = ["SETTLING", "PermissionBar", "QuestionBar", "Tightness", "keys_of"]
-
 Tightness: TypeAlias = Literal[0, 1, 2]
 """How little room there is: 1 without frames, 2 without hints as well."""
 

@@ -13,8 +13,6 @@ from accord.apps.console.screen.drawing.palette import Palette
 from accord.apps.console.screen.widgets.lines_view import Panel
 from accord.session.entities import Plan, PlanEntry
 
-__all__ = ["PlanPanel"]
-
 MOST_LINES = 8
 
 

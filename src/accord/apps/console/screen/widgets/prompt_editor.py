@@ -15,8 +15,6 @@ from textual.widgets import TextArea
 from accord.apps.console.sanitizer import exact_in_place
 from accord.apps.console.screen.mentions import mention, pasted_file
 
-__all__ = ["PLACEHOLDER", "PromptEditor", "PromptHandler"]
-
 PLACEHOLDER = re.compile(r"\[picture [0-9]+, [0-9]+ kB\]")
 """Stands for a pasted picture. Backspace deletes it as a whole."""
 

@@ -17,8 +17,6 @@ from accord.apps.console.screen.widgets.lines_view import LinesView
 from accord.apps.console.screen.widgets.permission_bar import PermissionBar, Tightness
 from accord.session.requests import ElicitationRequest
 
-__all__ = ["QuestionDock"]
-
 Bar: TypeAlias = PermissionBar | FormBar | LinkBar
 LOW, LOWEST = 32, 16
 """On a screen with fewer lines, parts that are not needed to answer are hidden."""

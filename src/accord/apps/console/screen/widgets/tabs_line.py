@@ -15,8 +15,6 @@ from accord.apps.console.screen.drawing.palette import Palette
 from accord.apps.console.screen.session import State
 from accord.apps.console.screen.widgets.lines_view import Panel
 
-__all__ = ["TabLabel", "TabsLine"]
-
 LONGEST_TITLE, SHORTEST_TITLE = 24, 10
 _MARKS = {"closed": "✗", "asks": "?", "stopping": "◐", "busy": "◐", "idle": ""}
 
