@@ -27,7 +27,7 @@ def test_an_example_is_short(program: Path):
 def test_its_first_line_says_what_it_shows_and_how_to_run_it(program: Path):
     docstring = ast.get_docstring(ast.parse(program.read_text(encoding="utf-8"))) or ""
     first = docstring.splitlines()[0]
-    assert any(f"{runner} {program.name}" in first for runner in ("python", "pytest"))
+    assert any(f"{runner} {program.name}" in first for runner in ("python", "pytest -p accord.testing.plugin"))
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=name)

@@ -3,6 +3,7 @@
 # ruff: noqa: N818 - exceptions are facts, not "errors"
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
 from accord.errors.escape_sequences import clean_output
@@ -208,3 +209,13 @@ class UnusableRepository(AccordError):
 
 def _unpickle(kind: type[AccordError], args: tuple[Any, ...]) -> AccordError:
     return kind.__new__(kind, *args)
+
+
+class HttpRefusal(Exception):
+    """Inside the HTTP server only: the request gets this status, and the client gets the reason."""
+
+    def __init__(self, status: int, reason: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(status, reason)
+        self.status = status
+        self.reason = reason
+        self.headers = headers or {}

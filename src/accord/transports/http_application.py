@@ -16,6 +16,7 @@ from typing import TypeAlias
 import msgspec
 
 from accord.errors import ConnectionClosed
+from accord.errors.local_errors import HttpRefusal
 from accord.transports.event_stream import EventBuffer
 from accord.transports.http_messages import (
     CONNECTION_ID,
@@ -28,7 +29,7 @@ from accord.transports.http_messages import (
     read_messages,
 )
 from accord.transports.http_origin import OriginCheck
-from accord.transports.http_request import HttpRefusal, HttpRequest
+from accord.transports.http_request import HttpRequest
 from accord.transports.http_server import HttpLimits, HttpServerTransport
 from accord.transports.websocket_server import AsgiMessage, AsgiReceive, AsgiSend, WebSocketServerTransport
 

@@ -7,19 +7,10 @@ from collections.abc import Mapping
 
 import msgspec
 
+from accord.errors.local_errors import HttpRefusal
 from accord.transports.websocket_server import AsgiMessage, AsgiReceive, AsgiSend
 
 _REFUSED_BODY_SECONDS = 5.0
-
-
-class HttpRefusal(Exception):  # noqa: N818  # exceptions are facts
-    """The request gets this status; the reason goes to the client."""
-
-    def __init__(self, status: int, reason: str, headers: Mapping[str, str] | None = None) -> None:
-        super().__init__(status, reason)
-        self.status = status
-        self.reason = reason
-        self.headers = headers or {}
 
 
 class HttpRequest:
