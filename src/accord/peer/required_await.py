@@ -7,6 +7,7 @@ refuse `with` and `for` where `async with` and `async for` are meant.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Coroutine, Generator
 from functools import wraps
 from types import TracebackType
@@ -34,8 +35,12 @@ class RequiredAwait(Coroutine[Any, Any, Any]):
     def close(self) -> None:
         self._coroutine.close()
 
-    def __bool__(self) -> NoReturn:  # noqa: PLE0304  # it always raises
-        self._refuse()
+    def __bool__(self) -> bool:
+        caller = inspect.currentframe()
+        caller = None if caller is None else caller.f_back
+        if caller is None or caller.f_globals.get("__name__") != "asyncio.base_tasks":
+            self._refuse()
+        return True  # from Python 3.13 on, the repr of a task asks whether the task has a coroutine
 
     def __eq__(self, other: object) -> bool:
         if other is self:
