@@ -4,6 +4,8 @@ import asyncio
 import stat
 import subprocess
 import sys
+import threading
+from importlib.abc import MetaPathFinder
 from pathlib import Path
 
 import pytest
@@ -41,6 +43,29 @@ async def test_every_server_gets_a_status_in_the_order_given(connections: Server
     assert "no such file; check the path" in str(statuses[1])
     assert statuses[2].exit_code == 3
     assert str(statuses[2]).endswith("ended (exit code 3); stderr: no configuration found")
+
+
+async def test_a_session_waits_for_the_import_that_another_has_begun(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, watcher: Watcher
+):
+    loop, is_importing, may_go_on = asyncio.get_running_loop(), asyncio.Event(), threading.Event()
+
+    class SlowFinder(MetaPathFinder):
+        def find_spec(self, fullname: str, path: object, target: object = None) -> None:
+            if fullname == "accord.agent.mcp.streams":
+                loop.call_soon_threadsafe(is_importing.set)
+                may_go_on.wait(30)
+
+    for module in ("server_connection", "streams"):
+        monkeypatch.delitem(sys.modules, f"accord.agent.mcp.{module}", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [SlowFinder(), *sys.meta_path])
+    async with ServerConnections(tmp_path) as first, ServerConnections(tmp_path) as second:
+        begun = asyncio.create_task(first.connect([scripted("", "first")]))
+        await is_importing.wait()
+        waiting = asyncio.create_task(second.connect([scripted("", "second")]))
+        await asyncio.wait([waiting], timeout=0)
+        may_go_on.set()
+        assert [status.state for status in await begun + await waiting] == ["connected", "connected"]
 
 
 @pytest.mark.requirement("SESS-38")

@@ -7,7 +7,6 @@ import itertools
 import json
 import logging
 import os
-import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
@@ -155,10 +154,11 @@ class ServerConnections:
 
 
 async def _connection_class() -> type[ServerConnection] | str:
-    """The class, or why it can't be imported; in a thread, because importing mcp takes about a second."""
+    """The class, or why it can't be imported; in a thread, because importing mcp takes about a second.
+
+    Always by an import, which waits for one that another session has begun: `sys.modules` has half a module meanwhile.
+    """
     try:
-        if (module := sys.modules.get(_CONNECTION_MODULE)) is not None:
-            return module.ServerConnection
         with slow_import():
             module = await asyncio.to_thread(import_module, _CONNECTION_MODULE)
     except Exception as error:  # the status of each server says it
