@@ -28,8 +28,7 @@ from accord.transports.http_messages import (
     is_batch,
     read_messages,
 )
-from accord.transports.http_origin import OriginCheck
-from accord.transports.http_request import HttpRequest
+from accord.transports.http_request import HttpRequest, OriginCheck
 from accord.transports.http_server import HttpLimits, HttpServerTransport
 from accord.transports.websocket_server import AsgiMessage, AsgiReceive, AsgiSend, WebSocketServerTransport
 

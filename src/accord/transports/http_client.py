@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -22,7 +21,6 @@ import msgspec
 
 from accord.errors import ConnectionClosed
 from accord.transports.event_stream import EventParser
-from accord.transports.frame_reader import FrameDelivery
 from accord.transports.framing import FRAME_LIMIT
 from accord.transports.http_messages import (
     CONNECTION_ID,
@@ -33,6 +31,7 @@ from accord.transports.http_messages import (
     RoutedMessage,
     read_message,
 )
+from accord.transports.message_transport import MessageTransport
 from accord.transports.transport import HIGH_WATER, Receiver
 from accord.transports.websocket import load_extra
 
@@ -46,7 +45,7 @@ _OPENS_SESSION = ("session/load", "session/resume", "session/fork")
 _QUOTED = 1000
 
 
-class HttpTransport:
+class HttpTransport(MessageTransport):
     """A connection to a server; cookies are kept as long as it lasts."""
 
     def __init__(
@@ -57,31 +56,21 @@ class HttpTransport:
         frame_limit: int = FRAME_LIMIT,
         high_water: int = HIGH_WATER,
     ) -> None:
+        super().__init__(high_water)
         self._url = url
         self._headers = {"user-agent": "accord", **(headers or {})}
         self._frame_limit = frame_limit
-        self._high_water = high_water
         self._web: Any = None
         self._failures: tuple[type[Exception], ...] = (OSError,)
-        self._receiver: Receiver | None = None
-        self._delivery: FrameDelivery | None = None
-        self._frames: deque[bytes] = deque()
-        self._unsent = 0
-        self._is_send_paused = False
-        self._is_closed = False
         self._connection_id: str | None = None
         self._streams: dict[str | None, _Stream] = {}
         self._asked_in: dict[MessageId, str] = {}  # the server's requests, by session
         self._sent_in: dict[MessageId, str] = {}  # our requests, by session
-        self._wake = asyncio.Event()
-        self._room = asyncio.Event()
         self._sender: asyncio.Task[None] | None = None
-        self._close_task: asyncio.Task[None] | None = None
 
     async def open(self, receiver: Receiver) -> None:
         """Begin to send and receive; the first frame, `initialize`, makes the connection."""
-        if self._is_closed:
-            raise ConnectionClosed("closed before it was open", kind="not_open")
+        self._check_not_closed()
         httpx = load_extra("httpx2")
         self._failures = (OSError, httpx.HTTPError, httpx.StreamError)
         self._web = httpx.AsyncClient(
@@ -90,69 +79,20 @@ class HttpTransport:
             timeout=httpx.Timeout(_POST_SECONDS, connect=_CONNECT_SECONDS),
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=20),
         )
-        self._receiver = receiver
-        self._delivery = FrameDelivery(receiver)
-        self._room.set()
+        self._attach(receiver)
         self._sender = asyncio.create_task(self._send_all(), name="accord HTTP sender")
-
-    def send(self, frame: bytes) -> None:
-        """Never blocks. A frame that nobody can read any more is dropped: the receiver knows."""
-        if self._receiver is None:
-            raise ConnectionClosed("the connection is not open yet", kind="not_open")
-        if self._is_closed:
-            return
-        self._frames.append(frame)
-        self._unsent += len(frame)
-        self._wake.set()
-        if self._unsent > self._high_water and not self._is_send_paused:
-            self._is_send_paused = True
-            self._receiver.send_paused()
-
-    def pause_receiving(self) -> None:
-        """No call of `frames_received` or `frame_rejected` until resumed."""
-        if self._delivery is not None:
-            self._delivery.pause()
-            self._room.clear()
-
-    def resume_receiving(self) -> None:
-        """Calls nothing itself; held frames are delivered in the next iteration of the loop."""
-        if self._delivery is not None:
-            self._delivery.resume()
-            self._room.set()
-
-    @property
-    def unsent(self) -> int:
-        """Bytes accepted by `send()` that the server has not confirmed."""
-        return self._unsent
-
-    async def aclose(self) -> None:
-        """Sends unsent frames within a time limit, then ends the connection. Safe to call twice, and from any task."""
-        if self._close_task is None:
-            self._close_task = asyncio.create_task(self._close(), name="accord HTTP closing")
-        await asyncio.shield(self._close_task)
 
     async def _send_all(self) -> None:
         try:
-            while self._frames or not self._is_closed:
-                if not self._frames:
-                    self._wake.clear()
-                    await self._wake.wait()
-                    continue
-                frame = self._frames.popleft()
-                if self._connection_id is None:
-                    await self._initialize(frame)
-                else:
-                    await self._post(frame, read_message(frame))
-                self._confirm(len(frame))
+            await self._send_frames()
         except self._failures as error:
             self._lose(f"{self._url}: {str(error) or type(error).__name__}")
 
-    def _confirm(self, size: int) -> None:
-        self._unsent -= size
-        if self._is_send_paused and self._unsent <= self._high_water // 4:
-            self._is_send_paused = False
-            if self._receiver is not None and not self._is_closed:
-                self._receiver.send_resumed()
+    async def _send_frame(self, frame: bytes) -> None:
+        if self._connection_id is None:
+            await self._initialize(frame)
+        else:
+            await self._post(frame, read_message(frame))
 
     async def _initialize(self, frame: bytes) -> None:
         response = await self._web.post(self._url, content=frame, headers={"content-type": JSON, "accept": JSON})
@@ -270,20 +210,14 @@ class HttpTransport:
             kind = "not_started" if self._connection_id is None else "peer_closed"
             self._delivery.lose(ConnectionClosed(reason, kind=kind))
 
+    def _readers(self) -> list[asyncio.Task[None]]:
+        return [stream.task for stream in self._streams.values() if stream.task is not None]
+
     async def _close(self) -> None:
-        was_lost, self._is_closed = self._is_closed, True
-        self._room.set()
-        self._wake.set()
+        await self._end_tasks(self._sender, _CLOSE_SECONDS)
         if self._sender is not None:
-            if not was_lost:
-                await asyncio.wait((self._sender,), timeout=_CLOSE_SECONDS)
-            tasks = [self._sender, *(stream.task for stream in self._streams.values() if stream.task is not None)]
-            for task in tasks:
-                task.cancel()
-            await asyncio.wait(tasks)
             await self._delete()
-        if self._delivery is not None and not self._delivery.is_closed:
-            self._delivery.close(ConnectionClosed("closed by this side", kind="closed_here"))
+        self._deliver_close()
 
     async def _delete(self) -> None:
         with suppress(TimeoutError, *self._failures):

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit, urlunsplit
 from accord.errors import ConnectionClosed
 from accord.transports.framing import FRAME_LIMIT
 from accord.transports.http_client import HttpTransport
-from accord.transports.http_origin import LOOPBACK_NAMES
+from accord.transports.http_request import LOOPBACK_NAMES
 from accord.transports.transport import Receiver, Transport
 from accord.transports.websocket import WebSocketRefused, WebSocketTransport
 

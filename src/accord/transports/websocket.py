@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
 from importlib import import_module
@@ -12,6 +11,7 @@ from typing import Any
 from accord.errors import ConnectionClosed
 from accord.transports.frame_reader import FrameDelivery
 from accord.transports.framing import FRAME_LIMIT
+from accord.transports.message_transport import MessageTransport
 from accord.transports.transport import HIGH_WATER, Receiver
 
 _OPEN_SECONDS = 20.0
@@ -22,7 +22,7 @@ class WebSocketRefused(ConnectionClosed):
     """There is a server, but it does not offer a WebSocket there."""
 
 
-class WebSocketTransport:
+class WebSocketTransport(MessageTransport):
     """A connection to a server. Opening it raises WebSocketRefused where the server offers no WebSocket."""
 
     def __init__(
@@ -33,70 +33,20 @@ class WebSocketTransport:
         frame_limit: int = FRAME_LIMIT,
         high_water: int = HIGH_WATER,
     ) -> None:
+        super().__init__(high_water)
         self._url = url
         self._headers = dict(headers or {})
         self._frame_limit = frame_limit
-        self._high_water = high_water
         self._socket: Any = None
-        self._receiver: Receiver | None = None
-        self._delivery: FrameDelivery | None = None
-        self._frames: deque[bytes] = deque()
-        self._unsent = 0
-        self._is_send_paused = False
-        self._is_closed = False
-        self._wake = asyncio.Event()
-        self._room = asyncio.Event()
-        self._tasks: list[asyncio.Task[None]] = []
-        self._close_task: asyncio.Task[None] | None = None
+        self._reader: asyncio.Task[None] | None = None
+        self._sender: asyncio.Task[None] | None = None
 
     async def open(self, receiver: Receiver) -> None:
         """Connect, and begin to receive."""
-        if self._is_closed:
-            raise ConnectionClosed("closed before it was open", kind="not_open")
+        self._check_not_closed()
         self._socket = await self._connect()
-        self._receiver = receiver
-        self._delivery = FrameDelivery(receiver)
-        self._room.set()
-        self._tasks = [
-            asyncio.create_task(self._read(self._delivery), name="accord WebSocket reader"),
-            asyncio.create_task(self._write(receiver), name="accord WebSocket writer"),
-        ]
-
-    def send(self, frame: bytes) -> None:
-        """Never blocks. A frame that nobody can read any more is dropped: the receiver knows."""
-        if self._receiver is None:
-            raise ConnectionClosed("the connection is not open yet", kind="not_open")
-        if self._is_closed:
-            return
-        self._frames.append(frame)
-        self._unsent += len(frame)
-        self._wake.set()
-        if self._unsent > self._high_water and not self._is_send_paused:
-            self._is_send_paused = True
-            self._receiver.send_paused()
-
-    def pause_receiving(self) -> None:
-        """No call of `frames_received` or `frame_rejected` until resumed."""
-        if self._delivery is not None:
-            self._delivery.pause()
-            self._room.clear()
-
-    def resume_receiving(self) -> None:
-        """Calls nothing itself; held frames are delivered in the next iteration of the loop."""
-        if self._delivery is not None:
-            self._delivery.resume()
-            self._room.set()
-
-    @property
-    def unsent(self) -> int:
-        """Bytes accepted by `send()` that were not passed to the socket."""
-        return self._unsent
-
-    async def aclose(self) -> None:
-        """Sends unsent bytes within a time limit, then closes. Safe to call twice, and from any task."""
-        if self._close_task is None:
-            self._close_task = asyncio.create_task(self._close(), name="accord WebSocket closing")
-        await asyncio.shield(self._close_task)
+        self._reader = asyncio.create_task(self._read(self._attach(receiver)), name="accord WebSocket reader")
+        self._sender = asyncio.create_task(self._write(), name="accord WebSocket writer")
 
     async def _connect(self) -> Any:
         connect = load_extra("websockets.asyncio.client").connect
@@ -130,38 +80,23 @@ class WebSocketTransport:
             self._wake.set()
             delivery.lose(ConnectionClosed(f"the server closed the WebSocket: {error}"))
 
-    async def _write(self, receiver: Receiver) -> None:
-        closed = load_extra("websockets.exceptions").ConnectionClosed
-        with suppress(OSError, closed):  # the reader tells
-            while self._frames or not self._is_closed:
-                if not self._frames:
-                    self._wake.clear()
-                    await self._wake.wait()
-                    continue
-                frame = self._frames.popleft()
-                await self._socket.send(frame, text=True)
-                self._unsent -= len(frame)
-                if self._is_send_paused and self._unsent <= self._high_water // 4:
-                    self._is_send_paused = False
-                    if not self._is_closed:
-                        receiver.send_resumed()
+    async def _write(self) -> None:
+        with suppress(OSError, load_extra("websockets.exceptions").ConnectionClosed):  # the reader tells
+            await self._send_frames()
+
+    async def _send_frame(self, frame: bytes) -> None:
+        await self._socket.send(frame, text=True)
+
+    def _readers(self) -> list[asyncio.Task[None]]:
+        return [] if self._reader is None else [self._reader]
 
     async def _close(self) -> None:
-        was_lost, self._is_closed = self._is_closed, True
-        self._room.set()
-        self._wake.set()
-        if self._tasks:
-            if not was_lost:
-                await asyncio.wait(self._tasks[1:], timeout=_CLOSE_SECONDS)
-            for task in self._tasks:
-                task.cancel()
-            await asyncio.wait(self._tasks)
+        await self._end_tasks(self._sender, _CLOSE_SECONDS)
         if self._socket is not None:
             with suppress(OSError, TimeoutError):
                 async with asyncio.timeout(2 * _CLOSE_SECONDS):
                     await self._socket.close()
-        if self._delivery is not None and not self._delivery.is_closed:
-            self._delivery.close(ConnectionClosed("closed by this side", kind="closed_here"))
+        self._deliver_close()
 
 
 def load_extra(module: str) -> Any:

@@ -6,7 +6,6 @@ It speaks ASGI, so any web server can be below it. Binary messages are ignored.
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, TypeAlias
 
@@ -15,6 +14,7 @@ from accord.transports.frame_reader import FrameDelivery
 from accord.transports.framing import frame_too_long
 from accord.transports.http_messages import CONNECTION_ID, is_batch, read_messages
 from accord.transports.http_server import HttpLimits, new_connection_id
+from accord.transports.message_transport import MessageTransport
 from accord.transports.transport import HIGH_WATER, Receiver
 
 AsgiMessage: TypeAlias = MutableMapping[str, Any]
@@ -24,81 +24,31 @@ AsgiSend: TypeAlias = Callable[[AsgiMessage], Awaitable[None]]
 NORMAL, GOING_AWAY, PROTOCOL_ERROR, POLICY = 1000, 1001, 1002, 1008
 
 
-class WebSocketServerTransport:
+class WebSocketServerTransport(MessageTransport):
     """A transport over a WebSocket that a client has asked for; opening it accepts."""
 
     def __init__(
         self, receive: AsgiReceive, send: AsgiSend, limits: HttpLimits | None = None, *, high_water: int = HIGH_WATER
     ) -> None:
+        super().__init__(high_water)
         self.id = new_connection_id()
         self.limits = limits or HttpLimits()
         self.batches_allowed: Callable[[], bool] = lambda: True
         """Whether the negotiated version has batches; set by whoever serves the connection."""
         self._asgi_receive = receive
         self._asgi_send = send
-        self._high_water = high_water
-        self._receiver: Receiver | None = None
-        self._delivery: FrameDelivery | None = None
-        self._frames: deque[bytes] = deque()
-        self._unsent = 0
-        self._is_send_paused = False
-        self._is_closed = False
         self._close_code = NORMAL
         self._close_reason = ""
-        self._room = asyncio.Event()
-        self._wake = asyncio.Event()
-        self._tasks: list[asyncio.Task[None]] = []
-        self._close_task: asyncio.Task[None] | None = None
+        self._reader: asyncio.Task[None] | None = None
+        self._sender: asyncio.Task[None] | None = None
 
     async def open(self, receiver: Receiver) -> None:
         """Accept, and begin to receive."""
-        if self._is_closed:
-            raise ConnectionClosed("closed before it was open", kind="not_open")
+        self._check_not_closed()
         headers = [(CONNECTION_ID.encode(), self.id.encode())]
         await self._asgi_send({"type": "websocket.accept", "headers": headers})
-        self._receiver = receiver
-        self._delivery = FrameDelivery(receiver)
-        self._room.set()
-        self._tasks = [
-            asyncio.create_task(self._read(self._delivery), name="accord WebSocket reader"),
-            asyncio.create_task(self._write(receiver), name="accord WebSocket writer"),
-        ]
-
-    def send(self, frame: bytes) -> None:
-        """Never blocks. A frame that nobody can read any more is dropped: the receiver knows."""
-        if self._receiver is None:
-            raise ConnectionClosed("the connection is not open yet", kind="not_open")
-        if self._is_closed:
-            return
-        self._frames.append(frame)
-        self._unsent += len(frame)
-        self._wake.set()
-        if self._unsent > self._high_water and not self._is_send_paused:
-            self._is_send_paused = True
-            self._receiver.send_paused()
-
-    def pause_receiving(self) -> None:
-        """No call of `frames_received` or `frame_rejected` until resumed."""
-        if self._delivery is not None:
-            self._delivery.pause()
-            self._room.clear()
-
-    def resume_receiving(self) -> None:
-        """Calls nothing itself; held frames are delivered in the next iteration of the loop."""
-        if self._delivery is not None:
-            self._delivery.resume()
-            self._room.set()
-
-    @property
-    def unsent(self) -> int:
-        """Bytes accepted by `send()` that were not passed to the web server."""
-        return self._unsent
-
-    async def aclose(self) -> None:
-        """Sends unsent bytes within a time limit, then closes. Safe to call twice, and from any task."""
-        if self._close_task is None:
-            self._close_task = asyncio.create_task(self._close(), name="accord WebSocket closing")
-        await asyncio.shield(self._close_task)
+        self._reader = asyncio.create_task(self._read(self._attach(receiver)), name="accord WebSocket reader")
+        self._sender = asyncio.create_task(self._write(), name="accord WebSocket writer")
 
     def end_input(self, reason: str) -> None:
         """The client is not listened to any more: the turns end, answers are still sent, then it closes with 1001."""
@@ -150,37 +100,22 @@ class WebSocketServerTransport:
         self._close_code, self._close_reason = code, reason
         delivery.end(ConnectionClosed(reason))
 
-    async def _write(self, receiver: Receiver) -> None:
+    async def _write(self) -> None:
         try:
-            while not self._is_closed or self._frames:
-                if not self._frames:
-                    self._wake.clear()
-                    await self._wake.wait()
-                    continue
-                frame = self._frames.popleft()
-                await self._asgi_send({"type": "websocket.send", "text": frame.decode()})
-                self._unsent -= len(frame)
-                if self._is_send_paused and self._unsent <= self._high_water // 4:
-                    self._is_send_paused = False
-                    if not self._is_closed:
-                        receiver.send_resumed()
+            await self._send_frames()
         except OSError:
             self._frames.clear()  # the reader tells
 
+    async def _send_frame(self, frame: bytes) -> None:
+        await self._asgi_send({"type": "websocket.send", "text": frame.decode()})
+
+    def _readers(self) -> list[asyncio.Task[None]]:
+        return [] if self._reader is None else [self._reader]
+
     async def _close(self) -> None:
-        is_lost, self._is_closed = self._is_closed, True
-        self._room.set()
-        self._wake.set()
-        if not is_lost and self._tasks:
-            await asyncio.wait(self._tasks[1:], timeout=self.limits.close_seconds)
-        for task in self._tasks:
-            task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks)
-        if not is_lost:
+        if not await self._end_tasks(self._sender, self.limits.close_seconds):
             await self._send_close()
-        if self._delivery is not None and not self._delivery.is_closed:
-            self._delivery.close(ConnectionClosed("closed by this side", kind="closed_here"))
+        self._deliver_close()
 
     async def _send_close(self) -> None:
         message = {"type": "websocket.close", "code": self._close_code, "reason": self._close_reason[:120]}
