@@ -17,8 +17,8 @@ from accord.apps.console.screen.drawing.palette import READABLE
 from accord.apps.console.screen.main_screen import KEYS, MainScreen
 from accord.apps.console.screen.pages.keys_page import groups
 from accord.apps.console.screen.prompt_queue import QueuePanel
-from accord.apps.console.screen.slash_completion import OWN_COMMANDS
 from accord.apps.console.screen.widgets.conversation_view import ConversationView
+from accord.apps.console.slash_commands import OWN_COMMANDS
 from tests.apps.console.screen import headless
 
 DOCS = Path(__file__).resolve().parents[4] / "docs"
@@ -53,7 +53,12 @@ def test_the_keys_of_the_parts_are_those_that_are_told(bound, group):
 
 def test_every_own_command_is_told():
     told = dict(re.findall(r"^\| `/(\w+)` \| (.*?) \|$", PAGE, flags=re.MULTILINE))
-    assert told == OWN_COMMANDS
+    assert told == {command.name: command.meaning for command in OWN_COMMANDS.values()}
+
+
+def test_every_own_command_has_an_action():
+    for command in OWN_COMMANDS.values():
+        assert hasattr(ScreenApp, f"action_{command.action or command.name}"), command
 
 
 def test_the_figures_are_those_that_are_told():

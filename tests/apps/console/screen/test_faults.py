@@ -278,9 +278,10 @@ async def test_the_built_in_agent_answers(tmp_path):
     command = Command([sys.executable, "-m", "accord", "agent"], cwd=tmp_path, env={"XDG_STATE_HOME": str(tmp_path)})
     async with opened(command, tmp_path, ready=False) as stage:
         await stage.until(lambda: stage.tab.is_open)
-        await stage.send("/help")
+        await stage.until(lambda: stage.tab.session.commands)
+        await stage.send("/mode")
         await stage.idle()
-        assert "▌ /help" in stage.conversation
+        assert "▌ /mode" in stage.conversation
 
 
 async def test_an_mcp_server_that_the_agent_cannot_take_is_left_out_and_named(tmp_path):

@@ -52,6 +52,7 @@ from accord.apps.console.screen.widgets.lines_view import LinesView
 from accord.apps.console.screen.widgets.prompt_editor import PromptEditor
 from accord.apps.console.screen.widgets.tabs_line import TabsLine
 from accord.apps.console.screen.wire_log import LogPage
+from accord.apps.console.slash_commands import OwnCommand
 
 
 class ScreenApp(App[int]):
@@ -367,13 +368,16 @@ class ScreenApp(App[int]):
     def action_login(self) -> None:
         self.tasks.start(self.login.log_in(self.agent))
 
-    def _run_command(self, name: str, argument: str) -> None:
+    def action_clear(self) -> None:
+        self.commands.clear()
+
+    def action_export(self, target: str) -> None:
+        self.commands.export(target)
+
+    def _run_command(self, command: OwnCommand, argument: str) -> None:
         """Run a slash command of the screen."""
-        if name == "export":
-            self.commands.export(argument)
-        else:
-            name = {"new": "new_session", "quit": "exit"}.get(name, name)
-            getattr(self, f"action_{name}")()
+        action = getattr(self, f"action_{command.action or command.name}")
+        action(*[argument] * bool(command.hint))
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """The command palette: every key by its meaning, and commands without a key."""

@@ -1,4 +1,4 @@
-"""Commands on the current session: actions on a block, export, and forgetting choices made for always."""
+"""Commands on the current session: actions on a block, a fresh start, export, and forgetting choices made for always."""
 
 from __future__ import annotations
 
@@ -53,6 +53,17 @@ class SessionCommands:
             self._screen.tell("It has already ended.")
         else:
             self._screen.tell("The agent cannot stop a single tool call; Esc stops the turn.", "warning")
+
+    def clear(self) -> None:
+        """`/clear`: begin a new session in this tab. The old one is closed, not deleted."""
+        tab = self._screen.tab
+        if tab.is_busy:
+            self._screen.tell("The agent is working; Esc stops it.", "warning")
+            return
+        new = self._tabs.add(tab.cwd, self._tabs.index(tab))
+        self._screen.tasks.start(self._tabs.close(tab))
+        if self._agent.state == "ready":
+            self._screen.tasks.start(self._agent.open(new))
 
     def export(self, target: str) -> None:
         """`/export`: to a path relative to the session's directory; for nothing, `md` or `json`, to a new file there."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from accord.apps.console.screen.agent import ScreenAgent
 from accord.apps.console.screen.blocks.welcome import EXAMPLES, Welcome
@@ -12,7 +12,9 @@ from accord.apps.console.screen.mentions import MentionFiles
 from accord.apps.console.screen.pasted_pictures import PastedPictures
 from accord.apps.console.screen.prompt_history import PromptHistory
 from accord.apps.console.screen.prompt_queue import QueueAction
-from accord.apps.console.screen.slash_completion import completions, parse_own_command
+from accord.apps.console.screen.slash_completion import completions
+from accord.apps.console.slash_commands import OwnCommand, agent_text, parse_own_command, unknown_command
+from accord.session.entities import SlashCommand
 
 
 class PromptController:
@@ -26,7 +28,7 @@ class PromptController:
         *,
         shell: Shell,
         pictures: PastedPictures,
-        run_command: Callable[[str, str], None],
+        run_command: Callable[[OwnCommand, str], None],
     ) -> None:
         self._screen = screen
         self._main = screen.main
@@ -39,6 +41,8 @@ class PromptController:
         self._files = MentionFiles(screen.tasks, self.update_completions)
         self._dismissed: tuple[str, tuple[int, int]] | None = None
         """The text before the cursor, and the cursor, for which the completions were closed."""
+        self._unknown = ""
+        """The text with an unknown command that Enter did not send."""
 
     # sending
 
@@ -47,9 +51,10 @@ class PromptController:
         tab = self._screen.tab
         if not text.strip():
             return
-        if command := parse_own_command(text, [] if tab.session is None else tab.session.commands):
-            self._clear()
-            self._run_command(*command)
+        if command := parse_own_command(text, self._commands):
+            self._run_own(*command)
+        elif self._is_unknown(text):
+            return
         elif text.startswith("!") and text[1:].strip():
             if self._shell.is_running(tab):
                 self._screen.tell("A shell command is running; Esc stops it.", "warning")
@@ -62,16 +67,45 @@ class PromptController:
             self._history.remember(text)
             self._clear()
             self._main.conversation.follow()
-            tab.queue.send(text)
+            tab.queue.send(agent_text(text, self._commands))
             if self._agent.state == "gone":
                 self._screen.tell("The agent has ended. F5 restarts it; your prompt is queued.", "warning")
+
+    @property
+    def _commands(self) -> Sequence[SlashCommand]:
+        """The commands of the agent."""
+        session = self._screen.tab.session
+        return [] if session is None else session.commands
+
+    def _run_own(self, command: OwnCommand, argument: str) -> None:
+        if argument and not command.hint:
+            self._screen.tell(f"/{command.name} takes no text after it.", "warning")
+            return
+        self._clear()
+        self._run_command(command, argument)
+
+    def _is_unknown(self, text: str) -> bool:
+        """Whether it begins with an unknown command. That is said, and the same text counts as known from then on."""
+        if text == self._unknown or self._screen.tab.session is None:  # without a session, its commands are not known
+            return False
+        message = unknown_command(text, self._commands)
+        if message is not None:
+            self._unknown = text
+            self._screen.tell(message, "warning")
+        return message is not None
 
     async def send_now(self) -> None:
         """Ctrl+S: send the draft, or else the first queued prompt, before everything else."""
         tab, text = self._screen.tab, self._editor.text
+        if command := parse_own_command(text, self._commands):
+            self._run_own(*command)
+            return
         if text.strip():
+            if self._is_unknown(text):
+                return
             self._history.remember(text)
             self._clear()
+            text = agent_text(text, self._commands)
         elif tab.queue:
             text = tab.queue.take()
         else:
@@ -111,6 +145,7 @@ class PromptController:
 
     def _clear(self) -> None:
         self._history.reset()
+        self._unknown = ""
         self._editor.set_text("")
         self._screen.tab.draft = ""
 
@@ -146,8 +181,7 @@ class PromptController:
             self._files.refresh(tab.cwd)
         found = []
         if self._dismissed != (before, self._editor.cursor_location):
-            commands = [] if tab.session is None else tab.session.commands
-            found = completions(before, self._editor.is_on_first_line, commands, self._files.files(tab.cwd))
+            found = completions(before, self._editor.is_on_first_line, self._commands, self._files.files(tab.cwd))
         self._main.completion.set_completions(found, self._screen.palette)
 
     def complete(self, key: str) -> bool:

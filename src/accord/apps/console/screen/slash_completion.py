@@ -1,4 +1,4 @@
-"""Slash commands: those of the screen itself, completions for all of them, and the panel that lists completions."""
+"""Completions of the text before the cursor, and the panel that lists them."""
 
 from __future__ import annotations
 
@@ -10,29 +10,12 @@ from rich.text import Text
 from textual import events
 from textual.message import Message
 
-from accord.apps.console.sanitizer import one_line
 from accord.apps.console.screen.drawing.palette import Palette
-from accord.apps.console.screen.mentions import Completion, match_score, mention_completions
+from accord.apps.console.screen.mentions import Completion, mention_completions
 from accord.apps.console.screen.widgets.lines_view import Panel
+from accord.apps.console.slash_commands import command_completions
 from accord.session.entities import SlashCommand
 
-OWN_COMMANDS = {
-    "log": "the wire log: messages and the agent's stderr",
-    "sessions": "open, fork or delete a session",
-    "new": "a new session in a tab",
-    "review": "all files changed in this session",
-    "options": "modes, models and all other options",
-    "export": "write the conversation to a file, as Markdown or JSON",
-    "theme": "choose a colour theme",
-    "login": "log in to the agent",
-    "keys": "all keys",
-    "restart": "restart the agent and reopen its sessions",
-    "quit": "quit accord",
-}
-"""The commands of the screen. If the agent has a command of the same name, the screen's is `/accord:NAME`."""
-
-_PREFIX = "accord:"
-_LONGEST_NAME = 60
 _COMMAND = re.compile(r"^/([\w.:-]*)$")
 
 
@@ -42,33 +25,8 @@ def completions(
     """The completions of the text before the cursor: files after `@`, commands after `/` at the beginning."""
     found = mention_completions(before, files)
     if found is None and is_first_line and (match := _COMMAND.match(before)):
-        return _command_completions(match[1], commands)
+        return command_completions(match[1], commands)
     return found or []
-
-
-def parse_own_command(text: str, commands: Sequence[SlashCommand]) -> tuple[str, str] | None:
-    """The name and the argument of a command of the screen; None if the text is anything else."""
-    word, *rest = text.split(maxsplit=1) or [""]
-    name = word.removeprefix("/").removeprefix(_PREFIX)
-    if not word.startswith("/") or name not in OWN_COMMANDS:
-        return None
-    is_of_agent = any(command.name == word.removeprefix("/") for command in commands)
-    return None if is_of_agent else (name, "".join(rest).strip())
-
-
-def _command_completions(typed: str, commands: Sequence[SlashCommand]) -> list[Completion]:
-    meanings = {
-        command.name: f"{one_line(command.description)}{f'  <{one_line(command.hint)}>' if command.hint else ''}"
-        for command in commands
-        if one_line(command.name, _LONGEST_NAME) == command.name  # only a name that is shown exactly may be inserted
-    }
-    own = {f"{_PREFIX}{name}" if name in meanings else name: f"{text}  (accord)" for name, text in OWN_COMMANDS.items()}
-    meanings |= {name: f"{meanings[name]}  (agent)" for name in OWN_COMMANDS if name in meanings}
-    meanings |= own
-    characters = typed.casefold()
-    scores = {name: match_score(characters, name) if characters else 0 for name in meanings}
-    matches = sorted((name for name in meanings if scores[name] is not None), key=lambda name: -(scores[name] or 0))
-    return [Completion(f"/{name}", meanings[name], f"/{name} ", len(typed) + 1) for name in matches]
 
 
 MOST_LINES = 11

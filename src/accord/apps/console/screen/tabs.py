@@ -42,10 +42,10 @@ class Tabs(list[SessionTab]):
         self._on_close = on_close
         self.current = self._new(SessionSettings(screen.options.mode, screen.options.model))
 
-    def _new(self, settings: SessionSettings, cwd: str | None = None) -> SessionTab:
+    def _new(self, settings: SessionSettings, cwd: str | None = None, index: int | None = None) -> SessionTab:
         tab = SessionTab(cwd or self._cwd, self._on_change, self._compose, self._on_sent, settings)
         tab.conversation.blocks.append(Welcome(self._agent.display_name, tab.cwd))
-        self.append(tab)
+        self.insert(len(self) if index is None else index, tab)
         return tab
 
     async def _compose(self, tab: SessionTab, text: str) -> list[Content]:
@@ -65,9 +65,9 @@ class Tabs(list[SessionTab]):
         for what in ("plan", "questions", "queue", "commands", "status"):
             self._on_change(tab, what)
 
-    def add(self, cwd: str | None = None) -> SessionTab:
+    def add(self, cwd: str | None = None, index: int | None = None) -> SessionTab:
         """Open a tab without a session, with the mode and options of the current one, and show it."""
-        tab = self._new(self.current.settings.copy(), cwd)
+        tab = self._new(self.current.settings.copy(), cwd, index)
         self.show(tab)
         return tab
 
