@@ -13,7 +13,7 @@ from textual.screen import Screen
 from accord.apps.console.screen.app import ScreenApp
 from accord.apps.console.screen.blocks.messages import READABLE_WIDTH
 from accord.apps.console.screen.drawing.diffs import SIDE_BY_SIDE
-from accord.apps.console.screen.drawing.palette import READABLE
+from accord.apps.console.screen.drawing.palette import READABLE, VISIBLE
 from accord.apps.console.screen.main_screen import KEYS, MainScreen
 from accord.apps.console.screen.pages.keys_page import groups
 from accord.apps.console.screen.prompt_queue import QueuePanel
@@ -62,9 +62,10 @@ def test_every_own_command_has_an_action():
 
 
 def test_the_figures_are_those_that_are_told():
-    assert f"From {SIDE_BY_SIDE}\ncolumns" in PAGE
+    assert f"In a terminal of {SIDE_BY_SIDE}\ncolumns" in PAGE
     assert f"lines of at most {READABLE_WIDTH} characters" in PAGE
     assert f"contrast of at least {READABLE} to 1" in PAGE
+    assert f"a scrollbar of at least {VISIBLE:.0f} to 1" in PAGE
 
 
 def test_the_readme_and_the_page_show_every_picture():

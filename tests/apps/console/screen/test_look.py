@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from rich.style import Style
 from textual.color import Color
 from textual.filter import Monochrome, NoColor
 from textual.theme import BUILTIN_THEMES
@@ -10,9 +11,10 @@ from textual.theme import BUILTIN_THEMES
 from accord import Agent, Turn
 from accord.apps.coder.models.offline_requests import Create, parse_request
 from accord.apps.console.screen.blocks.welcome import EXAMPLES
-from accord.apps.console.screen.drawing.palette import READABLE, contrast, make_palette, readable_color
+from accord.apps.console.screen.drawing.palette import READABLE, VISIBLE, contrast, make_palette, readable_color
 from accord.apps.console.screen.slash_completion import MOST_LINES
 from accord.apps.console.screen.themes import THEMES, default_theme
+from accord.apps.console.screen.widgets.lines_view import LinesView
 from accord.apps.console.slash_commands import OWN_COMMANDS
 from accord.session.entities import OptionChoice
 from tests.apps.console.screen.looks import agent, cells, colours, story
@@ -242,3 +244,29 @@ async def test_each_kind_of_tool_call_has_a_sign_of_its_own(tmp_path):
         lines = [line for line in stage.conversation.splitlines() if "Title of " in line]
         signs = [line.split("Title of ")[0].split()[-1] for line in lines]
         assert len(set(signs)) == len(kinds) == len(lines)
+
+
+@pytest.mark.timeout(90)
+async def test_the_scrollbar_can_be_seen_in_every_theme(tmp_path):
+    def thumb(bar) -> Style:
+        strips = stage.app.screen._compositor.render_strips()
+        segments = [each for strip in strips for each in strip.crop(bar.region.x, bar.region.right)]
+        styles = [each.style for each in segments if each.style is not None]
+        return next(each for each in styles if each.meta.get("@mouse.down") == "grab" and each.reverse)
+
+    async with opened(agent, tmp_path, size=(80, 24)) as stage:
+        await stage.send("everything")
+        await stage.idle()
+        assert stage.app.available_themes.keys() >= {*BUILTIN_THEMES, *(theme.name for theme in THEMES)}
+        for page in (None, "f1"):
+            if page is not None:
+                await stage.press(page)
+                await stage.shows("Anywhere")
+            view = stage.app.conversation if page is None else stage.app.screen.query_one(LinesView)
+            for name, theme in stage.app.available_themes.items():
+                stage.app.theme = name
+                await stage.pilot.pause()
+                style = thumb(view.vertical_scrollbar)
+                if not theme.ansi:  # else it has the colour of the text
+                    ground = Color.parse(stage.app.theme_variables["background" if page is None else "surface"])
+                    assert contrast(Color.from_rich_color(style.color), ground) >= VISIBLE, name

@@ -9,6 +9,7 @@ from rich.color import Color
 from textual.widgets import Input
 
 from accord.testing import ScriptedAgent
+from tests.apps.console.screen.looks import cells
 from tests.apps.console.screen.stage import Stage, opened
 from tests.apps.console.screen.test_permission_bar import asker
 
@@ -126,3 +127,32 @@ async def test_a_page_that_is_open_is_repainted_too(tmp_path):
         stage.app.theme = "accord-light"
         await stage.pilot.pause()
         assert not dark & colours(stage)
+
+
+async def test_the_list_of_themes_shows_each_theme_while_the_cursor_moves_and_esc_restores_the_one_before(tmp_path):
+    async with opened(ScriptedAgent(1), tmp_path) as stage:
+        before = colours(stage)
+        await stage.send("/theme")
+        await stage.shows("accord-light")
+        assert stage.app.theme == "accord-dark"
+        await stage.press("down")
+        await stage.until(lambda: stage.app.theme == "accord-light")
+        await stage.until(lambda: stage.app.palette is stage.app.conversation.palette)
+        assert not before & colours(stage)
+        await stage.type("dracu")
+        await stage.until(lambda: stage.app.theme == "dracula")
+        await stage.press("escape")
+        await stage.until(lambda: stage.app.theme == "accord-dark" and stage.app.screen is stage.app.main)
+        await choose_theme(stage, "dracula")
+        await stage.shows('To keep it, set theme = "dracula"')
+
+
+@pytest.mark.parametrize("theme", ["ansi-dark", "ansi-light"])
+async def test_the_chosen_line_of_a_list_is_marked_in_the_sixteen_colours(theme, tmp_path):
+    async with opened(ScriptedAgent(1), tmp_path, theme=theme) as stage:
+        await stage.send("/theme")
+        await stage.shows(theme, "dracula")
+        grounds = [
+            next(style.bgcolor for text, style in cells(stage.app) if name in text) for name in (theme, "dracula")
+        ]
+        assert grounds[0] != grounds[1]

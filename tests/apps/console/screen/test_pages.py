@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
 from accord import Agent, Transcript, Turn
-from accord.apps.console.screen.drawing.diffs import MINUS
+from accord.apps.console.screen.drawing.diffs import MINUS, SIDE_BY_SIDE
 from accord.apps.console.screen.export import export_path
 from accord.apps.console.screen.main_screen import KEYS
 from accord.session.entities import Diff, FileChange
 from accord.session.updates import MessageAppend
 from accord.testing import ScriptedAgent
+from tests.apps.console.screen import looks
 from tests.apps.console.screen.stage import opened
 
 
@@ -280,3 +282,24 @@ async def test_stopping_what_has_ended_says_so(tmp_path):
         await stage.idle()
         await stage.press("tab", "k", "x")
         await stage.shows("It has already ended.")
+
+
+@pytest.mark.parametrize("width", [SIDE_BY_SIDE - 1, SIDE_BY_SIDE])
+async def test_old_and_new_lines_are_side_by_side_from_the_width_of_the_terminal_that_the_docs_say(tmp_path, width):
+    def is_side_by_side() -> bool:
+        return any(re.search(r"- def greet\(name\):.*\+ def greet\(name: str\)", line) for line in stage.lines)
+
+    async with opened(looks.agent, tmp_path, size=(width, 40)) as stage:
+        await stage.send("edit")
+        await stage.asked()
+        await stage.shows("def greet(name: str)")
+        assert is_side_by_side() == (width == SIDE_BY_SIDE), stage.text  # the permission bar
+        await stage.press("end", "y")
+        await stage.idle()
+        await stage.shows("def greet(name: str)")
+        assert is_side_by_side() == (width == SIDE_BY_SIDE), stage.text  # the conversation
+        await stage.press("f4")
+        await stage.shows("1 changed file", "def greet(name: str)")
+        assert is_side_by_side() == (width == SIDE_BY_SIDE), stage.text
+        await stage.pilot.resize_terminal(2 * SIDE_BY_SIDE - 1 - width, 40)
+        await stage.until(lambda: is_side_by_side() == (width < SIDE_BY_SIDE))

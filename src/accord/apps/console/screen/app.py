@@ -23,7 +23,7 @@ from accord.apps.console.screen.commands import SessionCommands
 from accord.apps.console.screen.context import ScreenOptions
 from accord.apps.console.screen.drafts import Drafts
 from accord.apps.console.screen.drawing.code import warm_up
-from accord.apps.console.screen.drawing.palette import ControlFilter, Palette, make_palette
+from accord.apps.console.screen.drawing.palette import ControlFilter, Palette, make_palette, scrollbar_color
 from accord.apps.console.screen.errors import crash_report
 from accord.apps.console.screen.external_programs import Editor, Shell, TerminalHandover
 from accord.apps.console.screen.interrupts import Interrupts
@@ -45,7 +45,7 @@ from accord.apps.console.screen.shutdown import BackgroundTasks, ExitSignals
 from accord.apps.console.screen.slash_completion import CompletionPanel
 from accord.apps.console.screen.startup import AgentStarter
 from accord.apps.console.screen.tabs import Tabs
-from accord.apps.console.screen.themes import THEMES, default_theme, theme_page
+from accord.apps.console.screen.themes import THEMES, ThemePage, default_theme
 from accord.apps.console.screen.widgets.conversation_view import ConversationView
 from accord.apps.console.screen.widgets.form_bar import LinkBar
 from accord.apps.console.screen.widgets.lines_view import LinesView
@@ -201,6 +201,10 @@ class ScreenApp(App[int]):
         await self.agent.close(tab)
 
     # colours and the terminal
+
+    def get_css_variables(self) -> dict[str, str]:
+        variables = super().get_css_variables()
+        return {**variables, "scrollbar-thumb": scrollbar_color(variables, ansi=self.current_theme.ansi)}
 
     def _set_palette(self) -> None:
         theme = self.current_theme
@@ -363,7 +367,14 @@ class ScreenApp(App[int]):
         self.tasks.start(self._choose_theme())
 
     async def _choose_theme(self) -> None:
-        self.theme = await self.ask_page(theme_page(self.available_themes, self.theme)) or self.theme
+        before = self.theme
+        chosen = await self.ask_page(ThemePage(self.available_themes, before, self._preview_theme))
+        self.theme = chosen or before
+        if chosen not in (None, before):
+            self.tell(f'To keep it, set theme = "{chosen}" in config.toml.')
+
+    def _preview_theme(self, name: str) -> None:
+        self.theme = name
 
     def action_login(self) -> None:
         self.tasks.start(self.login.log_in(self.agent))

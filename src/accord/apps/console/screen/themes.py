@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 
+from textual import on
 from textual.theme import BUILTIN_THEMES, Theme
+from textual.widgets import OptionList
 
 from accord.apps.console.errors import InvalidUsage
 from accord.apps.console.screen.pages.choice_page import ChoicePage, Entry
@@ -41,10 +43,21 @@ LIGHT = Theme(
 THEMES = (DARK, LIGHT)
 
 
-def theme_page(names: Iterable[str], current: str) -> ChoicePage:
-    """A page to choose a theme; accord's own come first."""
-    ordered = sorted(names, key=lambda name: (not name.startswith("accord"), name))
-    return ChoicePage("Theme", [Entry(name, name) for name in ordered], current=current)
+class ThemePage(ChoicePage):
+    """A page to choose a theme; accord's own come first. `preview` is called with the theme that is selected."""
+
+    hint = "↑↓ preview · type to search · enter choose · esc keep the theme before"
+
+    def __init__(self, names: Iterable[str], current: str, preview: Callable[[str], None]) -> None:
+        ordered = sorted(names, key=lambda name: (not name.startswith("accord"), name))
+        super().__init__("Theme", [Entry(name, name) for name in ordered], current=current)
+        self.add_class("preview")
+        self._preview = preview
+
+    @on(OptionList.OptionHighlighted)
+    def preview(self) -> None:
+        if self.selected is not None:
+            self._preview(self.selected.id)
 
 
 def check_theme(name: str) -> None:

@@ -16,7 +16,7 @@ NEW = OLD.replace("f(a)", "f(a, b)").replace("a + 1", "a + b").replace("end = 1"
 
 
 def draw_diff(diff, page):
-    return [strip for part in diff_parts(diff, page.width) for strip in part.lines(page)]
+    return [strip for part in diff_parts(diff, page) for strip in part.lines(page)]
 
 
 def changed(old: str | None, new: str | None, path: str = "/w/a.py") -> Diff:

@@ -178,10 +178,9 @@ class ToolCallBlock(Block):
         if not call.content:
             parts += open_value("output", call.raw_output, _body_margin)
         parts += self._texts(_body_margin)
-        width = canvas.width - _BODY_INDENT
         for diff in self.diffs:
             parts.append(Part(_body_margin(partial(_file_lines, diff, cwd))))
-            parts += diff_parts(diff, width, _body_margin)
+            parts += diff_parts(diff, canvas, _body_margin)
         for terminal in self.terminals:
             parts += terminal_parts(terminal, 500, cwd, _body_margin)
         if call.dropped:

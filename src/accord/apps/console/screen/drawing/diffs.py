@@ -24,7 +24,7 @@ _TAB = "    "
 Pair: TypeAlias = tuple[Line | None, Line | None]
 
 SIDE_BY_SIDE = 140
-"""From this width on, the old and the new file are shown side by side."""
+"""From this width of the terminal on, the old and the new file are shown side by side."""
 
 MINUS = "\u2212"
 _COLOURED, LONGEST_LINE = 2000, 50_000
@@ -47,11 +47,13 @@ def file_heading(diff: FileDiff, cwd: str, palette: Palette) -> Text:
 
 def draw_diff(diff: FileDiff, canvas: Canvas, *, most: int) -> list[Strip]:
     """Draw the first `most` lines."""
-    return first_lines(diff_parts(diff, canvas.width, lines_each=most), canvas, most)
+    return first_lines(diff_parts(diff, canvas, lines_each=most), canvas, most)
 
 
-def diff_parts(diff: FileDiff, width: int, margin: Margin = no_margin, lines_each: int = PART_LINES) -> Iterator[Part]:
-    """All hunks, unified or side by side depending on the width."""
+def diff_parts(
+    diff: FileDiff, canvas: Canvas, margin: Margin = no_margin, lines_each: int = PART_LINES
+) -> Iterator[Part]:
+    """All hunks, unified or side by side depending on the width of the terminal."""
     digits = max(3, len(str(max([line.number for hunk in diff.hunks[-1:] for line in hunk.lines], default=1))))
     gap = partial(_gap, digits)
     for index, hunk in enumerate(diff.hunks):
@@ -60,7 +62,7 @@ def diff_parts(diff: FileDiff, width: int, margin: Margin = no_margin, lines_eac
         if len(hunk.lines) <= lines_each:
             yield Part(margin(partial(_hunk, hunk, diff.path, digits)), len(hunk.lines))
             continue
-        rows = _rows_of(hunk, width)
+        rows = _rows_of(hunk, canvas)
         for start in range(0, len(rows), lines_each):
             some = rows[start : start + lines_each]
             yield Part(margin(partial(_rows, hunk, some, diff.path, digits)), len(some))
@@ -76,15 +78,15 @@ def _no_hunks(operation: str, canvas: Canvas) -> list[Strip]:
     return canvas.fold(Text(f"  {operation}, contents not shown", canvas.palette.muted))
 
 
-def _rows_of(hunk: Hunk, width: int) -> Sequence[Line] | Sequence[Pair]:
-    if width < SIDE_BY_SIDE:
+def _rows_of(hunk: Hunk, canvas: Canvas) -> Sequence[Line] | Sequence[Pair]:
+    if canvas.terminal_width < SIDE_BY_SIDE:
         return hunk.lines
     hunk.pair()
     return list(_pairs(hunk.lines))
 
 
 def _hunk(hunk: Hunk, path: str, digits: int, canvas: Canvas) -> list[Strip]:
-    return _rows(hunk, _rows_of(hunk, canvas.width), path, digits, canvas)
+    return _rows(hunk, _rows_of(hunk, canvas), path, digits, canvas)
 
 
 def _rows(hunk: Hunk, rows: Sequence[Line] | Sequence[Pair], path: str, digits: int, canvas: Canvas) -> list[Strip]:

@@ -163,24 +163,26 @@ def _without_controls(segment: Segment) -> Segment:
 
 
 class Canvas:
-    """Turns text into lines: a palette and a width in cells."""
+    """Turns text into lines: a palette, a width in cells, and the width of the whole terminal."""
 
-    __slots__ = ("palette", "width")
+    __slots__ = ("palette", "terminal_width", "width")
 
-    def __init__(self, palette: Palette, width: int) -> None:
+    def __init__(self, palette: Palette, width: int, terminal_width: int = 0) -> None:
         self.palette = palette
         self.width = max(width, 10)
+        self.terminal_width = terminal_width or self.width
 
     def narrower(self, by: int) -> Canvas:
-        return Canvas(self.palette, self.width - by)
+        return Canvas(self.palette, self.width - by, self.terminal_width)
 
     def at_most(self, width: int) -> Canvas:
         """A canvas of no more than this width."""
-        return self if self.width <= width else Canvas(self.palette, width)
+        return self if self.width <= width else Canvas(self.palette, width, self.terminal_width)
 
     def matches(self, other: Canvas) -> bool:
         """Whether both draw the same lines."""
-        return self.width == other.width and self.palette is other.palette
+        widths = (self.width, self.terminal_width)
+        return widths == (other.width, other.terminal_width) and self.palette is other.palette
 
     def wrap(self, text: Text) -> list[Strip]:
         """Break lines between words where possible."""
@@ -238,7 +240,8 @@ def prefix_lines(strips: Iterable[Strip], first: Segment, rest: Segment) -> list
     return [Strip([first if index == 0 else rest, *strip]) for index, strip in enumerate(strips)]
 
 
-READABLE = 4.5
+READABLE, VISIBLE = 4.5, 3.0
+"""The contrast of text, and of a scrollbar."""
 _BLACK, _WHITE = Color(0, 0, 0), Color(255, 255, 255)
 _MARGIN = 0.05
 """Tolerance for rounding to 256 steps."""
@@ -259,6 +262,15 @@ def readable_color(color: Color, grounds: Iterable[Color]) -> Color:
         if all(_ratio(_luminance(mixed), light) >= READABLE + _MARGIN for light in extremes):
             return mixed
     return target
+
+
+def scrollbar_color(variables: Mapping[str, str], *, ansi: bool) -> str:
+    """The colour of a scrollbar's thumb: between the theme's background and its text, and visible on both backgrounds."""
+    if ansi:
+        return "ansi_default"  # Textual draws the thumb in reverse: with the terminal's own colours, that is visible
+    text, ground, surface = (Color.parse(variables[name]) for name in ("foreground", "background", "surface"))
+    shades = (ground.blend(text, percent / 100) for percent in range(20, 100, 4))
+    return next((each for each in shades if min(contrast(each, ground), contrast(each, surface)) >= VISIBLE), text).hex6
 
 
 def _ratio(one: float, other: float) -> float:

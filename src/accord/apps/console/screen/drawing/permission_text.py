@@ -84,7 +84,7 @@ def _action(call: ToolCallPatch, cwd: str, canvas: Canvas) -> Iterator[Part]:
     """The diffs and the command of a tool call."""
     for diff in file_diffs(call.content or []):
         yield Part(partial(_file, diff, cwd))
-        yield from diff_parts(diff, canvas.width)
+        yield from diff_parts(diff, canvas)
         yield from _ends_of_lines(diff)
     command = command_line(call.raw_input)
     if command is not None:

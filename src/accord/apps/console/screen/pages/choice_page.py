@@ -17,6 +17,9 @@ from textual.widgets.option_list import Option
 
 from accord.apps.console.sanitizer import one_line
 
+_HEIGHT = 45
+"""The most lines of the list, in percent of the terminal."""
+
 
 class Entry(msgspec.Struct, frozen=True):
     """One line of the list."""
@@ -53,8 +56,16 @@ class ChoicePage(ModalScreen[str | None]):
 
     def on_mount(self) -> None:
         self.query_one(OptionList).can_focus = False
-        self.query_one(OptionList).styles.height = max(1, len(self._entries))  # fixed, so that the field does not move
+        self._set_height()
         self._filter(self.query_one(Input).value)
+
+    def on_resize(self) -> None:
+        self._set_height()
+
+    def _set_height(self) -> None:
+        """Fixed, so that the field does not move."""
+        most = self.size.height * _HEIGHT // 100
+        self.query_one(OptionList).styles.height = max(1, min(len(self._entries), most))
 
     @property
     def selected(self) -> Entry | None:

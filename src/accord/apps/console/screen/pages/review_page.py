@@ -130,7 +130,7 @@ class ReviewPage(ModalScreen[None]):
         for index, diff in enumerate(self._files.get(self._selected or "", [])):
             if index:
                 yield Part(_rule)
-            yield from diff_parts(diff, canvas.width)
+            yield from diff_parts(diff, canvas)
 
     def action_scroll(self, step: int) -> None:
         view = self.query_one(LinesView)

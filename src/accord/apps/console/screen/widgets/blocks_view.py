@@ -109,7 +109,7 @@ class BlocksView(ScrollView):
         width = self.scrollable_content_region.width
         if self._palette is None or width <= 0:
             return
-        self._canvas = Canvas(self._palette, width)
+        self._canvas = Canvas(self._palette, width, self.screen.size.width)
         self._next_estimate = 0
         self.paint()
 
@@ -120,8 +120,9 @@ class BlocksView(ScrollView):
             self._restart()
 
     def _fits(self) -> bool:
-        """Whether the lines are drawn for the current width."""
-        return self._canvas is not None and self._canvas.width == self.scrollable_content_region.width
+        """Whether the lines are drawn for the current widths."""
+        canvas, widths = self._canvas, (self.scrollable_content_region.width, self.screen.size.width)
+        return canvas is not None and (canvas.width, canvas.terminal_width) == widths
 
     def _fit(self) -> None:
         if not self._fits():
