@@ -209,3 +209,60 @@ async def test_a_click_on_a_completion_takes_it(tmp_path):
         assert stage.prompt == "/new "
         await stage.type("x")
         assert stage.prompt == "/new x"
+
+
+async def test_new_text_is_announced_when_scrolled_up_and_a_click_goes_to_it(tmp_path):
+    agent = ScriptedAgent(1)
+    agent.on("session/prompt", agent.reply("\n\n".join(f"line {number}" for number in range(200))))
+    async with opened(agent, tmp_path) as stage:
+        await stage.send("Go")
+        await stage.idle()
+        await stage.shows("line 199")
+        for goes_there in (lambda: click(stage, "new text below"), lambda: stage.press("ctrl+end")):
+            await stage.press("pageup", "pageup")
+            await stage.settled()
+            assert "new text below" not in stage.text  # nothing has arrived
+            first = stage.lines[0]
+            agent.update("agent_message_chunk", content={"type": "text", "text": "\n\nand one more"})
+            await stage.shows("↓ new text below, Ctrl+End")
+            assert stage.lines[0] == first
+            assert "and one more" not in stage.text
+            await goes_there()
+            await stage.shows("and one more")
+            await stage.until(lambda: "new text below" not in stage.text)
+            assert stage.app.conversation.is_following
+            agent.update("agent_message_chunk", content={"type": "text", "text": "\n\nfollowed"})
+            await stage.shows("followed")
+            assert "new text below" not in stage.text
+
+
+async def test_scrolling_to_the_end_ends_the_announcement_of_new_text(tmp_path):
+    agent = ScriptedAgent(1)
+    agent.on("session/prompt", agent.reply("\n\n".join(f"line {number}" for number in range(200))))
+    async with opened(agent, tmp_path) as stage:
+        await stage.send("Go")
+        await stage.idle()
+        await stage.shows("line 199")
+        await stage.press("pageup")
+        agent.update("agent_message_chunk", content={"type": "text", "text": "\n\nand one more"})
+        await stage.shows("new text below")
+        await stage.press("pagedown", "pagedown")
+        await stage.until(lambda: "new text below" not in stage.text)
+        await stage.shows("and one more")
+
+
+async def test_what_the_user_folds_is_not_announced_as_new(tmp_path):
+    agent = ScriptedAgent(1)
+    agent.on("session/prompt", agent.reply("\n\n".join(f"line {number}" for number in range(200))))
+    async with opened(agent, tmp_path) as stage:
+        await stage.send("Go")
+        await stage.idle()
+        content = [{"type": "content", "content": {"type": "text", "text": "found"}}]
+        agent.update("tool_call", toolCallId="c", title="Look", status="completed", content=content)
+        await stage.shows("Look")
+        await stage.press("pageup")
+        await stage.settled()
+        await stage.press("ctrl+o")
+        await stage.settled()
+        assert not stage.tab.conversation.calls[0].is_folded
+        assert "new text below" not in stage.text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -13,7 +14,7 @@ from textual.widget import Widget
 from accord.apps.console.screen.prompt_queue import QueuePanel
 from accord.apps.console.screen.slash_completion import CompletionPanel
 from accord.apps.console.screen.status import StatusLine
-from accord.apps.console.screen.widgets.conversation_view import ConversationView
+from accord.apps.console.screen.widgets.conversation_view import ConversationView, NewTextLine
 from accord.apps.console.screen.widgets.permission_bar import PermissionBar
 from accord.apps.console.screen.widgets.plan_panel import PlanPanel
 from accord.apps.console.screen.widgets.prompt_editor import PromptEditor
@@ -64,6 +65,7 @@ class MainScreen(Screen[None]):
         super().__init__()
         self.tabs = TabsLine(id="tabs")
         self.conversation = ConversationView(id="conversation")
+        self.new_text = NewTextLine(id="new-text")
         self.plan = PlanPanel(id="plan")
         self.questions = QuestionDock(id="questions")
         self.queue = QueuePanel(id="queue")
@@ -89,6 +91,7 @@ class MainScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         yield self.tabs
         yield self.conversation
+        yield self.new_text
         yield self.plan
         yield self.questions
         yield self.queue
@@ -129,5 +132,11 @@ class MainScreen(Screen[None]):
             return
         view.scroll_to(y=view.scroll_offset.y + step * max(1, view.size.height - 2), animate=False)
 
+    @on(ConversationView.NewText)
+    def _show_new_text(self, event: ConversationView.NewText) -> None:
+        if (palette := self.conversation.palette) is not None:
+            self.new_text.show(event.is_below, palette)
+
+    @on(NewTextLine.Clicked)
     def action_follow(self) -> None:
         self.conversation.follow()

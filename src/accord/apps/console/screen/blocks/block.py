@@ -27,11 +27,12 @@ class Block:
         self.is_folded = True
         self.known_parts: Sequence[Part] = [self._only_part()]
         """The parts when `parts` was last called."""
-        self._version = 0
+        self.version = 0
+        """Counts the changes."""
         self._composed: tuple[int, Canvas] | None = None
 
     def invalidate(self) -> None:
-        self._version += 1
+        self.version += 1
 
     def fold(self, is_folded: bool) -> bool:
         """Fold or unfold; returns whether that changed anything."""
@@ -49,7 +50,7 @@ class Block:
     def is_composed(self, canvas: Canvas) -> bool:
         """Whether `known_parts` is up to date."""
         composed = self._composed
-        return composed is not None and composed[0] == self._version and composed[1].matches(canvas)
+        return composed is not None and composed[0] == self.version and composed[1].matches(canvas)
 
     def parts(self, canvas: Canvas) -> Sequence[Part]:
         """The current parts."""
@@ -59,7 +60,7 @@ class Block:
             except Exception as error:
                 log.exception("composing a block failed")
                 self.known_parts = [Part(partial(draw_fallback, type(error).__name__, self.plain))]
-            self._composed = (self._version, canvas)
+            self._composed = (self.version, canvas)
         return self.known_parts
 
     def lines(self, canvas: Canvas) -> list[Strip]:

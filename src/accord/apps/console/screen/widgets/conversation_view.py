@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rich.segment import Segment
+from rich.text import Text
 from textual import events
 from textual.binding import BindingType
 from textual.message import Message
 from textual.strip import Strip
 
 from accord.apps.console.screen.blocks.block import Block
+from accord.apps.console.screen.drawing.palette import Palette
 from accord.apps.console.screen.widgets.blocks_view import BlocksView
+from accord.apps.console.screen.widgets.lines_view import Panel
 
 
 class ConversationView(BlocksView, can_focus=True):
@@ -35,20 +38,31 @@ class ConversationView(BlocksView, can_focus=True):
             self.block = block
             self.action = action
 
+    class NewText(Message):
+        """Something was added below the last visible line, or that has become visible."""
+
+        def __init__(self, is_below: bool) -> None:
+            super().__init__()
+            self.is_below = is_below
+
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.cursor: Block | None = None
+        self._seen_end: tuple[int, int] = (0, 0)
+        """The end of the conversation when it was last visible."""
+        self._has_new_text = False
 
     def show(self, blocks: list[Block], *, follow: bool = True) -> None:
         """Show another conversation. The list may grow later."""
         self.cursor = None
         self.show_blocks(blocks, follow=follow)
+        self._update_new_text(is_seen=True)
 
     def fold_all(self, kind: type[Block], is_folded: bool) -> None:
         """Fold or unfold all blocks of a kind."""
         for block in self._blocks:
             if isinstance(block, kind):
-                block.fold(is_folded)
+                self._fold(block, is_folded)
         self.changed()
 
     def action_move_cursor(self, step: int) -> None:
@@ -84,9 +98,32 @@ class ConversationView(BlocksView, can_focus=True):
             self.toggle(block)
 
     def toggle(self, block: Block) -> None:
-        if block.fold(not block.is_folded):
+        if self._fold(block, not block.is_folded):
             self.is_following = False
             self.paint()
+
+    def _fold(self, block: Block, is_folded: bool) -> bool:
+        has_changed = block.fold(is_folded)
+        self._update_new_text(is_seen=has_changed and not self._has_new_text)  # the user did that
+        return has_changed
+
+    def settle(self) -> None:
+        super().settle()
+        self._update_new_text()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        self._update_new_text()
+
+    def _update_new_text(self, *, is_seen: bool = False) -> None:
+        """Tell whether something new is below. `is_seen` if the end counts as seen, whether or not it is visible."""
+        end = (len(self._blocks), self._blocks[-1].version if self._blocks else 0)
+        if is_seen or self.is_following or self.scroll_offset.y + self.size.height >= self._tops[-1]:
+            self._seen_end = end
+        has_new_text = end != self._seen_end
+        if has_new_text != self._has_new_text:
+            self._has_new_text = has_new_text
+            self.post_message(self.NewText(has_new_text))
 
     def _reveal(self, block: Block) -> None:
         self.settle()
@@ -107,3 +144,16 @@ class ConversationView(BlocksView, can_focus=True):
         if self.block_of(index) != (self.cursor, 0):
             return strip
         return Strip([Segment("▶ ", palette.cursor), *strip.crop(2)])
+
+
+class NewTextLine(Panel):
+    """The line below a conversation that is scrolled up, when something new has arrived. A click goes to the end."""
+
+    class Clicked(Message):
+        """The user wants to see it."""
+
+    def show(self, is_below: bool, palette: Palette) -> None:
+        self.set_text(Text("↓ new text below, Ctrl+End", palette.accent) if is_below else Text())
+
+    def on_click(self) -> None:
+        self.post_message(self.Clicked())
