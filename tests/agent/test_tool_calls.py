@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from accord.agent import Turn
-from accord.session.entities import Diff
+from accord.session.entities import Diff, Location
 from accord.session.requests import PermissionAnswer, PermissionOption, PermissionRequest, ToolCallSubject
 from accord.session.updates import ToolCallChanged, ToolCallPatch
 from tests.agent.user import User, plain_agent
@@ -44,6 +44,26 @@ async def test_a_tool_call_is_pending_then_in_progress_then_completed(version, r
         if reports:
             assert call.raw_output == {"found": 2}
             assert len(call.content) == 1
+
+
+async def test_all_locations_are_replaced_in_one_update(version):
+    agent = plain_agent()
+
+    @agent.prompt
+    async def work(turn: Turn) -> None:
+        async with turn.tool_call("Search", locations=["a.py"]) as call:
+            await call.begin()
+            await call.update(locations=["b.py", Location(path="c.py", line=3)])
+
+    async with User(agent, version) as user:
+        session = await user.new_session()
+        await user.prompt(session, "x")
+        assert len([change for change in user.changes if isinstance(change, ToolCallChanged)]) == 4
+        (call,) = user.transcripts[session].tool_calls.values()
+        assert [(place.path, place.line) for place in call.locations] == [
+            ("/work/project/b.py", None),
+            ("/work/project/c.py", 3),
+        ]
 
 
 GOING_BACK: dict[str, Any] = {

@@ -165,14 +165,19 @@ class AgentToolCall:
         title: str | None = None,
         kind: ToolKind | None = None,
         status: ToolStatus | None = None,
+        locations: Iterable[FilePath | Location] | None = None,
         raw_input: Any = UNSET,
         raw_output: Any = UNSET,
     ) -> None:
-        """Change fields of the call. Raw input and output are JSON objects of the tool's own. A final status stays."""
+        """Change fields of the call. Raw input and output are JSON objects of the tool's own. A final status stays.
+
+        `locations` replaces all of them.
+        """
         patch = ToolCallPatch(id=self.id, raw_input=raw_input, raw_output=raw_output)
         patch.title = UNSET if title is None else title
         patch.kind = UNSET if kind is None else kind
         patch.status = UNSET if status is None else status
+        patch.locations = UNSET if locations is None else [to_location(location) for location in locations]
         await self._progress(self._publisher.validator.patch(patch))
 
     async def fail(self, reason: str | None = None) -> None:

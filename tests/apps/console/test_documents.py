@@ -6,11 +6,13 @@ import re
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from accord.apps.console.errors import ExitStatus
 from accord.apps.console.known_agents import PRESETS
 from accord.apps.console.permission_flags import EDITS, PERMISSIONS, READS
 from accord.apps.console.run import event_types
+from accord.session import content, entities
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "run.md").read_text(encoding="utf-8")
 
@@ -22,13 +24,49 @@ def rows(heading: str) -> list[list[str]]:
 
 
 def test_every_event_is_in_the_table_with_all_its_members_in_order():
-    told = {re.findall("`(.*?)`", kind)[0]: re.findall("`(.*?)`", members) for kind, members, _ in rows("Events")}
+    told = {re.findall("`(.*?)`", row[0])[0]: re.findall("`(.*?)`", row[1]) for row in rows("Events") if len(row) == 3}
     assert told == {kind.__struct_config__.tag: [*kind.__struct_fields__] for kind in event_types.EVENTS}
     assert list(told) == [kind.__struct_config__.tag for kind in event_types.EVENTS]
 
 
+INSIDE: dict[str, list[type[msgspec.Struct]]] = {
+    "`content` of a message, `summary`": [
+        content.Text,
+        content.Image,
+        content.Audio,
+        content.ResourceLink,
+        content.Resource,
+    ],
+    "`content` of a tool call": [entities.ContentItem, entities.Diff, entities.TerminalItem],
+    "`changes` of a diff": [entities.FileChange],
+    "`patch` of a diff": [entities.DiffPatch],
+    "`locations`": [entities.Location],
+    "`exit` of a terminal": [entities.Exit],
+    "`entries` of a plan": [entities.PlanEntry],
+    "`commands`": [entities.SlashCommand],
+    "`options`": [entities.Option],
+    "`choices` of an option": [entities.OptionChoice],
+    "`cost`": [entities.Cost],
+    "`background`": [entities.Work],
+    "`token_usage`": [entities.TokenUsage],
+}
+
+
+@pytest.mark.parametrize("where", INSIDE)
+def test_the_members_of_what_stands_inside_events_are_told(where: str):
+    (told,) = [row[1] for row in rows("Events") if len(row) == 2 and row[0] == where]
+    names = re.findall("`(.*?)`", told)
+    for kind in INSIDE[where]:
+        members = [name for name in kind.__struct_fields__ if name not in ("meta", "annotations")]
+        tag = kind.__struct_config__.tag
+        if tag is not None:
+            assert [tag, *members] == names[names.index(tag) :][: len(members) + 1]
+        else:
+            assert names == members
+
+
 def test_the_members_of_a_failure_are_told():
-    end = next(about for kind, _, about in rows("Events") if kind == "`end`")
+    end = next(row[2] for row in rows("Events") if row[0] == "`end`")
     assert re.findall("`(.*?)`", end)[1:] == [
         field.name for field in msgspec.structs.fields(event_types.FailureDetails)
     ]

@@ -120,7 +120,7 @@ class TestEvents:
         assert (kinds[0], kinds[-1]) == ("start", "end")
         assert finished.event("start") == {
             "type": "start",
-            "format": 1,
+            "format": 2,
             "accord": finished.event("start")["accord"],
             "agent": finished.event("start")["agent"],
             "agent_version": finished.event("start")["agent_version"],
@@ -134,7 +134,7 @@ class TestEvents:
         assert "".join(event["text"] for event in finished.events if event["type"] == "text") == "Done."
         assert finished.event("end") == {
             "type": "end",
-            "format": 1,
+            "format": 2,
             "exit": 0,
             "stop_reason": "end_turn",
             "session_id": agent.session_id,
@@ -157,7 +157,7 @@ class TestEvents:
             finished = await typed("run", "--json", "Hi", "--", *command.args)
         assert finished.event("update")["raw"]["sun"] is True
 
-    async def test_the_content_of_a_tool_call_is_told_once(self, typed):
+    async def test_a_tool_call_is_told_when_it_begins_and_when_it_ends_and_whole(self, typed):
         agent = ScriptedAgent(2)
 
         def answer(asked: Any) -> None:
@@ -172,11 +172,10 @@ class TestEvents:
         agent.on("session/prompt", answer)
         async with program(agent) as command:
             finished = await typed("run", "--json", "Hi", "--", *command.args)
-        content: list[Any] = []
-        for event in finished.events:
-            if event["type"] == "tool_call":
-                content[event["content_start"] :] = [item["content"]["text"] for item in event["content"]]
-        assert content == ["one", "two", "three"]
+        begun, ended = [event for event in finished.events if event["type"] == "tool_call"]
+        assert (begun["status"], begun["created"], begun["content"]) == ("in_progress", True, [])
+        assert (ended["status"], ended["created"], ended["changed"]) == ("completed", False, ["content", "status"])
+        assert [item["content"]["text"] for item in ended["content"]] == ["one", "two", "three"]
 
     async def test_a_run_that_fails_ends_with_the_reason(self, typed, version):
         agent = ScriptedAgent(version)

@@ -187,8 +187,7 @@ async def test_an_agent_that_does_not_heed_a_cancel_is_ended_by_the_second(start
     agent.on("session/prompt", lambda asked: agent.say("Working"))
     async with program(faulty(agent, Silent("session/prompt"))) as command:
         process = await start("run", "--json", "Hi", "--", *command.args)
-        while b'"text"' not in await process.stdout.readline():
-            pass
+        await agent.seen("session/prompt")
         process.send_signal(signal.SIGINT)
         await agent.seen("session/cancel")
         process.send_signal(signal.SIGINT)

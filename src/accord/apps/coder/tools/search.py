@@ -15,6 +15,7 @@ from accord.apps.coder.tools.programs import environment, ripgrep, run_program
 from accord.apps.coder.tools.tool import Tool, ToolContext, ToolResult, fenced
 from accord.local.paths import file_kind
 from accord.local.threads import in_thread
+from accord.session.entities import Location
 
 _MAX_LOCATIONS = 20
 _HIT = re.compile(r"^([^\0\n]+)\0(?:(\d+):)?(.*)$")
@@ -66,8 +67,9 @@ class SearchFiles(Tool[SearchArguments]):
             raise ToolFailed(f"the search failed: {run.output.strip() or f'ripgrep exited with code {run.code}'}")
         if not hits:
             return ToolResult("", {"hits": 0}, "nothing found")
-        for hit in hits[:_MAX_LOCATIONS] if arguments.pattern else ():
-            await call.locate(hit.path, hit.line)
+        if arguments.pattern:
+            found = [Location(path=str(hit.path), line=hit.line) for hit in hits[:_MAX_LOCATIONS]]
+            await call.update(locations=[*call.call.locations, *found])
         text = "\n".join(_display(context, hit) for hit in hits)
         header = "only the last hits; search for less, or in fewer files" if run.is_truncated else ""
         await call.say(fenced("\n".join(part for part in (header, text) if part)))

@@ -5,14 +5,15 @@ Law: the shape is a promise. Within one `format` members and types may be added,
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
 
-from accord.session import entities
+from accord.session import entities, updates
 from accord.session.content import Content
 
-FORMAT = 1
+E = TypeVar("E", bound="Event")
+FORMAT = 2
 
 
 class Event(Struct, kw_only=True, tag_field="type"):
@@ -33,14 +34,14 @@ class StartEvent(Event, tag="start"):
 
 
 class TextEvent(Event, tag="text"):
-    """The agent said more: append it to what it has said in this message."""
+    """What the agent said, up to the next other event; append it to what it has said in this message, if it goes on."""
 
     text: str
     message_id: str | None
 
 
 class ThoughtEvent(Event, tag="thought"):
-    """The agent thought more, likewise."""
+    """What the agent thought, likewise."""
 
     text: str
     message_id: str | None
@@ -63,9 +64,10 @@ class MessageEvent(Event, tag="message"):
 
 
 class ToolCallEvent(Event, tag="tool_call"):
-    """A tool call as it is now. `content` takes the place of all that was told from item `content_start` on.
+    """A tool call, all of it as it is now: when it begins, its status changes, it is asked about or it ends.
 
-    `ended_without_result`: its turn, or the agent, has ended and nothing more was said of it.
+    `changed`: which members the agent has told since the last event of this call. `ended_without_result`: its turn, or the
+    agent, has ended and nothing more was said of it.
     """
 
     id: str
@@ -74,11 +76,11 @@ class ToolCallEvent(Event, tag="tool_call"):
     kind: str
     status: str
     locations: list[entities.Location]
-    content_start: int
     content: list[entities.ToolCallItem]
     raw_input: Any
     raw_output: Any
     created: bool
+    changed: list[str]
     ended_without_result: bool = False
 
 
@@ -92,7 +94,7 @@ class TerminalStateEvent(Event, tag="terminal"):
 
 
 class TerminalOutputEvent(Event, tag="terminal_output"):
-    """A command wrote more, or with `replaces` this is all that it wrote; bytes that are no text are replaced."""
+    """What a command wrote, up to its end; with `replaces` this is all that it wrote. Bytes that are no text are replaced."""
 
     id: str
     text: str
@@ -220,3 +222,38 @@ class EndEvent(Event, tag="end"):
 
 
 EVENTS: tuple[type[Event], ...] = tuple(Event.__subclasses__())
+
+
+def state_event(change: updates.Update) -> Event | None:
+    """The event of a change that replaces what was told before, or stands for itself; None for other changes."""
+    match change:
+        case updates.PlanChanged(plan=entities.Plan(type=kind, raw=dict(raw))):
+            return UnknownUpdateEvent(tag=kind, raw=raw)
+        case updates.PlanChanged(plan=plan):
+            return copy_members(plan, PlanEvent)
+        case updates.CommandsChanged(commands=commands):
+            return CommandsEvent(commands=commands)
+        case updates.OptionsChanged(options=options):
+            return OptionsEvent(options=options)
+        case updates.ModeChanged(mode_id=mode_id):
+            return ModeEvent(mode_id=mode_id)
+        case updates.InfoChanged(info=info):
+            return InfoEvent(title=info.title)
+        case updates.UsageChanged(usage=usage):
+            return copy_members(usage, UsageEvent)
+        case updates.NoticeShown(notice=notice):
+            return copy_members(notice, NoticeEvent)
+        case updates.CompactionChanged(compaction=compaction):
+            return copy_members(compaction, CompactionEvent, summary=list(compaction.summary))
+        case updates.StateChanged(state=state):
+            return copy_members(state, StateEvent)
+        case updates.UnknownUpdate(patch=patch):
+            return UnknownUpdateEvent(tag=patch.tag, raw=patch.raw)
+        case _:
+            return None
+
+
+def copy_members(entity: Struct, kind: type[E], **others: Any) -> E:
+    """An event with the members of an entity that have the same names, and others."""
+    names = [name for name in kind.__struct_fields__ if name not in others and hasattr(entity, name)]
+    return kind(**{name: getattr(entity, name) for name in names}, **others)

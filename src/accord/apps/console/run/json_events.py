@@ -1,11 +1,14 @@
-"""`accord run --json`: what happens, as one event per line."""
+"""`accord run --json`: what happens, as one event per line.
+
+Law: events are few and whole, and nothing is lost. The pieces of a text are one event, a tool call is told when it begins,
+when its status changes, when somebody is asked about it and when it ends, and a state is told when it is another one.
+"""
 
 from __future__ import annotations
 
 import codecs
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import msgspec
 
@@ -21,9 +24,9 @@ from accord.client.permissions.writes_and_commands import allows
 from accord.client.session import Session
 from accord.session import replay, updates
 from accord.session.content import Content, Text
-from accord.session.entities import AGENT, THOUGHT, USER, Message, Plan, ToolCall, ToolCallItem
+from accord.session.entities import AGENT, PENDING, THOUGHT, USER, Message, Terminal, ToolCall
 from accord.session.limits import LimitedDict
-from accord.session.memory_estimate import weigh_piece
+from accord.session.memory_estimate import weigh
 from accord.session.requests import (
     CommandSubject,
     InitializeResult,
@@ -33,9 +36,10 @@ from accord.session.requests import (
 )
 from accord.session.value import UNSET
 
-E = TypeVar("E", bound=event_types.Event)
-_TOLD_BYTES = 4 * 1024 * 1024
+_HELD_BYTES = 4 * 1024 * 1024
 _EARLY_BYTES = 4 * 1024 * 1024
+_LONGEST_TEXT = 64 * 1024
+_MOST_TERMINALS = 100
 _SETTINGS = (
     updates.CommandsChanged,
     updates.OptionsChanged,
@@ -59,6 +63,7 @@ class JsonEventPrinter(Reporter):
         self._early_room = _EARLY_BYTES
 
     def started(self, agent: InitializeResult, session: Session, *, resumed: bool) -> None:
+        self._write_held()
         info, early, self._early = agent.info, self._early, None
         self._cwd = session.cwd
         self._write(
@@ -89,30 +94,33 @@ class JsonEventPrinter(Reporter):
         subject = request.subject
         call = subject.call if isinstance(subject, ToolCallSubject) else None
         command = subject.command if isinstance(subject, CommandSubject) else call and command_line(call.raw_input)
-        self._write(
+        call_id = (call and call.id) or None
+        self._write_now(
             event_types.PermissionEvent(
                 title=permission_summary(request),
-                tool_call_id=(call and call.id) or None,
+                tool_call_id=call_id,
                 allowed=allows(request, answer),
                 option_id=answer.option_id,
                 by=by,
                 command=command,
                 files=[] if call is None else affected_files(call),
-            )
+            ),
+            call_id,
         )
 
     def wrote(self, path: str, size: int) -> None:
         self._files.wrote(path)
-        self._write(event_types.FileWrittenEvent(path=path, size=size))
+        self._write_now(event_types.FileWrittenEvent(path=path, size=size))
 
     def noted(self, text: str, severity: str = "info") -> None:
-        self._write(event_types.NoticeEvent(severity=severity, title=text, source="accord"))
+        self._write_now(event_types.NoticeEvent(severity=severity, title=text, source="accord"))
 
     def ended(self, outcome: Outcome) -> None:
         failure = outcome.failure
         error = failure and event_types.FailureDetails(
             reason=failure.reason, advice=failure.advice, last_words=failure.last_words
         )
+        self._write_held()
         early, self._early = self._early, None
         self._write_lines(early)
         self._write(
@@ -127,6 +135,16 @@ class JsonEventPrinter(Reporter):
         )
         if stopped := describe_stop(outcome):
             self._outputs.err.write(f"{stopped}\n")
+
+    def _write_now(self, event: event_types.Event, call_id: str | None = None) -> None:
+        """Write an event that is no update, after what was held back until something else happens."""
+        for each in self._maker.before_other(call_id):
+            self._write(each)
+        self._write(event)
+
+    def _write_held(self) -> None:
+        for event in self._maker.rest():
+            self._write(event)
 
     def _write(self, event: event_types.Event) -> None:
         line = escape_json(msgspec.json.encode(event, enc_hook=_plain)) + b"\n"
@@ -145,24 +163,49 @@ class JsonEventPrinter(Reporter):
             self._early_room = 0
 
 
-class _Told(msgspec.Struct):
-    """How many items of a call were told, and the last of them: whether it still stands there tells if they do."""
+class _HeldCall(msgspec.Struct):
+    """A tool call of which something was not told yet, and which of its members that are."""
 
-    count: int
-    last: ToolCallItem
-    weight: int
+    call: ToolCall
+    created: bool = False
+    changed: dict[str, None] = {}
+    weight: int = 0
+
+
+class _HeldOutput(msgspec.Struct):
+    """What a terminal has written and was not told yet; `shown` is what was last told of the terminal itself."""
+
+    decoder: codecs.IncrementalDecoder
+    shown: event_types.TerminalStateEvent | None = None
+    text: str = ""
+    replaces: bool = False
+    is_told: bool = False
+
+
+class _HeldText(msgspec.Struct):
+    """What a message says and was not told yet."""
+
+    role: str
+    message_id: str | None
+    pieces: list[str]
+    size: int = 0
 
 
 class EventBuilder:
     """Turns the changes of one session into events."""
 
     def __init__(self) -> None:
-        self._told: OrderedDict[str, _Told] = OrderedDict()
-        self._told_room = _TOLD_BYTES
-        self._decoders: LimitedDict[codecs.IncrementalDecoder] = LimitedDict(1000)
+        self._text: _HeldText | None = None
+        self._calls: dict[str, _HeldCall] = {}
+        self._calls_weight = 0
+        self._told_calls: LimitedDict[tuple[str, bool]] = LimitedDict()
+        """By the id of a call, how it was last told: its status, and whether it ended without a result."""
+        self._outputs: dict[str, _HeldOutput] = {}
+        self._states: LimitedDict[event_types.Event] = LimitedDict()
+        """By its type and id, the state that was last told."""
 
     def events_of(self, change: updates.Update) -> Iterator[event_types.Event]:
-        """Often one, sometimes none."""
+        """Often none: what may get more is held back until something else happens."""
         match change:
             case updates.MessageChunk():
                 yield from self._pieces(change.role, change.message.id, [change.content])
@@ -170,91 +213,157 @@ class EventBuilder:
                 if added is not None:
                     yield from self._pieces(message.role, message.id, added)
                 else:
+                    yield from self.before_other()
                     content = list(message.content)
                     yield event_types.MessageEvent(role=message.role, content=content, message_id=message.id)
             case updates.PromptChanged(message=Message(not_accepted=True)):
+                yield from self.before_other()
                 yield event_types.NoticeEvent(severity="warning", title=NOT_ACCEPTED, source="accord")
-            case updates.ToolCallChanged(call=call):
-                yield self._tool_call(call, created=change.created)
-            case updates.TerminalChanged(terminal=shown, patch=patch):
-                yield _copy(shown, event_types.TerminalStateEvent)
-                if patch.output is not UNSET:
-                    replaces = self._decoders.pop(shown.id) is not None
-                    text = self._decoded(shown.id, patch.output or b"")
-                    yield event_types.TerminalOutputEvent(id=shown.id, text=text, replaces=replaces)
-            case updates.TerminalOutput(terminal=shown, data=piece):
-                if text := self._decoded(shown.id, piece):
-                    yield event_types.TerminalOutputEvent(id=shown.id, text=text)
+            case updates.ToolCallChanged():
+                yield from self._tool_call(change)
+            case updates.TerminalChanged(terminal=terminal, patch=patch):
+                yield from self._terminal(terminal, patch.output)
+            case updates.TerminalOutput(terminal=terminal, data=piece):
+                yield from self._wrote(self._output(terminal.id), terminal.id, piece)
             case _:
-                event = _state_of(change)
-                if event is not None:
+                event = event_types.state_event(change)
+                if event is not None and self._is_news(event):
+                    yield from self.rest() if _is_idle(event) else self.before_other()
                     yield event
 
-    def _decoded(self, terminal_id: str, piece: bytes) -> str:
-        decoder = self._decoders.get(terminal_id)
-        if decoder is None:
-            decoder = codecs.getincrementaldecoder("utf-8")("replace")
-            self._decoders.put(terminal_id, decoder)
-        return decoder.decode(piece)
+    def before_other(self, call_id: str | None = None) -> Iterator[event_types.Event]:
+        """What has to be told before anything else is; with an id, also what that tool call has got."""
+        held, self._text = self._text, None
+        if held is not None:
+            kind = event_types.TextEvent if held.role == AGENT else event_types.ThoughtEvent
+            yield kind(text="".join(held.pieces), message_id=held.message_id)
+        for id in [id for id in self._calls if id == call_id or id not in self._told_calls]:
+            yield self._told(id)
+
+    def rest(self) -> Iterator[event_types.Event]:
+        """All that was held back."""
+        yield from self.before_other()
+        for id in [*self._calls]:
+            yield self._told(id)
+        for id, output in self._outputs.items():
+            yield from _written(id, output)
+
+    def _is_news(self, event: event_types.Event) -> bool:
+        if isinstance(event, event_types.NoticeEvent | event_types.UnknownUpdateEvent):
+            return True
+        key = f"{event.__struct_config__.tag} {getattr(event, 'id', '')}"
+        before = self._states.get(key)
+        self._states.put(key, event)
+        return event != (event_types.InfoEvent(title=None) if before is None else before)
 
     def _pieces(self, role: str, message_id: str | None, blocks: Sequence[Content]) -> Iterator[event_types.Event]:
         if role == USER:
             return  # the prompt, which whoever reads this has given
         for block in blocks:
-            if isinstance(block, Text) and role == AGENT:
-                yield event_types.TextEvent(text=block.text, message_id=message_id)
-            elif isinstance(block, Text) and role == THOUGHT:
-                yield event_types.ThoughtEvent(text=block.text, message_id=message_id)
-            else:
+            if not isinstance(block, Text) or role not in (AGENT, THOUGHT):
+                yield from self.before_other()
                 yield event_types.ContentEvent(role=role, content=block, message_id=message_id)
+                continue
+            held = self._text
+            is_other = held is None or (held.role, held.message_id) != (role, message_id)
+            if is_other or any(id not in self._told_calls for id in self._calls):
+                yield from self.before_other()
+            if self._text is None:
+                self._text = _HeldText(role, message_id, [])
+            self._text.pieces.append(block.text)
+            self._text.size += len(block.text)
+            if self._text.size >= _LONGEST_TEXT:
+                yield from self.before_other()
 
-    def _tool_call(self, call: ToolCall, *, created: bool) -> event_types.ToolCallEvent:
-        before, now = self._told.pop(call.id, None), call.content
-        start = 0
-        if before is not None:
-            self._told_room += before.weight
-            if before.count <= len(now) and now[before.count - 1] is before.last:
-                start = before.count
-        if now and not call.finished:
-            told = self._told[call.id] = _Told(len(now), now[-1], len(call.id) + weigh_piece(now[-1]))
-            self._told_room -= told.weight
-            while self._told_room < 0 and len(self._told) > 1:  # one that is forgotten is told whole the next time
-                self._told_room += self._told.popitem(last=False)[1].weight
-        return _copy(call, event_types.ToolCallEvent, content_start=start, content=list(now[start:]), created=created)
+    def _tool_call(self, change: updates.ToolCallChanged) -> Iterator[event_types.Event]:
+        call = change.call
+        held = self._calls.setdefault(call.id, _HeldCall(call, changed={}))
+        weight = weigh(change.patch)
+        held.call, held.created, held.weight = call, held.created or change.created, held.weight + weight
+        held.changed |= dict.fromkeys(_told_members(change.patch))
+        self._calls_weight += weight
+        before = self._told_calls.get(call.id)
+        is_new = before is None and (call.status != PENDING or call.finished)
+        if is_new or (before is not None and before != (call.status, call.ended_without_result)):
+            yield from self.before_other(call.id)
+        elif self._calls_weight > _HELD_BYTES:
+            yield from self.before_other()
+            for id in [*self._calls]:
+                yield self._told(id)
+
+    def _told(self, call_id: str) -> event_types.ToolCallEvent:
+        held = self._calls.pop(call_id)
+        call = held.call
+        self._calls_weight -= held.weight
+        self._told_calls.put(call_id, (call.status, call.ended_without_result))
+        return event_types.copy_members(
+            call,
+            event_types.ToolCallEvent,
+            content=list(call.content),
+            created=held.created,
+            changed=[] if held.created else list(held.changed),
+        )
+
+    def _output(self, terminal_id: str) -> _HeldOutput:
+        output = self._outputs.get(terminal_id)
+        if output is None:
+            output = _HeldOutput(codecs.getincrementaldecoder("utf-8")("replace"))
+            self._outputs[terminal_id] = output
+        return output
+
+    def _terminal(self, terminal: Terminal, whole: Any) -> Iterator[event_types.Event]:
+        output, shown = self._output(terminal.id), event_types.copy_members(terminal, event_types.TerminalStateEvent)
+        if output.shown is None:
+            yield from self._shown(output, shown)
+        if whole is not UNSET:
+            output.decoder.reset()
+            output.text, output.replaces = "", output.is_told
+            yield from self._wrote(output, terminal.id, whole or b"")
+        if shown != output.shown:
+            yield from _written(terminal.id, output)
+            yield from self._shown(output, shown)
+        yield from self._forget_oldest()
+
+    def _shown(self, output: _HeldOutput, shown: event_types.TerminalStateEvent) -> Iterator[event_types.Event]:
+        yield from self.before_other()
+        output.shown = shown
+        yield shown
+
+    def _wrote(self, output: _HeldOutput, terminal_id: str, piece: bytes) -> Iterator[event_types.Event]:
+        output.text += output.decoder.decode(piece)
+        if len(output.text) >= _LONGEST_TEXT:
+            yield from _written(terminal_id, output)
+        yield from self._forget_oldest()
+
+    def _forget_oldest(self) -> Iterator[event_types.Event]:
+        held = self._outputs
+        while len(held) > _MOST_TERMINALS or (len(held) > 1 and sum(map(len, held)) > _HELD_BYTES):
+            oldest = next(iter(self._outputs))
+            yield from _written(oldest, self._outputs.pop(oldest))
 
 
-def _state_of(change: updates.Update) -> event_types.Event | None:
-    match change:
-        case updates.PlanChanged(plan=Plan(type=kind, raw=dict(raw))):
-            return event_types.UnknownUpdateEvent(tag=kind, raw=raw)
-        case updates.PlanChanged(plan=plan):
-            return _copy(plan, event_types.PlanEvent)
-        case updates.CommandsChanged(commands=commands):
-            return event_types.CommandsEvent(commands=commands)
-        case updates.OptionsChanged(options=options):
-            return event_types.OptionsEvent(options=options)
-        case updates.ModeChanged(mode_id=mode_id):
-            return event_types.ModeEvent(mode_id=mode_id)
-        case updates.InfoChanged(info=info):
-            return event_types.InfoEvent(title=info.title)
-        case updates.UsageChanged(usage=usage):
-            return _copy(usage, event_types.UsageEvent)
-        case updates.NoticeShown(notice=notice):
-            return _copy(notice, event_types.NoticeEvent)
-        case updates.CompactionChanged(compaction=compaction):
-            return _copy(compaction, event_types.CompactionEvent, summary=list(compaction.summary))
-        case updates.StateChanged(state=state):
-            return _copy(state, event_types.StateEvent)
-        case updates.UnknownUpdate(patch=patch):
-            return event_types.UnknownUpdateEvent(tag=patch.tag, raw=patch.raw)
-        case _:
-            return None
+def _written(terminal_id: str, output: _HeldOutput) -> Iterator[event_types.Event]:
+    text, replaces = output.text, output.replaces
+    if not text and not replaces:
+        return
+    output.text, output.replaces, output.is_told = "", False, True
+    yield event_types.TerminalOutputEvent(id=terminal_id, text=text, replaces=replaces)
 
 
-def _copy(entity: msgspec.Struct, kind: type[E], **others: Any) -> E:
-    """An event with the members of an entity that have the same names, and others."""
-    names = [name for name in kind.__struct_fields__ if name not in others and hasattr(entity, name)]
-    return kind(**{name: getattr(entity, name) for name in names}, **others)
+def _is_idle(event: event_types.Event) -> bool:
+    return isinstance(event, event_types.StateEvent) and event.state == "idle"
+
+
+def _told_members(patch: updates.ToolCallPatch | updates.ToolCallAppend) -> list[str]:
+    """The members of the event that an update of a tool call is about."""
+    if isinstance(patch, updates.ToolCallAppend):
+        return ["content"]
+    names = [name for name in event_types.ToolCallEvent.__struct_fields__ if name in patch.__struct_fields__]
+    return [name for name in names if name != "id" and not _is_unset(getattr(patch, name))]
+
+
+def _is_unset(value: object) -> bool:
+    return value is UNSET or value is False
 
 
 def _plain(value: Any) -> Any:
