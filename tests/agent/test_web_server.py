@@ -5,18 +5,26 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+import ssl
 import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from ipaddress import IPv4Address
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 from websockets.asyncio.client import connect as connect_websocket
 from websockets.exceptions import InvalidStatus
 
 from accord import Agent
+from accord.local.token_file import TokenFile
 from accord.transports.event_stream import EventParser
 from accord.transports.http_server import HttpLimits
 from accord.transports.web_server import ListenAddress, WebServer
@@ -54,6 +62,30 @@ async def served(agent: Agent, limits: HttpLimits | None = None) -> AsyncIterato
 async def url() -> AsyncIterator[str]:
     async with served(new_agent()) as url:
         yield url
+
+
+def new_certificate(directory: Path) -> tuple[str, str]:
+    """A certificate for 127.0.0.1 that signs itself, and its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + timedelta(hours=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(IPv4Address("127.0.0.1"))]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    encoding = serialization.Encoding.PEM
+    files = {"cert.pem": certificate.public_bytes(encoding)}
+    files["key.pem"] = key.private_bytes(encoding, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    for file, content in files.items():
+        (directory / file).write_bytes(content)
+    return str(directory / "cert.pem"), str(directory / "key.pem")
 
 
 def web_client(protocol: str) -> httpx2.AsyncClient:
@@ -177,6 +209,51 @@ async def test_sigterm_in_a_turn_ends_it_tells_the_client_and_exits():
 def test_an_address_that_other_machines_reach_is_refused(address: str):
     with pytest.raises(ValueError, match="refused to listen"):
         new_agent().run(http=address)
+    with pytest.raises(ValueError, match="without authentication"):
+        new_agent().run(http=address, tls=("cert.pem", "key.pem"))
+    with pytest.raises(ValueError, match="without TLS"):
+        new_agent().run(http=address, tokens="tokens.json")
+
+
+def test_tokens_that_let_nobody_in_are_refused(tmp_path: Path):
+    with pytest.raises(ValueError, match="no valid token"):
+        new_agent().run(http="127.0.0.1:0", tokens=tmp_path / "tokens.json")
+
+
+def test_a_certificate_that_cannot_be_used_is_refused(tmp_path: Path):
+    (tmp_path / "cert.pem").write_text("nonsense")
+    with pytest.raises(OSError, match="can't be used"):
+        new_agent().run(http="127.0.0.1:0", tls=(str(tmp_path / "cert.pem"), str(tmp_path / "cert.pem")))
+
+
+def test_with_tokens_and_tls_other_machines_may_reach_it():
+    for address in ("0.0.0.0:0", "[::]:0", "example.com:0"):
+        assert ListenAddress(address, is_encrypted=True, has_authentication=True).port == 0
+
+
+@pytest.mark.parametrize("protocol", ["1.1", "2"])
+async def test_a_prompt_runs_over_tls_with_a_token(tmp_path: Path, protocol: str):
+    certificate = new_certificate(tmp_path)
+    tokens = TokenFile(tmp_path / "tokens.json")
+    listener = ListenAddress("127.0.0.1:0", is_encrypted=True, has_authentication=True).listen()
+    server = WebServer(new_agent().asgi(tokens=tokens), listener, certificate)
+    assert server.url.startswith("https://")
+    stop = asyncio.Event()
+    task = asyncio.create_task(server.serve(stop))
+    context = ssl.create_default_context(cafile=certificate[0])
+    headers = {"authorization": f"Bearer {tokens.create('ada')}"}
+    async with httpx2.AsyncClient(
+        http1=protocol == "1.1", http2=protocol == "2", verify=context, timeout=20, trust_env=False
+    ) as client:
+        first = await client.post(server.url, json=initialize(), headers=headers)
+        assert (first.status_code, first.http_version) == (200, f"HTTP/{protocol}")
+        assert (await client.post(server.url, json=initialize())).status_code == 401
+    url, context = server.url.replace("http", "ws", 1), ssl.create_default_context(cafile=certificate[0])
+    async with connect_websocket(url, ssl=context, additional_headers=headers, proxy=None) as socket:
+        await socket.send(json.dumps(initialize()))
+        assert "result" in json.loads(await socket.recv())
+    stop.set()
+    await task
 
 
 @pytest.mark.parametrize(

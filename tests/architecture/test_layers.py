@@ -24,7 +24,7 @@ CONTRACTS = {
 
 LAYERS = [
     ["cli"],
-    ["apps.coder", "apps.console", "apps.web", "apps.conformance", "apps.inspector", "apps.hub"],
+    ["apps.coder", "apps.console", "apps.remote", "apps.web", "apps.conformance", "apps.inspector", "apps.hub"],
     ["testing", "rules"],
     ["agent", "client"],
     ["store", "peer"],

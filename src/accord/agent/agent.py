@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shlex
 import sys
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
@@ -41,6 +42,7 @@ from accord.transports.transport import Receiver, Transport
 if TYPE_CHECKING:
     from accord.agent.asgi import AgentApplication
     from accord.store.store import Store
+    from accord.transports.http_request import Authenticator
     from accord.transports.http_server import HttpLimits
 
 PromptHandler: TypeAlias = Callable[[Turn], Awaitable[StopReason | None]] | Callable[[SyncTurn], StopReason | None]
@@ -259,15 +261,19 @@ class Agent:
         hosts: Iterable[str] = (),
         origins: Iterable[str] = (),
         limits: HttpLimits | None = None,
+        tokens: str | os.PathLike[str] | Authenticator | None = None,
     ) -> AgentApplication:
         """An ASGI application that serves this agent over HTTP and WebSocket, at this path below where it is mounted.
 
-        It accepts requests to the names of loopback and to `hosts`, and of web pages of its own origin and of `origins`. It
-        does not ask who the client is: put authentication in front of it.
+        It accepts requests to the names of loopback and to `hosts`, and of web pages of its own origin and of `origins`.
+        Clients need a token of the file `tokens`, which `accord token` makes. Without it, the application does not ask who
+        the client is: put authentication in front of it; the user that a middleware sets in the ASGI scope counts.
         """
         from accord.agent.asgi import AgentApplication  # noqa: PLC0415  # only servers need it
 
-        return AgentApplication(self._new_endpoint, path=path, hosts=hosts, origins=origins, limits=limits)
+        return AgentApplication(
+            self._new_endpoint, path=path, hosts=hosts, origins=origins, limits=limits, tokens=tokens
+        )
 
     def _new_endpoint(self, transport: Transport) -> AgentEndpoint:
         return AgentEndpoint(self._definition, transport, partial(SessionMethods, self._definition, self.sessions))
@@ -278,16 +284,35 @@ class Agent:
 
         return InProcessTransport(self.serve)
 
-    def run(self, *, http: str | None = None) -> None:
+    def run(
+        self,
+        *,
+        http: str | None = None,
+        tokens: str | os.PathLike[str] | None = None,
+        tls: tuple[str, str] | None = None,
+        behind_proxy: bool = False,
+        hosts: Iterable[str] = (),
+        audit: str | os.PathLike[str] | None = None,
+    ) -> None:
         """Serve stdin and stdout until the client hangs up. In a terminal it prints what it is instead.
 
         With `http`, such as `"127.0.0.1:8000"`, it serves HTTP and WebSocket there until SIGINT or SIGTERM; this needs
-        the extra `http`. It returns within 5 seconds of the end, whatever handlers and their threads do. (FN-37)
+        the extra `http`. Other machines can reach it only with `tokens`, a file of `accord token`, and with `tls`, the
+        files of a certificate and its key, or `behind_proxy`, if a proxy does TLS. `audit` is a file that records who did
+        what. It returns within 5 seconds of the end, whatever handlers and their threads do. (FN-37)
         """
         if http is not None:
-            from accord.agent.asgi import run_application  # noqa: PLC0415  # only servers need it
+            from accord.agent.asgi import HttpSettings, run_http  # noqa: PLC0415  # only servers need it
 
-            run_application(self.asgi(), http, self._definition.info.name, self._close)
+            settings = HttpSettings(
+                address=http,
+                tokens=None if tokens is None else os.fspath(tokens),
+                tls=tls,
+                behind_proxy=behind_proxy,
+                hosts=tuple(hosts),
+                audit=None if audit is None else os.fspath(audit),
+            )
+            run_http(self.asgi, settings, self._definition.info.name, self._close)
             return
         if sys.stdin is not None and sys.stdin.isatty():
             sys.stderr.write(self._explanation())

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
 from functools import partial
 from typing import Any
 
+import msgspec
+
+from accord.agent.audit import open_audit_log, record
 from accord.agent.connection import AgentEndpoint
+from accord.local.token_file import TokenFile
 from accord.peer.event_loop import run, run_until
 from accord.transports.http_application import HttpApplication, ServerTransport
+from accord.transports.http_request import Authenticator
 from accord.transports.http_server import HttpLimits
 from accord.transports.transport import Transport
 from accord.transports.web_server import ListenAddress, WebServer, stop_on_signals
@@ -28,24 +34,67 @@ class AgentApplication(HttpApplication):
         hosts: Iterable[str] = (),
         origins: Iterable[str] = (),
         limits: HttpLimits | None = None,
+        tokens: str | os.PathLike[str] | Authenticator | None = None,
     ) -> None:
-        super().__init__(self._serve_agent, path=path, hosts=hosts, origins=origins, limits=limits)
+        super().__init__(
+            self._serve_agent,
+            path=path,
+            hosts=hosts,
+            origins=origins,
+            limits=limits,
+            authenticator=TokenFile(tokens) if isinstance(tokens, str | os.PathLike) else tokens,
+        )
         self._new_endpoint = new_endpoint
 
     async def _serve_agent(self, transport: ServerTransport) -> None:
         endpoint = self._new_endpoint(transport)
+        endpoint.identity = transport.identity
         transport.batches_allowed = lambda: endpoint.peer.batches_allowed
-        await endpoint.run()
+        record("connected", endpoint, connection=transport.id[:8])
+        try:
+            await endpoint.run()
+        finally:
+            record("disconnected", endpoint, connection=transport.id[:8])
 
 
-def run_application(
-    application: HttpApplication, address: str, name: str, close: Callable[[], Coroutine[Any, Any, None]]
+class HttpSettings(msgspec.Struct, kw_only=True, frozen=True):
+    """How an agent is served over HTTP: the options of `agent.run(http=...)` and `accord agent --http`."""
+
+    address: str
+    tokens: str | None = None
+    """A file of `accord token`."""
+    tls: tuple[str, str] | None = None
+    """The files of the certificate and of its key."""
+    behind_proxy: bool = False
+    """Whether a proxy with TLS is in front of it."""
+    hosts: tuple[str, ...] = ()
+    audit: str | None = None
+    """The file of the audit log."""
+
+
+def run_http(
+    new_application: Callable[..., HttpApplication],
+    settings: HttpSettings,
+    name: str,
+    close: Callable[[], Coroutine[Any, Any, None]],
 ) -> None:
-    """Serve on this address until SIGINT or SIGTERM, then close; says on stderr where it listens.
+    """Serve until SIGINT or SIGTERM, then close; says on stderr where it listens.
 
-    ValueError for an address that is refused, OSError for one that is taken.
+    ValueError for settings that are refused, OSError for an address that is taken or a file that can't be used.
     """
-    server = WebServer(application, ListenAddress(address).listen())
+    tokens = None if settings.tokens is None else TokenFile(settings.tokens)
+    address = ListenAddress(
+        settings.address,
+        is_encrypted=settings.tls is not None or settings.behind_proxy,
+        has_authentication=tokens is not None,
+    )
+    if tokens is not None:
+        tokens.check()
+    if settings.audit is not None:
+        open_audit_log(settings.audit)
+    # A page that an attacker's DNS points here has no token, so with tokens the server may have any name.
+    hosts = settings.hosts or (() if tokens is None else ("*",))
+    server = WebServer(new_application(hosts=hosts, tokens=tokens), address.listen(), settings.tls)
 
     async def main() -> None:
         stop = asyncio.Event()

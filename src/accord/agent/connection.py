@@ -50,7 +50,7 @@ from accord.session.requests import (
 from accord.session.type_checks import check_types
 from accord.session.validation import Validator, check_extension
 from accord.session.value import Value
-from accord.transports.transport import Transport
+from accord.transports.transport import Identity, Transport
 
 T = TypeVar("T", bound=AcpRequest | AcpNotification)
 
@@ -150,6 +150,8 @@ class AgentEndpoint:
 
     def __init__(self, definition: AgentDefinition, transport: Transport, make_handler: RequestHandlerFactory) -> None:
         self.info: Implementation | None = None
+        self.identity: Identity | None = None
+        """Who the client is; None where nobody asked: a local program, or a server without users."""
         self.logins: list[Any] = []
         """The agent's logins as the handshake sent them, for `auth_required`."""
         self.peer = Peer(

@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
+from accord.agent.audit import record
 from accord.agent.connection import AgentConnection, AgentEndpoint
 from accord.agent.deadlines import TurnDeadlines
 from accord.agent.session import AgentSession, Publisher
@@ -80,6 +81,8 @@ class UserRequests:
         )
         option = _selected_option(await self._send(request), options)
         is_allowed = option is not None and option.kind in _ALLOW
+        kind = None if option is None else option.kind
+        record("answered", self._endpoint, self._session.id, request=request.title, answer=kind, allowed=is_allowed)
         if option is not None and option.kind in _ALWAYS:
             self._session.saved_answers[key] = is_allowed
         return is_allowed

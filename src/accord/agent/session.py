@@ -60,6 +60,8 @@ class Publisher:
         self.journal = Journal(session_id, store)
         self.background = BackgroundTasks(self._repeat_state)
         self.validator = Validator(self._absolute, self._check_terminal, self._mode_ids, self._tool_calls)
+        self.user: str | None = None
+        """Whose session it is; None for one that a local program opened."""
         self.prompter: AgentEndpoint | None = None
         """The connection whose prompt is running."""
         self._since_yield = 0

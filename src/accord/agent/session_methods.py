@@ -1,6 +1,7 @@
 """The session methods of the protocol, for one connection: `session/new`, `load`, `list`, `prompt` and the rest.
 
-A session that another connection of the agent has open is not opened again: this connection subscribes to it, too.
+A session that another connection of the agent has open is not opened again: this connection subscribes to it, too. To a
+user, the sessions of other users do not exist; a local program, which is no user, sees all.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from accord.agent.audit import record
 from accord.agent.connection import AfterResponse, AgentEndpoint
 from accord.agent.definition import AgentDefinition, call_handler
 from accord.agent.options import initial_options, set_option
@@ -81,12 +83,15 @@ class SessionMethods:
 
     def prompt(self, request: Prompt) -> Coroutine[Any, Any, Any]:
         """Queue a prompt at once; the coroutine returns its response."""
-        return self._find(request.session_id).put(request, self._endpoint)
+        response = self._find(request.session_id).put(request, self._endpoint)
+        record("prompted", self._endpoint, request.session_id)
+        return response
 
     def cancel(self, session_id: str) -> None:
         """Cancel the session's turns, whichever connection prompted; nothing when there are none (FN-21)."""
         turns = self._open.get(session_id)
         if turns is not None:
+            record("cancelled", self._endpoint, session_id)
             turns.cancel()
 
     def cancel_all(self) -> Coroutine[Any, Any, None]:
@@ -147,7 +152,7 @@ class SessionMethods:
         turns = self._make(summary)
         turns.session.is_new = True
         if self._store is not None:
-            await self._store.create(_record(summary))
+            await self._store.create(_record(summary, self._user))
         try:
             await self._claim(turns)
             options = initial_options(self._definition, turns.session)
@@ -164,12 +169,15 @@ class SessionMethods:
         if self._store is None:
             raise MethodNotFound("session/fork")
         check_servers(self._definition, self._endpoint.dialect, request.servers)
-        title = None if (before := await self._store.find(request.session_id)) is None else before.title
+        before = await self._store.find(request.session_id)
+        if before is not None:
+            self._check_user(before.user, request.session_id)
+        title = None if before is None else before.title
         directories = request.additional_directories
         summary = SessionSummary(session_id=_new_id(), cwd=request.cwd, additional_directories=directories, title=title)
         turns = self._make(summary)
         turns.session.is_new = True
-        await self._store.fork(request.session_id, _record(summary))
+        await self._store.fork(request.session_id, _record(summary, self._user))
         try:
             await self._restore(turns)
         except BaseException:
@@ -193,6 +201,8 @@ class SessionMethods:
         is_load = isinstance(request, LoadSession)
         async with self._sessions.lock(request.session_id):
             turns = self._sessions.find(request.session_id)
+            if turns is not None:
+                self._check_user(turns.publisher.user, request.session_id)
             if turns is not None and await turns.publisher.journal.is_lost():
                 await self._sessions.close(turns)  # its new owner has the rest of the history
                 turns = None
@@ -220,11 +230,14 @@ class SessionMethods:
         return self._setup(turns.session), None
 
     async def _find_stored(self, request: LoadSession | ResumeSession) -> TurnQueue:
-        record = None if self._store is None else await self._store.find(request.session_id)
-        if record is None:
+        stored = None if self._store is None else await self._store.find(request.session_id)
+        if stored is None:
             raise NotFound(session_id=request.session_id)
-        _check_cwd(record.cwd, request.cwd)
-        return self._make(replace(record, additional_directories=request.additional_directories))
+        self._check_user(stored.user, request.session_id)
+        _check_cwd(stored.cwd, request.cwd)
+        turns = self._make(replace(stored, additional_directories=request.additional_directories))
+        turns.publisher.user = stored.user
+        return turns
 
     async def _restore(self, turns: TurnQueue, *, take_over: bool = False) -> None:
         """Claimed first, so that no other process adds to the history that is read."""
@@ -242,11 +255,11 @@ class SessionMethods:
 
     async def _list(self, request: ListSessions) -> SessionPage:
         if self._store is not None:
-            page = await self._store.list(request.cwd, request.cursor)
+            page = await self._store.list(request.cwd, request.cursor, user=self._user)
             return SessionPage(sessions=list(page.sessions), next_cursor=page.next_cursor)
         if request.cursor is not None:
             raise InvalidParams("unknown page", field="cursor")
-        sessions = self._sessions.summaries()
+        sessions = self._sessions.summaries(self._user)
         return SessionPage(sessions=[each for each in sessions if request.cwd in (None, each.cwd)])
 
     async def _leave(self, session_id: str) -> None:
@@ -265,10 +278,29 @@ class SessionMethods:
         return leaving
 
     async def _delete(self, session_id: str) -> None:
+        await self._check_deletable(session_id)
         await self._leave(session_id)
         await self._sessions.end(session_id)
         if self._store is not None:
             await self._store.delete(session_id)
+
+    async def _check_deletable(self, session_id: str) -> None:
+        turns = self._sessions.find(session_id)
+        if turns is not None:
+            self._check_user(turns.publisher.user, session_id)
+        elif self._store is not None and self._user is not None:
+            stored = await self._store.find(session_id)
+            if stored is not None:
+                self._check_user(stored.user, session_id)
+
+    @property
+    def _user(self) -> str | None:
+        return None if self._endpoint.identity is None else self._endpoint.identity.user
+
+    def _check_user(self, owner: str | None, session_id: str) -> None:
+        """NotFound for a session of somebody else."""
+        if self._user is not None and self._user != owner:
+            raise NotFound(session_id=session_id)
 
     def _make(self, summary: SessionSummary) -> TurnQueue:
         """A session with this connection as its subscriber, not open yet."""
@@ -278,6 +310,7 @@ class SessionMethods:
             session = AgentSession(summary, publisher)
         except ValueError as error:  # such as a NUL in the path
             raise InvalidParams(str(error), field="cwd") from None
+        publisher.user = self._user
         publisher.stream.subscribe(self._endpoint)
 
         def notify(notice: Notice) -> None:
@@ -341,6 +374,7 @@ class SessionMethods:
 
     def _after_open(self, turns: TurnQueue, servers: list[McpServer], has_commands: bool = False) -> None:
         """What follows the response that opens a session (FN-01)."""
+        record("opened", self._endpoint, turns.session.id)
         subscription = turns.publisher.stream.find(self._endpoint)
         commands = turns.session.transcript.commands
         if subscription is not None:
@@ -361,7 +395,7 @@ class SessionMethods:
         return turns
 
 
-def _record(summary: SessionSummary) -> SessionRecord:
+def _record(summary: SessionSummary, user: str | None) -> SessionRecord:
     from accord.store.store import SessionRecord  # noqa: PLC0415  # loaded already by whoever has a store
 
     return SessionRecord(
@@ -369,6 +403,7 @@ def _record(summary: SessionSummary) -> SessionRecord:
         cwd=summary.cwd,
         additional_directories=summary.additional_directories,
         title=summary.title,
+        user=user,
     )
 
 

@@ -60,9 +60,9 @@ class SessionRegistry:
         turns.publisher.is_open = True
         self._open[turns.session.id] = turns
 
-    def summaries(self) -> list[SessionSummary]:
-        """The open sessions, in the order in which they were opened."""
-        return [_summary(turns) for turns in self._open.values()]
+    def summaries(self, user: str | None = None) -> list[SessionSummary]:
+        """The open sessions of one user or of all, in the order in which they were opened."""
+        return [_summary(turns) for turns in self._open.values() if user in (None, turns.publisher.user)]
 
     async def leave(self, turns: TurnQueue, endpoint: AgentEndpoint) -> None:
         """Cancel a connection's prompts in a session, and end its subscription."""

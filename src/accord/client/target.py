@@ -120,20 +120,21 @@ class Remote:
     """An agent at a URL; without a path, at `/acp`. Needs the extra `http`.
 
     An `https` or `http` URL is connected to over WebSocket where the server offers it, over HTTP otherwise; `profile` says
-    which one to use instead. `headers` go with every request, such as `{"Authorization": "Bearer ..."}`.
+    which one to use instead. `token` is the bearer token that the server wants, and `headers` go with every request.
     """
 
     def __init__(
         self,
         url: str,
         *,
+        token: str | None = None,
         headers: Mapping[str, str] | None = None,
         profile: Profile = "auto",
         frame_limit: int = FRAME_LIMIT,
         is_on_this_machine: bool = False,
     ) -> None:
         self.url = url
-        self.headers = dict(headers or {})
+        self.headers = {**(headers or {}), **({} if token is None else {"Authorization": f"Bearer {token}"})}
         self.profile: Profile = profile
         self.frame_limit = frame_limit
         self.is_on_this_machine = is_on_this_machine

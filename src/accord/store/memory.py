@@ -84,14 +84,18 @@ class MemoryStore:
         session.kept = updated(settled(kept), before.created_at or "", before.updated_at or "")
         return settled(session.kept)
 
-    async def list(self, cwd: str | None = None, cursor: str | None = None, limit: int = PAGE) -> SessionPage:
+    async def list(
+        self, cwd: str | None = None, cursor: str | None = None, limit: int = PAGE, *, user: str | None = None
+    ) -> SessionPage:
         """See `Store.list`."""
         self._settle()
         before = begins_before(cursor, limit)
         found = [
             (session.mark, session.kept)
             for session in self._sessions.values()
-            if (cwd is None or session.kept.cwd == cwd) and (before is None or session.mark < before)
+            if cwd in (None, session.kept.cwd)
+            and user in (None, session.kept.user)
+            and (before is None or session.mark < before)
         ]
         found.sort(key=lambda line: line[0], reverse=True)
         return session_page([(mark, settled(kept)) for mark, kept in found[: limit + 1]], limit)

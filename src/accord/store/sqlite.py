@@ -103,10 +103,12 @@ class SqliteStore:
         new = settled(kept)
         return await self._do(lambda tables: self._fencing(claim, lambda: tables.update(claim, new)))
 
-    async def list(self, cwd: str | None = None, cursor: str | None = None, limit: int = PAGE) -> SessionPage:
+    async def list(
+        self, cwd: str | None = None, cursor: str | None = None, limit: int = PAGE, *, user: str | None = None
+    ) -> SessionPage:
         """See `Store.list`."""
         before = begins_before(cursor, limit)
-        return session_page(await self._do(lambda tables: [*tables.list(cwd, before, limit + 1)]), limit)
+        return session_page(await self._do(lambda tables: [*tables.list(cwd, before, limit + 1, user)]), limit)
 
     def append(self, claim: Claim, reports: Iterable[Patch]) -> None:
         """See `Store.append`; may be called from any thread."""

@@ -63,6 +63,7 @@ class _More(msgspec.Struct):
 
     additional_directories: list[str]
     meta: dict[str, Any] | None
+    user: str | None = None
 
 
 _read_more = msgspec.json.Decoder(_More).decode
@@ -177,13 +178,18 @@ class Tables:
             )
         return kept
 
-    def list(self, cwd: str | None, before: Mark | None, limit: int) -> Iterator[tuple[Mark, SessionRecord]]:
+    def list(
+        self, cwd: str | None, before: Mark | None, limit: int, user: str | None = None
+    ) -> Iterator[tuple[Mark, SessionRecord]]:
         """Up to `limit` sessions, last used first; one that is damaged is there all the same, so it can be deleted."""
         conditions: list[str] = []
         values: list[object] = []
         if cwd is not None:
             conditions.append("cwd = ?")
             values.append(cwd)
+        if user is not None:
+            conditions.append("CASE WHEN json_valid(more) THEN json_extract(more, '$.user') END = ?")
+            values.append(user)
         if before is not None:
             conditions.append("(updated_at, number) < (?, ?)")
             values += before
@@ -398,7 +404,7 @@ def _make_file(path: Path) -> None:
 
 
 def _more(kept: SessionRecord) -> str:
-    return msgspec.json.encode(_More(kept.additional_directories, kept.meta)).decode()
+    return msgspec.json.encode(_More(kept.additional_directories, kept.meta, kept.user)).decode()
 
 
 def _kept(row: tuple[Any, ...]) -> SessionRecord:
@@ -412,4 +418,5 @@ def _kept(row: tuple[Any, ...]) -> SessionRecord:
         updated_at=updated_at,
         created_at=created_at,
         meta=more.meta,
+        user=more.user,
     )

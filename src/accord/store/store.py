@@ -122,8 +122,12 @@ class Store(Protocol):
         """Keep something else about a session, except for when it was created; raises NotFound and Fenced."""
         ...
 
-    async def list(self, cwd: str | None = None, cursor: str | None = None, limit: int = PAGE) -> SessionPage:
-        """The sessions of one directory or of all, last used first; raises InvalidParams for a cursor it never gave.
+    async def list(
+        self, cwd: str | None = None, cursor: str | None = None, limit: int = PAGE, *, user: str | None = None
+    ) -> SessionPage:
+        """The sessions of one directory or of all, and of one user or of all, last used first.
+
+        Raises InvalidParams for a cursor it never gave.
 
         Walking through the pages meets every session once that was not used meanwhile.
         """
@@ -180,6 +184,8 @@ class SessionRecord(SessionSummary):
     """
 
     created_at: str | None = None
+    user: str | None = None
+    """Whose session it is, where an agent has users."""
 
 
 def now() -> str:

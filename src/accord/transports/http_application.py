@@ -3,6 +3,9 @@
 `POST`, `GET` and `DELETE` of one path are the HTTP transport, a WebSocket of the same path is the other. Requests of web
 pages from elsewhere are refused: a name that an attacker's DNS points here (`Host`), and pages of another origin
 (`Origin`).
+
+A connection belongs to who opened it: for everybody else, another token of the same user included, it does not exist. It
+ends when the token is revoked or expires.
 """
 
 from __future__ import annotations
@@ -28,8 +31,9 @@ from accord.transports.http_messages import (
     is_batch,
     read_messages,
 )
-from accord.transports.http_request import HttpRequest, OriginCheck
+from accord.transports.http_request import Authenticator, HttpRequest, OriginCheck, UserCheck
 from accord.transports.http_server import HttpLimits, HttpServerTransport
+from accord.transports.transport import Identity
 from accord.transports.websocket_server import AsgiMessage, AsgiReceive, AsgiSend, WebSocketServerTransport
 
 log = logging.getLogger("accord.http")
@@ -39,6 +43,7 @@ ServerTransport: TypeAlias = HttpServerTransport | WebSocketServerTransport
 _NEEDS_SESSION_HEADER = {
     "session/prompt", "session/cancel", "session/close", "session/set_mode", "session/set_config_option",
 }  # fmt: skip
+_CHECK_SECONDS = 1.0  # between two looks at the tokens of open connections
 _STREAM_HEADERS = {"content-type": EVENT_STREAM, "cache-control": "no-store", "x-accel-buffering": "no"}
 
 
@@ -46,7 +51,8 @@ class HttpApplication:
     """Serves each connection with `serve`, which returns when the connection has ended.
 
     `hosts` are the names that clients may call the server by, beside those of loopback; `origins` are web pages that may
-    connect, beside those of the server itself.
+    connect, beside those of the server itself. With an `authenticator` every request needs a bearer token, unless a
+    middleware has set the user.
     """
 
     def __init__(
@@ -57,8 +63,12 @@ class HttpApplication:
         hosts: Iterable[str] = (),
         origins: Iterable[str] = (),
         limits: HttpLimits | None = None,
+        authenticator: Authenticator | None = None,
     ) -> None:
         self._serve = serve
+        self._user_check = UserCheck(authenticator)
+        self.has_authentication = authenticator is not None
+        self._checks: asyncio.Task[None] | None = None
         self.path = path
         self._origin_check = OriginCheck(hosts, origins)
         self.limits = limits or HttpLimits()
@@ -74,10 +84,11 @@ class HttpApplication:
         request = HttpRequest(scope, receive, send)
         try:
             self._check(request)
+            identity = self._user_check.identify(request)
             if scope["type"] == "websocket":
-                await self._websocket(receive, send)
+                await self._websocket(receive, send, identity)
             else:
-                await self._http(request)
+                await self._http(request, identity)
         except HttpRefusal as refusal:
             await request.refuse(refusal)
 
@@ -89,6 +100,8 @@ class HttpApplication:
     async def aclose(self, seconds: float = 3.0) -> None:
         """End all connections: turns are cancelled and their answers sent, within the time. Safe to call twice."""
         self._is_closing = True
+        if self._checks is not None:
+            self._checks.cancel()
         for connection in list(self._connections.values()):
             connection.end_input("the server shuts down")
         if self._tasks:
@@ -112,14 +125,14 @@ class HttpApplication:
         if reason is not None:
             raise HttpRefusal(403, reason)
 
-    async def _http(self, request: HttpRequest) -> None:
+    async def _http(self, request: HttpRequest, identity: Identity | None) -> None:
         handlers = {"POST": self._post, "GET": self._get, "DELETE": self._delete}
         handler = handlers.get(request.method)
         if handler is None:
             raise HttpRefusal(405, "only POST, GET and DELETE", {"allow": ", ".join(handlers)})
-        await handler(request)
+        await handler(request, identity)
 
-    async def _post(self, request: HttpRequest) -> None:
+    async def _post(self, request: HttpRequest, identity: Identity | None) -> None:
         if request.media_type != JSON:
             raise HttpRefusal(415, f"the content type must be {JSON}")
         frame = await request.read_body(self.limits.body_bytes, self.limits.body_seconds)
@@ -129,9 +142,9 @@ class HttpApplication:
             raise HttpRefusal(400, str(error)) from None
         frame = frame.strip().replace(b"\n", b" ")
         if request.header(CONNECTION_ID) is None and messages[:1] and messages[0].is_initialize and not is_batch(frame):
-            await self._initialize(request, frame, messages[0])
+            await self._initialize(request, frame, messages[0], identity)
             return
-        connection = self._connection(request)
+        connection = self._connection(request, identity)
         if is_batch(frame) and not connection.batches_allowed():
             raise HttpRefusal(501, "this version of the protocol has no batches")
         session_id = _session_header(request)
@@ -146,10 +159,12 @@ class HttpApplication:
             raise HttpRefusal(503, "the agent is busy") from None
         await request.respond(202)
 
-    async def _initialize(self, request: HttpRequest, frame: bytes, message: RoutedMessage) -> None:
+    async def _initialize(
+        self, request: HttpRequest, frame: bytes, message: RoutedMessage, identity: Identity | None
+    ) -> None:
         self._check_room()
         connection = HttpServerTransport(self.limits)
-        self._start(connection)
+        self._start(connection, identity)
         try:
             response = await connection.initialize(frame, message)
         except (ConnectionClosed, TimeoutError, asyncio.CancelledError) as error:
@@ -164,12 +179,12 @@ class HttpApplication:
             headers[CONNECTION_ID] = connection.id
         await request.respond(200, response, headers)
 
-    async def _get(self, request: HttpRequest) -> None:
+    async def _get(self, request: HttpRequest, identity: Identity | None) -> None:
         if request.header("upgrade") == "websocket":
             raise HttpRefusal(426, "no WebSocket here", {"upgrade": "websocket"})
         if not request.accepts(EVENT_STREAM):
             raise HttpRefusal(406, f"only {EVENT_STREAM}")
-        connection = self._connection(request)
+        connection = self._connection(request, identity)
         session_id = _session_header(request)
         try:
             stream = connection.open_stream(session_id)
@@ -201,28 +216,28 @@ class HttpApplication:
                 await request.send_body(chunk)
             await request.end_body()
 
-    async def _delete(self, request: HttpRequest) -> None:
-        self._connection(request).lose("the client ended the connection")
+    async def _delete(self, request: HttpRequest, identity: Identity | None) -> None:
+        self._connection(request, identity).lose("the client ended the connection")
         await request.respond(202)
 
-    async def _websocket(self, receive: AsgiReceive, send: AsgiSend) -> None:
+    async def _websocket(self, receive: AsgiReceive, send: AsgiSend, identity: Identity | None) -> None:
         if (await receive())["type"] != "websocket.connect":
             return
         self._check_room()
-        task = self._start(WebSocketServerTransport(receive, send, self.limits))
+        task = self._start(WebSocketServerTransport(receive, send, self.limits), identity)
         try:
             await asyncio.wait((task,))
         finally:
             task.cancel()
 
-    def _connection(self, request: HttpRequest) -> HttpServerTransport:
+    def _connection(self, request: HttpRequest, identity: Identity | None) -> HttpServerTransport:
         connection_id = request.header(CONNECTION_ID)
         if connection_id is None:
             raise HttpRefusal(400, "the header Acp-Connection-Id is missing")
         if len(connection_id) > ID_LIMIT:
             raise HttpRefusal(400, "the header Acp-Connection-Id is too long")
         connection = self._connections.get(connection_id)
-        if not isinstance(connection, HttpServerTransport) or connection.is_closed:
+        if not isinstance(connection, HttpServerTransport) or connection.is_closed or connection.identity != identity:
             raise HttpRefusal(404, "unknown connection")
         return connection
 
@@ -232,13 +247,24 @@ class HttpApplication:
         if len(self._connections) >= self.limits.connections:
             raise HttpRefusal(503, "too many connections", {"retry-after": "5"})
 
-    def _start(self, connection: ServerTransport) -> asyncio.Task[None]:
+    def _start(self, connection: ServerTransport, identity: Identity | None) -> asyncio.Task[None]:
+        connection.identity = identity
         self._connections[connection.id] = connection
         task = asyncio.create_task(self._run(connection), name="accord remote connection")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         task.add_done_callback(lambda _: self._connections.pop(connection.id, None))
+        if self.has_authentication and (self._checks is None or self._checks.done()):
+            self._checks = asyncio.create_task(self._end_revoked(), name="accord token checks")
         return task
+
+    async def _end_revoked(self) -> None:
+        """Ends connections whose token is no longer valid, as long as there are connections."""
+        while self._connections:
+            await asyncio.sleep(_CHECK_SECONDS)
+            for connection in list(self._connections.values()):
+                if not self._user_check.is_valid(connection.identity):
+                    connection.lose("the token was revoked, or has expired")
 
     async def _run(self, connection: ServerTransport) -> None:
         try:

@@ -1,4 +1,4 @@
-"""One HTTP request in ASGI: its headers and body, where it may come from, and the response.
+"""One HTTP request in ASGI: its headers and body, where it may come from, who sent it, and the response.
 
 A page of someone else can reach a server on this machine through the user's browser: by its address, or by a name of its
 own that it points here (DNS rebinding). The browser tells the page's origin in `Origin`, and the name in `Host`. Programs
@@ -9,15 +9,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping
-from urllib.parse import urlsplit
+from typing import Any, Protocol
+from urllib.parse import parse_qs, urlsplit
 
 import msgspec
 
 from accord.errors.local_errors import HttpRefusal
+from accord.transports.transport import Identity
 from accord.transports.websocket_server import AsgiMessage, AsgiReceive, AsgiSend
 
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
+SECRET_PARAMETERS = ("token", "access_token", "api_key")
+"""In the query of a URL these are secrets, which end up in logs and histories."""
+
 _REFUSED_BODY_SECONDS = 5.0
+_TOKEN_LIMIT = 1024  # characters
 
 
 class HttpRequest:
@@ -34,6 +40,16 @@ class HttpRequest:
         self._headers: dict[str, list[str]] = {}
         for name, value in scope["headers"]:
             self._headers.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1").strip())
+
+    @property
+    def user(self) -> Any:
+        """The user that a middleware in front of the application has set; None without one."""
+        return self._scope.get("user")
+
+    @property
+    def query(self) -> dict[str, list[str]]:
+        """The parameters of the URL."""
+        return parse_qs(bytes(self._scope.get("query_string", b"")).decode("latin-1"), keep_blank_values=True)
 
     def header_values(self, name: str) -> list[str]:
         return self._headers.get(name, [])
@@ -140,7 +156,7 @@ def _own_path(scope: AsgiMessage) -> str:
 
 
 class OriginCheck:
-    """Accepts the names of loopback and `hosts`, and pages of the server itself and of `origins`."""
+    """Accepts the names of loopback and `hosts`, where `*` is every name; and pages of the server itself and of `origins`."""
 
     def __init__(self, hosts: Iterable[str] = (), origins: Iterable[str] = ()) -> None:
         self._hosts = {*LOOPBACK_NAMES, *(host.lower().strip("[]") for host in hosts)}
@@ -149,7 +165,7 @@ class OriginCheck:
     def refuse(self, request: HttpRequest) -> str | None:
         """The reason to refuse the request; None to accept it."""
         hosts, origins = request.header_values("host"), request.header_values("origin")
-        if len(hosts) != 1 or _host_name(hosts[0]) not in self._hosts:
+        if len(hosts) != 1 or ("*" not in self._hosts and _host_name(hosts[0]) not in self._hosts):
             return "this server does not have the name in the Host header"
         if not origins:
             return None
@@ -168,3 +184,68 @@ def _host_name(host: str) -> str | None:
 
 def _web_schemes(scheme: str) -> tuple[str, ...]:
     return ("https",) if scheme in ("https", "wss") else ("http",)
+
+
+class Authenticator(Protocol):
+    """Knows the tokens of users."""
+
+    def identify(self, token: str) -> Identity | None:
+        """Whose token it is; None for one that is unknown, expired or revoked."""
+        ...
+
+    def is_valid(self, identity: Identity) -> bool:
+        """Whether a token that was accepted earlier would be accepted now."""
+        ...
+
+
+class UserCheck:
+    """Finds out who sent a request: the user that a middleware has set, or the owner of the bearer token.
+
+    Without an authenticator and without a middleware everybody is accepted, as nobody in particular.
+    """
+
+    def __init__(self, authenticator: Authenticator | None) -> None:
+        self._authenticator = authenticator
+
+    def identify(self, request: HttpRequest) -> Identity | None:
+        """Who it is; refuses with 401 whoever has to say it and does not, and with 400 a secret in the URL."""
+        if not request.query.keys().isdisjoint(SECRET_PARAMETERS):
+            raise HttpRefusal(400, "tokens in URLs are not accepted: send the header Authorization")
+        name = _user_name(request.user)
+        if name is not None:
+            return Identity(name)
+        if self._authenticator is None:
+            if request.user is None:
+                return None
+            raise HttpRefusal(401, "authentication required")
+        scheme, _, token = (request.header("authorization") or "").partition(" ")
+        token = token.strip()
+        identity = None
+        if scheme.lower() == "bearer" and 0 < len(token) <= _TOKEN_LIMIT:
+            identity = self._authenticator.identify(token)
+        if identity is None:
+            challenge = "Bearer" if not scheme else 'Bearer error="invalid_token"'
+            raise HttpRefusal(401, "a valid bearer token is required", {"www-authenticate": challenge})
+        return identity
+
+    def is_valid(self, identity: Identity | None) -> bool:
+        """Whether who has connected may stay."""
+        if self._authenticator is None or identity is None or identity.token is None:
+            return True
+        return self._authenticator.is_valid(identity)
+
+
+def _user_name(user: Any) -> str | None:
+    """The name of a user as middlewares represent it: a string, or an object with an identity, a username or a name."""
+    if user is None or isinstance(user, str):
+        return user or None
+    if not getattr(user, "is_authenticated", True):
+        return None
+    for attribute in ("identity", "username", "display_name"):
+        try:
+            name = getattr(user, attribute, None)
+        except NotImplementedError:  # Starlette's users need not have an identity
+            continue
+        if isinstance(name, str) and name:
+            return name
+    return None

@@ -25,7 +25,7 @@ from accord.errors import ConnectionClosed, FrameRejected
 from accord.transports.event_stream import EventBuffer
 from accord.transports.frame_reader import FrameDelivery
 from accord.transports.http_messages import MessageId, RoutedMessage, read_message
-from accord.transports.transport import HIGH_WATER, Receiver
+from accord.transports.transport import HIGH_WATER, Identity, Receiver
 
 MIB = 1024 * 1024
 
@@ -60,6 +60,8 @@ class HttpServerTransport:
 
     def __init__(self, limits: HttpLimits | None = None, *, high_water: int = HIGH_WATER) -> None:
         self.id = new_connection_id()
+        self.identity: Identity | None = None
+        """Who opened it."""
         self.limits = limits or HttpLimits()
         self.batches_allowed: Callable[[], bool] = lambda: True
         """Whether the negotiated version has batches; set by whoever serves the connection."""

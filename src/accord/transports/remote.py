@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import parse_qs, urlsplit, urlunsplit
 
 from accord.errors import ConnectionClosed
 from accord.transports.framing import FRAME_LIMIT
 from accord.transports.http_client import HttpTransport
-from accord.transports.http_request import LOOPBACK_NAMES
+from accord.transports.http_request import LOOPBACK_NAMES, SECRET_PARAMETERS
 from accord.transports.transport import Receiver, Transport
 from accord.transports.websocket import WebSocketRefused, WebSocketTransport
 
@@ -94,8 +94,8 @@ def _check_url(url: str, headers: Mapping[str, str]) -> tuple[str, bool]:
     parts = urlsplit(url)
     if parts.scheme not in _SCHEMES or not parts.hostname:
         raise ValueError(f"invalid URL {url!r}: expected one that begins with https://, http://, wss:// or ws://")
-    if "@" in parts.netloc:
-        raise ValueError("a URL must not have a password in it: send it in a header")
+    if "@" in parts.netloc or not parse_qs(parts.query).keys().isdisjoint(SECRET_PARAMETERS):
+        raise ValueError("a URL must not have a password or a token in it: give the token, or send a header")
     is_plain = parts.scheme in ("http", "ws") and parts.hostname not in LOOPBACK_NAMES
     if is_plain and any(name.lower() in ("authorization", "cookie") for name in headers):
         raise ValueError(f"refused to send a password to {parts.hostname} without TLS: use https:// or wss://")

@@ -5,11 +5,18 @@ A frame is bytes: one JSON text without a newline. Frames keep their order. All 
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from accord.errors import ConnectionClosed, FrameRejected
 
 HIGH_WATER = 64 * 1024
+
+
+class Identity(NamedTuple):
+    """The user at the other end, and the id of the token that proved it; None where something else did."""
+
+    user: str
+    token: str | None = None
 
 
 class Receiver(Protocol):

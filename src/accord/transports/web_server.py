@@ -11,6 +11,7 @@ import ipaddress
 import logging
 import signal
 import socket
+import ssl
 from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
@@ -32,10 +33,11 @@ _KEEP_ALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
 class ListenAddress:
     """A host and a port, such as `127.0.0.1:8000`; port 0 takes a free one.
 
-    ValueError for anything else, and for a host that other machines reach: there is no authentication yet.
+    ValueError for anything else, and for a host that other machines reach, unless the connection is encrypted and asks
+    who the user is.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, is_encrypted: bool = False, has_authentication: bool = False) -> None:
         host = port = None
         with suppress(ValueError):
             parts = urlsplit(f"//{text}")
@@ -45,10 +47,17 @@ class ListenAddress:
             raise ValueError(f"invalid address {text!r}: expected HOST:PORT, such as 127.0.0.1:8000")
         self.host: str = host
         self.port: int = port
-        if not _is_loopback(host):
+        if _is_loopback(host):
+            return
+        if not has_authentication:
             raise ValueError(
-                f"refused to listen on {host}: other machines could use the agent without a password. Listen on 127.0.0.1, "
-                "and put a proxy with TLS and authentication in front of it"
+                f"refused to listen on {host} without authentication: other machines could use the agent. Give it tokens "
+                "(`accord token create` makes them), or listen on 127.0.0.1"
+            )
+        if not is_encrypted:
+            raise ValueError(
+                f"refused to listen on {host} without TLS: others could read the tokens. Give it a certificate and its key, "
+                "or say that a proxy with TLS is in front of it"
             )
 
     def listen(self) -> socket.socket:
@@ -63,15 +72,29 @@ class ListenAddress:
 
 
 class WebServer:
-    """Serves an application on a socket, from the time it is created: clients that connect early wait."""
+    """Serves an application on a socket, from the time it is created: clients that connect early wait.
 
-    def __init__(self, application: HttpApplication, listener: socket.socket) -> None:
+    `tls` is the file of the certificate and that of its key; OSError if they can't be used.
+    """
+
+    def __init__(
+        self, application: HttpApplication, listener: socket.socket, tls: tuple[str, str] | None = None
+    ) -> None:
         if find_spec("hypercorn") is None:
             listener.close()
             raise ImportError("serving over HTTP needs the extra `http`: pip install 'accord[http]'")
         self.application = application
+        self._tls = tls
+        if tls is not None:
+            try:
+                ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(*tls)
+            except OSError as error:
+                listener.close()
+                raise OSError(f"the certificate {tls[0]} and its key {tls[1]} can't be used: {error}") from None
         host, port = listener.getsockname()[:2]
-        self.url = f"http://{f'[{host}]' if ':' in host else host}:{port}{application.path}"
+        self.url = (
+            f"{'http' if tls is None else 'https'}://{f'[{host}]' if ':' in host else host}:{port}{application.path}"
+        )
         """Where clients connect to."""
         self._listener = listener
 
@@ -104,6 +127,8 @@ class WebServer:
         limits = self.application.limits
         config = import_module("hypercorn.config").Config()
         config.bind = [f"fd://{self._listener.detach()}"]
+        if self._tls is not None:
+            config.certfile, config.keyfile = self._tls
         config.errorlog = log
         config.accesslog = None
         config.include_server_header = False

@@ -15,7 +15,7 @@ from accord.transports.framing import frame_too_long
 from accord.transports.http_messages import CONNECTION_ID, is_batch, read_messages
 from accord.transports.http_server import HttpLimits, new_connection_id
 from accord.transports.message_transport import MessageTransport
-from accord.transports.transport import HIGH_WATER, Receiver
+from accord.transports.transport import HIGH_WATER, Identity, Receiver
 
 AsgiMessage: TypeAlias = MutableMapping[str, Any]
 AsgiReceive: TypeAlias = Callable[[], Awaitable[AsgiMessage]]
@@ -32,6 +32,8 @@ class WebSocketServerTransport(MessageTransport):
     ) -> None:
         super().__init__(high_water)
         self.id = new_connection_id()
+        self.identity: Identity | None = None
+        """Who opened it."""
         self.limits = limits or HttpLimits()
         self.batches_allowed: Callable[[], bool] = lambda: True
         """Whether the negotiated version has batches; set by whoever serves the connection."""
@@ -55,6 +57,13 @@ class WebSocketServerTransport(MessageTransport):
         self._close_code, self._close_reason = GOING_AWAY, reason
         if self._delivery is not None:
             self._delivery.end(ConnectionClosed(reason))
+
+    def lose(self, reason: str) -> None:
+        """The client is not served any more: everything ends now, and the WebSocket closes with 1008."""
+        self._close_code, self._close_reason = POLICY, reason
+        self._frames.clear()
+        if self._delivery is not None:
+            self._delivery.lose(ConnectionClosed(reason))
 
     async def _read(self, delivery: FrameDelivery) -> None:
         try:

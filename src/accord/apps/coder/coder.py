@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from accord.agent.asgi import HttpSettings
     from accord.apps.coder.models.open_models import ModelOpener
     from accord.apps.coder.settings.precedence import LoadedSettings
     from accord.store.store import Store
@@ -78,13 +79,14 @@ class Coder:
         agent.method("_accord/forget_choices")(self._forget_choices)
         register(agent, self._prompts)
 
-    def run(self, framing: Framing | None = None, *, http: str | None = None) -> None:
-        """Serve stdin and stdout until the client closes the connection; or HTTP and WebSocket on an address."""
-        if http is not None:
-            from accord.agent.asgi import run_application  # noqa: PLC0415  # only servers need it
+    def run_http(self, settings: HttpSettings) -> None:
+        """Serve HTTP and WebSocket until SIGINT or SIGTERM."""
+        from accord.agent.asgi import run_http  # noqa: PLC0415  # only servers need it
 
-            run_application(self.agent.asgi(), http, "accord agent", self._close)
-            return
+        run_http(self.agent.asgi, settings, "accord agent", self._close)
+
+    def run(self, framing: Framing | None = None) -> None:
+        """Serve stdin and stdout until the client closes the connection."""
         from accord.transports.stdio import StdioTransport  # noqa: PLC0415  # only for a process of its own
 
         stdio = StdioTransport(framing=framing)

@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from accord.apps.coder.settings.precedence import LoadedSettings, load_settings
+from accord.errors import AccordError
 from accord.local.paths import expand_path
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser
 
-_NOT_SETTINGS = ("config", "framing", "http")
+_HTTP = ("http", "tokens", "tls_cert", "tls_key", "behind_proxy", "hosts", "audit")
+_NOT_SETTINGS = ("config", "framing", *_HTTP)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -46,7 +48,19 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--http",
         metavar="HOST:PORT",
-        help="serve HTTP and WebSocket on this loopback address instead of stdin and stdout",
+        help="serve HTTP and WebSocket on this address instead of stdin and stdout; other machines need --tokens and TLS",
+    )
+    parser.add_argument(
+        "--tokens", metavar="FILE", help="with --http: clients need a token of this file (accord token)"
+    )
+    parser.add_argument(
+        "--tls-cert", metavar="FILE", help="with --http: the certificate, and those that signed it, as PEM"
+    )
+    parser.add_argument("--tls-key", metavar="FILE", help="with --http: the private key of the certificate, as PEM")
+    parser.add_argument("--behind-proxy", action="store_true", help="with --http: a proxy with TLS is in front of it")
+    parser.add_argument("--hosts", metavar="A,B", help="with --http: names that clients may call this server by")
+    parser.add_argument(
+        "--audit", metavar="FILE", help="with --http: append who prompted and who allowed what to this file"
     )
 
 
@@ -54,8 +68,11 @@ def main(arguments: Mapping[str, Any]) -> int:
     flags = {name: value for name, value in arguments.items() if name not in _NOT_SETTINGS}
     config = expand_path(arguments["config"]) if "config" in arguments else None
     loaded = load_settings(Path.cwd(), flags, config=config)
-    if "http" in arguments:
-        return _serve_http(loaded, arguments["http"])
+    given = [name for name in _HTTP if name in arguments]
+    if "http" in given:
+        return _serve_http(loaded, arguments)
+    if given:
+        raise AccordError(f"--{given[0].replace('_', '-')} is for --http HOST:PORT")
     if sys.stdin is not None and sys.stdin.isatty():
         sys.stderr.write(_explanation(loaded))
         return 0
@@ -65,11 +82,23 @@ def main(arguments: Mapping[str, Any]) -> int:
     return 0
 
 
-def _serve_http(loaded: LoadedSettings, address: str) -> int:
+def _serve_http(loaded: LoadedSettings, arguments: Mapping[str, Any]) -> int:
+    from accord.agent.asgi import HttpSettings  # noqa: PLC0415  # only servers need it
     from accord.apps.coder.coder import build  # noqa: PLC0415  # as in `main`
 
+    tls = [str(expand_path(arguments[name])) for name in ("tls_cert", "tls_key") if name in arguments]
+    if len(tls) == 1:
+        raise AccordError("TLS needs both --tls-cert and --tls-key")
+    files = {name: str(expand_path(arguments[name])) for name in ("tokens", "audit") if name in arguments}
+    settings = HttpSettings(
+        address=arguments["http"],
+        tls=(tls[0], tls[1]) if tls else None,
+        behind_proxy=arguments.get("behind_proxy", False),
+        hosts=tuple(arguments["hosts"].split(",")) if "hosts" in arguments else (),
+        **files,
+    )
     try:
-        build(loaded).run(http=address)
+        build(loaded).run_http(settings)
     except (ValueError, OSError, ImportError) as error:
         sys.stderr.write(f"accord agent: {error}\n")
         return 1

@@ -98,14 +98,16 @@ class FallbackStore:
             return await self._store_of(kept.session_id).update(claim, kept)
         return kept
 
-    async def list(self, cwd: str | None = None, cursor: str | None = None, limit: int = PAGE) -> SessionPage:
+    async def list(
+        self, cwd: str | None = None, cursor: str | None = None, limit: int = PAGE, *, user: str | None = None
+    ) -> SessionPage:
         """See `Store.list`; the few in memory come first."""
         page = SessionPage(sessions=[])
         with _on_failure(self._warn_if_empty):
-            page = await self._file.list(cwd, cursor, limit)
+            page = await self._file.list(cwd, cursor, limit, user=user)
         page.sessions = [each for each in page.sessions if each.session_id not in self._in_memory]
         if cursor is None and self._in_memory:
-            in_memory = await self._memory.list(cwd, limit=len(self._in_memory))
+            in_memory = await self._memory.list(cwd, limit=len(self._in_memory), user=user)
             page.sessions = [*in_memory.sessions, *page.sessions]
         return page
 

@@ -1,0 +1,51 @@
+"""The audit log: who connected, who prompted, who cancelled, and who allowed what.
+
+Each entry is one line of JSON in the log `accord.audit`, without the text of prompts and answers. Nothing is written unless
+a handler wants it: `open_audit_log` adds a file.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from datetime import UTC, datetime
+from typing import Any, Literal, TypeAlias
+
+from accord.agent.connection import AgentEndpoint
+
+log = logging.getLogger("accord.audit")
+log.propagate = False  # the entries name users and what they do: only for those who ask for them
+
+_TITLE_LIMIT = 500  # characters
+
+AuditEvent: TypeAlias = Literal["connected", "disconnected", "opened", "prompted", "cancelled", "answered"]
+
+
+def record(event: AuditEvent, endpoint: AgentEndpoint, session_id: str | None = None, **facts: Any) -> None:
+    """Write what the user of a connection did."""
+    if not log.handlers:
+        return
+    identity, info = endpoint.identity, endpoint.info
+    entry: dict[str, Any] = {
+        "time": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%S.%fZ}",
+        "event": event,
+        "user": None if identity is None else identity.user,
+        "token": None if identity is None else identity.token,
+        "client": None if info is None else info.name,
+    }
+    if session_id is not None:
+        entry["session"] = session_id
+    for name, fact in facts.items():
+        entry[name] = fact[:_TITLE_LIMIT] if isinstance(fact, str) else fact
+    log.info("%s", json.dumps(entry))
+
+
+def open_audit_log(path: str | os.PathLike[str]) -> logging.Handler:
+    """Append entries to a file that only its owner can read; OSError if it can't be opened."""
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600))
+    handler = logging.FileHandler(path, encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    log.setLevel(logging.INFO)
+    log.addHandler(handler)
+    return handler

@@ -1,0 +1,1 @@
+"""Programs for agents over the network: `accord token`."""
