@@ -18,6 +18,7 @@ from accord.client.permissions import policies
 from accord.client.permissions.writes_and_commands import write_permission_request
 from accord.errors import AccordError, RequestFailed
 from accord.local.saved_choices import SavedChoices, project_root
+from accord.session.entities import Diff, FileChange, Location
 from accord.session.requests import CommandSubject, PermissionOption, PermissionRequest, ToolCallSubject, WriteFile
 from accord.session.updates import ToolCallPatch
 from accord.testing import ScriptedAgent, program
@@ -125,7 +126,7 @@ async def test_who_has_allowed_all_writes_is_asked_again_after_forget(project, p
     async with opened(agent, project, permissions="ask") as stage:
         await stage.send("first")
         await stage.asked()
-        await stage.shows("always: as its line says, until the agent ends or Forget takes it back")
+        await stage.shows("Always covers every file that the agent writes in this session, until Forget")
         await stage.until(lambda: stage.app.main.questions.has_the_focus)
         await stage.press("a")
         await stage.idle()
@@ -170,6 +171,10 @@ NOTHING = asked()
 WRITE = write_permission_request(WriteFile(session_id="s", path="/a", content="x"), None)
 
 
+KEPT_HERE = "in this session, until Forget (Ctrl+P) or exit; accord cannot undo what the agent saves."
+NOT_KEPT = "what the agent takes it to cover; accord saves nothing and cannot undo it."
+
+
 @pytest.mark.parametrize(
     ("question", "keeper", "forgets", "said"),
     [
@@ -177,34 +182,76 @@ WRITE = write_permission_request(WriteFile(session_id="s", path="/a", content="x
             CALL,
             "built-in agent",
             True,
-            "as its line says, kept for this project until Forget or `accord permissions` takes it back",
+            "what the answer says, in this project, until Forget (Ctrl+P) or `accord permissions` revokes it.",
         ),
         (
             CALL,
             "built-in agent",
             False,
-            "as its line says, kept for this project until `accord permissions` takes it back",
+            "what the answer says, in this project, until `accord permissions` revokes it.",
         ),
+        (CALL, "screen", True, f"the same kind, title, input and files, {KEPT_HERE}"),
+        (COMMAND, "screen", True, f"exactly this command in this directory, {KEPT_HERE}"),
+        (NOTHING, "screen", True, NOT_KEPT),
+        (COMMAND, "other agent", False, NOT_KEPT),
         (
-            CALL,
+            WRITE,
             "screen",
             True,
-            "the same title, input and files, in this session, until Forget; what the agent keeps, accord can't undo",
+            "every file that the agent writes in this session, until Forget (Ctrl+P) or the agent ends.",
         ),
-        (
-            COMMAND,
-            "screen",
-            True,
-            "exactly this command here, in this session, until Forget; what the agent keeps, accord can't undo",
-        ),
-        (NOTHING, "screen", True, "as far and as long as the agent makes it reach, which accord can't undo"),
-        (COMMAND, "other agent", False, "as far and as long as the agent makes it reach, which accord can't undo"),
-        (WRITE, "screen", True, "as its line says, until the agent ends or Forget takes it back"),
-        (WRITE, "other agent", False, "as its line says, until the agent ends"),
+        (WRITE, "other agent", False, "every file that the agent writes in this session, until the agent ends."),
     ],
 )
 def test_one_true_sentence_says_what_always_covers(question, keeper, forgets, said):
-    assert always_scope(question, keeper, forgets=forgets) == f"always: {said}"
+    assert always_scope(question, keeper, forgets=forgets) == f"Always covers {said}"
+
+
+def test_the_sentence_names_the_answers_that_there_are():
+    def words(*kinds: str) -> str:
+        options = [PermissionOption(id=kind, name=kind, kind=kind) for kind in kinds]
+        request = PermissionRequest(session_id="s", options=options, subject=COMMAND.subject)
+        return always_scope(request, "screen", forgets=True).partition(" exactly")[0]
+
+    assert words("allow_once", "reject_always") == "Never covers"
+    assert words("reject_always", "allow_always") == "Always and never cover"
+
+
+CHANGES: dict[str, dict[str, Any]] = {
+    "nothing": {},
+    "the kind": {"kind": "delete"},
+    "the title": {"title": "Do that"},
+    "the input": {"raw_input": {"what": "that"}},
+    "the files": {"locations": [Location(path="/b")]},
+    "the text of the change": {"content": [Diff(changes=[FileChange("modify", "/a", old_text="a", new_text="c")])]},
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+async def test_the_screen_saves_for_always_exactly_what_its_sentence_says(project, change):
+    """Calls of the same kind, title, input and files, in this session."""
+    agent = Agent("asker", version="1")
+    usual: dict[str, Any] = {
+        "title": "Do it",
+        "kind": "edit",
+        "raw_input": {"what": "it"},
+        "locations": [Location(path="/a")],
+        "content": [Diff(changes=[FileChange("modify", "/a", old_text="a", new_text="b")])],
+    }
+
+    @agent.prompt
+    async def ask(turn: Turn) -> None:
+        about = usual | (CHANGES[change] if turn.text == "again" else {})
+        async with turn.tool_call(about.pop("title"), **about) as call:
+            await turn.allowed(call, options=ALWAYS, scope=f"call {call.id}")  # the agent itself saves nothing
+
+    covered = change in ("nothing", "the text of the change")
+    async with opened(agent, project) as stage:
+        await answer(stage, "first", "a")
+        await answer(stage, "again", None if covered else "n")
+        await stage.send("/new")
+        await stage.until(lambda: len(stage.app.tabs) == 2 and stage.tab.is_open)
+        await answer(stage, "first", "n")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
@@ -224,9 +271,7 @@ async def test_it_is_said_in_lines_too(project):
 
     agent.on("session/prompt", ask)
     async with program(agent) as command, at_terminal("run", "Hi", "--", *command.args, cwd=project) as (terminal, run):
-        await terminal.sees(
-            "  1  Always\r\n  always: as far and as long as the agent makes it reach, which accord can't undo\r\n"
-        )
+        await terminal.sees(f"  1  Always\r\n  Always covers {NOT_KEPT}\r\n")
         await terminal.sees("Enter for no: ")
         terminal.type("\n")
         assert await run.wait() == ExitStatus.ALL_REJECTED

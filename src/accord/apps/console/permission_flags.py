@@ -274,7 +274,6 @@ ChoiceOwner: TypeAlias = Literal["built-in agent", "screen", "other agent"]
 """Who keeps a choice as far as we know: the built-in agent, in a file, or the screen, beside whatever the agent does."""
 
 _METHOD = "_accord/forget_choices"
-_NOT_OURS = "what the agent keeps, accord can't undo"
 
 
 def offers_always(request: PermissionRequest) -> bool:
@@ -283,17 +282,21 @@ def offers_always(request: PermissionRequest) -> bool:
 
 
 def always_scope(request: PermissionRequest, keeper: ChoiceOwner, *, forgets: bool) -> str:
-    """What choosing it for good covers, and until when; where the user can choose Forget, that too."""
+    """One sentence: what an answer for always covers, and until when. `forgets`: the user can choose Forget."""
+    kinds = {option.kind for option in request.options}
+    words = [word for word, kind in (("Always", "allow_always"), ("never", "reject_always")) if kind in kinds]
+    cover = f"{' and '.join(words).capitalize()} cover{'s' * (len(words) == 1)}"
     if allows_all_writes(request):
-        return f"always: as its line says, until the agent ends{' or Forget takes it back' if forgets else ''}"
+        forget = "Forget (Ctrl+P) or " if forgets else ""
+        return f"{cover} every file that the agent writes in this session, until {forget}the agent ends."
     if keeper == "built-in agent":
-        ways = "Forget or `accord permissions`" if forgets else "`accord permissions`"
-        return f"always: as its line says, kept for this project until {ways} takes it back"
+        ways = "Forget (Ctrl+P) or `accord permissions`" if forgets else "`accord permissions`"
+        return f"{cover} what the answer says, in this project, until {ways} revokes it."
     if keeper == "other agent" or same_action(request) is None:
-        return "always: as far and as long as the agent makes it reach, which accord can't undo"
+        return f"{cover} what the agent takes it to cover; accord saves nothing and cannot undo it."
     is_command = isinstance(request.subject, CommandSubject)
-    what = "exactly this command here" if is_command else "the same title, input and files"
-    return f"always: {what}, in this session, until Forget; {_NOT_OURS}"
+    what = "exactly this command in this directory" if is_command else "the same kind, title, input and files"
+    return f"{cover} {what}, in this session, until Forget (Ctrl+P) or exit; accord cannot undo what the agent saves."
 
 
 async def forget_choices(client: Client, session_ids: Iterable[str]) -> int:

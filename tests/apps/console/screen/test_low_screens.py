@@ -44,7 +44,7 @@ async def test_all_answers_and_the_prompt_are_on_a_low_screen(tmp_path, size):
         while "echo 49" not in stage.text:
             await stage.press("pagedown")
         await stage.press("pagedown")
-        await stage.shows("always: the same title", *(f"  {name}" for name in ANSWERS))
+        await stage.shows("cover the same kind", *(f"  {name}" for name in ANSWERS))
         await stage.press("n")
         await stage.until(lambda: stage.app.main.questions.question is None)
         assert not stage.app.main.has_class("tight")
@@ -101,7 +101,7 @@ async def test_a_screen_that_becomes_higher_has_its_frames_again(tmp_path):
         await stage.until(lambda: stage.app.main.has_class("tight"))
         await stage.pilot.resize_terminal(100, 36)
         await stage.until(lambda: not stage.app.main.has_class("tight"))
-        await stage.shows("╭", "always: the same title", "esc cancel")
+        await stage.shows("╭", "cover the same kind", "esc cancel")
         await stage.pilot.resize_terminal(40, 10)
         await stage.until(lambda: stage.app.main.has_class("tight"))
         await stage.shows(*(f"  {name}" for name in ANSWERS))

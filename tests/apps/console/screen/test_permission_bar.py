@@ -11,6 +11,7 @@ from accord import Agent, Turn
 from accord.apps.console.screen import keys
 from accord.apps.console.screen.drawing.diffs import MINUS
 from accord.apps.console.screen.widgets.lines_view import LinesView
+from accord.apps.console.screen.widgets.permission_bar import PermissionBar
 from accord.session.entities import Diff, FileChange, Location
 from accord.session.requests import PermissionOption
 from tests.apps.console.screen.stage import Stage, opened
@@ -47,6 +48,10 @@ def asker(*, questions: int = 1, at_once: bool = False) -> tuple[Agent, list[boo
     return agent, allowed
 
 
+def bar(stage: Stage) -> PermissionBar:
+    return stage.app.main.questions.query_one(PermissionBar)
+
+
 async def test_the_whole_change_is_shown_and_y_allows_it(tmp_path, version):
     agent, allowed = asker()
     async with opened(agent, tmp_path, version=version) as stage:
@@ -62,7 +67,7 @@ async def test_the_whole_change_is_shown_and_y_allows_it(tmp_path, version):
             "1 y  Allow",
         ):
             assert text in stage.text, text
-        assert "always: the same title, input and files, in this session" in stage.text
+        assert "cover the same kind, title, input and files, in this session" in stage.text
         assert "? waiting for your answer" in stage.lines[-1]
         await stage.press("y")
         await stage.idle()
@@ -82,6 +87,113 @@ async def test_letters_and_numbers_answer(tmp_path, key, yes):
         await stage.press(key)
         await stage.idle()
         assert allowed == [yes]
+
+
+async def test_enter_gives_no_answer_until_one_is_selected(tmp_path):
+    agent, allowed = asker()
+    async with opened(agent, tmp_path) as stage:
+        await stage.send("Go")
+        await stage.asked()
+        assert "▸" not in stage.text
+        await stage.press("enter")
+        await stage.shows("no answer is selected: ↑↓ select one, or press its key")
+        assert allowed == []
+        await stage.press("down")
+        await stage.shows("▸1 y ", "press a key above, or ↑↓ and enter")
+        await stage.press("enter")
+        await stage.idle()
+        assert allowed == [True]
+
+
+@pytest.mark.parametrize(
+    ("moves", "chosen"),
+    [
+        (["right"], 0),
+        (["left"], 3),
+        (["up"], None),
+        (["down", "down"], 1),
+        (["right", "right", "left"], 0),
+        (["down"] * 9, 3),
+        (["right", "left", "left"], 0),
+    ],
+)
+async def test_arrows_move_between_the_answers(tmp_path, moves, chosen):
+    agent, allowed = asker()
+    async with opened(agent, tmp_path) as stage:
+        await stage.send("Go")
+        await stage.asked()
+        await stage.press(*moves)
+        assert bar(stage)._selected == chosen
+        await stage.press("enter")
+        if chosen is not None:
+            await stage.idle()
+            assert allowed == [chosen < 2]
+
+
+async def test_down_goes_through_the_details_and_then_through_the_answers(tmp_path):
+    agent, allowed = Agent("asker", version="1"), []
+
+    @agent.prompt
+    async def ask(turn: Turn) -> None:
+        async with turn.tool_call("Long", content=["\n".join(f"line {number}" for number in range(60))]) as call:
+            allowed.append(await turn.allowed(call))
+
+    async with opened(agent, tmp_path) as stage:
+        await stage.send("Go")
+        await stage.asked()
+        await stage.press("right", "enter")
+        await stage.shows("you can allow it when you have seen its last line: End shows it")
+        await stage.press("left", "up")  # from the first answer back to the details
+        assert (bar(stage)._selected, allowed) == (None, [])
+        await stage.press("down")
+        assert bar(stage).query_one(LinesView).scroll_offset.y == 1
+        await stage.press("end")
+        await stage.until(lambda: bar(stage).is_read)
+        await stage.press("down", "enter")
+        await stage.idle()
+        assert allowed == [True]
+
+
+@pytest.mark.parametrize(
+    ("key", "reason", "typed"),
+    [
+        ("9", "no answer has the key 9: it went into the prompt · tab to answer", "9"),
+        ("f9", "f9 is not the key of an answer", ""),
+    ],
+)
+async def test_a_key_that_is_no_answer_says_so(tmp_path, key, reason, typed):
+    agent, _ = asker()
+    async with opened(agent, tmp_path) as stage:
+        await stage.send("Go")
+        await stage.asked()
+        await stage.press(key)
+        await stage.shows(reason)
+        assert stage.prompt == typed
+
+
+async def test_enter_in_an_empty_prompt_says_where_the_question_is(tmp_path):
+    agent, _ = asker()
+    async with opened(agent, tmp_path) as stage:
+        await stage.send("Go")
+        await stage.asked()
+        stage.app.main.focus_prompt()
+        await stage.press("enter")
+        await stage.shows("Tab moves to the question")
+
+
+@pytest.mark.parametrize(
+    ("timing", "reason"), [({"held": 30.0}, "enter is held down"), ({"settling": 30.0}, "too early")]
+)
+async def test_an_enter_that_was_not_meant_for_the_question_says_why_it_does_nothing(tmp_path, timing, reason):
+    agent, allowed = asker()
+    async with opened(agent, tmp_path, **timing) as stage:
+        await stage.send("Go")
+        await stage.asked()
+        await stage.until(lambda: stage.app.main.questions.has_the_focus)
+        await stage.press("enter")
+        await stage.shows(reason)
+        assert allowed == []
+        await stage.press("escape")
 
 
 async def test_escape_is_neither_yes_nor_no(tmp_path, version):

@@ -50,6 +50,8 @@ class PromptController:
         """Enter: run a command of the screen or of the shell, or send the prompt."""
         tab = self._screen.tab
         if not text.strip():
+            if self._main.questions.question is not None:
+                self._screen.tell("Tab moves to the question.")
             return
         if command := parse_own_command(text, self._commands):
             self._run_own(*command)

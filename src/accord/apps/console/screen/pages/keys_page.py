@@ -38,7 +38,9 @@ GROUPS: dict[str, list[tuple[str, str]]] = {
         ("y a n d", "allow once, allow always, reject once, reject always"),
         ("1 to 9", "the answer with that number"),
         ("Esc", "answer `cancelled`"),
-        ("↑ ↓ PgUp PgDn", "scroll the details"),
+        ("↑ ↓ ← →", "select an answer; ↓ scrolls the details first"),
+        ("Enter", "give the selected answer"),
+        ("PgUp PgDn Home End", "scroll the details"),
     ],
     "In the conversation": [
         ("j k", "next or previous block that folds"),

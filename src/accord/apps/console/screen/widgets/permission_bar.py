@@ -31,6 +31,7 @@ Tightness: TypeAlias = Literal[0, 1, 2]
 """How little room there is: 1 without frames, 2 without hints as well."""
 
 _LETTERS = {"allow_once": "y", "allow_always": "a", "reject_once": "n", "reject_always": "d"}
+_ANSWER_KEYS = {*"yand123456789"}
 _GAP = "   "
 _LONGEST_ANSWER = 160
 """In characters; a longer name is shown in full among the details."""
@@ -120,6 +121,10 @@ class PermissionBar(QuestionBar, can_focus=True):
         """What an answer for always covers."""
         self._tightness: Tightness = 0
         self._title_state = "", False
+        self._selected: int | None = None
+        """The index of the answer that Enter gives. No answer is selected until the user selects one."""
+        self._reason = ""
+        """Why the last key did nothing."""
 
     def compose(self) -> ComposeResult:
         yield Static(self._head(), classes="head", markup=False)
@@ -258,35 +263,82 @@ class PermissionBar(QuestionBar, can_focus=True):
             if not self._is_read and _may_allow(option):
                 style = palette.muted
             key = " ".join(filter(None, [number, letter])) or ("" if name else str(index + 1))
-            answer = Text(f" {key} ", style + Style(bold=True, reverse=True))
-            answers.append(Text.assemble(answer, f" {name}" if name else ""))
+            is_selected = index == self._selected
+            answer = Text(f"{'▸' if is_selected else ' '}{key} ", style + Style(bold=True, reverse=True))
+            name_style = Style(bold=True, underline=True) if is_selected else Style()
+            answers.append(Text.assemble(answer, " " if name else "", (name, name_style)))
             answers[-1].stylize(Style(meta={"option": option.id}))
         return answers
 
     def _hint(self, *, is_focused: bool = False) -> Text:
         lines = [self._scope] if self._scope else []
         is_focused = is_focused or self.has_focus
-        keys = "press a key above · esc cancel · ↑↓ scroll · tab to the prompt" if is_focused else "tab to answer"
+        keys = "press a key above, or ↑↓ and enter · esc cancel · tab to the prompt" if is_focused else "tab to answer"
         if is_focused and not self._is_read:
             keys = "↓ PgDn End show the rest · esc cancel · tab to the prompt"
-        return Text("\n".join([*lines, keys]), self._palette.muted)
+        last = Text(self._reason, self._palette.warning) if self._reason else Text(keys, self._palette.muted)
+        return Text("\n").join([*(Text(line, self._palette.muted) for line in lines), last])
+
+    def explain(self, reason: str) -> None:
+        """Say in one line why a key did nothing; the next key removes it."""
+        if reason and self._tightness == 2:  # no room for hints
+            self.notify(reason, severity="warning", markup=False)
+        elif reason != self._reason:
+            self._reason = reason
+            self._update(".hint")
 
     def on_key(self, event: events.Key) -> None:
-        scrolls = {"up": -1, "down": 1}
+        self.explain("")
+        moves = {"left": -1, "right": 1, "up": -1, "down": 1}
         if event.key == "escape":
             event.stop()
             self.question.cancel()
-        elif event.key in scrolls:
+        elif event.key == "enter":
             event.stop()
-            self.scroll_detail(scrolls[event.key])
+            self._confirm()
+        elif event.key in moves:
+            event.stop()
+            self._move(event.key, moves[event.key])
         elif event.key in ("home", "end"):
             event.stop()
             self._scroll_to_edge(event.key)
+        elif event.key not in self.screen.active_bindings:
+            self.explain(f"{event.key} is not the key of an answer")
+
+    def _move(self, key: str, step: int) -> None:
+        """Down goes through the details and then through the answers, and Up back; Left and Right are for the answers."""
+        detail, last = self.query_one(LinesView), len(self._request.options) - 1
+        if key == "down" and self._selected is None and self.lines_below:
+            self.scroll_detail(1)
+        elif key == "up" and self._selected is None:
+            self.scroll_detail(-1)
+        elif key == "up" and self._selected == 0 and detail.max_scroll_y:
+            self._select(None)
+        else:
+            index = self._selected
+            self._select((0 if step > 0 else last) if index is None else min(max(index + step, 0), last))
+
+    def _select(self, index: int | None) -> None:
+        self._selected = index
+        self._update(".answers")
+
+    def _confirm(self) -> None:
+        """Enter: give the selected answer."""
+        if self.held_keys.is_held("enter"):
+            self.explain("enter is held down: release it, then answer")
+        elif self.is_settling:
+            self.explain("too early: the question has just appeared")
+        elif self._selected is None:
+            self.explain("no answer is selected: ↑↓ select one, or press its key")
+        else:
+            self._choose(self._request.options[self._selected])
 
     def on_click(self, event: events.Click) -> None:
         option_id = event.style.meta.get("option")
         options = [option for option in self._request.options if option.id == option_id]
-        if options and not self.is_settling:
+        if options and self.is_settling:
+            self.explain("too early: the question has just appeared")
+        elif options:
             self._choose(options[0])
 
     def scroll_detail(self, lines: int) -> None:
@@ -295,6 +347,7 @@ class PermissionBar(QuestionBar, can_focus=True):
         detail.scroll_to(y=detail.scroll_offset.y + lines, animate=False)
 
     def scroll_page(self, step: int) -> None:
+        self.explain("")
         self.scroll_detail(step * max(1, self.query_one(LinesView).size.height - 1))
 
     def _scroll_to_edge(self, key: str) -> None:
@@ -306,13 +359,17 @@ class PermissionBar(QuestionBar, can_focus=True):
 
     def type_character(self, character: str) -> bool:
         """Answer with a character; returns False if it belongs into the prompt."""
-        if self.held_keys.is_held(character):  # it has answered the previous question
+        self.explain("")
+        if self.held_keys.is_held(character):
+            self.explain(f"{character} is held down and has answered the question before: release it")
             return True
         if self.is_settling or self.question.is_answered:
             return False
         option = self._option(character)
         if option is not None:
             self._choose(option)
+        elif character in _ANSWER_KEYS:
+            self.explain(f"no answer has the key {character}: it went into the prompt · tab to answer")
         return option is not None
 
     def _choose(self, option: PermissionOption) -> None:
@@ -320,6 +377,7 @@ class PermissionBar(QuestionBar, can_focus=True):
             self.question.answer(PermissionAnswer(outcome="selected", option_id=option.id))
         else:
             self.update_title()
+            self.explain("you can allow it when you have seen its last line: End shows it")
 
     def _option(self, key: str) -> PermissionOption | None:
         for option, keys in zip(self._request.options, keys_of(self._request.options), strict=True):
