@@ -30,6 +30,7 @@ from accord.jsonrpc.events import (
     MessageIgnored,
     MessageRejected,
     NotificationReceived,
+    OpenRequests,
     RequestReceived,
     ResultReceived,
 )
@@ -465,9 +466,9 @@ class TestHangingUp:
         calls.request("session/prompt")
         calls.receive(frame(id=0, result={}))
         requests = [receive_request(calls, id=request_id, method="m") for request_id in (0, None, "a")]
-        asked, serving = calls.close()
-        assert asked == {1: "session/prompt"}
-        assert serving == requests
+        left = calls.close()
+        assert left.outbound == {1: "session/prompt"}
+        assert left.inbound == requests
         assert (calls.outbound, calls.inbound) == (0, 0)
 
     def test_afterwards_nothing_is_received_answered_or_asked(self):
@@ -485,4 +486,4 @@ class TestHangingUp:
             calls.cancel(0)
         with pytest.raises(ConnectionClosed):
             calls.batch([NotificationReceived("m")])
-        assert calls.close() == ({}, [])
+        assert calls.close() == OpenRequests({}, [])

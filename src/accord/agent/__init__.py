@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from accord.agent.agent import Agent
-from accord.agent.command_runs import CommandResult
 from accord.agent.connection import AgentConnection, AgentEndpoint
 from accord.agent.deadlines import TurnDeadlines
 from accord.agent.definition import TurnPolicy
 from accord.agent.session import AgentSession
 from accord.agent.session_registry import LastSubscriberPolicy, SessionRegistry
 from accord.agent.sync_turn import SyncToolCall, SyncTurn
-from accord.agent.tool_calls import AgentToolCall
+from accord.agent.tool_calls import AgentToolCall, CommandResult
 from accord.agent.turn import Turn
 from accord.session.open_enums import STOP_REASONS, StopReason, ToolKind, ToolStatus
 

@@ -31,7 +31,7 @@ import msgspec
 
 from accord.agent.connection import AgentConnection
 from accord.agent.session import Publisher
-from accord.agent.tool_calls import AgentToolCall
+from accord.agent.tool_calls import AgentToolCall, CommandResult
 from accord.errors import AccordError, ConnectionClosed
 from accord.local.paths import file_kind
 from accord.local.processes import exit_status
@@ -124,21 +124,6 @@ class Script:
             os.unlink(self.path)  # noqa: PTH108
         with suppress(FileNotFoundError):
             os.rmdir(self._directory)  # noqa: PTH106
-
-
-class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
-    """How a command ended, and its output; past the limit, the end of the output."""
-
-    output: str
-    code: int | None = None
-    signal: str | None = None
-    is_truncated: bool = False
-    is_timed_out: bool = False
-
-    @property
-    def succeeded(self) -> bool:
-        """Whether it ended by itself, with the exit code 0."""
-        return self.code == 0 and not self.is_timed_out
 
 
 class CommandLine(msgspec.Struct, frozen=True):

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -70,8 +69,7 @@ class CommandDefinition(msgspec.Struct):
     handler: Handler
 
 
-@dataclass(kw_only=True)
-class AgentDefinition:
+class AgentDefinition(msgspec.Struct, kw_only=True, dict=True):
     """All that connections and sessions need to know of the agent."""
 
     info: Implementation
@@ -89,11 +87,11 @@ class AgentDefinition:
     prompt_handler: Handler | None = None
     session_handler: Handler | None = None
     logout_handler: Handler | None = None
-    logins: dict[str, LoginMethod] = field(default_factory=dict[str, LoginMethod])
-    options: dict[str, OptionDefinition] = field(default_factory=dict[str, OptionDefinition])
-    commands: dict[str, CommandDefinition] = field(default_factory=dict[str, CommandDefinition])
-    methods: dict[str, Handler] = field(default_factory=dict[str, Handler])
-    notifications: dict[str, Handler] = field(default_factory=dict[str, Handler])
+    logins: dict[str, LoginMethod] = msgspec.field(default_factory=dict[str, LoginMethod])
+    options: dict[str, OptionDefinition] = msgspec.field(default_factory=dict[str, OptionDefinition])
+    commands: dict[str, CommandDefinition] = msgspec.field(default_factory=dict[str, CommandDefinition])
+    methods: dict[str, Handler] = msgspec.field(default_factory=dict[str, Handler])
+    notifications: dict[str, Handler] = msgspec.field(default_factory=dict[str, Handler])
 
     @cached_property
     def owner(self) -> Owner:

@@ -15,11 +15,10 @@ from functools import partial, wraps
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
-from accord.agent.command_runs import CommandResult
 from accord.agent.connection import AgentConnection
 from accord.agent.files import ClientFiles
 from accord.agent.permissions import OPTIONS
-from accord.agent.tool_calls import AgentToolCall, FilePath
+from accord.agent.tool_calls import AgentToolCall, CommandResult, FilePath
 from accord.agent.turn import Turn, TurnContext, TurnState
 from accord.local.threads import shielded_result
 from accord.session.capabilities import ClientCapabilities, Implementation

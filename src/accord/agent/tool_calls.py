@@ -12,6 +12,8 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, cast
 
+import msgspec
+
 from accord.agent.session import Publisher
 from accord.errors import TurnStopped
 from accord.peer.required_await import refuse_syntax
@@ -203,3 +205,18 @@ class AgentToolCall:
 
 BackgroundWork: TypeAlias = Callable[[AgentToolCall], Awaitable[None]]
 """The work behind a tool call that outlives its turn."""
+
+
+class CommandResult(msgspec.Struct, frozen=True, kw_only=True):
+    """How a command ended, and its output; past the limit, the end of the output."""
+
+    output: str
+    code: int | None = None
+    signal: str | None = None
+    is_truncated: bool = False
+    is_timed_out: bool = False
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether it ended by itself, with the exit code 0."""
+        return self.code == 0 and not self.is_timed_out

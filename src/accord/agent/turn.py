@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
-from accord.agent.command_runs import CommandResult, CommandRunner
 from accord.agent.connection import AgentConnection, AgentEndpoint, trace_context
 from accord.agent.deadlines import TurnDeadlines
 from accord.agent.definition import TurnPolicy
@@ -17,6 +16,7 @@ from accord.agent.session_servers import SessionServers
 from accord.agent.tool_calls import (
     AgentToolCall,
     BackgroundWork,
+    CommandResult,
     FilePath,
     ToolCallContent,
     to_diff,
@@ -200,7 +200,6 @@ class Turn(TurnContext):
         self.files = ClientFiles(state.session, publisher, self.client)
         """Text files: the client's where it offers them, on the disk otherwise."""
         self._requests = UserRequests(state.session, publisher, state.endpoint, self.client, state.deadlines)
-        self._commands = CommandRunner(publisher, self.client)
         self._background_ids: set[str] = set()
 
     async def say(self, content: str | Content) -> None:
@@ -343,7 +342,10 @@ class Turn(TurnContext):
         has its output so far.
         """
         self._touch()
-        return await self._commands.run(command, cwd, env, deadline=deadline, limit=output_limit, call=call)
+        from accord.agent.command_runs import CommandRunner  # noqa: PLC0415  # not loaded when an agent starts
+
+        commands = CommandRunner(self._publisher, self.client)
+        return await commands.run(command, cwd, env, deadline=deadline, limit=output_limit, call=call)
 
     @requires_await("turn.servers")
     async def servers(self) -> ServerConnections:

@@ -24,7 +24,6 @@ from accord.dialects.terminal_meta import AnnouncedTerminal
 from accord.dialects.unset_values import none_if_unset, unset_if_none
 from accord.schema.all_versions import Terminal as WireTerminal
 from accord.schema.wire_values import Unknown as UnknownOnWire
-from accord.session.diffs import texts_of_patch
 from accord.session.entities import (
     ContentItem,
     Diff,
@@ -51,7 +50,7 @@ from accord.session.value import Unknown
 
 TAIL = 32 * 1024
 CUT_NOTE = "[earlier output left out]\n"
-_ESCAPES = re.compile(
+_ESCAPES = (  # compiled when first used
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[ -/]+[0-~]|[@-Z\\-_])|[\x00-\x08\x0b-\x1f\x7f]"
 )
 _CONTINUATION_BYTES = bytes(range(0x80, 0xC0))
@@ -148,7 +147,7 @@ def terminal_text(terminal: Terminal) -> str:
     """The end of the output as plain text, without escape sequences; the exit status is the last line."""
     output, is_cut = output_tail(terminal)
     text = codecs.utf_8_decode(output, "replace", terminal.exit is not None)[0]
-    text = _ESCAPES.sub("", "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n")))
+    text = re.sub(_ESCAPES, "", "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n")))
     if is_cut:
         text = CUT_NOTE + text
     if terminal.exit is not None:
@@ -317,7 +316,11 @@ class ItemWriter:
 
     def _files(self, dialect: Dialect, diff: Diff) -> Iterator[Any]:
         """For each file a diff with the text before and after, or a line that describes the change."""
-        partial = {} if diff.patch is None else texts_of_patch(diff.patch)
+        partial: dict[str, tuple[str | None, str | None]] = {}
+        if diff.patch is not None:
+            from accord.session.diffs import texts_of_patch  # noqa: PLC0415  # not loaded when an agent starts
+
+            partial = texts_of_patch(diff.patch)
         for change in diff.changes:
             old_text, new_text = change.old_text, change.new_text
             deleted = change.operation == "delete"

@@ -179,7 +179,7 @@ def _read_part(member: Raw | UnsetType, read: Callable[[Raw], T]) -> T | _Malfor
 
 
 # An escaped surrogate without its partner: a first half without a second half after it, or a second half without a first.
-_HALF = re.compile(
+_HALF = (  # compiled when first used
     rb"\\u[dD](?:[89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F][0-9a-fA-F]{2})"
     rb"|(?<!\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD])[c-fC-F][0-9a-fA-F]{2})"
 )
@@ -190,7 +190,7 @@ def _without_lone_surrogates(text: bytes) -> bytes:
     if b"\0" in text:
         return text
     # Escaped backslashes are replaced for now, so that every backslash left begins an escape.
-    return _HALF.sub(rb"\\ufffd", text.replace(rb"\\", b"\0\0")).replace(b"\0\0", rb"\\")
+    return re.sub(_HALF, rb"\\ufffd", text.replace(rb"\\", b"\0\0")).replace(b"\0\0", rb"\\")
 
 
 _LARGE = 64 * 1024

@@ -5,7 +5,7 @@ Each one is a value: nothing here acts, and what should be logged is a `reason` 
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias, Union, final
+from typing import TypeAlias, Union, final
 
 import msgspec
 from msgspec import Raw
@@ -89,7 +89,7 @@ Event: TypeAlias = Union[
 ]
 
 
-class OpenRequests(NamedTuple):
+class OpenRequests(msgspec.Struct, frozen=True):
     """The requests of both directions that had no response when the connection closed."""
 
     outbound: dict[int, str]

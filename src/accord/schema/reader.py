@@ -20,8 +20,8 @@ _TOO_LARGE: Any = object()
 _OUT_OF_RANGE = "number out of range"
 
 # Every escape is matched, so that the second backslash of `\\ud83d` is not taken for the start of one.
-_ESCAPES = re.compile(
-    rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\.", re.DOTALL
+_ESCAPES = (  # compiled when first used
+    rb"(?s)\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\."
 )
 
 
@@ -95,7 +95,7 @@ def _parse(raw: bytes | msgspec.Raw) -> tuple[Any, list[str]]:
         except msgspec.ValidationError:  # without a type to validate against, this can only be a number
             return _parse_out_of_range(raw)
         except msgspec.DecodeError:
-            repaired = _ESCAPES.sub(_replace_half, bytes(raw))
+            repaired = re.sub(_ESCAPES, _replace_half, bytes(raw))
             try:
                 return msgspec.json.decode(repaired), []
             except msgspec.ValidationError:
@@ -114,7 +114,7 @@ def _replace_half(escape: re.Match[bytes]) -> bytes:
 
 
 def _parse_out_of_range(raw: bytes | msgspec.Raw) -> tuple[Any, list[str]]:
-    text = _ESCAPES.sub(_replace_half, bytes(raw))
+    text = re.sub(_ESCAPES, _replace_half, bytes(raw))
     parsed: Any = json.loads(text, parse_float=_float, parse_int=_int, parse_constant=_reject_constant)
     out_of_range: list[str] = []
     top: list[Any] = [parsed]

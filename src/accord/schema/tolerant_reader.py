@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import types
 from collections.abc import Callable, Iterable, Iterator
-from typing import Annotated, Any, Literal, NamedTuple, NoReturn, TypeAlias, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, NoReturn, TypeAlias, TypeVar, Union, get_args, get_origin
 
 import msgspec
 from msgspec import NODEFAULT, Meta, UnsetType
@@ -280,7 +280,7 @@ def _fast_first(struct: type[msgspec.Struct]) -> Walk:
     return walk
 
 
-class _Field(NamedTuple):
+class _Field(msgspec.Struct, frozen=True):
     name: str
     plain: frozenset[type]
     read: Walk
@@ -314,7 +314,7 @@ def _struct(struct: type[msgspec.Struct], strict: bool, is_part: bool = False) -
         for key, found in members.items():
             field = fields.get(key)
             if field is not None:
-                arguments[field[0]] = found if type(found) in field[1] else field[2](found, (path, key), notes)
+                arguments[field.name] = found if type(found) in field.plain else field.read(found, (path, key), notes)
             elif strict and key != tag_field and not is_part:
                 reject((path, key), "unknown member")
         for field in checked:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
+
+import msgspec
 
 from accord.errors import ConnectionClosed, FrameRejected
 from accord.transports.framing import FrameParser, Framing
@@ -17,7 +19,7 @@ from accord.transports.transport import Receiver
 _SLICE = 256
 
 
-class _InputEnded(NamedTuple):
+class _InputEnded(msgspec.Struct, frozen=True):
     reason: ConnectionClosed
 
 

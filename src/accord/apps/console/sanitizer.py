@@ -66,7 +66,7 @@ def encodable(text: str) -> str:
 
 def strip_sequences(text: str) -> str:
     """The output of a program without its colours and cursor movements; whatever is left of them is made visible."""
-    return visible(SEQUENCES.sub("", text))
+    return visible(re.sub(SEQUENCES, "", text))
 
 
 def strip_controls(text: str) -> str:

@@ -8,7 +8,9 @@ message of its own when something else happens in the session; what was sent bef
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
+
+import msgspec
 
 from accord.dialects.display_fallback import DisplayDialect
 from accord.session.content import Content, text_of
@@ -19,7 +21,7 @@ from accord.session.updates import MessageChanged, MessageChunk, StateChanged, U
 _Key: TypeAlias = tuple[str, str]
 
 
-class FinishedRewrite(NamedTuple):
+class FinishedRewrite(msgspec.Struct, frozen=True):
     """A message, and the content still to send: the rest, or all of it if `is_new`, because it differs."""
 
     message: Message

@@ -13,8 +13,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from accord.agent.command_runs import CommandResult
-from accord.agent.tool_calls import AgentToolCall
+from accord.agent.tool_calls import AgentToolCall, CommandResult
 from accord.apps.coder.errors import ToolFailed
 from accord.apps.coder.tools.programs import environment, run_program
 from accord.apps.coder.tools.tool import Tool, ToolContext, ToolResult, fenced

@@ -12,7 +12,8 @@ import sysconfig
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from accord.agent.command_runs import CommandResult, start
+from accord.agent.command_runs import start
+from accord.agent.tool_calls import CommandResult
 from accord.apps.coder.errors import ToolFailed
 from accord.errors import ConnectionClosed
 from accord.local.paths import Roots

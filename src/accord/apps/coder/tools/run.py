@@ -10,8 +10,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from accord.agent.command_runs import CommandResult
-from accord.agent.tool_calls import AgentToolCall, ToolCallContent
+from accord.agent.tool_calls import AgentToolCall, CommandResult, ToolCallContent
 from accord.apps.coder.errors import ToolFailed
 from accord.apps.coder.tools.always_scope import AlwaysScope, always_scope
 from accord.apps.coder.tools.git_diff import safe_git_environment
