@@ -32,6 +32,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--timeout", metavar="SECONDS", type=_seconds, help="end the run after this time")
     parser.add_argument("--json", action="store_true", help="print one event per line, as JSON")
     parser.add_argument("--format", choices=("v1", "v2"), help="print the protocol's own updates, of this version")
+    parser.add_argument(
+        "--output", metavar="FILE", help="write what would go to stdout to this file, in one step at the end"
+    )
     parser.add_argument("-q", "--quiet", action="store_true", help="nothing on stderr but failures and questions")
 
 
@@ -94,6 +97,7 @@ def _options(args: Mapping[str, Any], load_environment: LoadEnvironment) -> RunO
         start_timeout=start_timeout(args, environment),
         **session_options(args),
         output_format="json" if args.get("json") else args.get("format") or "text",
+        output=None if args.get("output", "-") == "-" else expand_path(args["output"]),
         is_quiet=args.get("quiet", False),
     )
 

@@ -21,7 +21,7 @@ from accord.apps.console.prompt_history import PromptHistory
 from accord.apps.console.run.interrupts import Interrupts
 from accord.apps.console.run.json_events import JsonEventPrinter
 from accord.apps.console.run.output_format import LATE_SECONDS, Outcome, Reporter, TurnSummary, terminal_reporter
-from accord.apps.console.run.output_stream import OutputStream, StandardStreams
+from accord.apps.console.run.output_stream import OutputFile, OutputStream, StandardStreams
 from accord.apps.console.run.raw_updates import RawUpdatePrinter
 from accord.apps.console.run.text_printer import TextPrinter
 from accord.apps.console.session_choice import NO_EARLIER_SESSION
@@ -67,6 +67,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     start_timeout: float | None = None
     login: str | None = None
     output_format: OutputFormat = "text"
+    output: Path | None = None
     is_quiet: bool = False
     is_transcript: bool = False
 
@@ -87,11 +88,14 @@ class RunOptions(Struct, frozen=True, kw_only=True):
 
 def run(options: RunOptions) -> int:
     """The exit status."""
-    return in_loop(_run(options))
+    if options.output is None:
+        return in_loop(_run(options))
+    with OutputFile(options.output) as file:
+        return in_loop(_run(options, file))
 
 
-async def _run(options: RunOptions) -> int:
-    outputs = StandardStreams()
+async def _run(options: RunOptions, file: OutputFile | None = None) -> int:
+    outputs = StandardStreams(file)
     reporter = _reporter(options, outputs)
     running = _PromptRun(options, outputs, reporter)
     work: asyncio.Task[Outcome] = asyncio.create_task(running.work(), name="accord run")
@@ -119,11 +123,12 @@ async def _run(options: RunOptions) -> int:
     # Whoever ends a run does not want to wait for a reader that does not read.
     grace = None if stopping.status is None else _UNREAD_SECONDS
     await _finished(outputs.out, grace)
-    if outputs.out.failure is not None:
-        outputs.err.write(f"accord: {_unwritten(outputs.out.failure)}\n")
+    unwritten = _unwritten(outputs.out.failure, file) or _keep(file, options, outcome)
+    if unwritten is not None:
+        outputs.err.write(f"accord: {unwritten}\n")
     await _finished(outputs.err, grace)
     outputs.close()
-    return outcome.exit if outputs.out.failure is None else outcome.exit or ExitStatus.FAILED
+    return outcome.exit if unwritten is None else outcome.exit or ExitStatus.FAILED
 
 
 async def _finished(output: OutputStream, grace: float | None) -> None:
@@ -132,10 +137,28 @@ async def _finished(output: OutputStream, grace: float | None) -> None:
         await asyncio.wait((finishing,), timeout=grace)
 
 
-def _unwritten(error: OSError) -> ConsoleFailed:
-    return ConsoleFailed(
-        f"stdout can't be written: {error.strerror or error}", "Something of the answer is missing there"
-    )
+def _unwritten(error: OSError | None, file: OutputFile | None) -> ConsoleFailed | None:
+    if error is None:
+        return None
+    where = "stdout" if file is None else file.path
+    missing = "Something of the answer is missing there" if file is None or file.is_stream else "It is as it was before"
+    return ConsoleFailed(f"{where} can't be written: {error.strerror or error}", missing)
+
+
+def _keep(file: OutputFile | None, options: RunOptions, outcome: Outcome) -> ConsoleFailed | None:
+    """Write the file: with an answer if that is whole, with events in any case, since they tell how it ended."""
+    if file is None:
+        return None
+    is_whole = outcome.failure is None and outcome.stop_reason is not None and outcome.exit < ExitStatus.TIMEOUT
+    if options.output_format == "text" and not is_whole and not file.is_stream:
+        advice = "What the agent said until then is on stdout" if file.print() else ""
+        return ConsoleFailed(f"{file.path} was not written: there is no whole answer", advice)
+    try:
+        file.replace()
+    except ConsoleFailed as error:
+        file.print()
+        return error
+    return None
 
 
 def _reporter(options: RunOptions, outputs: StandardStreams) -> Reporter:
