@@ -109,7 +109,7 @@ class BlocksView(ScrollView):
         width = self.scrollable_content_region.width
         if self._palette is None or width <= 0:
             return
-        self._canvas = Canvas(self._palette, width, self.app.size.width)
+        self._canvas = Canvas(self._palette, width, self.screen.size.width)
         self._next_estimate = 0
         self.paint()
 
@@ -121,8 +121,9 @@ class BlocksView(ScrollView):
 
     def _fits(self) -> bool:
         """Whether the lines are drawn for the current widths."""
-        # Not of the screen: a widget that was just removed is drawn once more, without one.
-        canvas, widths = self._canvas, (self.scrollable_content_region.width, self.app.size.width)
+        if not self.is_attached:  # a widget that was just removed is drawn once more, and has no screen
+            return True
+        canvas, widths = self._canvas, (self.scrollable_content_region.width, self.screen.size.width)
         return canvas is not None and (canvas.width, canvas.terminal_width) == widths
 
     def _fit(self) -> None:

@@ -56,7 +56,7 @@ class LinesView(BlocksView):
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         assert self.palette is not None
-        canvas = Canvas(self.palette, width - self.scrollbar_gutter.width, self.app.size.width)
+        canvas = Canvas(self.palette, width - self.scrollbar_gutter.width, self.screen.size.width)
         first_lines(self._block.parts(canvas), canvas, viewport.height)  # so that the height is exact if all fits
         return self._block.height
 
