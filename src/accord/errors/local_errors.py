@@ -1,4 +1,4 @@
-"""Exceptions raised on this side: a connection, a payload, a turn, a store or a repository failed."""
+"""Exceptions raised on this side: a connection, a payload, a turn, a store, a repository or a checkpoint failed."""
 
 # ruff: noqa: N818 - exceptions are facts, not "errors"
 from __future__ import annotations
@@ -10,6 +10,7 @@ from accord.errors.escape_sequences import clean_output
 
 __all__ = [
     "AccordError",
+    "CheckpointFailed",
     "ConnectionClosed",
     "DeadlineExceeded",
     "FrameRejected",
@@ -205,6 +206,17 @@ class JournalUnreadable(StoreFailed):
 
 class UnusableRepository(AccordError):
     """There is no git repository here, or none that is safe to read without asking; the message says why."""
+
+
+class CheckpointFailed(AccordError):
+    """The files of a session could not be saved or read back; the message says why.
+
+    `is_final`: trying again would fail again.
+    """
+
+    def __init__(self, reason: str, *, is_final: bool = False) -> None:
+        super().__init__(reason)
+        self.is_final = is_final
 
 
 def _unpickle(kind: type[AccordError], args: tuple[Any, ...]) -> AccordError:

@@ -48,25 +48,36 @@ def replace_file(place: ResolvedPath, content: bytes) -> None:
     """
     with _protocol_errors("write", place.path), place.parent(creating=True) as directory:
         before = _regular_status(directory, place, "write")
-        name = place.names[-1]
-        if before is not None and not directory.is_writable(name):
+        if before is not None and not directory.is_writable(place.names[-1]):
             raise PermissionError
-        temporary = f".accord-{os.urandom(8).hex()}"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-        # Nobody may read the new text who could not read the old one, not even for a moment.
-        descriptor = directory.open(temporary, flags, 0o666 if before is None else 0o600)
-        try:
-            with open(descriptor, "wb") as file:  # noqa: PTH123  # a descriptor has no path
-                file.write(content)
-                file.flush()
-                if before is not None:
-                    _copy_permissions(directory, name, before, descriptor)
-                os.fsync(descriptor)  # else a crash of the system could leave an empty file in its place
-            directory.replace(name, by=temporary)
-        except BaseException:
-            with suppress(OSError):
-                directory.remove(temporary)
-            raise
+        replace_in(directory, place.names[-1], content, before)
+
+
+def replace_in(
+    directory: Directory, name: str, content: bytes, before: os.stat_result | None, permissions: int | None = None
+) -> None:
+    """Replace a regular file with the status `before`, or create it, as `replace_file` does. Errors are OSErrors.
+
+    With `permissions` the file gets exactly these.
+    """
+    temporary = f".accord-{os.urandom(8).hex()}"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    # Nobody may read the new text who could not read the old one, not even for a moment.
+    descriptor = directory.open(temporary, flags, 0o666 if before is None and permissions is None else 0o600)
+    try:
+        with open(descriptor, "wb") as file:  # noqa: PTH123  # a descriptor has no path
+            file.write(content)
+            file.flush()
+            if before is not None:
+                _copy_permissions(directory, name, before, descriptor)
+            if permissions is not None and sys.platform != "win32":
+                os.fchmod(descriptor, permissions)
+            os.fsync(descriptor)  # else a crash of the system could leave an empty file in its place
+        directory.replace(name, by=temporary)
+    except BaseException:
+        with suppress(OSError):
+            directory.remove(temporary)
+        raise
 
 
 def select_lines(text: str, line: int | None, limit: int | None, path: str = "", max_bytes: int | None = None) -> str:

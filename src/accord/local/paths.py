@@ -84,6 +84,14 @@ class Directory:
     def remove(self, name: str) -> None:
         os.unlink(self._named(name), dir_fd=self._descriptor)
 
+    def remove_directory(self, name: str) -> None:
+        """Remove an empty directory."""
+        os.rmdir(self._named(name), dir_fd=self._descriptor)
+
+    def make_link(self, name: str, target: str) -> None:
+        """Make a symbolic link."""
+        os.symlink(target, self._named(name), dir_fd=self._descriptor)
+
     def _named(self, name: str) -> str:
         return name if self._descriptor is not None else str(self._path / name)
 
